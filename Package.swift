@@ -1,0 +1,44 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The layers of Firn, lowest first. Arrows run downwards only: a target may import what stands above it in this list.
+let package = Package(
+    name: "Firn",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: [
+        .library(name: "Firn", targets: ["Firn"]),
+        .library(name: "FirnCore", targets: ["FirnCore"]),
+        .executable(name: "firn", targets: ["firn"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    ],
+    targets: [
+        .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+        .target(name: "CFirn", cSettings: [.define("_GNU_SOURCE")]),
+        .target(name: "FirnBytes", dependencies: ["CLZ4", "CFirn"]),
+        .target(name: "FirnStorage", dependencies: ["CFirn"]),
+        .target(name: "FirnLog", dependencies: ["FirnBytes", "FirnStorage"]),
+        .target(name: "FirnCore", dependencies: ["FirnLog", "FirnStorage", "FirnBytes", "CFirn"]),
+        .target(name: "FirnQuery", dependencies: ["FirnCore", "CFirn"]),
+        .target(
+            name: "Firn",
+            dependencies: ["FirnQuery", "FirnCore", "CFirn", .product(name: "Logging", package: "swift-log")]),
+        .executableTarget(
+            name: "firn",
+            dependencies: [
+                "FirnStorage", "FirnBytes",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tools/firn"),
+        .target(name: "FirnTestSupport", dependencies: ["FirnStorage", "FirnCore"], path: "Tests/FirnTestSupport"),
+        .testTarget(name: "FirnBytesTests", dependencies: ["FirnBytes"]),
+        .testTarget(name: "FirnStorageTests", dependencies: ["FirnStorage", "FirnTestSupport"]),
+        .testTarget(name: "FirnLogTests", dependencies: ["FirnLog", "FirnTestSupport"]),
+        .testTarget(name: "FirnCoreTests", dependencies: ["FirnCore", "FirnTestSupport"]),
+        .testTarget(name: "FirnQueryTests", dependencies: ["FirnQuery", "FirnTestSupport"]),
+        .testTarget(name: "FirnTests", dependencies: ["Firn", "FirnTestSupport"]),
+    ],
+    swiftLanguageModes: [.v6]
+)

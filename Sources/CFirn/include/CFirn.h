@@ -1,0 +1,7 @@
+#ifndef CFIRN_H
+#define CFIRN_H
+#include "firn_crc32c.h"
+#include "firn_system.h"
+#include "firn_layout.h"
+#include "firn_kernels.h"
+#endif

@@ -1,0 +1,133 @@
+/// Everything Firn asks of the machine's files, as one protocol with three forms: `PosixStorage` (the operating
+/// system), `MemoryStorage` (nothing outlives the process) and the tests' `SimulatedStorage` (power cuts, torn writes,
+/// full disks).
+///
+/// Paths are absolute or relative to the process's working folder, with `/` between components. Every call may be made from any thread.
+/// A call that throws has changed nothing unless its comment says otherwise.
+public protocol Storage: AnyObject, Sendable {
+    /// Opens the file at `path`. The descriptor is close-on-exec.
+    func open(_ path: String, _ mode: OpenMode) throws(StorageError) -> any StorageFile
+
+    /// Creates one folder whose parent exists; throws `.exists` where something bears the name.
+    func createFolder(_ path: String) throws(StorageError)
+
+    /// The names in a folder, unsorted, without `.` and `..`.
+    func list(_ path: String) throws(StorageError) -> [String]
+
+    /// What bears the name, or nil where nothing does.
+    func status(_ path: String) throws(StorageError) -> FileStatus?
+
+    /// Renames a file within one file system, replacing what bears the new name, in one step. Durable once the folder is synced.
+    func rename(_ path: String, to newPath: String) throws(StorageError)
+
+    /// Removes a file or an empty folder. Durable once the folder is synced.
+    func remove(_ path: String) throws(StorageError)
+
+    /// Makes creations, renames and removals in the folder durable.
+    func syncFolder(_ path: String) throws(StorageError)
+
+    /// Opens (and creates, if absent) a lock file, holding nothing yet.
+    func lockFile(_ path: String) throws(StorageError) -> any StorageLock
+
+    /// Maps `byteCount` bytes of the file at `path`, shared between processes and writable; a file that is absent or shorter is
+    /// filled with zeros up to that length. For the store's shared page only: data files are never written through a mapping.
+    func sharedMemory(_ path: String, byteCount: Int) throws(StorageError) -> any SharedMemory
+
+    /// What the volume that holds `path` is like.
+    func volume(of path: String) throws(StorageError) -> Volume
+}
+
+/// How a file is opened.
+public enum OpenMode: Sendable, Equatable {
+    /// For reading; `.notFound` where absent.
+    case read
+    /// For reading and writing; `.notFound` where absent.
+    case readWrite
+    /// For reading and writing; created empty, `.exists` where something bears the name.
+    case create
+}
+
+/// An open file. It is closed when the last reference goes, or by `close`.
+public protocol StorageFile: AnyObject, Sendable {
+    var path: String { get }
+
+    /// The length in bytes.
+    func size() throws(StorageError) -> Int
+
+    /// Reads into `buffer` from `offset` until it is full or the file ends, and returns how many bytes were read.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StorageError) -> Int
+
+    /// Writes all of `bytes` at `offset`, lengthening the file as needed. Where it throws, any part may have been written.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StorageError)
+
+    /// Makes data and length durable (`fdatasync`; `F_FULLFSYNC` on Apple's systems). Where it throws, what was written since
+    /// the last successful sync may be lost although reads show it.
+    func sync() throws(StorageError)
+
+    /// Asks the system to begin writing a range out, without waiting. A hint: it never fails and promises nothing.
+    func startWriteback(_ range: Range<Int>)
+
+    /// Sets the length.
+    func truncate(to byteCount: Int) throws(StorageError)
+
+    /// Maps a range (its start a multiple of 64 KiB) for reading. The mapping outlives the file object.
+    func map(_ range: Range<Int>) throws(StorageError) -> any MappedRegion
+
+    /// Closes the descriptor; a second call does nothing, any other call then throws `.closed`.
+    func close()
+}
+
+/// A read-only mapping, unmapped when the last reference goes.
+public protocol MappedRegion: AnyObject, Sendable {
+    var bytes: UnsafeRawBufferPointer { get }
+}
+
+/// Memory shared with other processes that have the same file mapped, unmapped when the last reference goes.
+public protocol SharedMemory: AnyObject, Sendable {
+    var bytes: UnsafeMutableRawBufferPointer { get }
+}
+
+/// A lock file's handle: locks of byte ranges that belong to this handle, die with its process, and exclude every other handle,
+/// in this process or another.
+public protocol StorageLock: AnyObject, Sendable {
+    /// Tries to lock the byte `byte`; false where another handle holds it in a way that excludes this.
+    func tryLock(_ byte: Int, exclusive: Bool) throws(StorageError) -> Bool
+
+    /// Releases the byte. Nothing happens where it is not held, or in a forked child (the lock is the parent's).
+    func unlock(_ byte: Int) throws(StorageError)
+
+    /// Releases all and closes.
+    func close()
+}
+
+/// What stands at a path.
+public struct FileStatus: Sendable, Equatable {
+    public enum Kind: Sendable { case file, folder, other }
+    public var kind: Kind
+    /// Length in bytes.
+    public var byteCount: Int
+    /// Bytes allocated on the device.
+    public var allocatedByteCount: Int
+
+    public init(kind: Kind, byteCount: Int, allocatedByteCount: Int) {
+        self.kind = kind
+        self.byteCount = byteCount
+        self.allocatedByteCount = allocatedByteCount
+    }
+}
+
+/// The volume that holds a path.
+public struct Volume: Sendable, Equatable {
+    /// The file system's name, as `ext4` or `nfs`; in hexadecimal where it is not a known one.
+    public var fileSystem: String
+    /// True for file systems whose locks and mappings do not hold between machines.
+    public var isNetwork: Bool
+    /// Bytes free for this user.
+    public var availableByteCount: Int
+
+    public init(fileSystem: String, isNetwork: Bool, availableByteCount: Int) {
+        self.fileSystem = fileSystem
+        self.isNetwork = isNetwork
+        self.availableByteCount = availableByteCount
+    }
+}

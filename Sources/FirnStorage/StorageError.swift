@@ -1,0 +1,39 @@
+/// A call of `Storage` that failed: what was asked, of which path, and what the system said.
+public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible {
+    public enum Code: Sendable, Equatable {
+        case notFound, permissionDenied, exists, notAFolder, isAFolder, noSpace, tooManyOpenFiles, readOnlyFileSystem
+        case closed, input(String), io
+    }
+
+    public var code: Code
+    /// The call, as `open` or `sync`.
+    public var operation: String
+    public var path: String
+    /// The system's error number; 0 where the error is Firn's own.
+    public var number: Int32
+
+    public init(_ code: Code, operation: String, path: String, number: Int32 = 0) {
+        self.code = code
+        self.operation = operation
+        self.path = path
+        self.number = number
+    }
+
+    public var description: String {
+        let reason =
+            switch code {
+            case .notFound: "there is no such file or folder"
+            case .permissionDenied: "this user may not do that; check the permissions of the file and of its folders"
+            case .exists: "something already bears that name"
+            case .notAFolder: "a component of the path is not a folder"
+            case .isAFolder: "it is a folder"
+            case .noSpace: "the disk is full; free some space and try again"
+            case .tooManyOpenFiles: "too many files are open; raise the limit (ulimit -n) or close some"
+            case .readOnlyFileSystem: "the file system is mounted read-only"
+            case .closed: "the file has been closed"
+            case .input(let text): text
+            case .io: "the device or the system failed"
+            }
+        return "\(operation) of \(path): \(reason)" + (number == 0 ? "" : " (errno \(number))")
+    }
+}
