@@ -193,14 +193,27 @@ void firn_bytes_end(const uint32_t *slots, const uint8_t *heap, uint32_t count, 
     FIRN_EACH_ROW(firn_same(value + size - length, needle, length))
 }
 
-/* Looks for the needle's first byte, then compares. Values are at most 1 KiB here, so that a quadratic worst case stays small. */
+/* Values are at most 1 KiB here, so that a quadratic worst case stays small; and short, so that a call per candidate would cost more than the
+ * loop: places are tried 16 at a time, by the needle's first and last byte. */
 static inline int firn_holds(const uint8_t *value, uint32_t size, const uint8_t *needle, uint32_t length) {
+    typedef uint8_t vector __attribute__((ext_vector_type(16)));
     if (length == 0) return 1;
-    const uint8_t *end = value + (size - length) + 1;
-    for (const uint8_t *at = value; at < end; at++) {
-        at = memchr(at, needle[0], (size_t)(end - at));
-        if (at == NULL) return 0;
-        if (firn_same(at, needle, length)) return 1;
+    uint32_t places = size - length + 1, at = 0;
+    vector first = (vector)needle[0], last = (vector)needle[length - 1];
+    for (; at + 16 <= places; at += 16) {
+        vector a, b;
+        uint16_t bits;
+        __builtin_memcpy(&a, value + at, sizeof a);
+        __builtin_memcpy(&b, value + at + length - 1, sizeof b);
+        FIRN_BITS(16, (a == first) & (b == last), bits);
+        while (bits != 0) {
+            uint32_t bit = (uint32_t)__builtin_ctz(bits);
+            bits &= (uint16_t)(bits - 1);
+            if (firn_same(value + at + bit, needle, length)) return 1;
+        }
+    }
+    for (; at < places; at++) {
+        if (value[at] == needle[0] && value[at + length - 1] == needle[length - 1] && firn_same(value + at, needle, length)) return 1;
     }
     return 0;
 }
@@ -224,18 +237,37 @@ void firn_bytes_order(const uint32_t *slots, const uint8_t *heap, uint32_t count
 
 /* ---- Aggregates ---- */
 
-/* Each value is split into its upper half, shifted to be unsigned, and its lower half: 256 of either fit a word, so nothing can overflow and
- * both sums are vectors of plain additions. */
+/* 256 values of at most 55 bits can't overflow a word, so the usual chunk is summed by plain additions, while `wide` collects which bits are in
+ * use; a chunk of wider values is summed again in 128 bits. */
 FIRN_CLONES void firn_sum_i64(const int64_t *values, uint32_t count, uint64_t *sum) {
-    uint64_t upper = 0, lower = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t v = (uint64_t)values[i] ^ ((uint64_t)1 << 63);
-        upper += v >> 32;
-        lower += v & 0xFFFFFFFFu;
+    typedef int64_t vector __attribute__((ext_vector_type(8)));
+    vector sums[2] = {0, 0}, wide[2] = {0, 0};
+    uint32_t i = 0;
+    for (; i + 16 <= count; i += 16) {
+        for (int k = 0; k < 2; k++) {
+            vector v;
+            __builtin_memcpy(&v, values + i + 8 * k, sizeof v);
+            sums[k] += v;
+            wide[k] |= v ^ (v < (vector)0);
+        }
     }
-    __int128 total = ((__int128)upper << 32) + (__int128)lower - ((__int128)count << 63);
-    sum[0] = (uint64_t)total;
-    sum[1] = (uint64_t)(total >> 64);
+    vector all = sums[0] + sums[1], any = wide[0] | wide[1];
+    int64_t total = 0, bits = 0;
+    for (int k = 0; k < 8; k++) {
+        total = (int64_t)((uint64_t)total + (uint64_t)all[k]);
+        bits |= any[k];
+    }
+    for (; i < count; i++) {
+        total = (int64_t)((uint64_t)total + (uint64_t)values[i]);
+        bits |= values[i] ^ (values[i] < 0 ? -1 : 0);
+    }
+    __int128 exact = total;
+    if (bits >> 54 != 0) {
+        exact = 0;
+        for (i = 0; i < count; i++) exact += values[i];
+    }
+    sum[0] = (uint64_t)exact;
+    sum[1] = (uint64_t)(exact >> 64);
 }
 
 FIRN_CLONES double firn_sum_f64(const double *values, uint32_t count) {
@@ -271,27 +303,22 @@ FIRN_CLONES double firn_sum_f32(const float *values, uint32_t count) {
 /* A comparison with NaN is false, so that NaN never replaces what was found. */
 #define FIRN_RANGE_OF_KERNEL(NAME, TYPE)                                               \
     FIRN_CLONES void NAME(const TYPE *values, uint32_t count, TYPE *range) {           \
-        TYPE low[8], high[8];                                                          \
-        for (int k = 0; k < 8; k++) {                                                  \
-            low[k] = range[0];                                                         \
-            high[k] = range[1];                                                        \
-        }                                                                              \
+        typedef TYPE vector __attribute__((ext_vector_type(8)));                       \
+        vector low = (vector)range[0], high = (vector)range[1];                        \
         uint32_t i = 0;                                                                \
         for (; i + 8 <= count; i += 8) {                                               \
-            for (int k = 0; k < 8; k++) {                                              \
-                TYPE v = values[i + k];                                                \
-                low[k] = v < low[k] ? v : low[k];                                      \
-                high[k] = v > high[k] ? v : high[k];                                   \
-            }                                                                          \
-        }                                                                              \
-        for (; i < count; i++) {                                                       \
-            TYPE v = values[i];                                                        \
-            low[0] = v < low[0] ? v : low[0];                                          \
-            high[0] = v > high[0] ? v : high[0];                                       \
+            vector v;                                                                  \
+            __builtin_memcpy(&v, values + i, sizeof v);                                \
+            low = v < low ? v : low;                                                   \
+            high = v > high ? v : high;                                                \
         }                                                                              \
         for (int k = 0; k < 8; k++) {                                                  \
             range[0] = low[k] < range[0] ? low[k] : range[0];                          \
             range[1] = high[k] > range[1] ? high[k] : range[1];                        \
+        }                                                                              \
+        for (; i < count; i++) {                                                       \
+            range[0] = values[i] < range[0] ? values[i] : range[0];                    \
+            range[1] = values[i] > range[1] ? values[i] : range[1];                    \
         }                                                                              \
     }
 
