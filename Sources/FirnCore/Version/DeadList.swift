@@ -18,25 +18,28 @@ struct DeadList {
     /// Ascending by birth.
     private(set) var buckets: [Bucket] = []
 
-    /// Sorts a transaction's dead by birth into the intervals between `active` stamps (ascending).
-    init(_ nodes: NodeList, active: [UInt64]) {
-        guard !nodes.isEmpty else { return }
-        if active.count == 1 {
-            buckets = [Bucket(low: 0, high: active[0], nodes: nodes)]
-            return
-        }
-        var lists = [NodeList](repeating: NodeList(), count: active.count)
+    /// Sorts a transaction's dead by birth into the intervals between `active` stamps (ascending; the last is that of the version they died after).
+    init(_ nodes: NodeList, active: ArraySlice<UInt64>) {
+        // A commit's dead are few and mostly of the last interval or two: remember the intervals met, not all there are.
+        var met: [(place: Int, nodes: NodeList)] = []
         nodes.forEach { node in
-            var low = 0
-            var high = active.count - 1
+            var low = active.startIndex
+            var high = active.endIndex - 1
             while low < high {
                 let middle = (low + high) >> 1
                 if active[middle] < node.stamp { low = middle + 1 } else { high = middle }
             }
-            lists[low].push(node)
+            if let known = met.firstIndex(where: { $0.place == low }) {
+                met[known].nodes.push(node)
+            } else {
+                var list = NodeList()
+                list.push(node)
+                met.append((low, list))
+            }
         }
-        for (place, list) in lists.enumerated() where !list.isEmpty {
-            buckets.append(Bucket(low: place == 0 ? 0 : active[place - 1], high: active[place], nodes: list))
+        met.sort { $0.place < $1.place }
+        buckets = met.map { place, list in
+            Bucket(low: place == active.startIndex ? 0 : active[place - 1], high: active[place], nodes: list)
         }
     }
 

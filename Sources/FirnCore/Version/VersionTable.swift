@@ -34,12 +34,15 @@ final class VersionTable: @unchecked Sendable {
     private let heap: NodeHeap
     /// Ascending by stamp. The last is the tip.
     private var entries: [Entry]
+    /// The entries' stamps, place by place.
+    private var stamps: [UInt64]
     private var publishedEntry: Entry
 
     init(root: Node, stamp: UInt64, version: UInt64, time: Int64, reference: SchemaReference, heap: NodeHeap) {
         self.heap = heap
         publishedEntry = Entry(stamp: stamp, version: version, time: time, root: root, reference: reference)
         entries = [publishedEntry]
+        stamps = [stamp]
     }
 
     /// The last version written.
@@ -106,17 +109,16 @@ final class VersionTable: @unchecked Sendable {
             return entry
         }
         entries.append(contentsOf: stateEntries)
-        var active = entries.map(\.stamp)
+        stamps.append(contentsOf: stateEntries.map(\.stamp))
         for list in dead {
-            guard let place = entries.firstIndex(where: { $0.stamp == list.stamp }) else {
+            guard let place = place(of: list.stamp) else {
                 preconditionFailure("Firn: nodes died after a version that is not active")
             }
-            // Bounds are the versions up to the one they died after.
-            entries[place].dead = DeadList(list.nodes, active: Array(active[...place]))
+            entries[place].dead = DeadList(list.nodes, active: stamps[...place])
         }
-        active.removeAll()
         let entry = Entry(stamp: stamp, version: version, time: time, root: root, reference: reference)
         entries.append(entry)
+        stamps.append(stamp)
         return (entry, stateEntries)
     }
 
@@ -134,9 +136,7 @@ final class VersionTable: @unchecked Sendable {
         lock.lock()
         var garbage = NodeList()
         var newest: Entry?
-        while let next = entries.first(where: { $0.stamp > publishedEntry.stamp && $0.version != 0 }),
-            next.version <= version
-        {
+        while let next = nextVersion(after: publishedEntry), next.version <= version {
             let old = publishedEntry
             publishedEntry = next
             newest = next
@@ -148,6 +148,13 @@ final class VersionTable: @unchecked Sendable {
         return newest
     }
 
+    private func nextVersion(after entry: Entry) -> Entry? {
+        guard var place = place(of: entry.stamp) else { preconditionFailure("Firn: the published version is not active") }
+        place += 1
+        while place < entries.count, entries[place].version == 0 { place += 1 }
+        return place < entries.count ? entries[place] : nil
+    }
+
     /// After a failed sync: versions above the last durable one never were. Their nodes stay until the store is closed, as nothing will be written any more.
     func forgetUnpublished() -> Entry { lock.withLock { publishedEntry } }
 
@@ -157,16 +164,11 @@ final class VersionTable: @unchecked Sendable {
         let before = place == 0 ? 0 : entries[place - 1].stamp
         let garbage = entry.dead.takeNodes(bornAfter: before)
         entries.remove(at: place)
+        stamps.remove(at: place)
         if place > 0 {
             entries[place - 1].dead.join(entry.dead) { stamp in
-                // The least active stamp above `stamp`.
-                var low = 0
-                var high = entries.count
-                while low < high {
-                    let middle = (low + high) >> 1
-                    if entries[middle].stamp <= stamp { low = middle + 1 } else { high = middle }
-                }
-                return low < entries.count ? entries[low].stamp : .max
+                let next = lowerBound(stamp + 1)
+                return next < stamps.count ? stamps[next] : .max
             }
         }
         entry.dead = DeadList()
@@ -174,13 +176,19 @@ final class VersionTable: @unchecked Sendable {
     }
 
     private func place(of stamp: UInt64) -> Int? {
+        let place = lowerBound(stamp)
+        return place < stamps.count && stamps[place] == stamp ? place : nil
+    }
+
+    /// The first place whose stamp is not below `stamp`.
+    private func lowerBound(_ stamp: UInt64) -> Int {
         var low = 0
-        var high = entries.count
+        var high = stamps.count
         while low < high {
             let middle = (low + high) >> 1
-            if entries[middle].stamp < stamp { low = middle + 1 } else { high = middle }
+            if stamps[middle] < stamp { low = middle + 1 } else { high = middle }
         }
-        return low < entries.count && entries[low].stamp == stamp ? low : nil
+        return low
     }
 
     // MARK: Showing
