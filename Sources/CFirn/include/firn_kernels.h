@@ -1,0 +1,3 @@
+#ifndef FIRN_KERNELS_H
+#define FIRN_KERNELS_H
+#endif

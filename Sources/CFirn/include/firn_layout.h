@@ -1,0 +1,3 @@
+#ifndef FIRN_LAYOUT_H
+#define FIRN_LAYOUT_H
+#endif

@@ -1,0 +1,3 @@
+#ifndef FIRN_SYSTEM_H
+#define FIRN_SYSTEM_H
+#endif
