@@ -66,37 +66,74 @@ extension RowTree {
         }
     }
 
-    /// What became of rows between two versions: calls `deleted` with the old place, `inserted` with the new, and `kept` with both for a row that is in
-    /// both versions and in a leaf that changed. In key order within each kind.
-    static func forEachChangedRow(
-        from old: UInt64, to new: UInt64,
-        deleted: (Leaf, Int) -> Void, inserted: (Leaf, Int) -> Void, kept: (_ old: (Leaf, Int), _ new: (Leaf, Int)) -> Void
-    ) {
+    /// Rows that two versions both have, in leaves that differ: rows `old.lowerBound...` of the one are rows `new.lowerBound...` of the other.
+    struct Kept {
+        let old: Leaf
+        let new: Leaf
+        let oldStart: Int
+        let newStart: Int
+        var count: Int
+    }
+
+    /// What became of a table's rows between two versions, as runs in key order.
+    struct Delta {
+        var inserted: [(leaf: Leaf, rows: Range<Int>)] = []
+        var deleted: [(leaf: Leaf, rows: Range<Int>)] = []
+        var kept: [Kept] = []
+
+        var isEmpty: Bool { inserted.isEmpty && deleted.isEmpty && kept.isEmpty }
+    }
+
+    static func delta(from old: UInt64, to new: UInt64) -> Delta {
         let changed = changedLeaves(from: old, to: new)
+        var delta = Delta()
         var (i, r) = (0, 0)
         var (j, s) = (0, 0)
         while i < changed.old.count || j < changed.new.count {
-            if i < changed.old.count, r == changed.old[i].count {
+            guard i == changed.old.count || r < changed.old[i].count else {
                 (i, r) = (i + 1, 0)
                 continue
             }
-            if j < changed.new.count, s == changed.new[j].count {
+            guard j == changed.new.count || s < changed.new[j].count else {
                 (j, s) = (j + 1, 0)
                 continue
             }
-            let oldKey = i < changed.old.count ? changed.old[i].key(r) : Int64.max
-            let newKey = j < changed.new.count ? changed.new[j].key(s) : Int64.max
+            guard j < changed.new.count else {
+                delta.deleted.append((changed.old[i], r..<changed.old[i].count))
+                r = changed.old[i].count
+                continue
+            }
+            guard i < changed.old.count else {
+                delta.inserted.append((changed.new[j], s..<changed.new[j].count))
+                s = changed.new[j].count
+                continue
+            }
+            let (a, b) = (changed.old[i], changed.new[j])
+            let (oldKey, newKey) = (a.key(r), b.key(s))
             if oldKey == newKey {
-                kept((changed.old[i], r), (changed.new[j], s))
-                r += 1
-                s += 1
+                let run = commonRun(a, r, b, s)
+                delta.kept.append(Kept(old: a, new: b, oldStart: r, newStart: s, count: run))
+                r += run
+                s += run
             } else if oldKey < newKey {
-                deleted(changed.old[i], r)
-                r += 1
+                let end = a.lowerBound(newKey)
+                delta.deleted.append((a, r..<end))
+                r = end
             } else {
-                inserted(changed.new[j], s)
-                s += 1
+                let end = b.lowerBound(oldKey)
+                delta.inserted.append((b, s..<end))
+                s = end
             }
         }
+        return delta
+    }
+
+    /// How many rows from two places with one key on have the same keys.
+    private static func commonRun(_ a: Leaf, _ r: Int, _ b: Leaf, _ s: Int) -> Int {
+        let most = min(a.count - r, b.count - s)
+        guard a.keys != nil || b.keys != nil else { return most }
+        var run = 1
+        while run < most, a.key(r + run) == b.key(s + run) { run += 1 }
+        return run
     }
 }

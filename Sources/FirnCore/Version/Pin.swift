@@ -45,6 +45,12 @@ public final class Pin: @unchecked Sendable {
         self.release = release
     }
 
+    /// The birth stamp of the version's newest nodes.
+    var stamp: UInt64 {
+        guard let entry else { preconditionFailure("Firn: a state inside a transaction has no stamp of its own") }
+        return entry.stamp
+    }
+
     /// Another pin of the same version, counted for another holder.
     public func again(file: StaticString = #fileID, line: UInt = #line) -> Pin {
         guard let table, let entry else { preconditionFailure("Firn: a state inside a transaction cannot be pinned twice") }
