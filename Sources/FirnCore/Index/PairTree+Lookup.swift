@@ -19,7 +19,7 @@ extension PairTree {
             let index = Int(truncatingIfNeeded: guess)
             if keys[index] == key, index == 0 || keys[index &- 1] != key { return PairLeaf(node).values[index] }
         }
-        let index = PairSearch.below(key, keys, count)
+        let index = PairLeaf(node).lowerBound(key)
         return index < count && keys[index] == key ? PairLeaf(node).values[index] : nil
     }
 
