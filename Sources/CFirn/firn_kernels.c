@@ -235,6 +235,22 @@ void firn_bytes_order(const uint32_t *slots, const uint8_t *heap, uint32_t count
     FIRN_EACH_ROW(firn_order_bit(value, size, needle, length) & wanted)
 }
 
+int64_t firn_bytes_compare(const void *left, int64_t left_count, const void *right, int64_t right_count) {
+    int64_t shared = left_count < right_count ? left_count : right_count;
+    int order = shared == 0 ? 0 : memcmp(left, right, (size_t)shared);
+    return order != 0 ? order : left_count - right_count;
+}
+
+int64_t firn_bytes_find(const void *value, int64_t count, const void *needle, int64_t length) {
+    if (length == 0) return 0;
+    const uint8_t *at = value, *end = (const uint8_t *)value + (count - length) + 1;
+    while (at < end && (at = memchr(at, *(const uint8_t *)needle, (size_t)(end - at))) != NULL) {
+        if (memcmp(at, needle, (size_t)length) == 0) return at - (const uint8_t *)value;
+        at++;
+    }
+    return -1;
+}
+
 /* ---- Aggregates ---- */
 
 /* 256 values of at most 55 bits can't overflow a word, so the usual chunk is summed by plain additions, while `wide` collects which bits are in

@@ -43,6 +43,10 @@ void firn_bytes_contain(const uint32_t *slots, const uint8_t *heap, uint32_t cou
 /* Values whose order against `needle` is among `wanted`: bit 0 below, bit 1 equal, bit 2 above; by unsigned bytes, then length. */
 void firn_bytes_order(const uint32_t *slots, const uint8_t *heap, uint32_t count, const uint8_t *needle, uint32_t length, uint32_t wanted, uint64_t *rows, uint64_t *others);
 
+/* One value: order by unsigned bytes, then length; the first place of `needle` in `value`, or -1. */
+int64_t firn_bytes_compare(const void *left, int64_t left_count, const void *right, int64_t right_count);
+int64_t firn_bytes_find(const void *value, int64_t count, const void *needle, int64_t length);
+
 /* Rows whose slot is null. */
 void firn_bytes_null(const uint32_t *slots, uint32_t count, uint64_t *mask);
 
