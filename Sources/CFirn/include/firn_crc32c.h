@@ -1,6 +1,5 @@
 #ifndef FIRN_CRC32C_H
 #define FIRN_CRC32C_H
-<<<<<<< HEAD
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +14,4 @@ uint32_t firn_crc32c_software(uint32_t crc, const void *_Nullable bytes, size_t 
 /// Which form is in use: 0 tables, 1 SSE 4.2, 2 ARMv8.
 int firn_crc32c_kind(void);
 
-=======
->>>>>>> storage
 #endif
