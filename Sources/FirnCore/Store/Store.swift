@@ -25,6 +25,7 @@ public final class Store: Sendable {
     let log: Log?
     let versions: VersionTable
     let queue = WriteQueue()
+    let noteKeeper = NoteKeeper()
     let clock: any Clock
     private let stamps: Atomic<UInt64>
     private let listenerLock = Lock()

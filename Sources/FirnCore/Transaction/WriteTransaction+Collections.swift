@@ -27,7 +27,7 @@ public struct ListChange {
     public mutating func insert(_ value: Value, at index: Int) {
         link(value)
         editor.insert(value, at: index)
-        script?.insert(value, at: index)
+        script?.append(.insert(index, value))
     }
 
     public mutating func append(_ value: Value) { insert(value, at: count) }
@@ -37,7 +37,7 @@ public struct ListChange {
         let old = editor.cell.value(at: index)
         unlink(old)
         editor.remove(at: index)
-        script?.remove(old, at: index)
+        script?.append(.remove(index, old: old))
         return old
     }
 
@@ -46,19 +46,19 @@ public struct ListChange {
         unlink(old)
         link(value)
         editor.set(value, at: index)
-        script?.set(value, old: old, at: index)
+        script?.append(.set(index, new: value, old: old))
     }
 
     public mutating func move(from: Int, to: Int) {
         editor.move(from: from, to: to)
-        script?.move(from: from, to: to)
+        script?.append(.move(from: from, to: to))
     }
 
     public mutating func removeAll() {
         let old = editor.cell.values
         old.forEach(unlink)
         editor.removeAll()
-        script?.removeAll(old)
+        script?.append(.removeAll(old: old))
     }
 }
 
@@ -89,13 +89,20 @@ extension WriteTransaction {
     func replaceCollection(_ id: TableID, _ column: Int, _ key: Int64, with value: Value) {
         edit(id, column, key) { change in
             change.removeAll()
-            switch value {
-            case .list(let values), .set(let values): for value in values { change.append(value) }
-            case .null: break
-            default: preconditionFailure("Firn: \(value) is no collection")
-            }
+            for element in value.elements { change.append(element) }
         }
         // Assigning marks the cell even if it was empty and stays so.
         _ = ownCell(id, column, key)
+    }
+}
+
+extension Value {
+    /// A list's or set's elements; none of null.
+    var elements: [Value] {
+        switch self {
+        case .list(let values), .set(let values): values
+        case .null: []
+        default: preconditionFailure("Firn: \(self) is no list or set")
+        }
     }
 }

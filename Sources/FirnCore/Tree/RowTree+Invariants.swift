@@ -51,7 +51,7 @@ extension RowTree {
             let chunk = leaf.chunk(column)
             visit(chunk.node)
             precondition(chunk.node.stamp <= leaf.node.stamp, "Firn: the chunk of \(schema.name) is younger than its leaf")
-            precondition(chunk.layout == schema.layout, "Firn: the chunk of \(schema.name) has another layout than its column")
+            precondition(chunk.layout.fits(schema.layout), "Firn: the chunk of \(schema.name) has another layout than its column")
             precondition(chunk.node.capacity >= leaf.count, "Firn: the chunk of \(schema.name) has no room for its rows")
             guard chunk.form == .variable else { continue }
             precondition(chunk.heapUsed <= chunk.heapCapacity, "Firn: the heap of \(schema.name) overflows")

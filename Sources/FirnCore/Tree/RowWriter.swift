@@ -88,7 +88,8 @@ struct RowWriter {
         return (leaf, row)
     }
 
-    private func isLastLeafFull() -> Bool {
+    /// Whether the next row begins a leaf.
+    func isLastLeafFull() -> Bool {
         var node = NodeRef(table.rows.pointee).node
         while !node.isLeaf {
             let inner = RowNode(node)
@@ -134,17 +135,7 @@ struct RowWriter {
     private func clearRow(_ leaf: Leaf, _ row: Int) {
         for column in 0..<layouts.count {
             guard let layout = layouts[column] else { continue }
-            let chunk = leaf.chunk(column)
-            switch layout.form {
-            case .fixed, .nullable:
-                if layout.width == 8 {
-                    chunk.store(Int64(0), row)
-                } else {
-                    chunk.address(row).initializeMemory(as: UInt8.self, repeating: 0, count: layout.width)
-                }
-                if layout.form == .nullable { chunk.nullFlags[row] = 1 }
-            case .variable: chunk.setSlot(Chunk.Slot(offset: 0, length: 0), row)
-            }
+            leaf.chunk(column).putBlank(layout, row)
         }
     }
 

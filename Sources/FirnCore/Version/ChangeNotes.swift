@@ -50,7 +50,7 @@ public struct TableNotes: Sendable {
             modified[key, default: ColumnSet()].formUnion(columns)
         }
         for (list, script) in next.scripts where !inserted.contains(list.key) {
-            if scripts[list] == nil { scripts[list] = script } else { scripts[list]!.append(script) }
+            if scripts[list] == nil { scripts[list] = script } else { scripts[list]!.append(contentsOf: script) }
         }
         for key in next.deleted { scripts = scripts.filter { $0.key.key != key } }
     }
