@@ -96,7 +96,8 @@ struct NaiveQuery {
             let collected = values(path.components[...], table, key)
             guard let aggregate = path.aggregate else { return collected }
             if aggregate == .count { return [.int(Int64(collected.count))] }
-            let elements = path.elementPath.isEmpty ? collected : values((path.components + path.elementPath)[...], table, key)
+            let elements =
+                path.elementPath.isEmpty ? collected : values((path.components + path.elementPath)[...], table, key)
             return [summary(aggregate, elements)]
         case .subquery(let path, _, let predicate):
             let target = targetTable(path.components, table)
@@ -128,7 +129,9 @@ struct NaiveQuery {
         case .backlinks(let origin, let column):
             target = origin
             found = world.objects[origin.index].keys.sorted().flatMap { source -> [Value] in
-                elements(world.objects[origin.index][source]![column]).filter { $0 == .link(key) }.map { _ in .link(source) }
+                elements(world.objects[origin.index][source]![column]).filter { $0 == .link(key) }.map { _ in
+                    .link(source)
+                }
             }
         case .column(let column):
             let value = world.objects[table.index][key]![column]
@@ -188,7 +191,9 @@ struct NaiveQuery {
 
     // MARK: Comparing
 
-    private func compare(_ operation: Comparison.Operation, _ a: Value, _ b: Value, _ options: Comparison.Options) -> Bool {
+    private func compare(_ operation: Comparison.Operation, _ a: Value, _ b: Value, _ options: Comparison.Options)
+        -> Bool
+    {
         switch operation {
         case .equal: isEqual(a, b, options)
         case .notEqual: !isEqual(a, b, options)
@@ -273,7 +278,9 @@ struct NaiveQuery {
         return result
     }
 
-    private func relates(_ operation: Comparison.Operation, _ a: Value, _ b: Value, _ options: Comparison.Options) -> Bool {
+    private func relates(_ operation: Comparison.Operation, _ a: Value, _ b: Value, _ options: Comparison.Options)
+        -> Bool
+    {
         switch (a, b) {
         case (.null, .null): return true
         case (.string(let x), .string(let y)): return relates(operation, fold(x, options), fold(y, options))

@@ -6,13 +6,14 @@ import Testing
 @Suite struct PredicateOracleTests {
     /// Random objects, random predicates: each is written as text, read back, and run; by scan, by index, one by one and as a count it finds what the
     /// oracle finds.
-    @Test(arguments: 1...12 as ClosedRange<UInt64>)
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
     func randomPredicatesFindWhatTheOracleFinds(seed: UInt64) throws {
-        let world = try QueryWorld(seed: seed, things: seed % 3 == 0 ? 700 : 150)
+        let world = try QueryWorld(seed: seed, things: seed == 3 ? 300 : 70)
         let naive = NaiveQuery(world: world)
         let context = QueryContext(world.pin.snapshot)
         var maker = RandomPredicate(world: world, random: SeededRandom(seed: seed &* 31))
-        for round in 0..<250 {
+        var foundSome = 0
+        for round in 0..<150 {
             let table = round % 4 == 0 ? QueryWorld.owner : QueryWorld.thing
             let predicate = maker.make(table)
             let (text, arguments) = predicate.format
@@ -30,7 +31,10 @@ import Testing
             let compiled = try CompiledPredicate(parsed, table: table, schema: world.schema, resolver: world.resolver)
             #expect(keys.filter { compiled.matches($0, context) } == expected, label)
             if found != expected { return }
+            if !expected.isEmpty, expected.count < keys.count { foundSome += 1 }
         }
+        // Predicates that find all or nothing would prove little.
+        #expect(foundSome > 60, "seed \(seed)")
     }
 
     private func containsNaN(_ predicate: Predicate) -> Bool { predicate.description.contains("nan") }

@@ -75,7 +75,9 @@ final class QueryWorld {
         }
         for (table, columns) in [(Self.thing, Self.thingColumns), (Self.owner, Self.ownerColumns)] {
             for key in objects[table.index].keys.sorted() {
-                for (place, column) in columns.enumerated() where column.isLink { link(transaction, table, key, place, column) }
+                for (place, column) in columns.enumerated() where column.isLink {
+                    link(transaction, table, key, place, column)
+                }
             }
         }
         try transaction.commit()
@@ -96,7 +98,9 @@ final class QueryWorld {
             }
             // Transactions fill no maps yet; an empty one is what a new row has.
             if column.collection == .map { value = .map([]) }
-            if column.type == .mixed, column.collection == .none, random.below(9) == 0 { value = .typedLink(table, fresh.key) }
+            if column.type == .mixed, column.collection == .none, random.below(9) == 0 {
+                value = .typedLink(table, fresh.key)
+            }
             if !column.isLink, column.collection != .map { transaction.fill(&fresh, place, value) }
             values.append(value)
         }
@@ -104,7 +108,9 @@ final class QueryWorld {
         objects[table.index][fresh.key] = values
     }
 
-    private func link(_ transaction: WriteTransaction, _ table: TableID, _ key: Int64, _ place: Int, _ column: ColumnSchema) {
+    private func link(
+        _ transaction: WriteTransaction, _ table: TableID, _ key: Int64, _ place: Int, _ column: ColumnSchema
+    ) {
         let targets = objects[column.target!.index].keys.sorted()
         guard !targets.isEmpty else { return }
         if column.collection == .none {
@@ -145,23 +151,35 @@ struct WorldResolver: PropertyResolver {
 /// Few values of each type, so that constants meet them, the odd ones among them.
 struct ValuePool {
     static let strings = [
-        "", "a", "A", "ab", "Ab", "abc", "ABC", "é", "É", "e", "e\u{301}", "ß", "straße", "Zürich", "zurich", "🙂", "a🙂b", "*", "a*c", "a?c",
-        "ab\0", "x\ny", "日本", "ǻ", "Ω", "ω", "abcdefg", "abcdefgh", "abcdefghi", "abcdefghij", "abcdefg\0", "it's", "\"quoted\"", "\\",
-        String(repeating: "long", count: 60), String(repeating: "long", count: 300), String(repeating: "long", count: 300) + "er",
+        "", "a", "A", "ab", "Ab", "abc", "ABC", "é", "É", "e", "e\u{301}", "ß", "straße", "Zürich", "zurich", "🙂",
+        "a🙂b", "*", "a*c", "a?c",
+        "ab\0", "x\ny", "日本", "ǻ", "Ω", "ω", "abcdefg", "abcdefgh", "abcdefghi", "abcdefghij", "abcdefg\0", "it's",
+        "\"quoted\"", "\\",
+        String(repeating: "long", count: 60), String(repeating: "long", count: 300),
+        String(repeating: "long", count: 300) + "er",
     ]
     static let ints: [Int64] = [.min, .min + 1, -7, -1, 0, 1, 2, 3, 5, 8, 50, 51, 1 << 53, 1 << 53 + 1, .max - 1, .max]
     static let doubles: [Double] = [
-        -.infinity, -1.5, -0.0, 0.0, .leastNonzeroMagnitude, 0.5, 1, 2.5, 3, 50, 9_007_199_254_740_992, 0x1p63, .infinity, .nan,
+        -.infinity, -1.5, -0.0, 0.0, .leastNonzeroMagnitude, 0.5, 1, 2.5, 3, 50, 9_007_199_254_740_992, 0x1p63,
+        .infinity, .nan,
     ]
     static let floats: [Float] = [-.infinity, -1.5, -0.0, 0, 0.1, 0.5, 1, 2.5, 3, .infinity, .nan]
-    static let datas: [[UInt8]] = [[], [0], [0, 1], [1], [1, 2, 3], [0xFF], [0xFF, 0xFF], [UInt8](repeating: 7, count: 2000)]
+    static let datas: [[UInt8]] = [
+        [], [0], [0, 1], [1], [1, 2, 3], [0xFF], [0xFF, 0xFF], [UInt8](repeating: 7, count: 2000),
+    ]
     static let dates = [
-        Timestamp(seconds: 0, nanoseconds: 0), Timestamp(seconds: 0, nanoseconds: 5), Timestamp(seconds: 0, nanoseconds: -5),
+        Timestamp(seconds: 0, nanoseconds: 0), Timestamp(seconds: 0, nanoseconds: 5),
+        Timestamp(seconds: 0, nanoseconds: -5),
         Timestamp(seconds: 1, nanoseconds: 0), Timestamp(seconds: -1, nanoseconds: -999_999_999),
         Timestamp(seconds: 1_700_000_000, nanoseconds: 123_456_789), Timestamp(seconds: .max, nanoseconds: 999_999_999),
     ]
-    static let oids = [ObjectIDBytes(0, 0, 0), ObjectIDBytes(1, 2, 3), ObjectIDBytes(1, 2, 4), ObjectIDBytes(.max, .max, .max)]
-    static let uuids = [UUIDBytes(high: 0, low: 0), UUIDBytes(high: 0, low: .max), UUIDBytes(high: 1, low: 0), UUIDBytes(high: .max, low: .max)]
+    static let oids = [
+        ObjectIDBytes(0, 0, 0), ObjectIDBytes(1, 2, 3), ObjectIDBytes(1, 2, 4), ObjectIDBytes(.max, .max, .max),
+    ]
+    static let uuids = [
+        UUIDBytes(high: 0, low: 0), UUIDBytes(high: 0, low: .max), UUIDBytes(high: 1, low: 0),
+        UUIDBytes(high: .max, low: .max),
+    ]
     /// 0, 1, 1.0, 2.5, -3, 1E30
     static let decimals = [
         decimal(0, 0), decimal(1, 0), decimal(10, -1), decimal(25, -1), decimal(3, 0, isNegative: true), decimal(1, 30),
@@ -185,7 +203,9 @@ struct ValuePool {
             return .set(values.sorted { Value.order($0, $1) < 0 })
         case .map:
             var entries: [Value.MapEntry] = []
-            for key in ["", "a", "b", "c"] where random.below(2) == 0 { entries.append(Value.MapEntry(key: key, value: element())) }
+            for key in ["", "a", "b", "c"] where random.below(2) == 0 {
+                entries.append(Value.MapEntry(key: key, value: element()))
+            }
             return .map(entries)
         }
     }

@@ -10,8 +10,10 @@ struct RandomPredicate {
     mutating func make(_ table: TableID, depth: Int = 3, variable: String? = nil) -> Predicate {
         if depth > 0 {
             switch random.below(8) {
-            case 0: return .all((0..<2 + random.below(2)).map { _ in make(table, depth: depth - 1, variable: variable) })
-            case 1: return .any((0..<2 + random.below(2)).map { _ in make(table, depth: depth - 1, variable: variable) })
+            case 0:
+                return .all((0..<2 + random.below(2)).map { _ in make(table, depth: depth - 1, variable: variable) })
+            case 1:
+                return .any((0..<2 + random.below(2)).map { _ in make(table, depth: depth - 1, variable: variable) })
             case 2: return .not(make(table, depth: depth - 1, variable: variable))
             default: break
             }
@@ -38,10 +40,15 @@ struct RandomPredicate {
             let steps: [(String, TableID, Bool)] =
                 table == QueryWorld.thing
                 ? [
-                    ("friend", QueryWorld.thing, false), ("owner", QueryWorld.owner, false), ("friend", QueryWorld.thing, false),
-                    ("friends", QueryWorld.thing, true), ("owners", QueryWorld.owner, true), ("fans", QueryWorld.thing, true),
+                    ("friend", QueryWorld.thing, false), ("owner", QueryWorld.owner, false),
+                    ("friend", QueryWorld.thing, false),
+                    ("friends", QueryWorld.thing, true), ("owners", QueryWorld.owner, true),
+                    ("fans", QueryWorld.thing, true),
                 ]
-                : [("boss", QueryWorld.owner, false), ("things", QueryWorld.thing, true), ("owned", QueryWorld.thing, true)]
+                : [
+                    ("boss", QueryWorld.owner, false), ("things", QueryWorld.thing, true),
+                    ("owned", QueryWorld.thing, true),
+                ]
             let step = pick(steps)
             components.append(.name(step.0))
             table = step.1
@@ -75,7 +82,9 @@ struct RandomPredicate {
         let target = path(table, variable)
         let left = Operand.path(target.path)
         var quantifier: Comparison.Quantifier?
-        if target.hasStep || target.endsInCollection && random.below(2) == 0 { quantifier = pick([.any, .all, Comparison.Quantifier.none]) }
+        if target.hasStep || target.endsInCollection && random.below(2) == 0 {
+            quantifier = pick([.any, .all, Comparison.Quantifier.none])
+        }
         if target.type == .link {
             let keys = world.objects[linkTarget(target.path, table).index].keys.sorted()
             let object: () -> Value = { [self] in
@@ -103,12 +112,16 @@ struct RandomPredicate {
         switch operation {
         case .in:
             let count = pick([0, 1, 2, 3, 12])
-            return .compare(left, .in, .values((0..<count).map { _ in constant(target.type) }), options: options, quantifier: quantifier)
+            return .compare(
+                left, .in, .values((0..<count).map { _ in constant(target.type) }), options: options,
+                quantifier: quantifier)
         case .between:
-            return .compare(left, .between, .values([constant(target.type), constant(target.type)]), quantifier: quantifier)
+            return .compare(
+                left, .between, .values([constant(target.type), constant(target.type)]), quantifier: quantifier)
         case .like where random.below(2) == 0:
             return .compare(
-                left, .like, .value(.string(pick(["*", "a*", "?", "??", "*b*", "A?C", "*ü*", "?🙂*", "**", ""]))), options: options,
+                left, .like, .value(.string(pick(["*", "a*", "?", "??", "*b*", "A?C", "*ü*", "?🙂*", "**", ""]))),
+                options: options,
                 quantifier: quantifier)
         default:
             return .compare(left, operation, .value(constant(needleType)), options: options, quantifier: quantifier)
@@ -131,7 +144,11 @@ struct RandomPredicate {
     private mutating func pair(_ table: TableID, _ variable: String?) -> Predicate {
         let groups: [[String]] =
             table == QueryWorld.thing
-            ? [["age", "age2", "small", "score", "score2", "scoreN", "dec", "friend.age"], ["age", "age2"], ["score", "score2"], ["name", "nick", "friend.name", "owner.title"], ["when", "whenN"], ["blob", "blobN"]]
+            ? [
+                ["age", "age2", "small", "score", "score2", "scoreN", "dec", "friend.age"], ["age", "age2"],
+                ["score", "score2"], ["name", "nick", "friend.name", "owner.title"], ["when", "whenN"],
+                ["blob", "blobN"],
+            ]
             : [["weight", "boss.weight"], ["id", "title"]]
         let group = pick(groups)
         func operand(_ text: String) -> Operand {
@@ -140,7 +157,8 @@ struct RandomPredicate {
         let operation = pick([Comparison.Operation.equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual])
         if table == QueryWorld.thing, random.below(4) == 0 {
             return .compare(
-                operand("numbers"), operation, operand(pick(["age", "small"])), quantifier: pick([.any, .all, Comparison.Quantifier.none]))
+                operand("numbers"), operation, operand(pick(["age", "small"])),
+                quantifier: pick([.any, .all, Comparison.Quantifier.none]))
         }
         return .compare(operand(pick(group)), operation, operand(pick(group)))
     }
@@ -149,23 +167,29 @@ struct RandomPredicate {
         let choices: [(String, PropertyPath.Aggregate, String?)] =
             table == QueryWorld.thing
             ? [
-                ("numbers", .count, nil), ("numbers", .min, nil), ("numbers", .max, nil), ("numbers", .sum, nil), ("numbers", .average, nil),
-                ("friends", .count, nil), ("friends", .max, "age"), ("friends", .sum, "small"), ("owners", .count, nil), ("owners", .min, "weight"),
-                ("fans", .count, nil), ("levels", .count, nil), ("kinds", .count, nil), ("friend.friends", .count, nil), ("levels", .max, nil),
+                ("numbers", .count, nil), ("numbers", .min, nil), ("numbers", .max, nil), ("numbers", .sum, nil),
+                ("numbers", .average, nil),
+                ("friends", .count, nil), ("friends", .max, "age"), ("friends", .sum, "small"), ("owners", .count, nil),
+                ("owners", .min, "weight"),
+                ("fans", .count, nil), ("levels", .count, nil), ("kinds", .count, nil), ("friend.friends", .count, nil),
+                ("levels", .max, nil),
             ] : [("things", .count, nil), ("things", .average, "age"), ("owned", .count, nil), ("owned", .max, "age2")]
         let choice = pick(choices)
         let path = PropertyPath(
             variable: variable, choice.0.split(separator: ".").map { .name(String($0)) }, aggregate: choice.1,
             of: choice.2.map { [.name($0)] } ?? [])
         let operation = pick([Comparison.Operation.equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual])
-        let value: Value = choice.1 == .count ? .int(Int64(random.below(4))) : pick([world.pool.value(.int, &random), .null, .double(0.5)])
+        let value: Value =
+            choice.1 == .count
+            ? .int(Int64(random.below(4))) : pick([world.pool.value(.int, &random), .null, .double(0.5)])
         return .compare(.path(path), operation, .value(value))
     }
 
     private mutating func subquery(_ table: TableID) -> Predicate {
         let (name, target) =
             table == QueryWorld.thing
-            ? pick([("friends", QueryWorld.thing), ("owners", QueryWorld.owner), ("fans", QueryWorld.thing)]) : ("things", QueryWorld.thing)
+            ? pick([("friends", QueryWorld.thing), ("owners", QueryWorld.owner), ("fans", QueryWorld.thing)])
+            : ("things", QueryWorld.thing)
         return .compare(
             .subquery(path: PropertyPath([name]), variable: "$x", predicate: make(target, depth: 1, variable: "$x")),
             pick([.equal, .greater, .lessOrEqual]), .value(.int(Int64(random.below(3)))))

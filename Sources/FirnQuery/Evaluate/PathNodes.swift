@@ -156,7 +156,9 @@ indirect enum ValueSource: Sendable {
             var count: Int64 = 0
             let table = context.table(path.target ?? path.table)
             path.forEachValue(leaf, row, context) { value in
-                if case .link(let key) = value, let place = table.find(key), part.matches(place.leaf, place.row, context) {
+                if case .link(let key) = value, let place = table.find(key),
+                    part.matches(place.leaf, place.row, context)
+                {
                     count += 1
                 }
                 return true

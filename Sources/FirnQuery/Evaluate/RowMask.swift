@@ -77,7 +77,9 @@ public struct RowMask: Equatable, Sendable {
     /// Lets a kernel write a mask, or narrow this one.
     @inline(__always)
     mutating func withWords<R>(_ body: (UnsafeMutablePointer<UInt64>) -> R) -> R {
-        withUnsafeMutableBytes(of: &words) { body($0.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt64.self)) }
+        withUnsafeMutableBytes(of: &words) {
+            body($0.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt64.self))
+        }
     }
 
     /// What a kernel answers.

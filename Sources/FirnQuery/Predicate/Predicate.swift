@@ -134,7 +134,8 @@ public struct PropertyPath: Sendable, Hashable {
     public var place: TextPlace?
 
     public init(
-        variable: String? = nil, _ components: [Component], aggregate: Aggregate? = nil, of elementPath: [Component] = [],
+        variable: String? = nil, _ components: [Component], aggregate: Aggregate? = nil,
+        of elementPath: [Component] = [],
         place: TextPlace? = nil
     ) {
         self.variable = variable

@@ -51,7 +51,9 @@ extension ListCell {
 extension Accumulator {
     /// Adds the values of some rows of a leaf; whole chunks of ints, floats and doubles by kernels.
     mutating func add(_ leaf: Leaf, _ rows: RowMask, _ path: BoundPath, _ context: QueryContext) {
-        if path.steps.isEmpty, case .value(let column) = path.end, path.inner.isEmpty, addColumn(leaf, rows, column, path) {
+        if path.steps.isEmpty, case .value(let column) = path.end, path.inner.isEmpty,
+            addColumn(leaf, rows, column, path)
+        {
             return
         }
         rows.forEach { row in

@@ -70,7 +70,8 @@ extension Query {
 
     /// A sort with a limit behind it, which needs no sorting of all.
     private var topStages: (keys: [SortKey], limit: Int)? {
-        guard stages.count >= 2, case .sort(let keys) = stages[0], case .limit(let limit) = stages[1], limit <= 10_000 else {
+        guard stages.count >= 2, case .sort(let keys) = stages[0], case .limit(let limit) = stages[1], limit <= 10_000
+        else {
             return nil
         }
         return (keys, limit)
@@ -81,7 +82,9 @@ extension Query {
         let view = context.table(table)
         if case .keys(let keys) = source {
             for key in keys {
-                guard let place = view.find(key), filter?.matches(place.leaf, place.row, context) ?? true else { continue }
+                guard let place = view.find(key), filter?.matches(place.leaf, place.row, context) ?? true else {
+                    continue
+                }
                 if !body(place.leaf, RowMask(row: place.row)) { return }
             }
             return
@@ -201,7 +204,9 @@ extension Query {
             } else {
                 lines.append("\(view.count) objects of \(view.schema.name): \(filter.explanation)")
             }
-            if let planned, planned.isExact { lines.append("count: \(planned.access.count(view)), from the index alone") }
+            if let planned, planned.isExact {
+                lines.append("count: \(planned.access.count(view)), from the index alone")
+            }
         } else {
             lines.append("all \(view.count) objects of \(view.schema.name)")
         }
