@@ -8,12 +8,12 @@ import Testing
     /// oracle finds.
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
     func randomPredicatesFindWhatTheOracleFinds(seed: UInt64) throws {
-        let world = try QueryWorld(seed: seed, things: seed == 3 ? 300 : 70)
+        let world = try QueryWorld(seed: seed, things: seed == 3 ? 280 : 40)
         let naive = NaiveQuery(world: world)
         let context = QueryContext(world.pin.snapshot)
         var maker = RandomPredicate(world: world, random: SeededRandom(seed: seed &* 31))
         var foundSome = 0
-        for round in 0..<150 {
+        for round in 0..<120 {
             let table = round % 4 == 0 ? QueryWorld.owner : QueryWorld.thing
             let predicate = maker.make(table)
             let (text, arguments) = predicate.format
@@ -34,7 +34,7 @@ import Testing
             if !expected.isEmpty, expected.count < keys.count { foundSome += 1 }
         }
         // Predicates that find all or nothing would prove little.
-        #expect(foundSome > 60, "seed \(seed)")
+        #expect(foundSome > 40, "seed \(seed)")
     }
 
     private func containsNaN(_ predicate: Predicate) -> Bool { predicate.description.contains("nan") }

@@ -146,7 +146,7 @@ indirect enum ValueSource: Sendable {
         case .path(let path): path.forEachValue(leaf, row, context, body)
         case .aggregate(.count, let path): _ = body(.int(Int64(path.count(leaf, row, context))))
         case .aggregate(let aggregate, let path):
-            var accumulator = Accumulator(path.type)
+            var accumulator = Accumulator(path.type, for: aggregate)
             path.forEachValue(leaf, row, context) {
                 accumulator.add($0)
                 return true

@@ -20,7 +20,12 @@ public struct RowMask: Equatable, Sendable {
     }
 
     /// The first `count` rows.
+    @inline(__always)
     public init(count: Int) {
+        if count == Limits.rowsPerLeaf {
+            words = SIMD4(repeating: .max)
+            return
+        }
         words = .zero
         for word in 0..<4 {
             let rest = count - word * 64

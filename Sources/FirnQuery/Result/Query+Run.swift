@@ -24,6 +24,9 @@ extension Query {
             limit = count
             rest = rest.dropFirst()
         }
+        if rest.isEmpty, limit == .max, case .table = source {
+            return QueryResult(content: .keys(selectedKeys(context)), isAscending: true)
+        }
         var rows = RowSet()
         if filter == nil { rows.reserve(context.table(table).count) }
         var isAscending = true
@@ -40,6 +43,31 @@ extension Query {
         }
         if rows.count > limit { rows = rows.selecting(0..<limit) }
         return finish(rows, rest, context, isAscending: isAscending)
+    }
+
+    /// The keys of what the filter finds, written down leaf by leaf.
+    private func selectedKeys(_ context: QueryContext) -> [Int64] {
+        var keys: [Int64] = []
+        forEachSelection(.table, context) { leaf, rows in
+            withUnsafeTemporaryAllocation(of: Int64.self, capacity: Limits.rowsPerLeaf) { buffer in
+                var count = 0
+                if let explicit = leaf.explicitKeys {
+                    rows.forEach {
+                        buffer[count] = explicit[$0]
+                        count &+= 1
+                    }
+                } else {
+                    let first = leaf.key(0)
+                    rows.forEach {
+                        buffer[count] = first &+ Int64($0)
+                        count &+= 1
+                    }
+                }
+                keys.append(contentsOf: UnsafeBufferPointer(rebasing: buffer[..<count]))
+            }
+            return true
+        }
+        return keys
     }
 
     /// How many objects it finds: by an index in O(log n) where that answers the filter alone, else by a scan that writes nothing down.
