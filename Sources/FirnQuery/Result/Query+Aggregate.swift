@@ -20,7 +20,9 @@ extension Query {
         var accumulator = Accumulator(bound.type, for: aggregate)
         let isOrderOnly = stages.allSatisfy { if case .sort = $0 { true } else { false } }
         if isOrderOnly {
-            forEachSelection(source, context) { leaf, rows in
+            var column: Int?
+            if bound.steps.isEmpty, case .value(let place) = bound.end { column = place }
+            forEachSelection(source, context, reading: column) { leaf, rows in
                 accumulator.add(leaf, rows, bound, context)
                 return true
             }

@@ -106,7 +106,10 @@ extension Query {
     }
 
     /// Calls `body` with each leaf that holds rows which pass the filter, in order, until it returns false.
-    func forEachSelection(_ source: Source, _ context: QueryContext, _ body: (Leaf, RowMask) -> Bool) {
+    /// `column` is what the body reads.
+    func forEachSelection(
+        _ source: Source, _ context: QueryContext, reading column: Int? = nil, _ body: (Leaf, RowMask) -> Bool
+    ) {
         let view = context.table(table)
         if case .keys(let keys) = source {
             for key in keys {
@@ -118,7 +121,7 @@ extension Query {
             return
         }
         guard let filter else {
-            view.scan(firstColumn) { leaf, _ in body(leaf, RowMask(count: leaf.count)) }
+            view.scan(column ?? firstColumn) { leaf, _ in body(leaf, RowMask(count: leaf.count)) }
             return
         }
         let planner = Planner(context: context)
