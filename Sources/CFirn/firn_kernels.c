@@ -15,27 +15,28 @@ typedef _Bool firn_bits64 __attribute__((ext_vector_type(64)));
         __builtin_memcpy(&(INTO), &bits_, sizeof(INTO));                              \
     } while (0)
 
-/* The rows of one chunk, 64 at a time by vectors, what is left by one. `VECTOR` and `SCALAR` are the condition on the value at `i`. */
-#define FIRN_SCAN(LANES, WORD, LOAD, VECTOR, SCALAR)                      \
-    do {                                                                         \
-        for (uint32_t word = 0; word < 4; word++) {                              \
-            uint32_t base = word * 64;                                           \
-            uint64_t bits = 0;                                                   \
-            if (base + 64 <= count) {                                            \
-                for (uint32_t k = 0; k < 64; k += LANES) {                       \
-                    uint32_t i = base + k;                                       \
-                    WORD part;                                                   \
-                    LOAD;                                                        \
-                    FIRN_BITS(LANES, VECTOR, part);                              \
-                    bits |= (uint64_t)part << k;                                 \
-                }                                                                \
-            } else {                                                             \
-                for (uint32_t i = base; i < count; i++) {                        \
-                    bits |= (uint64_t)(SCALAR) << (i - base);                    \
-                }                                                                \
-            }                                                                    \
-            mask[word] = bits;                                                   \
-        }                                                                        \
+/* The rows of one chunk, 64 at a time by vectors, what is left by one. `VECTOR` and `SCALAR` are the condition on the value at `i`. Each vector's bits
+ * are stored where they belong in the mask, which is little-endian like everything here. */
+#define FIRN_SCAN(LANES, WORD, LOAD, VECTOR, SCALAR)                                       \
+    do {                                                                                   \
+        for (uint32_t word = 0; word < 4; word++) {                                        \
+            uint32_t base = word * 64;                                                     \
+            if (base + 64 <= count) {                                                      \
+                for (uint32_t k = 0; k < 64; k += LANES) {                                 \
+                    uint32_t i = base + k;                                                 \
+                    WORD part;                                                             \
+                    LOAD;                                                                  \
+                    FIRN_BITS(LANES, VECTOR, part);                                        \
+                    __builtin_memcpy((uint8_t *)mask + (base + k) / 8, &part, sizeof part); \
+                }                                                                          \
+            } else {                                                                       \
+                uint64_t bits = 0;                                                         \
+                for (uint32_t i = base; i < count; i++) {                                  \
+                    bits |= (uint64_t)(SCALAR) << (i - base);                              \
+                }                                                                          \
+                mask[word] = bits;                                                         \
+            }                                                                              \
+        }                                                                                  \
     } while (0)
 
 #define FIRN_RANGE_KERNEL(NAME, TYPE, LANES, WORD)                                                                 \
