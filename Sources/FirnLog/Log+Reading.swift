@@ -16,6 +16,14 @@ extension Log {
         return isFollowing ? max(page.published, recovery.lastVersion) : recovery.lastVersion
     }
 
+    /// Waits until a version above `version` is published, here or by another process, for `milliseconds` at most; returns the newest one.
+    /// Blocks: not for threads of Swift's pool.
+    public func waitForVersion(after version: UInt64, milliseconds: Int) throws(LogError) -> UInt64 {
+        try checkOpen()
+        page.waitForNewer(than: version, nanoseconds: Int64(milliseconds) * 1_000_000)
+        return publishedVersion
+    }
+
     /// True in a log opened read-only while the state that it was opened with is still the writer's.
     private var isFollowing: Bool { page.isValid(epoch: openedManifest.epoch) }
 
@@ -56,6 +64,7 @@ extension Log {
     }
 
     func checkOpen() throws(LogError) {
+        if FirnStorage.forkGeneration() != forkGeneration { throw LogError(.forked, path: folder.path) }
         if isClosed.load(ordering: .acquiring) { throw LogError(.closed, path: folder.path) }
     }
 
@@ -65,8 +74,11 @@ extension Log {
     /// - Throws: what the last sync threw. The log is closed all the same.
     public func close() throws(LogError) {
         guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        // In a forked child threads and locks have stayed with the parent, who goes on.
+        if FirnStorage.forkGeneration() != forkGeneration { return }
         defer { locks.leave() }
         guard let writer else { return }
+        defer { page.writerProcess = 0 }
         writer.keeper?.stop()
         writer.queue.stop()
         let tail = writer.tail

@@ -21,6 +21,8 @@ public final class Log: @unchecked Sendable {
     /// The schema at the end of a log that was opened read-only.
     let recoveredSchema: [UInt8]
     let isClosed = Atomic<Bool>(false)
+    /// Differs from the process's where it has been forked since.
+    let forkGeneration = FirnStorage.forkGeneration()
 
     private init(
         options: LogOptions, recovery: RecoveryReport, folder: StoreFolder, locks: StoreLocks, page: SharedPage,
@@ -80,7 +82,7 @@ public final class Log: @unchecked Sendable {
         let locks = StoreLocks(
             lock: try stored { () throws(StorageError) in try storage.lockFile(folder.lock) }, path: folder.path)
         do {
-            try locks.lockWriter(waitMilliseconds: waitMilliseconds) { nil }
+            try locks.lockWriter(waitMilliseconds: waitMilliseconds) { SharedPage.writerProcess(folder) }
             let isAlone = try locks.enter(asWriter: true)
             // Look again: another may have made the store while we waited.
             let created = try folder.find() != .store
@@ -114,6 +116,8 @@ public final class Log: @unchecked Sendable {
         try stored { () throws(StorageError) in
             try file.sync()
             try storage.syncFolder(folder.log)
+            // The folders must be there before the manifest is.
+            try storage.syncFolder(folder.path)
         }
         var renamed = false
         try folder.replaceManifest(nil, with: manifest, renamed: &renamed)
@@ -146,10 +150,11 @@ public final class Log: @unchecked Sendable {
         let segmentPath = folder.segment(recovery.manifest.openSegment.segment)
         let file = try stored { () throws(StorageError) in try storage.open(segmentPath, .readWrite) }
         let size = try stored { () throws(StorageError) in try file.size() }
-        let isReserveGone = !makeReserve(folder)
+        let isReserveGone = !makeReserve(folder, byteCount: options.reserveByteCount)
         page.prepare(
             epoch: recovery.manifest.epoch, durable: recovery.lastVersion, published: recovery.lastVersion,
             generation: recovery.manifest.generation, fresh: isAlone)
+        page.writerProcess = UInt64(currentProcessID())
         let group = GroupCommit(
             file: file, version: recovery.lastVersion, page: page, publishesWhenWritten: options.durability != .full)
         let tail = LogTail(
@@ -199,7 +204,9 @@ public final class Log: @unchecked Sendable {
                             options: options, recovery: report, folder: folder, locks: locks, page: page,
                             manifest: manifest, schema: [], writer: nil)
                     }
-                    if attempt > 2000 { throw LogError(.locked(processID: nil), path: folder.path) }
+                    if attempt > 2000 {
+                        throw LogError(.locked(processID: SharedPage.writerProcess(folder)), path: folder.path)
+                    }
                     locks.rest(2_000_000)
                     continue
                 }
@@ -237,19 +244,20 @@ public final class Log: @unchecked Sendable {
     }
 
     /// Makes the reserve, unless it is there; false where the disk has no room for it.
-    static func makeReserve(_ folder: StoreFolder) -> Bool {
-        do {
-            if let status = try folder.storage.status(folder.reserve), status.byteCount == LogLimits.reserveByteCount {
-                return true
-            }
+    static func makeReserve(_ folder: StoreFolder, byteCount: Int) -> Bool {
+        do throws(StorageError) {
+            if let status = try folder.storage.status(folder.reserve), status.byteCount >= byteCount { return true }
             let available = try folder.storage.volume(of: folder.path).availableByteCount
-            guard available > 4 * LogLimits.reserveByteCount else { return false }
+            guard available > 2 * byteCount else { return false }
             try? folder.storage.remove(folder.reserve)
             let file = try folder.storage.open(folder.reserve, .create)
             defer { file.close() }
-            let zeros = [UInt8](repeating: 0, count: 1 << 20)
-            for offset in stride(from: 0, to: LogLimits.reserveByteCount, by: zeros.count) {
-                try zeros.withUnsafeBytes { try file.write($0, at: offset) }
+            let zeros = LogTail.zeros
+            var offset = 0
+            while offset < byteCount {
+                let count = min(zeros.count, byteCount - offset)
+                try file.write(UnsafeRawBufferPointer(rebasing: zeros[..<count]), at: offset)
+                offset += count
             }
             return true
         } catch {

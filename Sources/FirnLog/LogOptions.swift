@@ -36,6 +36,8 @@ public struct LogOptions: Sendable {
     public var segmentByteCount = LogLimits.segmentByteCount
     /// The most that a part holds before compression; what is longer is refused.
     public var partByteCount = 1 << 20
+    /// The room that is kept so that a full disk can still delete; 0 keeps none.
+    public var reserveByteCount = LogLimits.reserveByteCount
     /// How long the log must have been quiet before it writes its durable mark once more.
     public var idleMilliseconds = 200
     /// False does all work on the threads that call, in an order that depends on nothing but the calls: for simulations.

@@ -204,7 +204,7 @@ final class LogTail: @unchecked Sendable {
     }
 
     // Written once, before anybody sees it.
-    private nonisolated(unsafe) static let zeros: UnsafeRawBufferPointer = {
+    nonisolated(unsafe) static let zeros: UnsafeRawBufferPointer = {
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 4096)
         memory.initializeMemory(as: UInt8.self, repeating: 0)
         return UnsafeRawBufferPointer(memory)
