@@ -40,7 +40,7 @@ extension Log {
     public func setSchema(_ bytes: [UInt8]) throws(LogError) {
         let tail = try writable().tail
         tail.begin()
-        tail.schema = bytes
+        tail.setSchema(bytes)
         tail.endAppending()
     }
 
@@ -122,7 +122,7 @@ extension Log {
     func finished(version: UInt64, start: Int, time: Int64, schema: [UInt8]?) -> FramePosition {
         let writer = self.writer!
         let tail = writer.tail
-        if let schema { tail.schema = schema }
+        if let schema { tail.setSchema(schema) }
         let position = FramePosition(
             segment: tail.manifest.openSegment.segment, range: start..<tail.end, time: time)
         writer.group.noteWritten(version)

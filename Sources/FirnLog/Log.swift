@@ -15,8 +15,8 @@ public final class Log: @unchecked Sendable {
     let folder: StoreFolder
     let locks: StoreLocks
     let page: SharedPage
-    /// The state at opening; a writer's moves on in `tail`.
-    let openedManifest: Manifest
+    /// The highest version that a log opened read-only has seen published. Atomic: it only rises.
+    let seen: Atomic<UInt64>
     let writer: LogWriter?
     /// The schema at the end of a log that was opened read-only.
     let recoveredSchema: [UInt8]
@@ -26,7 +26,7 @@ public final class Log: @unchecked Sendable {
 
     private init(
         options: LogOptions, recovery: RecoveryReport, folder: StoreFolder, locks: StoreLocks, page: SharedPage,
-        manifest: Manifest, schema: [UInt8], writer: LogWriter?
+        schema: [UInt8], writer: LogWriter?
     ) {
         recoveredSchema = schema
         self.options = options
@@ -34,7 +34,7 @@ public final class Log: @unchecked Sendable {
         self.folder = folder
         self.locks = locks
         self.page = page
-        self.openedManifest = manifest
+        seen = Atomic(recovery.lastVersion)
         self.writer = writer
     }
 
@@ -141,7 +141,13 @@ public final class Log: @unchecked Sendable {
             epoch: manifest.epoch)
         try recovery.removeUnlistedSegments()
         if recovery.needsTakeover {
-            report.secondedCommits = try recovery.takeOver(randomness: randomness)
+            do throws(LogError) {
+                report.secondedCommits = try recovery.takeOver()
+            } catch where error.code == .diskFull {
+                // The reserve is there so that a full disk can still be opened and freed; the next try takes its room.
+                try folder.removeIfPresent(folder.reserve)
+                report.secondedCommits = try recovery.takeOver()
+            }
         } else {
             try recovery.trimSealedSegments()
         }
@@ -167,7 +173,7 @@ public final class Log: @unchecked Sendable {
         try writer.keeper?.start()
         return Log(
             options: options, recovery: report, folder: folder, locks: locks, page: page,
-            manifest: recovery.manifest, schema: [], writer: writer)
+            schema: [], writer: writer)
     }
 
     private static func openForReading(_ options: LogOptions, _ folder: StoreFolder) throws(LogError) -> Log {
@@ -202,7 +208,7 @@ public final class Log: @unchecked Sendable {
                             epoch: manifest.epoch)
                         return Log(
                             options: options, recovery: report, folder: folder, locks: locks, page: page,
-                            manifest: manifest, schema: [], writer: nil)
+                            schema: [], writer: nil)
                     }
                     if attempt > 2000 {
                         throw LogError(.locked(processID: SharedPage.writerProcess(folder)), path: folder.path)
@@ -234,8 +240,7 @@ public final class Log: @unchecked Sendable {
                     lastVersion: last, lastTime: recovery.scan.lastTime,
                     storeID: manifest.storeID, epoch: manifest.epoch)
                 return Log(
-                    options: options, recovery: report, folder: folder, locks: locks, page: page, manifest: manifest,
-                    schema: recovery.scan.schema ?? [], writer: nil)
+                    options: options, recovery: report, folder: folder, locks: locks, page: page, schema: recovery.scan.schema ?? [], writer: nil)
             }
         } catch {
             locks.leave()

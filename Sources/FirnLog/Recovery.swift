@@ -125,8 +125,9 @@ struct Recovery {
         return Recovery(folder: folder, manifest: manifest, scan: scan, durable: durable, tornTail: torn)
     }
 
-    /// Steps 5 and 6: makes what was read durable in a new segment of a new epoch. Returns the new segment's state, with which the log goes on.
-    mutating func takeOver(randomness: any Randomness) throws(LogError) -> Int {
+    /// Steps 5 and 6: makes what was read durable in a new segment of a new epoch, with which the log goes on. Returns how many commits were
+    /// written again. Where it throws, the store is as it was, and it may be called again.
+    mutating func takeOver() throws(LogError) -> Int {
         let old = manifest.openSegment
         let reader = try SegmentReader(folder, old, storeID: manifest.storeID)
         let unproven = scan.unproven

@@ -60,6 +60,9 @@ final class SharedPage: @unchecked Sendable {
     private func load(_ offset: Int) -> UInt64 { word(offset).load() }
     private func store(_ value: UInt64, _ offset: Int) { word(offset).store(value) }
 
+    /// True where the page is this store's, of whatever epoch.
+    var isValid: Bool { isValid(epoch: UInt32(truncatingIfNeeded: load(8) >> 32)) }
+
     /// True where the page is this store's and of this epoch.
     func isValid(epoch: UInt32) -> Bool {
         let head = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory.bytes)[0..<24])
