@@ -143,7 +143,7 @@ public final class Log: @unchecked Sendable {
         if recovery.needsTakeover {
             do throws(LogError) {
                 report.secondedCommits = try recovery.takeOver()
-            } catch where error.code == .diskFull {
+            } catch  where error.code == .diskFull {
                 // The reserve is there so that a full disk can still be opened and freed; the next try takes its room.
                 try folder.removeIfPresent(folder.reserve)
                 report.secondedCommits = try recovery.takeOver()
@@ -179,7 +179,9 @@ public final class Log: @unchecked Sendable {
     private static func openForReading(_ options: LogOptions, _ folder: StoreFolder) throws(LogError) -> Log {
         switch try folder.find() {
         case .nothing:
-            throw LogError(.storage(StorageError(.notFound, operation: "open", path: folder.path)), path: folder.path)
+            throw LogError(
+                .storage(StorageError(.notFound, operation: "open", path: folder.path)), path: folder.path,
+                detail: "read-only opening makes no store; open it with `.readWrite` once, or check the path")
         case .empty:
             throw LogError(
                 .notAStore, path: folder.path, detail: "it is an empty folder, and read-only opening makes nothing")
@@ -240,7 +242,8 @@ public final class Log: @unchecked Sendable {
                     lastVersion: last, lastTime: recovery.scan.lastTime,
                     storeID: manifest.storeID, epoch: manifest.epoch)
                 return Log(
-                    options: options, recovery: report, folder: folder, locks: locks, page: page, schema: recovery.scan.schema ?? [], writer: nil)
+                    options: options, recovery: report, folder: folder, locks: locks, page: page,
+                    schema: recovery.scan.schema ?? [], writer: nil)
             }
         } catch {
             locks.leave()
@@ -250,6 +253,7 @@ public final class Log: @unchecked Sendable {
 
     /// Makes the reserve, unless it is there; false where the disk has no room for it.
     static func makeReserve(_ folder: StoreFolder, byteCount: Int) -> Bool {
+        guard byteCount > 0 else { return true }
         do throws(StorageError) {
             if let status = try folder.storage.status(folder.reserve), status.byteCount >= byteCount { return true }
             let available = try folder.storage.volume(of: folder.path).availableByteCount

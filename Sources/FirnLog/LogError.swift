@@ -94,8 +94,8 @@ public struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
             return "the log at \(place) does not hold version \(version)\(found)."
         case .tooLarge:
             return "a commit to \(place) is too large\(found). Split it into several."
-        case .storage:
-            return found.isEmpty ? "the storage failed at \(place)" : detail
+        case .storage(let error):
+            return detail.isEmpty || detail == error.description ? error.description : "\(error.description): \(detail)"
         }
     }
 }
