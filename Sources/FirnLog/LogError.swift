@@ -109,3 +109,12 @@ func stored<T>(_ body: () throws(StorageError) -> T) throws(LogError) -> T {
         throw LogError(error)
     }
 }
+
+/// Syncs. A sync that fails for want of room has lost pages like any other that fails, so it is never a mere full disk.
+func synced(_ file: any StorageFile) throws(LogError) {
+    do {
+        try file.sync()
+    } catch {
+        throw LogError(.storage(error), path: error.path, detail: error.description)
+    }
+}

@@ -226,10 +226,8 @@ final class LogTail: @unchecked Sendable {
         stopFilling()
         try group.lead { old throws(LogError) in
             // 1. All that is written becomes durable; the room behind it goes.
-            try stored { () throws(StorageError) in
-                try old.truncate(to: end)
-                try old.sync()
-            }
+            try stored { () throws(StorageError) in try old.truncate(to: end) }
+            try synced(old)
             let version = group.writtenVersion
             var next = manifest
             // 2. The new segment, whole, before anything says that it is there.
@@ -287,10 +285,8 @@ final class LogTail: @unchecked Sendable {
     func trim() throws(LogError) {
         stopFilling()
         try group.lead { file throws(LogError) in
-            try stored { () throws(StorageError) in
-                try file.truncate(to: end)
-                try file.sync()
-            }
+            try stored { () throws(StorageError) in try file.truncate(to: end) }
+            try synced(file)
             return file
         }
         lock.withLock { filled = end }

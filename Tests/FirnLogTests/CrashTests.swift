@@ -89,4 +89,45 @@ import Testing
             ]) { $0.segmentByteCount = 4096 }
         }
     }
+
+    @Test("while it recovers from another crash") func duringRecovery() throws {
+        func make() -> LogScript {
+            LogScript([
+                .commit([300]), .wait, .commit([3000, 200]), .wait, .commit([900]), .commit([500, 4000]), .commit([10]),
+                .wait,
+            ]) {
+                $0.segmentByteCount = 4096
+            }
+        }
+        let trial = SimulatedStorage(seed: 1)
+        make().run(on: trial)
+        var recoveries = 0
+        for first in stride(from: trial.callCount - 14, to: trial.callCount, by: 2) {
+            let storage = SimulatedStorage(seed: UInt64(first))
+            storage.crashAt = first
+            let script = make()
+            script.run(on: storage)
+            for seed in 0..<3 as Range<UInt64> {
+                // The last: the process dies, and the page cache stays.
+                func left() -> SimulatedDisk {
+                    storage.disk.afterPowerCut(seed: seed, seed == 2 ? .probability(data: 1, names: 1) : .seeded)
+                }
+                let whole = left().newProcess()
+                let log = try Log.open(script.options, storage: whole)
+                if log.recovery.epoch > 1 { recoveries += 1 }
+                for stop in 0..<whole.callCount {
+                    let process = left().newProcess()
+                    process.crashAt = stop
+                    _ = try? Log.open(script.options, storage: process)
+                    for again in 0..<4 as Range<UInt64> {
+                        let disk = process.disk.afterPowerCut(seed: again)
+                        try reopen(
+                            disk, script,
+                            "crash at \(first), seed \(seed), again at call \(stop) of the opening, seed \(again)\n")
+                    }
+                }
+            }
+        }
+        #expect(recoveries > 3, "the script makes no recovery")
+    }
 }

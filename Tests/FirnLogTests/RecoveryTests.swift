@@ -218,6 +218,26 @@ struct Bench {
         #expect(torn.wholeFrames == 0)
     }
 
+    @Test("time never goes back behind a segment without frames either") func timeAcrossSegments() throws {
+        let storage = MemoryStorage()
+        let clock = ManualClock()
+        var options = LogOptions(folder: "/store")
+        options.segmentByteCount = 4096
+        options.usesThreads = false
+        let log = try Log.open(options, storage: storage, clock: clock)
+        try LogScript.commit(log, version: 1, [4090, 4090])
+        // Begins the new segment, and leaves it empty.
+        try LogScript.commit(log, version: 2, [10], abort: true)
+        try log.close()
+        let before = clock.now()
+        clock.set(now: before - 1_000_000_000)
+        let again = try Log.open(options, storage: storage, clock: clock)
+        #expect(again.writer!.tail.snapshot().manifest.segments.count == 2)
+        #expect(again.recovery.lastTime == before)
+        let appender = try again.beginCommit(version: 2)
+        #expect(appender.time >= before)
+    }
+
     @Test("time never goes back, whatever the clock does") func time() throws {
         let storage = MemoryStorage()
         let clock = ManualClock()
