@@ -19,6 +19,83 @@ static inline __attribute__((always_inline, pure)) uintptr_t firn_thread_id(void
     return (uintptr_t)__builtin_thread_pointer();
 #else
     return (uintptr_t)pthread_self();
+// MARK: fork
+
+// A number that rises by one in a forked child. Whoever remembers it knows that it has become a child, and that locks,
+// threads and the writer's role have stayed with the parent.
+extern uint32_t firn_fork_generation_value;
+static inline __attribute__((always_inline)) uint32_t firn_fork_generation(void) {
+    return __atomic_load_n(&firn_fork_generation_value, __ATOMIC_RELAXED);
+}
+
+// MARK: locks
+
+// Opens a lock file with `flags` and `mode` and enters its descriptor in the list of those that a forked child closes: a lock
+// belongs to the open file, which the child would share, so that the lock would not go with the parent. Returns the descriptor,
+// or minus an error number.
+int firn_lock_open(const char *_Nonnull path, int flags, mode_t mode);
+// Closes the descriptor and strikes it off the list.
+void firn_lock_close(int descriptor);
+// Tries to lock one byte for the open file. 0, EAGAIN where another holds it, or another error number.
+int firn_lock_try(int descriptor, off_t byte, bool exclusive);
+// Releases one byte. 0 or an error number.
+int firn_lock_release(int descriptor, off_t byte);
+
+// MARK: files
+
+// Makes data and length durable, to the medium. 0 or an error number.
+int firn_sync_data(int descriptor);
+// Begins writing a range out where the system can; no result, as it promises nothing.
+void firn_start_writeback(int descriptor, off_t offset, off_t length);
+// Gives a file blocks for its first `length` bytes and at least that length; never shortens it. 0 or an error number.
+int firn_reserve(int descriptor, off_t length);
+
+struct firn_volume {
+    // The file system's magic number; 0 where the system names it.
+    uint32_t type;
+    // The file system's name; empty where the system numbers it.
+    char name[16];
+    // False where the system says that it is on another machine.
+    bool is_local;
+    uint64_t available;
+};
+// What the volume that holds `path` is like. 0 or an error number.
+int firn_volume_of(const char *_Nonnull path, struct firn_volume *_Nonnull volume);
+
+// MARK: shared words
+
+// Waits while the word is `expected`, until woken or for `timeout` nanoseconds (below 0: without end). 0 when woken or when the
+// word was another (it may be `expected` still: look again), ETIMEDOUT when the time has passed. Works between processes.
+int firn_word_wait(const uint32_t *_Nonnull word, uint32_t expected, int64_t timeout);
+// Wakes up to `count` waiters.
+void firn_word_wake(const uint32_t *_Nonnull word, int count);
+
+// All sequentially consistent: the shared page is touched a few times a commit, where a barrier costs nothing to speak of.
+#define FIRN_ATOMICS(bits)                                                                                              \
+    static inline __attribute__((always_inline)) uint##bits##_t firn_atomic_load_##bits(                              \
+        const uint##bits##_t *_Nonnull word) {                                                                          \
+        return __atomic_load_n(word, __ATOMIC_SEQ_CST);                                                                 \
+    }                                                                                                                   \
+    static inline __attribute__((always_inline)) void firn_atomic_store_##bits(                                       \
+        uint##bits##_t *_Nonnull word, uint##bits##_t value) {                                                          \
+        __atomic_store_n(word, value, __ATOMIC_SEQ_CST);                                                                \
+    }                                                                                                                   \
+    static inline __attribute__((always_inline)) uint##bits##_t firn_atomic_exchange_##bits(                          \
+        uint##bits##_t *_Nonnull word, uint##bits##_t value) {                                                          \
+        return __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);                                                      \
+    }                                                                                                                   \
+    static inline __attribute__((always_inline)) uint##bits##_t firn_atomic_add_##bits(                               \
+        uint##bits##_t *_Nonnull word, uint##bits##_t value) {                                                          \
+        return __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);                                                       \
+    }                                                                                                                   \
+    static inline __attribute__((always_inline)) bool firn_atomic_compare_exchange_##bits(                            \
+        uint##bits##_t *_Nonnull word, uint##bits##_t *_Nonnull expected, uint##bits##_t desired) {                     \
+        return __atomic_compare_exchange_n(word, expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);         \
+    }
+FIRN_ATOMICS(32)
+FIRN_ATOMICS(64)
+#undef FIRN_ATOMICS
+
 #endif
 }
 
@@ -31,5 +108,82 @@ int firn_thread_start(pthread_t *_Nonnull thread, const char *_Nonnull name,
 int firn_condition_init(pthread_cond_t *_Nonnull condition);
 // Waits until signalled or until `deadline` (nanoseconds of the monotonic clock); ETIMEDOUT when it has passed.
 int firn_condition_wait_until(pthread_cond_t *_Nonnull condition, pthread_mutex_t *_Nonnull mutex, int64_t deadline);
+
+// MARK: fork
+
+// A number that rises by one in a forked child. Whoever remembers it knows that it has become a child, and that locks,
+// threads and the writer's role have stayed with the parent.
+extern uint32_t firn_fork_generation_value;
+static inline __attribute__((always_inline)) uint32_t firn_fork_generation(void) {
+    return __atomic_load_n(&firn_fork_generation_value, __ATOMIC_RELAXED);
+}
+
+// MARK: locks
+
+// Opens a lock file with `flags` and `mode` and enters its descriptor in the list of those that a forked child closes: a lock
+// belongs to the open file, which the child would share, so that the lock would not go with the parent. Returns the descriptor,
+// or minus an error number.
+int firn_lock_open(const char *_Nonnull path, int flags, mode_t mode);
+// Closes the descriptor and strikes it off the list.
+void firn_lock_close(int descriptor);
+// Tries to lock one byte for the open file. 0, EAGAIN where another holds it, or another error number.
+int firn_lock_try(int descriptor, off_t byte, bool exclusive);
+// Releases one byte. 0 or an error number.
+int firn_lock_release(int descriptor, off_t byte);
+
+// MARK: files
+
+// Makes data and length durable, to the medium. 0 or an error number.
+int firn_sync_data(int descriptor);
+// Begins writing a range out where the system can; no result, as it promises nothing.
+void firn_start_writeback(int descriptor, off_t offset, off_t length);
+// Gives a file blocks for its first `length` bytes and at least that length; never shortens it. 0 or an error number.
+int firn_reserve(int descriptor, off_t length);
+
+struct firn_volume {
+    // The file system's magic number; 0 where the system names it.
+    uint32_t type;
+    // The file system's name; empty where the system numbers it.
+    char name[16];
+    // False where the system says that it is on another machine.
+    bool is_local;
+    uint64_t available;
+};
+// What the volume that holds `path` is like. 0 or an error number.
+int firn_volume_of(const char *_Nonnull path, struct firn_volume *_Nonnull volume);
+
+// MARK: shared words
+
+// Waits while the word is `expected`, until woken or for `timeout` nanoseconds (below 0: without end). 0 when woken or when the
+// word was another (it may be `expected` still: look again), ETIMEDOUT when the time has passed. Works between processes.
+int firn_word_wait(const uint32_t *_Nonnull word, uint32_t expected, int64_t timeout);
+// Wakes up to `count` waiters.
+void firn_word_wake(const uint32_t *_Nonnull word, int count);
+
+// All sequentially consistent: the shared page is touched a few times a commit, where a barrier costs nothing to speak of.
+#define FIRN_ATOMICS(bits)                                                                                              \
+    static inline __attribute__((always_inline)) uint##bits##_t firn_atomic_load_##bits(                              \
+        const uint##bits##_t *_Nonnull word) {                                                                          \
+        return __atomic_load_n(word, __ATOMIC_SEQ_CST);                                                                 \
+    }                                                                                                                   \
+    static inline __attribute__((always_inline)) void firn_atomic_store_##bits(                                       \
+        uint##bits##_t *_Nonnull word, uint##bits##_t value) {                                                          \
+        __atomic_store_n(word, value, __ATOMIC_SEQ_CST);                                                                \
+    }                                                                                                                   \
+    static inline __attribute__((always_inline)) uint##bits##_t firn_atomic_exchange_##bits(                          \
+        uint##bits##_t *_Nonnull word, uint##bits##_t value) {                                                          \
+        return __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);                                                      \
+    }                                                                                                                   \
+    static inline __attribute__((always_inline)) uint##bits##_t firn_atomic_add_##bits(                               \
+        uint##bits##_t *_Nonnull word, uint##bits##_t value) {                                                          \
+        return __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);                                                       \
+    }                                                                                                                   \
+    static inline __attribute__((always_inline)) bool firn_atomic_compare_exchange_##bits(                            \
+        uint##bits##_t *_Nonnull word, uint##bits##_t *_Nonnull expected, uint##bits##_t desired) {                     \
+        return __atomic_compare_exchange_n(word, expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);         \
+    }
+FIRN_ATOMICS(32)
+FIRN_ATOMICS(64)
+#undef FIRN_ATOMICS
 
 #endif

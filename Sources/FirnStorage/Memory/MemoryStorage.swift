@@ -58,10 +58,10 @@ public final class MemoryStorage: Storage {
     public func rename(_ path: String, to newPath: String) throws(StorageError) {
         try guarded.withLock { (state) throws(StorageError) in
             let old = try state.tree.place(of: path, "rename")
-            let new = try state.tree.place(of: newPath, "rename")
             guard let node = old.folder.children?[old.name] else {
                 throw StorageError(.notFound, operation: "rename", path: path)
             }
+            let new = try state.tree.place(of: newPath, "rename", outside: node)
             if let replaced = new.folder.children?[new.name] {
                 if replaced === node { return }
                 try Self.checkReplacement(of: replaced, by: node, newPath)

@@ -36,20 +36,24 @@ package struct NameTree<Node: NameTreeNode> {
     }
 
     /// The folder that holds, or shall hold, the last name of `path`, and that name.
-    package func place(of path: String, _ operation: String) throws(StorageError) -> (folder: Node, name: String) {
+    ///
+    /// - Parameter moved: a node that the path must not lead through, since a folder can't be moved into itself.
+    package func place(
+        of path: String, _ operation: String, outside moved: Node? = nil
+    ) throws(StorageError) -> (folder: Node, name: String) {
         let names = try Self.components(path, operation)
         guard let last = names.last else {
             throw StorageError(.input("the root folder can't be changed"), operation: operation, path: path)
         }
         // Never nil here: only a caller that lets a folder be missing gets that.
-        guard let folder = try folder(names.dropLast(), path, operation, mayMiss: false) else {
+        guard let folder = try folder(names.dropLast(), path, operation, mayMiss: false, outside: moved) else {
             throw StorageError(.notFound, operation: operation, path: path)
         }
         return (folder, last)
     }
 
     private func folder(
-        _ names: ArraySlice<String>, _ path: String, _ operation: String, mayMiss: Bool
+        _ names: ArraySlice<String>, _ path: String, _ operation: String, mayMiss: Bool, outside moved: Node? = nil
     ) throws(StorageError) -> Node? {
         var node = root
         for name in names {
@@ -58,6 +62,9 @@ package struct NameTree<Node: NameTreeNode> {
                 throw StorageError(.notFound, operation: operation, path: path)
             }
             guard next.children != nil else { throw StorageError(.notAFolder, operation: operation, path: path) }
+            if next === moved {
+                throw StorageError(.input("a folder can't be moved into itself"), operation: operation, path: path)
+            }
             node = next
         }
         return node
