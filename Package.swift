@@ -36,7 +36,7 @@ let package = Package(
         .testTarget(name: "FirnBytesTests", dependencies: ["FirnBytes"]),
         .testTarget(name: "FirnStorageTests", dependencies: ["FirnStorage", "FirnTestSupport"]),
         .testTarget(name: "FirnLogTests", dependencies: ["FirnLog", "FirnTestSupport"], exclude: ["Golden"]),
-        .testTarget(name: "FirnCoreTests", dependencies: ["FirnCore", "FirnTestSupport"]),
+        .testTarget(name: "FirnCoreTests", dependencies: ["FirnCore", "FirnTestSupport"], exclude: ["Golden"]),
         .testTarget(name: "FirnQueryTests", dependencies: ["FirnQuery", "FirnTestSupport"]),
         .testTarget(name: "FirnTests", dependencies: ["Firn", "FirnTestSupport"]),
     ],
