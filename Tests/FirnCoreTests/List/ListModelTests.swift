@@ -1,5 +1,7 @@
 import Testing
 
+import FirnTestSupport
+
 @testable import FirnCore
 
 @Suite("A list is an array whose versions stay")
