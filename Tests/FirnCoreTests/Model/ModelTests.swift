@@ -87,14 +87,13 @@ final class ModelRun {
     }
 
     private func randomKey(_ table: Int) -> Int64? {
-        let keys = oracle.tables[table].keys
-        guard !keys.isEmpty else { return nil }
-        return keys.sorted()[random.below(keys.count)]
+        let count = oracle.keys[table].count
+        return count == 0 ? nil : oracle.keys[table][random.below(count)]
     }
 
     private func operate(_ transaction: WriteTransaction) throws {
         let table = random.below(4) == 0 ? 1 : 0
-        let count = oracle.tables[table].count
+        let count = oracle.keys[table].count
         let dice = random.below(100)
         switch dice {
         case 0..<(count < rowGoal ? 40 : 10): try create(transaction, table)
@@ -103,7 +102,7 @@ final class ModelRun {
         case 85..<(count < rowGoal ? 90 : 98): delete(transaction, table)
         case 98 where random.below(40) == 0:
             transaction.deleteAll(TableID(table))
-            for key in oracle.tables[table].keys { oracle.delete(table, key) }
+            oracle.deleteAll(table)
         default: selfAssign(transaction, table)
         }
     }
@@ -134,7 +133,7 @@ final class ModelRun {
         do {
             try transaction.endRow(row)
             if isTaken { throw Failure(description: "seed \(seed): a primary key was taken twice: \(made[0])") }
-            oracle.tables[table][row.key] = made
+            oracle.insert(table, row.key, made)
         } catch let error as StoreError {
             guard isTaken, error.code == .primaryKeyTaken else { throw error }
         }
@@ -173,13 +172,13 @@ final class ModelRun {
                 random.below(4) == 0 ? .null : randomKey(property.target!.index).map(Value.link) ?? .null
             } else { values.value(property) }
         transaction.set(TableID(table), column, key, value)
-        oracle.tables[table][key]![column] = value
+        oracle[table, key, column] = value
     }
 
     private func selfAssign(_ transaction: WriteTransaction, _ table: Int) {
         guard let key = randomKey(table) else { return }
         let column = 1 + random.below(schema.tables[table].columns.count - 1)
-        transaction.set(TableID(table), column, key, oracle.tables[table][key]![column])
+        transaction.set(TableID(table), column, key, oracle[table, key, column])
     }
 
     private func delete(_ transaction: WriteTransaction, _ table: Int) {
@@ -192,7 +191,7 @@ final class ModelRun {
         guard let key = randomKey(table) else { return }
         let lists = schema.tables[table].columns.indices.filter { schema.tables[table].columns[$0].collection == .list }
         let column = lists[random.below(lists.count)]
-        guard case .list(var elements) = oracle.tables[table][key]![column] else { return }
+        guard case .list(var elements) = oracle[table, key, column] else { return }
         transaction.edit(TableID(table), column, key) { change in
             for _ in 0...random.below(5) {
                 switch random.below(6) {
@@ -221,6 +220,6 @@ final class ModelRun {
                 }
             }
         }
-        oracle.tables[table][key]![column] = .list(elements)
+        oracle[table, key, column] = .list(elements)
     }
 }
