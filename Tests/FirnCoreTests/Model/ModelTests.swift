@@ -1,5 +1,7 @@
 import Testing
 
+import FirnTestSupport
+
 @testable import FirnCore
 
 /// Random operations against the store and the oracle: they must agree at every pinned version, and the heap must be exactly what the pins reach.
@@ -20,7 +22,7 @@ final class ModelRun {
 
     let seed: UInt64
     let rowGoal: Int
-    var random: SplitMix
+    var random: SeededRandom
     var values: ValueMaker
     let schema = modelSchema()
     var store: Store
@@ -31,8 +33,8 @@ final class ModelRun {
     init(seed: UInt64, rowGoal: Int = 400, store: Store? = nil) throws {
         self.seed = seed
         self.rowGoal = rowGoal
-        random = SplitMix(seed)
-        values = ValueMaker(random: SplitMix(seed &* 77))
+        random = SeededRandom(seed: seed)
+        values = ValueMaker(random: SeededRandom(seed: seed &* 77))
         self.store = try store ?? Store(StoreOptions(log: nil), storage: MemoryStorageForTests.make())
         oracle = Oracle(schema)
         let transaction = try self.store.beginWrite()
@@ -93,7 +95,8 @@ final class ModelRun {
     private func operate(_ transaction: WriteTransaction) throws {
         let table = random.below(4) == 0 ? 1 : 0
         let count = oracle.tables[table].count
-        switch random.below(100) {
+        let dice = random.below(100)
+        switch dice {
         case 0..<(count < rowGoal ? 40 : 10): try create(transaction, table)
         case 40..<65: set(transaction, table)
         case 65..<85: editList(transaction, table)
