@@ -1,5 +1,7 @@
 import FirnBytes
 
+import FirnTestSupport
+
 @testable import FirnCore
 
 /// Values, rows, leaves and changesets to test with, from a seed.
