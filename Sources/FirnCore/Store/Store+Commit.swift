@@ -1,4 +1,3 @@
-import FirnBytes
 import FirnLog
 
 /// A version that a commit made.
@@ -44,36 +43,6 @@ extension WriteTransaction {
         for (state, entry) in zip(held, entries) { state.owner = .committed(store.versions, entry) }
         store.endTransaction()
         return CommittedVersion(number: version, time: time)
-    }
-
-    /// Writes the changeset; gives its time.
-    private func append(to log: Log, version: UInt64) throws(LogError) -> Int64 {
-        let isDeletion = scripts.isEmpty && isSmaller
-        var appender: CommitAppender?
-        var failure: LogError?
-        encode { kind, part in
-            guard failure == nil else { return }
-            // One part alone is compressed and written on this thread; only with a second does the log begin to work beside the encoder.
-            do throws(LogError) {
-                if appender == nil { appender = try log.beginCommit(version: version, mayUseReserve: isDeletion) }
-                try appender!.add(kind, part)
-            } catch {
-                failure = error
-            }
-        }
-        if let failure {
-            if let begun = appender.take() { begun.abort() }
-            throw failure
-        }
-        guard let begun = appender.take() else {
-            return try log.beginCommit(version: version).finish().time
-        }
-        return try begun.finish().time
-    }
-
-    /// Whether the transaction leaves fewer objects than it found: such a commit may use the room kept for a full disk.
-    private var isSmaller: Bool {
-        touchedTables.contains { table($0).count < base.snapshot.table($0).count }
     }
 }
 

@@ -44,12 +44,10 @@ final class NoteKeeper: @unchecked Sendable {
         notes.removeFirst(kept)
     }
 
-    /// The notes of the versions `after + 1 ... through` in one.
-    func composed(after: UInt64, through: UInt64) -> ChangeNotes {
+    /// The notes of the versions `after + 1 ... through` in one; nil where they were not kept from there on.
+    func composed(after: UInt64, through: UInt64) -> ChangeNotes? {
         let parts = lock.withLock { notes.filter { $0.version > after && $0.version <= through } }
-        precondition(
-            UInt64(parts.count) == through - after,
-            "Firn: notes of versions \(after + 1) to \(through) were asked for and \(parts.count) are kept")
+        guard UInt64(parts.count) == through - after else { return nil }
         var result = ChangeNotes()
         for part in parts { result.append(part.notes) }
         return result
@@ -66,9 +64,12 @@ public final class NoteClaim: Sendable {
         self.id = id
     }
 
-    /// The notes after `version`, up to `through`, in one. Both lie at or after the claim.
-    public func notes(after version: UInt64, through: UInt64) -> ChangeNotes {
-        store.noteKeeper.composed(after: version, through: through)
+    /// What changed between two versions. Where the notes of some version between them were not kept (it was written before the claim was made), the two are
+    /// compared by their values instead.
+    public func changes(from old: Pin, to new: Pin) -> ChangeNotes {
+        precondition(old.version <= new.version, "Firn: changes are shown forwards")
+        return store.noteKeeper.composed(after: old.version, through: new.version)
+            ?? old.snapshot.difference(to: new.snapshot)
     }
 
     /// The observer has seen `version`: notes up to it are no longer kept for it.
@@ -78,9 +79,7 @@ public final class NoteClaim: Sendable {
 }
 
 extension Store {
-    /// From now on notes are kept of every version after `version`, which must be pinned or the newest, and not older than the newest when the first claim is made.
-    ///
-    /// A claim is taken with the write lock not held by the caller; it counts from the next commit on, so the caller takes it before it pins.
+    /// From now on the notes of every version after `version` are kept.
     public func claimNotes(after version: UInt64) -> NoteClaim {
         NoteClaim(self, noteKeeper.claim(after: version))
     }

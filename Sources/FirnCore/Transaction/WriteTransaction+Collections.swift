@@ -89,13 +89,20 @@ extension WriteTransaction {
     func replaceCollection(_ id: TableID, _ column: Int, _ key: Int64, with value: Value) {
         edit(id, column, key) { change in
             change.removeAll()
-            switch value {
-            case .list(let values), .set(let values): for value in values { change.append(value) }
-            case .null: break
-            default: preconditionFailure("Firn: \(value) is no collection")
-            }
+            for element in value.elements { change.append(element) }
         }
         // Assigning marks the cell even if it was empty and stays so.
         _ = ownCell(id, column, key)
+    }
+}
+
+extension Value {
+    /// A list's or set's elements; none of null.
+    var elements: [Value] {
+        switch self {
+        case .list(let values), .set(let values): values
+        case .null: []
+        default: preconditionFailure("Firn: \(self) is no list or set")
+        }
     }
 }

@@ -84,15 +84,16 @@ extension WriteTransaction {
         if schema.collection != .none {
             let rows = rows(fresh.table)
             var editor = ListEditor(ListCell(fresh.leaf.chunk(column), fresh.row, ElementLayout(schema)), writer, scratch: scratch)
-            editor.replaceAll(with: value)
+            editor.append(contentsOf: value.elements)
             let place = put(editor.finish(), rows, column, fresh.leaf, fresh.row, isFresh: true)
             fresh.leaf = place.leaf
             fresh.row = place.row
             return
         }
         if schema.type.fixedWidth == nil {
-            if value == .null { return fillNull(fresh, column) }
-            PlainCoding.withBytes(value, as: schema.type) { fill(&fresh, column, bytes: $0) }
+            PlainCoding.withBytes(value, as: schema.type) { bytes in
+                if let bytes { fill(&fresh, column, bytes: bytes) } else { fillNull(fresh, column) }
+            }
             return
         }
         putFixed(value, schema, fresh.leaf.chunk(column), fresh.row)

@@ -12,6 +12,12 @@ extension WriteTransaction {
     private func deleteOne(_ id: TableID, _ key: Int64, _ owned: (TableID, Int64) -> Void) {
         let layout = reference.tables[id.index]
         for (origin, column) in layout.incoming { unlinkAll(origin, column, target: key, except: id == origin ? key : nil) }
+        removeRow(id, key, owned)
+    }
+
+    /// Takes a row out with its own links, index entries and nodes. Links to it are the caller's to mend.
+    func removeRow(_ id: TableID, _ key: Int64, _ owned: (TableID, Int64) -> Void) {
+        let layout = reference.tables[id.index]
         let rows = rows(id)
         let place = place(rows, id, key)
         for column in layout.links {

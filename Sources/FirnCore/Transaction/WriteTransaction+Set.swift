@@ -49,7 +49,9 @@ extension WriteTransaction {
         if value == .null { return setNull(id, column, key) }
         if case .link(let target) = value { return setLink(id, column, key, to: target) }
         if schema.type.fixedWidth == nil {
-            return PlainCoding.withBytes(value, as: schema.type) { set(id, column, key, bytes: $0) }
+            return PlainCoding.withBytes(value, as: schema.type) { bytes in
+                if let bytes { set(id, column, key, bytes: bytes) } else { setNull(id, column, key) }
+            }
         }
         change(id, column, key) { _, chunk, row in
             putFixed(value, schema, chunk, row)

@@ -88,7 +88,8 @@ struct RowWriter {
         return (leaf, row)
     }
 
-    private func isLastLeafFull() -> Bool {
+    /// Whether the next row begins a leaf.
+    func isLastLeafFull() -> Bool {
         var node = NodeRef(table.rows.pointee).node
         while !node.isLeaf {
             let inner = RowNode(node)
