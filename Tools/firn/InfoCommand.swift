@@ -93,7 +93,8 @@ struct InfoCommand: ParsableCommand {
 
         var use: String {
             guard store.hasWriter else { return "not open for writing" }
-            return "open for writing" + (store.page.map { $0.writerProcess > 0 ? " (process \($0.writerProcess))" : "" } ?? "")
+            return "open for writing"
+                + (store.page.map { $0.writerProcess > 0 ? " (process \($0.writerProcess))" : "" } ?? "")
         }
 
         var text: String {
@@ -153,7 +154,8 @@ struct InfoCommand: ParsableCommand {
                 ("epoch", .int(manifest.epoch)), ("generation", .int(manifest.generation)),
                 ("openForWriting", .bool(store.hasWriter)), ("lastVersion", .int(summary.lastVersion)),
                 ("lastTime", lastTime.map { .string(TimeText.milliseconds($0)) } ?? .null),
-                ("durableVersion", .int(summary.durable)), ("fileBytes", .int(fileBytes)), ("storedBytes", .int(stored)),
+                ("durableVersion", .int(summary.durable)), ("fileBytes", .int(fileBytes)),
+                ("storedBytes", .int(stored)),
                 ("rawBytes", .int(raw)),
                 ("ratio", stored > 0 ? .number(Amount.fixed(Double(raw) / Double(stored))) : .null),
                 ("segments", .array(segments)), ("classes", .array(classes)),

@@ -37,9 +37,13 @@ struct LogCommand: ParsableCommand {
             for (table, change) in counts.tables.sorted(by: { $0.key < $1.key }) {
                 var words: [String] = []
                 if change.inserted > 0 { words.append("+\(change.inserted)") }
-                if !change.updatedKeys.isEmpty { words.append("~\(change.updatedKeys.count)\(counts.isAtLeast ? "…" : "")") }
+                if !change.updatedKeys.isEmpty {
+                    words.append("~\(change.updatedKeys.count)\(counts.isAtLeast ? "…" : "")")
+                }
                 if change.deleted > 0 { words.append("-\(change.deleted)") }
-                if !words.isEmpty { changes.append("\(schema?.name(table) ?? "table \(table)") \(words.joined(separator: " "))") }
+                if !words.isEmpty {
+                    changes.append("\(schema?.name(table) ?? "table \(table)") \(words.joined(separator: " "))")
+                }
             }
             if counts.changesSchema { changes.insert("schema", at: 0) }
             return "\(version)  \(TimeText.milliseconds(time))  \(Amount.of(parts, "part"))  "
@@ -100,7 +104,8 @@ struct LogCommand: ParsableCommand {
         }
         try output.flush()
         if !summary.wasStopped, !summary.isDamaged, from > summary.lastVersion, from > 1 {
-            throw ToolError(.usage, "\(path): the last version is \(summary.lastVersion); there is none from \(from) on.")
+            throw ToolError(
+                .usage, "\(path): the last version is \(summary.lastVersion); there is none from \(from) on.")
         }
         return output.report(findings, in: store)
     }

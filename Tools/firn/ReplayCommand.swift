@@ -32,13 +32,16 @@ struct ReplayCommand: ParsableCommand {
         let first = store.manifest.segments[0].firstVersion
         guard first == 1 else {
             throw ToolError(
-                .usage, "\(path): the log begins with version \(first), so there is nothing that it could be replayed onto.")
+                .usage,
+                "\(path): the log begins with version \(first), so there is nothing that it could be replayed onto.")
         }
         let last = try lastVersion(store, to: to)
         guard last.version >= to else {
             if let damage = last.damage {
                 throw ToolError(
-                    .damage, "\(damage)\n\(new) was not made. Versions up to \(last.version) are whole: `--to \(last.version)` saves them.")
+                    .damage,
+                    "\(damage)\n\(new) was not made. Versions up to \(last.version) are whole: `--to \(last.version)` saves them."
+                )
             }
             throw ToolError(.usage, "\(path) holds versions up to \(last.version); there is no \(to).")
         }
@@ -66,7 +69,8 @@ struct ReplayCommand: ParsableCommand {
                 }
             }
             if let damage {
-                throw ToolError(.damage, "\(damage)\n\(new) was not made. Versions up to \(summary.lastVersion) can be saved.")
+                throw ToolError(
+                    .damage, "\(damage)\n\(new) was not made. Versions up to \(summary.lastVersion) can be saved.")
             }
             try maker.finish(version: to)
         } catch {
@@ -94,7 +98,8 @@ struct ReplayCommand: ParsableCommand {
         _ store: OpenedStore, to: UInt64
     ) throws -> (version: UInt64, bytes: Int, damage: Finding?) {
         var bytes = 0
-        var damage = store.isSalvaged ? nil : store.findings.first { $0.kind == .damage && $0.file != store.files.manifest }
+        var damage =
+            store.isSalvaged ? nil : store.findings.first { $0.kind == .damage && $0.file != store.files.manifest }
         let summary = try LogWalk(store: store).run { event in
             switch event {
             case .frame(let frame, _, _): bytes += frame.frameByteCount

@@ -31,7 +31,9 @@ struct ShowCommand: ParsableCommand {
         }
         let survey = try Survey(store, version)
         guard let entry = survey.entry else {
-            if survey.findings.contains(where: { $0.kind == .damage }) { return output.report(survey.findings, in: store) }
+            if survey.findings.contains(where: { $0.kind == .damage }) {
+                return output.report(survey.findings, in: store)
+            }
             throw ToolError(.usage, "\(path) holds versions up to \(survey.lastVersion); there is no \(version).")
         }
         let names = try PrimaryKeys(store, before: version, of: survey.wanted, isJSON: json)

@@ -131,14 +131,19 @@ struct Verification {
     /// The room kept for a full disk is zeros.
     private mutating func verifyReserve() throws {
         let path = store.files.reserve
-        guard let status = try stored({ () throws(StorageError) in try store.files.storage.status(path) }) else { return }
+        guard let status = try stored({ () throws(StorageError) in try store.files.storage.status(path) }) else {
+            return
+        }
         files += 1
         bytesRead += status.byteCount
         if status.kind == .file {
             do throws(StorageError) {
                 let file = try SegmentFile(path, store.files.storage)
                 guard let place = try file.nextNonzero(from: 0) else { return }
-                add(Finding(.damage, path, place, "the room kept for a full disk is not zero. It holds no data; remove the file"))
+                add(
+                    Finding(
+                        .damage, path, place,
+                        "the room kept for a full disk is not zero. It holds no data; remove the file"))
             } catch {
                 throw ToolError(error)
             }
@@ -156,7 +161,9 @@ struct Verification {
             }.sorted()
         }
         for name in try list(files.path) where !StoreFiles.names.contains(name) {
-            let text = name == "manifest.new" ? "a manifest that was never put in place; the next change replaces it" : "not of the store"
+            let text =
+                name == "manifest.new"
+                ? "a manifest that was never put in place; the next change replaces it" : "not of the store"
             add(Finding(.note, files.path + "/" + name, nil, text))
         }
         let listed = Set(store.manifest.segments.map { StoreFiles.segmentName($0.number) })
@@ -164,7 +171,9 @@ struct Verification {
             add(Finding(.note, files.log + "/" + name, nil, "not listed by the manifest, so no part of the store"))
         }
         for name in try list(files.checkpoints) {
-            add(Finding(.note, files.checkpoints + "/" + name, nil, "not listed by the manifest, so no part of the store"))
+            add(
+                Finding(
+                    .note, files.checkpoints + "/" + name, nil, "not listed by the manifest, so no part of the store"))
         }
     }
 

@@ -30,7 +30,9 @@ struct CommitReader {
             return nil
         } catch let error as BytesError {
             hasFailed = true
-            let what = frame.kind == .opening ? "the schema that the segment opens with" : "part \(frame.part) of version \(frame.version)"
+            let what =
+                frame.kind == .opening
+                ? "the schema that the segment opens with" : "part \(frame.part) of version \(frame.version)"
             return Finding(.damage, path, Int(frame.offset), "\(what) can't be read: decompressed, \(error)")
         }
     }

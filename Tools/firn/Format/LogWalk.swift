@@ -169,7 +169,8 @@ struct LogWalk {
                 try damage(0, "the segment belongs to another store")
                 return nil
             }
-            guard head.segment == entry.number, head.epoch == entry.epoch, head.firstVersion == entry.firstVersion else {
+            guard head.segment == entry.number, head.epoch == entry.epoch, head.firstVersion == entry.firstVersion
+            else {
                 try damage(
                     0,
                     "the segment's head (segment \(head.segment), epoch \(head.epoch), first version \(head.firstVersion)) is not the one that the manifest lists"
@@ -222,7 +223,9 @@ struct LogWalk {
 
     /// Why a good frame does not belong where it stands; nil where it does.
     private func check(_ frame: FrameHead, _ state: State, _ offset: Int) -> String? {
-        if let chain = state.chain, frame.chain != chain { return "the frame does not follow the one before it (chain)" }
+        if let chain = state.chain, frame.chain != chain {
+            return "the frame does not follow the one before it (chain)"
+        }
         if frame.kind.isPart {
             guard frame.version == state.next else {
                 return "the frame is of version \(frame.version), but version \(state.next) should stand here"
@@ -231,7 +234,9 @@ struct LogWalk {
                 return "the frame is part \(frame.part), but part \(state.nextPart) should stand here"
             }
         } else {
-            guard state.nextPart == 0 else { return "a \(frame.kind) stands within the commit of version \(state.next)" }
+            guard state.nextPart == 0 else {
+                return "a \(frame.kind) stands within the commit of version \(state.next)"
+            }
             guard frame.version == state.version else {
                 return "a \(frame.kind) is of version \(frame.version), but stands behind version \(state.version)"
             }

@@ -59,7 +59,9 @@ struct ManifestBlock: Equatable {
         }
         let fields = Fields(bytes)
         guard fields.u64(0) == magic else { throw .damage("it does not begin as a manifest does", offset: 0) }
-        guard fields.u32(60) == fields.crc(to: 60) else { throw .damage("the checksum of its head is wrong", offset: 0) }
+        guard fields.u32(60) == fields.crc(to: 60) else {
+            throw .damage("the checksum of its head is wrong", offset: 0)
+        }
         let format = fields.u32(8)
         guard format <= FormatNumbers.format else { throw .newer("format \(format)") }
         guard fields.u32(48) == 0 else { throw .newer("features \(fields.u32(48))") }
@@ -72,7 +74,8 @@ struct ManifestBlock: Equatable {
             throw .damage("its checksum is wrong", offset: 0)
         }
         let entriesEnd = headByteCount + count * entryByteCount
-        guard fields.u32(56) == 0, fields.u32(92) == 0, isZero(bytes, 104..<128), isZero(bytes, entriesEnd..<byteCount - 4)
+        guard fields.u32(56) == 0, fields.u32(92) == 0, isZero(bytes, 104..<128),
+            isZero(bytes, entriesEnd..<byteCount - 4)
         else { throw .damage("bytes that must be zero are not", offset: 56) }
         var block = ManifestBlock(
             generation: fields.u64(16), storeHigh: fields.u64(24), storeLow: fields.u64(32), epoch: fields.u32(40),

@@ -68,7 +68,8 @@ struct ObjectCounts {
         for (table, change) in commit.tables.sorted(by: { $0.key < $1.key }) {
             func name() -> String { schema?.name(table) ?? "table \(table)" }
             if change.inserted > 0, change.firstInserted < nextKeys[table] ?? 0 {
-                problem = "an object of \(name()) is inserted with the key \(change.firstInserted), which had been given out before"
+                problem =
+                    "an object of \(name()) is inserted with the key \(change.firstInserted), which had been given out before"
             }
             nextKeys[table] = max(nextKeys[table] ?? 0, change.nextKey)
             let count = (counts[table] ?? 0) + change.inserted - change.deleted

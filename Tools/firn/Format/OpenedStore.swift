@@ -94,8 +94,9 @@ struct OpenedStore {
         let bytes: [UInt8]
         do {
             bytes = try files.contents(of: path, limit: 2 * ManifestBlock.byteCountMax)
-        } catch where error.status == .damage {
-            return try salvage(files, [Finding(.damage, path, nil, "it is longer than a manifest can be")], previous: nil)
+        } catch  where error.status == .damage {
+            return try salvage(
+                files, [Finding(.damage, path, nil, "it is longer than a manifest can be")], previous: nil)
         }
         var findings: [Finding] = []
         let current: (block: ManifestBlock, byteCount: Int)
@@ -173,7 +174,8 @@ struct OpenedStore {
         func isThere(_ path: String) throws(ToolError) -> Bool {
             try stored { () throws(StorageError) in try files.storage.status(path) } != nil
         }
-        let names = try isThere(files.log) ? stored { () throws(StorageError) in try files.storage.list(files.log) } : []
+        let names =
+            try isThere(files.log) ? stored { () throws(StorageError) in try files.storage.list(files.log) } : []
         var heads: [SegmentHead] = []
         for number in names.compactMap(StoreFiles.segmentNumber).sorted() {
             guard let head = try? SegmentFile.head(files.segment(number), files.storage), head.segment == number else {

@@ -25,7 +25,8 @@ struct PageState: Equatable {
     static func read(_ bytes: UnsafeRawBufferPointer) -> PageState? {
         guard bytes.count >= byteCount else { return nil }
         let fields = Fields(bytes)
-        guard fields.u64(0) == magic, fields.u32(8) == FormatNumbers.format, fields.u64(24) == UInt64(fields.crc(to: 24))
+        guard fields.u64(0) == magic, fields.u32(8) == FormatNumbers.format,
+            fields.u64(24) == UInt64(fields.crc(to: 24))
         else { return nil }
         let storeHigh = fields.u64(16)
         var durable: UInt64 = 0

@@ -33,7 +33,9 @@ struct SegmentHead: Equatable {
         guard fields.u64(0) == magic else { return .refused("the file does not begin with a segment's head") }
         let crc = fields.u32(60)
         guard crc == fields.crc(to: 60) else { return .refused("the checksum of the segment's head is wrong") }
-        guard fields.u32(8) == FormatNumbers.format else { return .refused("the segment is of format \(fields.u32(8))") }
+        guard fields.u32(8) == FormatNumbers.format else {
+            return .refused("the segment is of format \(fields.u32(8))")
+        }
         guard fields.u32(56) == 0 else { return .refused("the segment's head has bytes that must be zero") }
         let head = SegmentHead(
             segment: fields.u32(12), storeHigh: fields.u64(16), storeLow: fields.u64(24), epoch: fields.u32(32),

@@ -24,7 +24,8 @@ enum CellText {
         case .list(let elements): return "[" + shortened(elements) { text($0, schema) } + "]"
         case .set(let elements): return "{" + shortened(elements) { text($0, schema) } + "}"
         case .map(let entries):
-            return "[" + (entries.isEmpty ? ":" : shortened(entries) { "\(quoted($0.key)): \(text($0.value, schema))" }) + "]"
+            return "[" + (entries.isEmpty ? ":" : shortened(entries) { "\(quoted($0.key)): \(text($0.value, schema))" })
+                + "]"
         }
     }
 

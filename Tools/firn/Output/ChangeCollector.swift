@@ -97,7 +97,9 @@ struct ChangeCollector {
             let property =
                 isJSON
                 ? Property(name: name, text: "", json: [("old", json(old)), ("new", json(new))])
-                : Property(name: name, text: isTouched ? "\(text(new)), assigned again" : "\(text(old)) -> \(text(new))", json: [])
+                : Property(
+                    name: name, text: isTouched ? "\(text(new)), assigned again" : "\(text(old)) -> \(text(new))",
+                    json: [])
             try change(Place(table: update.table, key: update.keys[index]), .updated, property)
         }
     }
@@ -114,7 +116,11 @@ struct ChangeCollector {
             let removed = old[oldStart..<min(old.count, oldStart + operation.oldCount)]
             newStart += operation.newCount
             oldStart += removed.count
-            if isJSON { edits.append(json(operation, added, removed)) } else { texts.append(text(operation, added, removed)) }
+            if isJSON {
+                edits.append(json(operation, added, removed))
+            } else {
+                texts.append(text(operation, added, removed))
+            }
         }
         let property = Property(
             name: name(script.table, script.column), text: texts.joined(separator: "; "),
@@ -221,7 +227,9 @@ struct ChangeCollector {
         return shown.joined(separator: ", ")
     }
 
-    private func text(_ operation: EditScript.Operation, _ new: ArraySlice<Element>, _ old: ArraySlice<Element>) -> String {
+    private func text(_ operation: EditScript.Operation, _ new: ArraySlice<Element>, _ old: ArraySlice<Element>)
+        -> String
+    {
         switch operation {
         case .insert(let index, _): "insert at \(index): \(text(new))"
         case .remove(let index, _): "remove at \(index): \(text(old))"
@@ -230,11 +238,13 @@ struct ChangeCollector {
         }
     }
 
-    private func json(_ operation: EditScript.Operation, _ new: ArraySlice<Element>, _ old: ArraySlice<Element>) -> JSON {
+    private func json(_ operation: EditScript.Operation, _ new: ArraySlice<Element>, _ old: ArraySlice<Element>) -> JSON
+    {
         func values(_ elements: ArraySlice<Element>) -> JSON {
             .array(
                 elements.map { element in
-                    element.key.map { .object([("key", .string($0)), ("value", json(element.value))]) } ?? json(element.value)
+                    element.key.map { .object([("key", .string($0)), ("value", json(element.value))]) }
+                        ?? json(element.value)
                 })
         }
         switch operation {

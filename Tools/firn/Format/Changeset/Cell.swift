@@ -60,7 +60,8 @@ indirect enum Cell {
     /// Reads a mixed value: a tag and a payload that reaches to the end of `bytes`.
     static func mixed(_ bytes: UnsafeRawBufferPointer, depth: Int = 0) throws(BytesError) -> Cell {
         guard depth <= FormatNumbers.nesting else {
-            throw BytesError(.invalid("collections lie more than \(FormatNumbers.nesting) deep in one another"), offset: 0)
+            throw BytesError(
+                .invalid("collections lie more than \(FormatNumbers.nesting) deep in one another"), offset: 0)
         }
         var reader = ByteReader(bytes)
         let tag = try reader.readUInt8()
@@ -114,7 +115,8 @@ indirect enum Cell {
     }
 
     static func date(_ seconds: Int64, _ nanoseconds: Int64, at offset: Int) throws(BytesError) -> Cell {
-        guard (-999_999_999...999_999_999).contains(nanoseconds), nanoseconds == 0 || seconds == 0 || (seconds < 0) == (nanoseconds < 0)
+        guard (-999_999_999...999_999_999).contains(nanoseconds),
+            nanoseconds == 0 || seconds == 0 || (seconds < 0) == (nanoseconds < 0)
         else {
             throw BytesError(.invalid("a date has \(seconds) seconds and \(nanoseconds) nanoseconds"), offset: offset)
         }

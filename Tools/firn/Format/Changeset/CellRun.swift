@@ -73,7 +73,8 @@ struct CellRun {
         mutating func take(_ count: Int, at offset: Int) throws(BytesError) {
             cellsLeft -= count
             if cellsLeft < 0 {
-                throw BytesError(.invalid("the part has more than \(FormatNumbers.partCellCount) values"), offset: offset)
+                throw BytesError(
+                    .invalid("the part has more than \(FormatNumbers.partCellCount) values"), offset: offset)
             }
         }
     }
@@ -102,12 +103,14 @@ struct CellRun {
         let start = reader.offset
         try context.take(count, at: start)
         let header = try reader.readUInt8()
-        guard let type = CellType(rawValue: header & 15), let collection = CellCollection(rawValue: header >> 4 & 3) else {
+        guard let type = CellType(rawValue: header & 15), let collection = CellCollection(rawValue: header >> 4 & 3)
+        else {
             throw BytesError(.invalid("a run of values has the unknown type \(header & 15)"), offset: start)
         }
         let hasNulls = header & 0x40 != 0
         let hasBlobs = header & 0x80 != 0
-        guard collection == .none || !hasNulls && !hasBlobs, !hasBlobs || type.isVariable, !hasNulls || type != .link else {
+        guard collection == .none || !hasNulls && !hasBlobs, !hasBlobs || type.isVariable, !hasNulls || type != .link
+        else {
             throw BytesError(.invalid("a run of values has the impossible header \(header)"), offset: start)
         }
         self.type = type
@@ -155,7 +158,9 @@ struct CellRun {
             var previous = -1
             for _ in 0..<(try reader.readCount(limit: count)) {
                 let row = try reader.readCount(limit: count - 1)
-                guard row > previous else { throw BytesError(.invalid("the rows of blobs do not ascend"), offset: start) }
+                guard row > previous else {
+                    throw BytesError(.invalid("the rows of blobs do not ascend"), offset: start)
+                }
                 previous = row
                 let id = try reader.readVarint()
                 blobs[row] = try context.blobs.use(id, count: try reader.readVarint(), isOld: context.isOld, at: start)
@@ -195,7 +200,8 @@ struct CellRun {
     }
 
     private static func collections(
-        _ reader: inout ByteReader, _ type: CellType, _ collection: CellCollection, _ count: Int, _ context: inout Context
+        _ reader: inout ByteReader, _ type: CellType, _ collection: CellCollection, _ count: Int,
+        _ context: inout Context
     ) throws(BytesError) -> Content {
         let start = reader.offset
         let counts = try IntRun(&reader, count: count)

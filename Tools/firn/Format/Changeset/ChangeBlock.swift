@@ -108,7 +108,8 @@ struct EditScript {
         }
         new = try CellRun(&reader, count: 1, &context)
         guard new.collection != .none, new.elementCount == operations.reduce(0, { $0 + $1.newCount }) else {
-            throw BytesError(.invalid("a script has \(new.elementCount) new elements, not what it inserts"), offset: start)
+            throw BytesError(
+                .invalid("a script has \(new.elementCount) new elements, not what it inserts"), offset: start)
         }
         self.operations = operations
     }
@@ -121,7 +122,9 @@ struct EditScript {
         let limit = Int(Int32.max)
         let first = try reader.readCount(limit: limit)
         let second = try reader.readCount(limit: limit)
-        guard code == 4 || second > 0 else { throw BytesError(.invalid("an operation is about nothing"), offset: start) }
+        guard code == 4 || second > 0 else {
+            throw BytesError(.invalid("an operation is about nothing"), offset: start)
+        }
         switch code {
         case 1: return .insert(index: first, count: second)
         case 2: return .remove(index: first, count: second)

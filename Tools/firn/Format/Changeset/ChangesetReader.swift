@@ -40,7 +40,9 @@ struct ChangesetReader {
 
     /// The end of the commit: nothing may be left over.
     func finish() throws(BytesError) {
-        if !blobs.isEmpty { throw BytesError(.invalid("the changeset ends with blobs that belong to no block"), offset: 0) }
+        if !blobs.isEmpty {
+            throw BytesError(.invalid("the changeset ends with blobs that belong to no block"), offset: 0)
+        }
     }
 
     private func raw(_ reader: inout ByteReader) throws(BytesError) -> Raw? {
@@ -59,39 +61,45 @@ struct ChangesetReader {
     private mutating func read(
         _ raw: Raw, followedBy next: Raw?, _ context: inout CellRun.Context, _ visit: (ChangeBlock) throws -> Void
     ) throws -> Bool {
-        var reader = ByteReader(raw.body)
-        var block: ChangeBlock
+        guard raw.kind != 2 else {
+            try Self.within(raw) { () throws(BytesError) in try addBlob(raw) }
+            return false
+        }
+        var block = try Self.within(raw) { () throws(BytesError) in try self.block(raw, &context) }
         var takesNext = false
+        if let next, next.kind == 8 || next.kind == 10 {
+            takesNext = try Self.within(next) { () throws(BytesError) in try addOld(to: &block, next, &context) }
+        }
+        try Self.within(raw) { () throws(BytesError) in
+            try checkComplete(block)
+            try check(block)
+        }
+        try visit(block)
+        try Self.within(raw) { () throws(BytesError) in try blobs.forget() }
+        return takesNext
+    }
+
+    /// Tells where in the part something in a block's body is wrong.
+    private static func within<T>(_ raw: Raw, _ body: () throws(BytesError) -> T) throws(BytesError) -> T {
         do {
-            guard raw.kind != 2 else {
-                try addBlob(&reader, isOld: raw.isOld)
-                return false
-            }
-            context.isOld = raw.isOld
-            block = try self.block(raw, &reader, &context)
-            if case .unknown = block {} else { try reader.expectEnd() }
-            guard raw.isOld == Self.mustBeOld(block) else {
-                throw BytesError(.invalid("a block of kind \(raw.kind) is flagged wrongly as old or not"), offset: 0)
-            }
-        } catch let error as BytesError {
+            return try body()
+        } catch {
             throw BytesError(error.code, offset: raw.offset + error.offset)
         }
-        if let next, next.kind == 8 || next.kind == 10 {
-            do {
-                takesNext = try addOld(to: &block, next, &context)
-            } catch let error as BytesError {
-                throw BytesError(error.code, offset: next.offset + error.offset)
-            }
+    }
+
+    /// A block by itself.
+    private mutating func block(_ raw: Raw, _ context: inout CellRun.Context) throws(BytesError) -> ChangeBlock {
+        var reader = ByteReader(raw.body)
+        context.isOld = raw.isOld
+        let block = try content(raw, &reader, &context)
+        if case .unknown = block { return block }
+        try reader.expectEnd()
+        guard raw.isOld == Self.mustBeOld(block) else {
+            throw BytesError(
+                .invalid("a block of kind \(raw.kind) is wrongly flagged as old, or not as old"), offset: 0)
         }
-        try checkComplete(block, at: raw.offset)
-        try check(block, at: raw.offset)
-        try visit(block)
-        do {
-            try blobs.forget()
-        } catch {
-            throw BytesError(error.code, offset: raw.offset)
-        }
-        return takesNext
+        return block
     }
 
     private static func mustBeOld(_ block: ChangeBlock) -> Bool {
@@ -102,13 +110,14 @@ struct ChangesetReader {
         }
     }
 
-    private func addBlob(_ reader: inout ByteReader, isOld: Bool) throws(BytesError) {
+    private func addBlob(_ raw: Raw) throws(BytesError) {
+        var reader = ByteReader(raw.body)
         let id = try reader.readVarint()
         let offset = try reader.readVarint()
-        try blobs.add(id, offset: offset, isOld: isOld, try reader.readBytes(reader.remaining))
+        try blobs.add(id, offset: offset, isOld: raw.isOld, try reader.readBytes(reader.remaining))
     }
 
-    private mutating func block(
+    private mutating func content(
         _ raw: Raw, _ reader: inout ByteReader, _ context: inout CellRun.Context
     ) throws(BytesError) -> ChangeBlock {
         switch raw.kind {
@@ -190,17 +199,17 @@ struct ChangesetReader {
         return true
     }
 
-    private func checkComplete(_ block: ChangeBlock, at offset: Int) throws(BytesError) {
+    private func checkComplete(_ block: ChangeBlock) throws(BytesError) {
         switch block {
         case .update(let update) where update.old == nil && update.oldCount > 0:
-            throw BytesError(.invalid("the old values of \(update.oldCount) cells are missing"), offset: offset)
+            throw BytesError(.invalid("the old values of \(update.oldCount) cells are missing"), offset: 0)
         case .script(let script) where script.old == nil && script.oldCount > 0:
-            throw BytesError(.invalid("\(script.oldCount) old elements are missing"), offset: offset)
+            throw BytesError(.invalid("\(script.oldCount) old elements are missing"), offset: 0)
         case .insert(let rows), .insertMore(let rows):
             var index = 1
             while index < rows.keys.count {
                 if rows.keys[index] <= rows.keys[index - 1] {
-                    throw BytesError(.invalid("the keys of inserted objects do not ascend"), offset: offset)
+                    throw BytesError(.invalid("the keys of inserted objects do not ascend"), offset: 0)
                 }
                 index += 1
             }
@@ -211,21 +220,21 @@ struct ChangesetReader {
     // MARK: Against the schema
 
     /// Tables, columns and their types are those of the schema.
-    private func check(_ block: ChangeBlock, at offset: Int) throws(BytesError) {
+    private func check(_ block: ChangeBlock) throws(BytesError) {
         guard let schema else { return }
         func check(_ table: Int, _ columns: [(column: Int, values: CellRun)]) throws(BytesError) {
             guard schema.tables.indices.contains(table) else {
-                throw BytesError(.invalid("there is no table \(table)"), offset: offset)
+                throw BytesError(.invalid("there is no table \(table)"), offset: 0)
             }
             for (column, values) in columns {
                 guard let known = schema.column(table, column) else {
-                    throw BytesError(.invalid("\(schema.name(table)) has no column \(column)"), offset: offset)
+                    throw BytesError(.invalid("\(schema.name(table)) has no column \(column)"), offset: 0)
                 }
                 guard known.type == values.type, known.collection == values.collection else {
                     throw BytesError(
                         .invalid(
                             "\(schema.name(table)).\(known.name) is of type \(known.typeName(in: schema)), but its values are of \(values.type)"
-                        ), offset: offset)
+                        ), offset: 0)
                 }
             }
         }

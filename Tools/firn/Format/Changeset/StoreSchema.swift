@@ -59,7 +59,8 @@ struct StoreSchema {
         let start = reader.offset
         let number = try reader.readUInt8()
         let flags = try reader.readUInt8()
-        guard let type = CellType(rawValue: number), flags & ~63 == 0, let kind = CellCollection(rawValue: flags & 3) else {
+        guard let type = CellType(rawValue: number), flags & ~63 == 0, let kind = CellCollection(rawValue: flags & 3)
+        else {
             throw BytesError(.invalid("\(name) has the unknown type \(number) or flags \(flags)"), offset: start)
         }
         let target = flags & 32 != 0 ? try reader.readCount(limit: FormatNumbers.tableCount - 1) : nil
