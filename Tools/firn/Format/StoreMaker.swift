@@ -5,6 +5,7 @@ import FirnStorage
 /// what a crash leaves behind is no store.
 struct StoreMaker {
     private let files: StoreFiles
+    private let segmentByteCount: Int
     private(set) var manifest: ManifestBlock
     /// Bytes of all segments.
     private(set) var byteCount = 0
@@ -25,7 +26,11 @@ struct StoreMaker {
         var bytes = ByteWriter(capacity: 1 << 20)
     }
 
-    init(_ path: String, storage: any Storage, storeHigh: UInt64, storeLow: UInt64, created: Int64) throws(ToolError) {
+    init(
+        _ path: String, storage: any Storage, storeHigh: UInt64, storeLow: UInt64, created: Int64,
+        segmentByteCount: Int = FormatNumbers.segmentByteCount
+    ) throws(ToolError) {
+        self.segmentByteCount = segmentByteCount
         files = StoreFiles(path: path, storage: storage)
         manifest = ManifestBlock(
             generation: 1, storeHigh: storeHigh, storeLow: storeLow, epoch: 1, created: created, segments: [])
@@ -50,7 +55,7 @@ struct StoreMaker {
 
     /// Adds a part of a commit. Parts come in order.
     mutating func add(_ frame: FrameHead, _ payload: UnsafeRawBufferPointer) throws(ToolError) {
-        if frame.part == 0, offset >= FormatNumbers.segmentByteCount { try roll() }
+        if frame.part == 0, offset >= segmentByteCount { try roll() }
         if frame.kind == .schema { schema = ([UInt8](payload), frame) }
         append(frame, payload)
         time = frame.time
