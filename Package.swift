@@ -35,8 +35,8 @@ let package = Package(
         .target(name: "FirnTestSupport", dependencies: ["FirnStorage"], path: "Tests/FirnTestSupport"),
         .testTarget(name: "FirnBytesTests", dependencies: ["FirnBytes"]),
         .testTarget(name: "FirnStorageTests", dependencies: ["FirnStorage", "FirnTestSupport"]),
-        .testTarget(name: "FirnLogTests", dependencies: ["FirnLog", "FirnTestSupport"]),
-        .testTarget(name: "FirnCoreTests", dependencies: ["FirnCore", "FirnTestSupport"]),
+        .testTarget(name: "FirnLogTests", dependencies: ["FirnLog", "FirnTestSupport"], exclude: ["Golden"]),
+        .testTarget(name: "FirnCoreTests", dependencies: ["FirnCore", "FirnTestSupport"], exclude: ["Golden"]),
         .testTarget(name: "FirnQueryTests", dependencies: ["FirnQuery", "FirnTestSupport"]),
         .testTarget(
             name: "ToolTests",
