@@ -1,4 +1,7 @@
 import FirnBytes
+import FirnTestSupport
+
+import FirnTestSupport
 
 @testable import FirnCore
 
