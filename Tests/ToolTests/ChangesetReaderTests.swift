@@ -33,7 +33,9 @@ import Testing
             case .double: return .double(Double(random.below(1000)) / 7)
             case .string: return .string(String(repeating: "aé", count: length()))
             case .data: return .data((0..<length()).map { UInt8(truncatingIfNeeded: $0) })
-            case .date: return .date(Timestamp(seconds: Int64(random.below(1 << 40)), nanoseconds: Int32(random.below(1_000_000_000))))
+            case .date:
+                return .date(
+                    Timestamp(seconds: Int64(random.below(1 << 40)), nanoseconds: Int32(random.below(1_000_000_000))))
             case .objectID: return .objectID(ObjectIDBytes(UInt32(random.below(1 << 30)), 7, UInt32(random.below(9))))
             case .uuid: return .uuid(UUIDBytes(high: random.next(), low: random.next()))
             case .decimal: return .decimal(DecimalBits(high: 0x3040_0000_0000_0000, low: random.next()))
@@ -52,7 +54,8 @@ import Testing
 
         mutating func value(_ column: ColumnSchema) -> Value {
             func element(_ maker: inout Maker) -> Value {
-                column.isNullable && column.type != .link && maker.random.below(4) == 0 ? .null : maker.scalar(column.type)
+                column.isNullable && column.type != .link && maker.random.below(4) == 0
+                    ? .null : maker.scalar(column.type)
             }
             // Now and then so long that the elements follow in blocks of their own.
             let count = random.below(60) == 0 ? 2500 : random.below(4)
@@ -69,8 +72,10 @@ import Testing
             var changes = TableChanges()
             let columns = schema.tables[0].columns
             for key in 0..<Int64(6) {
-                changes.inserted[100 + key] = Dictionary(uniqueKeysWithValues: columns.indices.map { ($0, value(columns[$0])) })
-                changes.deleted[key] = Dictionary(uniqueKeysWithValues: columns.indices.map { ($0, value(columns[$0])) })
+                changes.inserted[100 + key] = Dictionary(
+                    uniqueKeysWithValues: columns.indices.map { ($0, value(columns[$0])) })
+                changes.deleted[key] = Dictionary(
+                    uniqueKeysWithValues: columns.indices.map { ($0, value(columns[$0])) })
             }
             for column in columns.indices {
                 for key in 10..<Int64(16) {
@@ -91,6 +96,7 @@ import Testing
         var deleted: [Int64: [Int: Value]] = [:]
         var new: [Int: [Int64: Value]] = [:]
         var old: [Int: [Int64: Value]] = [:]
+        var touched: [Int: Set<Int64>] = [:]
         var deletedKeys: Set<Int64> = []
         var nextKey: Int64 = 0
 
@@ -98,11 +104,15 @@ import Testing
             switch block {
             case .insert(let rows), .insertMore(let rows):
                 for (column, values) in rows.columns {
-                    for index in 0..<rows.keys.count { inserted[rows.keys[index], default: [:]][column] = values.cell(index).value }
+                    for index in 0..<rows.keys.count {
+                        inserted[rows.keys[index], default: [:]][column] = values.cell(index).value
+                    }
                 }
             case .deleteOld(let rows):
                 for (column, values) in rows.columns {
-                    for index in 0..<rows.keys.count { deleted[rows.keys[index], default: [:]][column] = values.cell(index).value }
+                    for index in 0..<rows.keys.count {
+                        deleted[rows.keys[index], default: [:]][column] = values.cell(index).value
+                    }
                 }
             case .delete(_, let keys): for index in 0..<keys.count { deletedKeys.insert(keys[index]) }
             case .update(let update):
@@ -111,7 +121,7 @@ import Testing
                     let key = update.keys[index]
                     new[update.column, default: [:]][key] = update.values.cell(index).value
                     if update.touched?[index] ?? false {
-                        old[update.column, default: [:]][key] = update.values.cell(index).value
+                        touched[update.column, default: []].insert(key)
                     } else if let values = update.old {
                         old[update.column, default: [:]][key] = values.cell(oldIndex).value
                         oldIndex += 1
@@ -151,16 +161,24 @@ import Testing
         try reader.finish()
         let expected = try #require(changeset.tables[TableID(0)])
         for (key, cells) in expected.inserted {
-            for (column, value) in cells { #expect(seen.inserted[key]?[column] == value, "seed \(seed), inserted \(key).\(column)") }
+            for (column, value) in cells {
+                #expect(seen.inserted[key]?[column] == value, "seed \(seed), inserted \(key).\(column)")
+            }
         }
         for (key, cells) in expected.deleted {
-            for (column, value) in cells { #expect(seen.deleted[key]?[column] == value, "seed \(seed), deleted \(key).\(column)") }
+            for (column, value) in cells {
+                #expect(seen.deleted[key]?[column] == value, "seed \(seed), deleted \(key).\(column)")
+            }
         }
         #expect(seen.deletedKeys == Set(expected.deleted.keys))
         for (column, cells) in expected.updated {
             for (key, change) in cells {
                 #expect(seen.new[column]?[key] == change.new, "seed \(seed), new \(key).\(column)")
-                #expect(seen.old[column]?[key] == change.old, "seed \(seed), old \(key).\(column)")
+                #expect(
+                    seen.touched[column]?.contains(key) ?? false == change.isTouched,
+                    "seed \(seed), touched \(key).\(column)")
+                let old = change.isTouched ? seen.new[column]?[key] : seen.old[column]?[key]
+                #expect(old == change.old, "seed \(seed), old \(key).\(column)")
             }
         }
         #expect(seen.nextKey == 200)

@@ -29,7 +29,7 @@ import Testing
         var random = SeededRandom(seed: seed)
         for path in try sample.files() {
             let count = try sample.bytes(path).count
-            let places = Array(stride(from: 0, to: min(count, 5000), by: 3)) + (0..<100).map { _ in random.below(count) }
+            let places = Array(stride(from: 0, to: min(count, 5000), by: 7)) + (0..<40).map { _ in random.below(count) }
             for byte in places {
                 let bit = random.below(8)
                 try sample.flip(path, byte: byte, bit: bit)
@@ -43,13 +43,14 @@ import Testing
         #expect(try Run.verify(sample.storage).status == .fine)
     }
 
-    @Test("no subcommand traps, and each that fails says why, whatever the files hold", arguments: [1, 2, 3] as [UInt64])
+    @Test(
+        "no subcommand traps, and each that fails says why, whatever the files hold", arguments: [1, 2, 3] as [UInt64])
     func hostile(seed: UInt64) throws {
         let sample = try Self.crashed(withPage: seed != 2)
         var random = SeededRandom(seed: seed)
         let files = try sample.files()
         let whole = try files.map { try sample.bytes($0) }
-        for round in 0..<120 {
+        for round in 0..<48 {
             let index = random.below(files.count)
             var bytes = Array(whole[index].prefix(6000))
             switch round % 4 {
@@ -93,7 +94,9 @@ import Testing
             try sample.write(path, bytes)
             let run = try Run.verify(sample.storage)
             #expect(run.status == (withPage ? .damage : .fine), "\(run.out)")
-            #expect(run.out.contains(withPage ? "version 9, which should stand here, was durable" : "torn tail: "), "\(run.out)")
+            #expect(
+                run.out.contains(withPage ? "version 9, which should stand here, was durable" : "torn tail: "),
+                "\(run.out)")
             let log = try Run.log(sample.storage)
             #expect(log.out.split(separator: "\n").count == 8)
             #expect(log.status == (withPage ? .damage : .fine))
@@ -126,7 +129,9 @@ import Testing
         #expect(try Run.verify(sample.storage, path: "/new").status == .fine)
     }
 
-    @Test("without its manifest a store can still be listed and saved", arguments: [0, 1]) func manifestGone(how: Int) throws {
+    @Test("without its manifest a store can still be listed and saved", arguments: [0, 1]) func manifestGone(how: Int)
+        throws
+    {
         let sample = try SampleStore(more: 100, segmentByteCount: 4096)
         if how == 0 {
             try sample.storage.remove(SampleStore.path + "/manifest")
@@ -148,6 +153,8 @@ import Testing
         #expect(try Run.verify(storage).error.contains("the folder is empty"))
         _ = try storage.open(SampleStore.path + "/x", .create)
         #expect(try Run.log(storage).error.contains("holds other things"))
-        #expect(try Run { try InfoCommand.run("/store/x", json: false, storage: storage, $0) }.error.contains("it is a file"))
+        #expect(
+            try Run { try InfoCommand.run("/store/x", json: false, storage: storage, $0) }.error.contains(
+                "it is a file"))
     }
 }

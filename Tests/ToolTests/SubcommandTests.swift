@@ -71,7 +71,9 @@ import Testing
         #expect(run.out.contains("dogs: list of Dog"))
         #expect(run.out.contains("last version  5, 2023-11-14T22:13:27.500Z"))
         let json = try Run.info(sample.storage, json: true)
-        #expect(json.out.contains(#""lastVersion":5"#) && json.out.contains(#""name":"Person","embedded":false,"objects":2"#))
+        #expect(
+            json.out.contains(#""lastVersion":5"#)
+                && json.out.contains(#""name":"Person","embedded":false,"objects":2"#))
     }
 
     @Test("replay makes a store that Firn opens and that ends with the version", arguments: [1, 3, 200] as [UInt64])

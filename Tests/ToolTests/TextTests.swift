@@ -27,7 +27,8 @@ import Testing
 
     @Test("JSON escapes what must be") func json() {
         #expect(JSON.string("a\"\\\n\u{1}ü").text == #""a\"\\\n\u0001ü""#)
-        #expect(JSON.object([("a", .array([.null, .bool(true), .double(.infinity)]))]).text == #"{"a":[null,true,"inf"]}"#)
+        #expect(
+            JSON.object([("a", .array([.null, .bool(true), .double(.infinity)]))]).text == #"{"a":[null,true,"inf"]}"#)
         #expect([UInt8]("foobar!".utf8).withUnsafeBytes { CellText.base64($0) } == "Zm9vYmFyIQ==")
     }
 }

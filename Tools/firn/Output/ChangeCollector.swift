@@ -94,12 +94,18 @@ struct ChangeCollector {
                 old = values.cell(oldIndex)
                 oldIndex += 1
             }
-            let property =
-                isJSON
-                ? Property(name: name, text: "", json: [("old", json(old)), ("new", json(new))])
-                : Property(
+            let property: Property
+            if isJSON {
+                // Of a value that was assigned again there is no old one to tell.
+                property = Property(
+                    name: name, text: "",
+                    json: isTouched
+                        ? [("new", json(new)), ("touched", .bool(true))] : [("old", json(old)), ("new", json(new))])
+            } else {
+                property = Property(
                     name: name, text: isTouched ? "\(text(new)), assigned again" : "\(text(old)) -> \(text(new))",
                     json: [])
+            }
             try change(Place(table: update.table, key: update.keys[index]), .updated, property)
         }
     }
