@@ -233,6 +233,9 @@ struct LogWalk {
             guard frame.part == state.nextPart else {
                 return "the frame is part \(frame.part), but part \(state.nextPart) should stand here"
             }
+            guard frame.part == 0 || frame.time == state.time else {
+                return "the frame's time is another than that of the part before it"
+            }
         } else {
             guard state.nextPart == 0 else {
                 return "a \(frame.kind) stands within the commit of version \(state.next)"

@@ -129,7 +129,8 @@ struct ChangeCollector {
             }
         }
         let property = Property(
-            name: name(script.table, script.column), text: texts.joined(separator: "; "),
+            name: name(script.table, script.column),
+            text: script.operations.isEmpty ? "assigned again" : texts.joined(separator: "; "),
             json: isJSON ? [("edits", .array(edits))] : [])
         try change(Place(table: script.table, key: script.key), .updated, property)
     }

@@ -217,10 +217,7 @@ struct CellRun {
         }
         var keys: CellRun?
         if collection == .map {
-            // An entry is one element: its key is not counted again.
-            var uncounted = context
-            uncounted.cellsLeft = Int(total)
-            let read = try CellRun(&reader, count: Int(total), &uncounted)
+            let read = try CellRun(&reader, count: Int(total), &context)
             guard read.type == .string, read.collection == .none, read.nulls == nil else {
                 throw BytesError(.invalid("a map's keys are no strings"), offset: start)
             }

@@ -102,8 +102,10 @@ struct EditScript {
         (table, column, key) = try Self.place(&reader)
         let start = reader.offset
         var operations: [Operation] = []
-        // An operation has three bytes at least.
-        for _ in 0..<(try reader.readCount(limit: reader.remaining / 3)) {
+        // An operation has three bytes at least. None at all: the collection was assigned and is as it was.
+        let count = try reader.readCount(limit: reader.remaining / 3)
+        try context.take(count, at: start)
+        for _ in 0..<count {
             operations.append(try Self.operation(&reader))
         }
         new = try CellRun(&reader, count: 1, &context)
