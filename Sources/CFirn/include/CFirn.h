@@ -4,4 +4,5 @@
 #include "firn_system.h"
 #include "firn_layout.h"
 #include "firn_kernels.h"
+#include "firn_images.h"
 #endif
