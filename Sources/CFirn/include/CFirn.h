@@ -5,4 +5,5 @@
 #include "firn_layout.h"
 #include "firn_kernels.h"
 #include "firn_images.h"
+#include "firn_accessor.h"
 #endif
