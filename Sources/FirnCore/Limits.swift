@@ -20,6 +20,8 @@ public enum Limits {
     public static let columnCount = 1 << 10
     /// Elements in one list.
     public static let listCount = 1 << 31
+    /// Collections within collections in one mixed value (Realm's limit).
+    public static let nesting = 100
     /// Bytes of a part of a changeset before compression.
     public static let partByteCount = 1 << 20
 }

@@ -3,11 +3,25 @@ public struct ChunkLayout: Equatable, Sendable {
     public var form: Chunk.Form
     /// Bytes per value; 4 (a slot) for variable ones.
     public var width: Int
+    /// What a new row's cell is. Not part of the chunk.
+    public var blank: Blank
 
-    public init(form: Chunk.Form, width: Int) {
+    public enum Blank: Sendable {
+        /// 0, false, the empty string or collection.
+        case zero
+        case null
+        /// The link to nothing, -1.
+        case noLink
+    }
+
+    public init(form: Chunk.Form, width: Int, blank: Blank = .zero) {
         self.form = form
         self.width = width
+        self.blank = blank
     }
+
+    /// Whether a chunk of this layout serves the other's column.
+    func fits(_ other: ChunkLayout) -> Bool { form == other.form && width == other.width }
 
     /// The bytes of a chunk with room for `capacity` rows, and for `heap` bytes of variable values.
     func byteCount(capacity: Int, heap: Int) -> Int {

@@ -16,6 +16,21 @@ extension Chunk {
         return true
     }
 
+    /// Writes what a new row's cell is.
+    @inline(__always)
+    func putBlank(_ layout: ChunkLayout, _ row: Int) {
+        switch layout.form {
+        case .fixed, .nullable:
+            if layout.width == 8 {
+                data.storeBytes(of: layout.blank == .noLink ? -1 : 0, toByteOffset: row &* 8, as: Int64.self)
+            } else {
+                (data + row &* layout.width).initializeMemory(as: UInt8.self, repeating: 0, count: layout.width)
+            }
+            if layout.form == .nullable { nullFlags[row] = 1 }
+        case .variable: setSlot(Slot(offset: 0, length: layout.blank == .null ? Slot.null : 0), row)
+        }
+    }
+
     /// Makes the row null (variable and nullable chunks).
     func putNull(_ row: Int) {
         switch form {

@@ -74,8 +74,13 @@ public struct ColumnSchema: Sendable, Hashable {
 
     /// How its chunks are laid out. A collection's cell is variable: short ones lie in it, of long ones it holds the tree.
     public var layout: ChunkLayout {
-        guard collection == .none, let width = type.fixedWidth else { return ChunkLayout(form: .variable, width: 4) }
-        return ChunkLayout(form: isNullable && type != .link ? .nullable : .fixed, width: width)
+        guard collection == .none else { return ChunkLayout(form: .variable, width: 4) }
+        guard let width = type.fixedWidth else {
+            return ChunkLayout(form: .variable, width: 4, blank: isNullable || type == .mixed ? .null : .zero)
+        }
+        if type == .link { return ChunkLayout(form: .fixed, width: width, blank: .noLink) }
+        return isNullable
+            ? ChunkLayout(form: .nullable, width: width, blank: .null) : ChunkLayout(form: .fixed, width: width)
     }
 
     /// Whether a write to the column touches nothing but its own cell, so that accessors may write it in place.

@@ -4,7 +4,7 @@
 ///     current ──▶ [ bytes ... count | zeros ... capacity ]
 ///     older   ──▶ the buffers that the file outgrew while something had them mapped; each write goes to them too
 ///
-/// Growing doubles, so n appended bytes cost O(n). What lies behind `count` is zero at all times.
+/// Growing doubles, so n appended bytes cost O(n). What lies behind `count` is zero at all times. Capacities are multiples of 4096.
 /// Guarded by the lock of the storage that owns it; a mapping's reader is ordered against writers by what the writer published, as in shared memory.
 package struct StableBytes: ~Copyable {
     package private(set) var count = 0
@@ -17,7 +17,7 @@ package struct StableBytes: ~Copyable {
     }
 
     package init() {
-        current = StableBuffer(capacity: 0)
+        current = .empty
     }
 
     package var pointer: UnsafeRawPointer { UnsafeRawPointer(current.base) }
@@ -72,9 +72,10 @@ package struct StableBytes: ~Copyable {
     private mutating func reserve(_ needed: Int) -> Bool {
         guard needed > current.capacity else { return true }
         guard !isPinned else { return false }
-        let grown = StableBuffer(capacity: max(needed, current.capacity * 2, 4096))
+        let capacity = max(needed, current.capacity * 2)
+        let grown = StableBuffer(capacity: (capacity + 4095) & ~4095)
         if count > 0 { grown.base.copyMemory(from: current.base, byteCount: count) }
-        older.append(WeakBuffer(buffer: current))
+        if current.capacity > 0 { older.append(WeakBuffer(buffer: current)) }
         current = grown
         older.removeAll { $0.buffer == nil }
         return true
@@ -91,6 +92,8 @@ package struct StableBytes: ~Copyable {
 package final class StableBuffer: @unchecked Sendable {
     package let base: UnsafeMutableRawPointer
     package let capacity: Int
+
+    static let empty = StableBuffer(capacity: 0)
 
     init(capacity: Int) {
         self.capacity = capacity

@@ -1,0 +1,6 @@
+import FirnStorage
+
+/// A store's files in memory.
+enum MemoryStorageForTests {
+    static func make() -> any Storage { MemoryStorage() }
+}
