@@ -86,7 +86,9 @@ extension List: PersistedCollection {
     func elements(for realm: RealmInstance) -> [Value] { Array(self).map { $0._element(for: realm) } }
 
     func adopt(_ row: _Row, _ property: PropertyInfo) {
-        place = CollectionPlace(row, property)
+        let place = CollectionPlace(row, property)
+        place.retain()
+        self.place = place
         elements = []
     }
 }
@@ -108,7 +110,7 @@ extension List: Equatable {
     }
 }
 
-extension List: CustomStringConvertible {
+extension List: DescribedCollection {
     public var description: String { describe(depth: 0) }
 }
 

@@ -19,7 +19,11 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     /// An empty unmanaged list.
     public init() {}
 
-    init(_ row: _Row, _ property: PropertyInfo) { place = CollectionPlace(row, property) }
+    init(_ row: _Row, _ property: PropertyInfo) {
+        let place = CollectionPlace(row, property)
+        place.retain()
+        self.place = place
+    }
 
     deinit { place?.release() }
 
@@ -58,8 +62,35 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     public var isInvalidated: Bool { place?.isInvalidated ?? false }
     public var isFrozen: Bool { place?.realm.isFrozen ?? false }
 
-    /// The description of the property that the list belongs to; nil while unmanaged.
-    var property: PropertyInfo? { place?.property }
+    public func freeze() -> List {
+        guard let place else { fatalError("Firn: an unmanaged list can't be frozen. Add the object that holds it to a realm first.") }
+        if isFrozen { return self }
+        guard let moved = place.moved(to: place.realm.freeze("a list")) else { return stopForGone() }
+        return List(moved.row, moved.property)
+    }
+
+    public func thaw() -> List? {
+        guard let place else { fatalError("Firn: an unmanaged list can't be thawed. Add the object that holds it to a realm first.") }
+        guard isFrozen else { return self }
+        return place.moved(to: place.realm.thaw()).map { List($0.row, $0.property) }
+    }
+
+    private func stopForGone() -> Never {
+        fatalError("Firn: a list was frozen whose object is gone. Ask isInvalidated before.")
+    }
+
+    public func makeIterator() -> RealmCollectionIterator<Element> {
+        place == nil ? RealmCollectionIterator(elements) : RealmCollectionIterator(_source)
+    }
+
+    public var _source: CollectionSource {
+        guard let place else {
+            fatalError("Firn: an unmanaged list can't be queried or observed. Add the object that holds it to a realm first.")
+        }
+        let realm = place.realm
+        let binding = place.property.shape.target.map { realm.binding(of: $0) }
+        return CollectionSource(realm, binding, .list(place))
+    }
 
     // MARK: Adding
 
