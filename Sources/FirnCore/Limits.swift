@@ -24,4 +24,8 @@ public enum Limits {
     public static let nesting = 100
     /// Bytes of a part of a changeset before compression.
     public static let partByteCount = 1 << 20
+    /// Cells of a part of a changeset: keys, values of columns, elements. A run of equal values takes no bytes, so bytes alone bound nothing.
+    public static let partCellCount = 1 << 20
+    /// Bytes of an encoded schema.
+    public static let schemaByteCount = 16 << 20
 }

@@ -86,7 +86,9 @@ extension Changeset {
         for index in 0..<cells.keys.count {
             let key = cells.keys[index]
             let isTouched = cells.isTouched(index)
-            guard let new = cells.new.nextValue() else { throw Refusal("column \(cells.column) of row \(key) makes no sense") }
+            guard let new = cells.new.nextValue() else {
+                throw Refusal("column \(cells.column) of row \(key) makes no sense")
+            }
             var old = new
             if !isTouched {
                 guard let value = cells.old?.nextValue() else { throw Refusal("row \(key) lacks its old value") }
@@ -98,16 +100,19 @@ extension Changeset {
     }
 
     private mutating func add(_ block: inout ChangesetBlock.Script) throws {
-        guard let new = block.new.nextElements(block.new.nextCount()) else { throw Refusal("a script's elements make no sense") }
+        guard let new = block.new.nextElements(block.new.nextCount()) else {
+            throw Refusal("a script's elements make no sense")
+        }
         var old: [Value] = []
         if block.oldCount > 0 {
-            guard block.old != nil, let count = block.old?.nextCount(), let elements = block.old?.nextElements(count) else {
+            guard block.old != nil, let count = block.old?.nextCount(), let elements = block.old?.nextElements(count)
+            else {
                 throw Refusal("a script lacks its old elements")
             }
             old = elements
         }
-        let script = ListScript(operations: block.operations, new: new, old: old)
-        tables[block.table, default: TableChanges()].edit(block.column, block.key, script)
+        let edits = ListScript.edits(block.operations, new: new, old: old)
+        tables[block.table, default: TableChanges()].edit(block.column, block.key, edits)
     }
 
     private mutating func add(_ block: inout ChangesetBlock.Elements) throws {
@@ -118,32 +123,14 @@ extension Changeset {
             switch block.place {
             case .inserted: changes.inserted[key]?[column]?.append(elements: elements)
             case .deleted: changes.deleted[key]?[column]?.append(elements: elements)
-            case .updated: changes.inserted[key]?[column]?.append(elements: elements)
-                ?? changes.updated[column]?[key]?.new.append(elements: elements)
-            case .updatedOld: changes.inserted[key] != nil
-                ? true : changes.updated[column]?[key]?.old.append(elements: elements)
+            case .updated:
+                changes.inserted[key]?[column]?.append(elements: elements)
+                    ?? changes.updated[column]?[key]?.new.append(elements: elements)
+            case .updatedOld:
+                changes.inserted[key] != nil
+                    ? true : changes.updated[column]?[key]?.old.append(elements: elements)
             }
         tables[block.table] = changes
         guard isAdded == true else { throw Refusal("elements of a cell that is not in the changeset") }
-    }
-}
-
-extension ListScript {
-    /// A script as it was read: there are as many elements as the operations want.
-    init(operations: [Operation], new: [Value], old: [Value]) {
-        var new = new[...]
-        var old = old[...]
-        self.init()
-        for operation in operations {
-            switch operation {
-            case .insert(let index, let count):
-                for step in 0..<count { insert(new.removeFirst(), at: index + step) }
-            case .remove(let index, let count):
-                for _ in 0..<count { remove(old.removeFirst(), at: index) }
-            case .set(let index, let count):
-                for step in 0..<count { set(new.removeFirst(), replacing: old.removeFirst(), at: index + step) }
-            case .move(let from, let to): move(from: from, to: to)
-            }
-        }
     }
 }

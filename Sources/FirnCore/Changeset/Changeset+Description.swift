@@ -24,7 +24,9 @@ extension TableChanges {
             }
         }
         for (column, scripts) in scripts.sorted(by: { $0.key < $1.key }) {
-            for (key, script) in scripts.sorted(by: { $0.key < $1.key }) { lines.append("\(key).\(column) \(script.operations)") }
+            for (key, script) in scripts.sorted(by: { $0.key < $1.key }) {
+                lines.append("\(key).\(column) \(script.edits)")
+            }
         }
         if let nextKey { lines.append("keys from \(nextKey)") }
         return lines

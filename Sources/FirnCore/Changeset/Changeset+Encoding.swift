@@ -41,7 +41,8 @@ extension ChangesetEncoder {
     /// Whether a value's encoding is too long for its row's block.
     private static func isDeferred(_ value: Value) -> Bool {
         guard let elements = value.scriptElements else { return false }
-        return elements.count > elementCount || elements.reduce(0) { $0 + $1.roughByteCount } > ChangesetFormat.cellByteCount
+        return elements.count > elementCount
+            || elements.reduce(0) { $0 + $1.roughByteCount } > ChangesetFormat.cellByteCount
     }
 
     private static func emptied(_ value: Value) -> Value {
@@ -81,7 +82,9 @@ extension ChangesetEncoder {
             // Place 0 is for elements.
             let stage = stage(place + 1, column.type, column.collection, isNullable: column.isNullable)
             for key in keys {
-                guard let value = rows[key]?[column.number] else { preconditionFailure("Firn: row \(key) lacks a value") }
+                guard let value = rows[key]?[column.number] else {
+                    preconditionFailure("Firn: row \(key) lacks a value")
+                }
                 let isLong = column.collection != .none && ChangesetEncoder.isDeferred(value)
                 stage.add(isLong ? ChangesetEncoder.emptied(value) : value)
                 if isLong { later.append((column, key, value)) }
@@ -136,7 +139,9 @@ extension ChangesetEncoder {
         while !rest.isEmpty {
             let stage = stage(0, column.type, column.collection, isNullable: column.isNullable)
             var taken = 0
-            while let element = rest.first, stage.valueCount == 0 || taken + element.roughByteCount < ChangesetFormat.cellByteCount {
+            while let element = rest.first,
+                stage.valueCount == 0 || taken + element.roughByteCount < ChangesetFormat.cellByteCount
+            {
                 stage.addElement(element)
                 taken += element.roughByteCount
                 rest = rest.dropFirst()
@@ -192,7 +197,8 @@ extension ChangesetEncoder {
         for (index, cell) in cells.enumerated() { scratch[index] = cell.key }
         touched.withUnsafeBufferPointer { touched in
             updateBlock(
-                column, scratch, count, touched.baseAddress.unsafelyUnwrapped, touchedCount, new, newBound, old, oldBound)
+                column, scratch, count, touched.baseAddress.unsafelyUnwrapped, touchedCount, new, newBound, old,
+                oldBound)
         }
         for (key, place, value) in later { elements(column, key, place, value) }
     }

@@ -104,7 +104,7 @@ extension TableChanges {
             for (key, cell) in cells { update(column, key, cell) }
         }
         for (column, scripts) in later.scripts {
-            for (key, script) in scripts { edit(column, key, script) }
+            for (key, script) in scripts { edit(column, key, script.edits) }
         }
         if let key = later.nextKey { nextKey = max(nextKey ?? 0, key) }
         dropEmpty()
@@ -130,7 +130,7 @@ extension TableChanges {
         }
         for column in Array(scripts.keys) {
             guard let script = scripts[column]?.removeValue(forKey: key), let value = before[column] else { continue }
-            if let old = value.applying(script.inverted()) { before[column] = old }
+            if let old = value.applying(script.inverted().edits) { before[column] = old }
         }
         deleted[key] = before
     }
@@ -142,21 +142,23 @@ extension TableChanges {
             updated[column]?[key] = CellChange(
                 new: cell.new, old: first.old, isTouched: first.isTouched && cell.isTouched)
         } else if let script = scripts[column]?.removeValue(forKey: key) {
-            let old = cell.old.applying(script.inverted()) ?? cell.old
+            let old = cell.old.applying(script.inverted().edits) ?? cell.old
             updated[column, default: [:]][key] = CellChange(new: cell.new, old: old)
         } else {
             updated[column, default: [:]][key] = cell
         }
     }
 
-    mutating func edit(_ column: Int, _ key: Int64, _ script: ListScript) {
+    mutating func edit(_ column: Int, _ key: Int64, _ edits: [ListEdit]) {
         if let value = inserted[key]?[column] {
-            inserted[key]?[column] = value.applying(script) ?? value
+            inserted[key]?[column] = value.applying(edits) ?? value
         } else if let cell = updated[column]?[key] {
-            updated[column]?[key]?.new = cell.new.applying(script) ?? cell.new
-            updated[column]?[key]?.isTouched = false
+            updated[column]?[key]?.new = cell.new.applying(edits) ?? cell.new
+            updated[column]?[key]?.isTouched = cell.isTouched && edits.isEmpty
         } else {
-            scripts[column, default: [:]][key, default: ListScript()].append(script)
+            // Edits stay as they are, so that undoing and redoing gives them back.
+            let before = scripts[column]?[key]?.edits ?? []
+            scripts[column, default: [:]][key] = ListScript(before + edits)
         }
     }
 
@@ -176,9 +178,9 @@ extension Value {
         }
     }
 
-    /// The collection after the script; nil where this is none, or the script is not about it.
-    func applying(_ script: ListScript) -> Value? {
-        guard var elements = scriptElements, script.apply(to: &elements) else { return nil }
+    /// The collection after the edits; nil where this is none, or they are not about it.
+    func applying(_ edits: [ListEdit]) -> Value? {
+        guard var elements = scriptElements, ListScript.apply(edits, to: &elements) else { return nil }
         switch self {
         case .list: return .list(elements)
         case .set: return .set(elements)
@@ -200,5 +202,54 @@ extension Value {
         default: return false
         }
         return true
+    }
+}
+
+extension ListScript {
+    /// Does the edits to a collection's elements. False, with `elements` in any state, where an index is beyond them.
+    static func apply(_ edits: [ListEdit], to elements: inout [Value]) -> Bool {
+        for edit in edits {
+            switch edit {
+            case .insert(let index, let value):
+                guard index <= elements.count else { return false }
+                elements.insert(value, at: index)
+            case .remove(let index, _):
+                guard index < elements.count else { return false }
+                elements.remove(at: index)
+            case .set(let index, let value, _):
+                guard index < elements.count else { return false }
+                elements[index] = value
+            case .move(let from, let to):
+                guard from < elements.count, to < elements.count else { return false }
+                elements.insert(elements.remove(at: from), at: to)
+            case .removeAll: elements.removeAll()
+            }
+        }
+        return true
+    }
+
+    /// The single edits of operations. There are as many elements as the operations want.
+    static func edits(_ operations: [ChangesetBlock.Operation], new: [Value], old: [Value]) -> [ListEdit] {
+        var edits: [ListEdit] = []
+        edits.reserveCapacity(max(new.count, old.count))
+        var (nextNew, nextOld) = (0, 0)
+        for operation in operations {
+            switch operation {
+            case .insert(let index, let count):
+                for step in 0..<count { edits.append(.insert(index + step, new[nextNew + step])) }
+                nextNew += count
+            case .remove(let index, let count):
+                for step in 0..<count { edits.append(.remove(index, old: old[nextOld + step])) }
+                nextOld += count
+            case .set(let index, let count):
+                for step in 0..<count {
+                    edits.append(.set(index + step, new: new[nextNew + step], old: old[nextOld + step]))
+                }
+                nextNew += count
+                nextOld += count
+            case .move(let from, let to): edits.append(.move(from: from, to: to))
+            }
+        }
+        return edits
     }
 }

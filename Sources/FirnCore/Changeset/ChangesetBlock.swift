@@ -41,11 +41,36 @@ enum ChangesetBlock {
         func isTouched(_ index: Int) -> Bool { touched.map { ColumnDecoder.bit($0, index) } ?? false }
     }
 
+    /// Steps of a script: each index is about the collection as the steps before have left it.
+    enum Operation {
+        /// `count` new elements, the first of which then stands at the index.
+        case insert(Int, count: Int)
+        /// `count` elements from the index on go.
+        case remove(Int, count: Int)
+        /// `count` elements from the index on are replaced.
+        case set(Int, count: Int)
+        /// The element at `from` goes to where it then stands at `to`.
+        case move(from: Int, to: Int)
+
+        /// Adds a step, to the last operation where it goes on with it.
+        static func extend(_ operations: inout [Operation], _ step: Operation) {
+            switch (operations.last, step) {
+            case (.insert(let start, let count)?, .insert(let index, let more)) where index == start + count:
+                operations[operations.count - 1] = .insert(start, count: count + more)
+            case (.remove(let start, let count)?, .remove(let index, let more)) where index == start:
+                operations[operations.count - 1] = .remove(start, count: count + more)
+            case (.set(let start, let count)?, .set(let index, let more)) where index == start + count:
+                operations[operations.count - 1] = .set(start, count: count + more)
+            default: operations.append(step)
+            }
+        }
+    }
+
     struct Script {
         let table: TableID
         let column: Int
         let key: Int64
-        let operations: [ListScript.Operation]
+        let operations: [Operation]
         /// A row of the new elements, of as many as the operations want.
         var new: ColumnDecoder
         /// A row of the old ones; nil going forward, or where there are none.
@@ -102,7 +127,8 @@ enum ChangesetBlock {
             throw BytesError(.invalid("old values without the block that they belong to"), offset: start)
         }
         guard isOld == mayBeOld else {
-            throw BytesError(.invalid("a block is marked as old values and is not, or the other way round"), offset: start)
+            throw BytesError(
+                .invalid("a block is marked as old values and is not, or the other way round"), offset: start)
         }
     }
 
@@ -120,9 +146,12 @@ enum ChangesetBlock {
             self = .update(cells)
             return
         case .script(var script):
-            guard table == script.table, column == script.column, try ChangesetBlock.key(&reader) == script.key else { break }
+            guard table == script.table, column == script.column, try ChangesetBlock.key(&reader) == script.key else {
+                break
+            }
             let old = try ChangesetBlock.collection(&reader, &context)
-            guard old.type == script.new.type, old.collection == script.new.collection, old.integers[0] == script.oldCount
+            guard old.type == script.new.type, old.collection == script.new.collection,
+                old.integers[0] == script.oldCount
             else { break }
             script.old = old
             self = .script(script)
@@ -220,7 +249,7 @@ enum ChangesetBlock {
         let start = reader.offset
         let count = try reader.readCount(limit: Limits.partCellCount)
         try context.take(count, at: start)
-        var operations: [ListScript.Operation] = []
+        var operations: [Operation] = []
         var newCount = 0
         var oldCount = 0
         for _ in 0..<count {
@@ -234,13 +263,13 @@ enum ChangesetBlock {
             // At most 2^20 operations of at most 2^31 elements: the sums can't overflow.
             switch code {
             case 1:
-                operations.append(.insert(at: first, count: second))
+                operations.append(.insert(first, count: second))
                 newCount += second
             case 2:
-                operations.append(.remove(at: first, count: second))
+                operations.append(.remove(first, count: second))
                 oldCount += second
             case 3:
-                operations.append(.set(at: first, count: second))
+                operations.append(.set(first, count: second))
                 newCount += second
                 oldCount += second
             case 4: operations.append(.move(from: first, to: second))
@@ -249,7 +278,8 @@ enum ChangesetBlock {
         }
         let new = try collection(&reader, &context)
         guard new.integers[0] == newCount else {
-            throw BytesError(.invalid("a script's operations take \(newCount) new elements, and it has others"), offset: start)
+            throw BytesError(
+                .invalid("a script's operations take \(newCount) new elements, and it has others"), offset: start)
         }
         return Script(
             table: table, column: column, key: key, operations: operations, new: new, old: nil, oldCount: oldCount)

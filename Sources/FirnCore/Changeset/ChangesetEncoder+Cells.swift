@@ -173,7 +173,9 @@ extension ChangesetEncoder {
         var start = 0
         while start < rows.count {
             var end = start + 1
-            while end < rows.count, rows[end].leaf.node == rows[start].leaf.node, rows[end].row == rows[start].row + end - start {
+            while end < rows.count, rows[end].leaf.node == rows[start].leaf.node,
+                rows[end].row == rows[start].row + end - start
+            {
                 end += 1
             }
             if end - start >= 32 {

@@ -51,7 +51,7 @@ extension ChangesetEncoder {
 
     // MARK: Scripts
 
-    /// What was done to the collection of one cell. The cell's row is not one that this changeset inserts whole with the result.
+    /// What was done to the collection of one cell, whose row this changeset does not insert.
     mutating func script(column: Int, key: Int64, _ script: ListScript) {
         guard let column = columns.first(where: { $0.number == column }) else {
             preconditionFailure("Firn: a script of column \(column), which table \(table.index) does not have")
@@ -61,45 +61,43 @@ extension ChangesetEncoder {
             stage(0, column.type, column.collection, isNullable: column.isNullable),
             stage(1, column.type, column.collection, isNullable: column.isNullable)
         )
-        var newElements = script.newElements[...]
-        var oldElements = script.oldElements[...]
-        var operations: [ListScript.Operation] = []
-        for operation in script.operations {
-            switch operation {
-            case .insert(let index, let count):
-                for step in 0..<count {
-                    new.addElement(newElements.removeFirst())
-                    ListScript.extend(&operations, .insert(at: index + step, count: 1))
+        var operations: [ChangesetBlock.Operation] = []
+        for edit in script.edits {
+            switch edit {
+            case .insert(let index, let value):
+                new.addElement(value)
+                ChangesetBlock.Operation.extend(&operations, .insert(index, count: 1))
+            case .remove(let index, let value):
+                old.addElement(value)
+                ChangesetBlock.Operation.extend(&operations, .remove(index, count: 1))
+            case .set(let index, let value, let replaced):
+                new.addElement(value)
+                old.addElement(replaced)
+                ChangesetBlock.Operation.extend(&operations, .set(index, count: 1))
+            case .move(let from, let to): operations.append(.move(from: from, to: to))
+            case .removeAll(let values):
+                for value in values {
+                    old.addElement(value)
+                    ChangesetBlock.Operation.extend(&operations, .remove(0, count: 1))
                     flushScript(column, key, &operations, new, old)
                 }
-            case .remove(let index, let count):
-                for _ in 0..<count {
-                    old.addElement(oldElements.removeFirst())
-                    ListScript.extend(&operations, .remove(at: index, count: 1))
-                    flushScript(column, key, &operations, new, old)
-                }
-            case .set(let index, let count):
-                for step in 0..<count {
-                    new.addElement(newElements.removeFirst())
-                    old.addElement(oldElements.removeFirst())
-                    ListScript.extend(&operations, .set(at: index + step, count: 1))
-                    flushScript(column, key, &operations, new, old)
-                }
-            case .move:
-                operations.append(operation)
-                flushScript(column, key, &operations, new, old)
             }
+            flushScript(column, key, &operations, new, old)
         }
-        if !operations.isEmpty { scriptBlock(column, key, operations, new, old) }
+        // A script of no edits still says that the collection was assigned.
+        if !operations.isEmpty || script.isEmpty { scriptBlock(column, key, operations, new, old) }
     }
 
     /// Writes what is staged of a script once it is long enough.
     private mutating func flushScript(
-        _ column: Column, _ key: Int64, _ operations: inout [ListScript.Operation], _ new: StagedColumn, _ old: StagedColumn
+        _ column: Column, _ key: Int64, _ operations: inout [ChangesetBlock.Operation], _ new: StagedColumn,
+        _ old: StagedColumn
     ) {
-        let byteCount = new.inlineByteCount + old.inlineByteCount + 17 * (new.valueCount + old.valueCount) + 16 * operations.count
-        guard byteCount > ChangesetEncoder.elementsByteCount
-            || new.longByteCount + old.longByteCount > ChangesetFormat.blobByteCount
+        let byteCount =
+            new.inlineByteCount + old.inlineByteCount + 17 * (new.valueCount + old.valueCount) + 16 * operations.count
+        guard
+            byteCount > ChangesetEncoder.elementsByteCount
+                || new.longByteCount + old.longByteCount > ChangesetFormat.blobByteCount
         else { return }
         scriptBlock(column, key, operations, new, old)
         operations.removeAll(keepingCapacity: true)
@@ -111,7 +109,8 @@ extension ChangesetEncoder {
     }
 
     private mutating func scriptBlock(
-        _ column: Column, _ key: Int64, _ operations: [ListScript.Operation], _ new: StagedColumn, _ old: StagedColumn
+        _ column: Column, _ key: Int64, _ operations: [ChangesetBlock.Operation], _ new: StagedColumn,
+        _ old: StagedColumn
     ) {
         new.endCollection(since: 0)
         old.endCollection(since: 0)
@@ -139,7 +138,7 @@ extension ChangesetEncoder {
         }
     }
 
-    private static func write(_ operation: ListScript.Operation, _ cursor: inout RawCursor) {
+    private static func write(_ operation: ChangesetBlock.Operation, _ cursor: inout RawCursor) {
         let (code, first, second): (UInt8, Int, Int) =
             switch operation {
             case .insert(let index, let count): (1, index, count)

@@ -128,7 +128,9 @@ struct ChangesetEncoder: ~Copyable {
     }
 
     /// The staging area of a column, emptied. `place` tells apart what is staged at the same time.
-    mutating func stage(_ place: Int, _ type: ColumnType, _ collection: CollectionKind, isNullable: Bool) -> StagedColumn {
+    mutating func stage(_ place: Int, _ type: ColumnType, _ collection: CollectionKind, isNullable: Bool)
+        -> StagedColumn
+    {
         while stages.count <= place { stages.append(StagedColumn()) }
         let stage = stages[place]
         stage.begin(type, collection)
@@ -257,7 +259,8 @@ extension ChangesetEncoder {
             var size = measure(leaf, row, first..<end)
             while end < columns.count {
                 let more = measure(leaf, row, end..<end + 1)
-                let sum = RowsSize(bytes: size.bytes + more.bytes, cells: size.cells + more.cells, blobs: size.blobs + more.blobs)
+                let sum = RowsSize(
+                    bytes: size.bytes + more.bytes, cells: size.cells + more.cells, blobs: size.blobs + more.blobs)
                 guard sum.fits else { break }
                 size = sum
                 end += 1
@@ -312,7 +315,9 @@ extension ChangesetEncoder {
         return size
     }
 
-    private mutating func rowBlock(_ kind: BlockKind, _ leaf: Leaf, _ rows: Range<Int>, _ places: Range<Int>, _ size: RowsSize) {
+    private mutating func rowBlock(
+        _ kind: BlockKind, _ leaf: Leaf, _ rows: Range<Int>, _ places: Range<Int>, _ size: RowsSize
+    ) {
         let isOld = kind == .deleteOld
         let present = places.filter { leaf.hasChunk(self.columns[$0].number) }
         var scratchCount = rows.count
@@ -338,7 +343,8 @@ extension ChangesetEncoder {
                 if column.layout.form != .variable {
                     ColumnCoding.encodeFixed(
                         column.type, chunk.address(rows.lowerBound),
-                        nullFlags: column.layout.form == .nullable ? UnsafePointer(chunk.nullFlags + rows.lowerBound) : nil,
+                        nullFlags: column.layout.form == .nullable
+                            ? UnsafePointer(chunk.nullFlags + rows.lowerBound) : nil,
                         rows.count, scratch, &cursor)
                 } else if column.collection == .none, measures[place].isPlain {
                     ColumnCoding.encode(chunk, rows, measures[place], column.type, &cursor)

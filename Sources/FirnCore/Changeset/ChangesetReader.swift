@@ -87,7 +87,8 @@ final class ChangesetReader {
             throw BytesError(.overrun(wanted: UInt64(length), available: reader.remaining), offset: start)
         }
         return Header(
-            kind: kind, isOld: flags & ChangesetFormat.oldFlag != 0, isOptional: flags & ChangesetFormat.optionalFlag != 0,
+            kind: kind, isOld: flags & ChangesetFormat.oldFlag != 0,
+            isOptional: flags & ChangesetFormat.optionalFlag != 0,
             offset: start, end: reader.offset + length)
     }
 

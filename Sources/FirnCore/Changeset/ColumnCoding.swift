@@ -74,7 +74,8 @@ enum ColumnCoding {
             let first = rows.lowerBound
             for index in 0..<rows.count {
                 let length = slots.load(fromByteOffset: (first &+ index) &* 4, as: UInt32.self) >> 16
-                target.storeBytes(of: UInt8(truncatingIfNeeded: length &- shortest), toByteOffset: index, as: UInt8.self)
+                target.storeBytes(
+                    of: UInt8(truncatingIfNeeded: length &- shortest), toByteOffset: index, as: UInt8.self)
             }
             cursor.address += rows.count
         }

@@ -114,7 +114,8 @@ struct ColumnDecoder {
             case .string, .data, .mixed:
                 if hasBlobs { places = try ColumnDecoder.places(&reader, count, &context.blobs) }
                 integers = try IntRun(&reader, count)
-                guard let total = integers.sum(each: Int64(ChangesetFormat.cellByteCount), atMost: reader.remaining) else {
+                guard let total = integers.sum(each: Int64(ChangesetFormat.cellByteCount), atMost: reader.remaining)
+                else {
                     throw BytesError(.invalid("the lengths of values are beyond what follows"), offset: start)
                 }
                 bytes = try reader.readBytes(total).baseAddress ?? anchor
@@ -180,7 +181,8 @@ struct ColumnDecoder {
     /// Without it nulls become zeros. About 0.5 ns a row.
     func fill(_ rows: Range<Int>, into target: UnsafeMutableRawPointer, nullFlags: UnsafeMutablePointer<UInt8>?) {
         precondition(
-            collection == .none && rows.lowerBound >= 0 && rows.upperBound <= count, "Firn: rows beyond a run of values")
+            collection == .none && rows.lowerBound >= 0 && rows.upperBound <= count, "Firn: rows beyond a run of values"
+        )
         let first = rows.lowerBound
         switch type {
         case .bool:
@@ -209,7 +211,8 @@ struct ColumnDecoder {
 
     private func storeDate(_ row: Int, to target: UnsafeMutableRawPointer) {
         target.storeBytes(
-            of: Timestamp(seconds: integers[row], nanoseconds: Int32(truncatingIfNeeded: nanoseconds[row])), as: Timestamp.self)
+            of: Timestamp(seconds: integers[row], nanoseconds: Int32(truncatingIfNeeded: nanoseconds[row])),
+            as: Timestamp.self)
     }
 
     // MARK: In order

@@ -112,7 +112,8 @@ enum SchemaCoding {
         let start = reader.offset
         let name = try reader.readString()
         guard name.utf8.count <= Limits.nameByteCount else {
-            throw BytesError(.invalid("a name of \(name.utf8.count) bytes is longer than \(Limits.nameByteCount)"), offset: start)
+            throw BytesError(
+                .invalid("a name of \(name.utf8.count) bytes is longer than \(Limits.nameByteCount)"), offset: start)
         }
         return name
     }

@@ -65,7 +65,8 @@ struct RawArena {
     }
 
     /// An address for no bytes.
-    static nonisolated(unsafe) let nothing = UnsafeRawPointer(UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 16))
+    static nonisolated(unsafe) let nothing = UnsafeRawPointer(
+        UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 16))
 }
 
 /// The bytes of one value of varying length, wherever they lie.

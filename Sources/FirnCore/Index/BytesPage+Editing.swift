@@ -46,6 +46,30 @@ extension BytesPage {
         node.count = count &+ 1
     }
 
+    /// Fills an empty leaf with pairs from a builder's memory, where each is its value, its key's byte count and its key's words.
+    func fill(_ arena: UnsafePointer<UInt64>, _ places: UnsafePointer<Int64>, count: Int) {
+        assert(isLeaf && self.count == 0 && count > 0)
+        func key(_ index: Int) -> IndexKey {
+            let entry = arena + Int(places[index])
+            return IndexKey(words: entry + 2, byteCount: Int(truncatingIfNeeded: entry[1]))
+        }
+        let prefix = key(0).commonPrefix(key(count - 1))
+        let slots = slots
+        var offset = node.byteCount
+        for index in 0..<count {
+            let key = key(index)
+            offset &-= (key.wordCount &+ 1) &* 8
+            let entry = node.pointer(offset, to: UInt64.self)
+            entry[0] = arena[Int(places[index])]
+            for word in 0..<key.wordCount { entry[word &+ 1] = key.words[word] }
+            slots[index] = UInt64(key.head(prefix)) &<< 32 | UInt64(offset) &<< 16 | UInt64(key.byteCount)
+        }
+        node.form = UInt8(truncatingIfNeeded: prefix)
+        node.capacity = offset
+        node.count = count
+        assert(BytesPage.slotsOffset + count * 8 <= offset)
+    }
+
     func remove(at index: Int) {
         garbage += byteCount(at: index) - 8
         (slots + index).update(from: slots + index + 1, count: count - index - 1)

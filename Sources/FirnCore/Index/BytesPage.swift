@@ -132,6 +132,26 @@ struct BytesPage {
         return low
     }
 
+    /// The value of the first entry with the key, if the leaf has one. Where it has none, this says nothing of the neighbours.
+    ///
+    /// A key that is there begins as all do, so the common beginning is not compared: that would be two more cache misses.
+    @inline(__always)
+    func firstValue(of key: IndexKey) -> Int64? {
+        let count = node.count
+        let slots = slots
+        let head = UInt64(key.head(prefix))
+        var low = BytesPage.below(head &<< 32, slots, count)
+        guard low < count, slots[low] &>> 32 == head else { return nil }
+        var order = self.key(low).compare(key)
+        if order < 0 {
+            // More keys of the same head.
+            low = lowerBound(key, .min &+ 1)
+            guard low < count else { return nil }
+            order = self.key(low).compare(key)
+        }
+        return order == 0 ? value(low) : nil
+    }
+
     /// How many entries are not above (key, value). `value` is below `Int64.max`.
     @inline(__always)
     func upperBound(_ key: IndexKey, _ value: Int64) -> Int { lowerBound(key, value &+ 1) }

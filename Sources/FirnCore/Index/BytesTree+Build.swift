@@ -103,27 +103,32 @@ struct BytesTreeBuilder: ~Copyable {
 
     private func write(_ places: [Int64], _ writer: NodeWriter) -> NodeRef {
         var level: [BytesTree.Split] = []
-        var leaf = BytesPage.make(level: 0, writer)
-        func close(_ leaf: BytesPage, after previous: BytesPage?) {
-            leaf.compact()
-            var split = BytesTree.Split(
-                ref: NodeRef(leaf.node).word, count: leaf.count, value: .min, keyByteCount: leaf.key(0).byteCount)
-            if let previous { split = BytesTree.between(previous, leaf) }
-            level.append(split)
-        }
         var previous: BytesPage?
-        for place in places {
-            let key = key(place)
-            if !leaf.hasRoom(wordCount: key.wordCount) {
-                close(leaf, after: previous)
+        var start = 0
+        places.withUnsafeBufferPointer { places in
+            let base = places.baseAddress.unsafelyUnwrapped
+            while start < places.count {
+                // Adding up the lengths also brings the entries into the cache, many at a time: they lie in any order.
+                var end = start
+                var size = 0
+                while end < places.count {
+                    size &+= (key(base[end]).wordCount &+ 2) &* 8
+                    if size > BytesPage.room { break }
+                    end &+= 1
+                }
+                let leaf = BytesPage.make(level: 0, writer)
+                leaf.fill(arena, base + start, count: end - start)
+                var split = BytesTree.Split(
+                    ref: NodeRef(leaf.node).word, count: leaf.count, value: .min, keyByteCount: leaf.key(0).byteCount)
+                if let previous { split = BytesTree.between(previous, leaf) }
+                level.append(split)
                 previous = leaf
-                leaf = BytesPage.make(level: 0, writer)
+                start = end
             }
-            leaf.insert(key, value(place), at: leaf.count)
         }
-        close(leaf, after: previous)
         if level.count == 1 {
             var root = level[0].ref
+            let leaf = BytesPage(NodeRef(root).node)
             let small = leaf.used + BytesPage.slotsOffset
             if small <= 1024 { _ = BytesTree.resize(leaf, byteCount: small <= 256 ? 256 : 1024, at: &root, writer) }
             return NodeRef(root)

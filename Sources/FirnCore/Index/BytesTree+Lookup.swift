@@ -4,9 +4,8 @@ extension BytesTree {
         guard !root.isNone else { return nil }
         var page = BytesPage(root.node)
         while !page.isLeaf { page = BytesPage(page.child(page.lowerChild(key, .min + 1))) }
-        let index = page.lowerBound(key, .min + 1)
-        if index == page.count { return firstValueBySearch(of: key, in: root) }
-        return page.key(index).compare(key) == 0 ? page.value(index) : nil
+        if let value = page.firstValue(of: key) { return value }
+        return page.lowerBound(key, .min + 1) == page.count ? firstValueBySearch(of: key, in: root) : nil
     }
 
     /// Where the first pair that is not below the key lies in the next leaf.

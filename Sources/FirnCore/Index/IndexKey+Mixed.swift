@@ -13,7 +13,7 @@
 /// ```
 ///
 /// A number's key is the same whatever type it is of, if the value is exactly the same; so ints above 2^53 and decimals order exactly among doubles.
-/// A decimal NaN comes before all other numbers: 0 for the double, then its 16 bytes. Collections of one kind share a key: what a lookup finds is a candidate.
+/// A decimal NaN stands among the other NaNs, below all numbers: 0 for the double, then its 16 bytes. Collections of one kind share a key: what a lookup finds is a candidate.
 extension IndexKey.Encoder {
     mutating func appendMixed(_ value: Value) {
         if case .null = value {

@@ -248,12 +248,12 @@ extension IndexKey.Encoder {
 extension IndexKey {
     /// A number whose unsigned order is the doubles' order: every NaN (each by its bits) < -infinity < … < -0.0 = 0.0 < … < infinity.
     ///
-    /// The usual flip leaves the positive NaNs above infinity; adding 2^52 turns them around to the bottom.
+    /// The usual flip leaves the positive NaNs above infinity; adding 2^52 - 1 turns them around to the bottom.
     @inline(__always)
     static func orderedBits(_ value: Double) -> UInt64 {
         let bits = value == 0 ? 0 : value.bitPattern
         let flipped = bits &>> 63 == 1 ? ~bits : bits | 1 &<< 63
-        return flipped &+ 1 &<< 52
+        return flipped &+ (1 &<< 52 &- 1)
     }
 
     /// The same for floats.
@@ -261,7 +261,7 @@ extension IndexKey {
     static func orderedBits(_ value: Float) -> UInt32 {
         let bits = value == 0 ? 0 : value.bitPattern
         let flipped = bits &>> 31 == 1 ? ~bits : bits | 1 &<< 31
-        return flipped &+ 1 &<< 23
+        return flipped &+ (1 &<< 23 &- 1)
     }
 
     /// The key of an int in a `PairTree`.

@@ -8,9 +8,10 @@ public struct ListCell {
     /// The tree's root, where the collection is long.
     @usableFromInline let root: NodeRef
     /// The block's length.
-    let blockByteCount: Int
+    @usableFromInline let blockByteCount: Int
 
     /// The collection of a row of a chunk; a null cell is an empty collection.
+    @inlinable @inline(__always)
     public init(_ chunk: Chunk, _ row: Int, _ layout: ElementLayout) {
         let slot = chunk.slot(row)
         if slot.length == Chunk.Slot.tree {
@@ -23,14 +24,17 @@ public struct ListCell {
     }
 
     /// A collection that lies inline; no bytes mean an empty one.
+    @inlinable @inline(__always)
     public init(inline bytes: UnsafeRawBufferPointer, _ layout: ElementLayout) {
         self.layout = layout
-        block = bytes.count < ElementBlock.headerByteCount ? nil : bytes.baseAddress
-        blockByteCount = block == nil ? 0 : bytes.count
+        // A block begins with its count, 2 bytes.
+        block = bytes.count < 2 ? nil : bytes.baseAddress
+        blockByteCount = bytes.count < 2 ? 0 : bytes.count
         root = .none
     }
 
     /// A collection that is a tree.
+    @inlinable @inline(__always)
     public init(root: NodeRef, _ layout: ElementLayout) {
         self.layout = layout
         block = nil
@@ -99,7 +103,7 @@ public struct ListCell {
 
     @usableFromInline
     var _contiguousTreeElements: (start: UnsafeRawPointer, count: Int)? {
-        guard layout.form == .fixed, !root.isNone, root.node.kind == .listLeaf else { return nil }
+        guard layout.form == .fixed, !root.isNone, !ListTree.isInner(root.node) else { return nil }
         return (UnsafeRawPointer(root.node.address + ListTree.Leaf.blockOffset + 2), root.node.count)
     }
 

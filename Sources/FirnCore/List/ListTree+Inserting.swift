@@ -7,8 +7,7 @@ extension ListTree {
 
     private func grow(_ root: UnsafeMutablePointer<UInt64>, _ sibling: NodeRef) {
         let old = NodeRef(root.pointee).node
-        let inner = makeInner(level: old.kind == .listInner ? old.level + 1 : 1)
-        inner.total = 0
+        let inner = makeInner(level: Self.isInner(old) ? old.level + 1 : 1)
         insertChild(NodeRef(old), at: 0, inner)
         insertChild(sibling, at: 1, inner)
         root.pointee = NodeRef(inner.node).word
@@ -16,18 +15,13 @@ extension ListTree {
 
     /// Inserts below `slot`; gives back the node that must follow the one at `slot`, where that split.
     private func insert(_ element: EncodedElement, at index: Int, slot: UnsafeMutablePointer<UInt64>) -> NodeRef {
-        guard NodeRef(slot.pointee).node.kind == .listInner else { return insertInLeaf(element, at: index, slot) }
+        guard Self.isInner(NodeRef(slot.pointee).node) else { return insertInLeaf(element, at: index, slot) }
         let inner = Inner(writer.own(slot))
         let place = inner.find(index)
         let sibling = insert(element, at: place.index, slot: inner.refs + place.child)
-        inner.total += 1
-        if sibling.isNone {
-            inner.counts[place.child] &+= 1
-            return .none
-        }
         // What the sibling holds comes back with it.
-        inner.counts[place.child] = UInt64(Self.count(NodeRef(inner.refs[place.child]).node))
-        inner.total -= Self.count(sibling.node)
+        inner.shiftEnds(from: place.child, by: sibling.isNone ? 1 : 1 - Self.count(sibling.node))
+        if sibling.isNone { return .none }
         if inner.node.count < Self.fanout {
             insertChild(sibling, at: place.child + 1, inner)
             return .none
@@ -63,18 +57,16 @@ extension ListTree {
 
     private func split(_ inner: Inner, inserting sibling: NodeRef, at place: Int) -> NodeRef {
         let right = makeInner(level: inner.node.level)
-        right.total = 0
         if place == Self.fanout {
             insertChild(sibling, at: 0, right)
             return NodeRef(right.node)
         }
         let half = Self.fanout / 2
-        (right.refs).update(from: inner.refs + half, count: Self.fanout - half)
-        (right.counts).update(from: inner.counts + half, count: Self.fanout - half)
+        right.refs.update(from: inner.refs + half, count: Self.fanout - half)
+        let before = inner.start(half)
+        for child in half..<Self.fanout { right.ends[child - half] = inner.ends[child] - UInt32(before) }
         right.node.count = Self.fanout - half
-        for child in 0..<right.node.count { right.total += Int(right.counts[child]) }
         inner.node.count = half
-        inner.total -= right.total
         if place <= half {
             insertChild(sibling, at: place, inner)
         } else {
@@ -88,12 +80,11 @@ extension ListTree {
         let count = inner.node.count
         assert(count < Self.fanout)
         (inner.refs + place + 1).update(from: inner.refs + place, count: count - place)
-        (inner.counts + place + 1).update(from: inner.counts + place, count: count - place)
-        let held = Self.count(child.node)
+        (inner.ends + place + 1).update(from: inner.ends + place, count: count - place)
         inner.refs[place] = child.word
-        inner.counts[place] = UInt64(held)
+        inner.ends[place] = UInt32(inner.start(place))
         inner.node.count = count + 1
-        inner.total += held
+        inner.shiftEnds(from: place, by: Self.count(child.node))
     }
 
     /// Puts `element` in the place of another. The other's blobs are the caller's to retire. True where that was done without changing the tree's
@@ -104,7 +95,7 @@ extension ListTree {
         guard wanted <= Self.leafByteCount else { return false }
         var slot = root
         var rest = index
-        while NodeRef(slot.pointee).node.kind == .listInner {
+        while Self.isInner(NodeRef(slot.pointee).node) {
             let inner = Inner(writer.own(slot))
             let found = inner.find(rest)
             rest = found.index
@@ -113,5 +104,29 @@ extension ListTree {
         let leaf = ownLeaf(slot, length: wanted)
         leaf.length = leaf.block.replace(element, at: rest, length: leaf.length)
         return true
+    }
+
+    /// Appends as many of the fixed elements as the last leaf has room for, and gives back how many.
+    func fillLast(with elements: UnsafeRawBufferPointer, root slot: UnsafeMutablePointer<UInt64>) -> Int {
+        assert(layout.form == .fixed)
+        guard Self.isInner(NodeRef(slot.pointee).node) else {
+            let old = Leaf(NodeRef(slot.pointee).node, layout)
+            let taken = min(
+                elements.count / layout.width, (Self.leafByteCount - old.length) / layout.width,
+                Self.leafElementCount - old.node.count)
+            guard taken > 0 else { return 0 }
+            let leaf = ownLeaf(slot, length: old.length + taken * layout.width)
+            let block = leaf.block
+            (block.base + leaf.length).copyMemory(
+                from: elements.baseAddress.unsafelyUnwrapped, byteCount: taken * layout.width)
+            block.count += taken
+            leaf.length += taken * layout.width
+            return taken
+        }
+        let inner = Inner(writer.own(slot))
+        let last = inner.node.count - 1
+        let taken = fillLast(with: elements, root: inner.refs + last)
+        inner.shiftEnds(from: last, by: taken)
+        return taken
     }
 }

@@ -25,15 +25,12 @@ extension ListTree {
         let inner = Inner(node)
         precondition(level == nil || level == node.level, "an inner node of level \(node.level) at \(level ?? 0)")
         precondition(node.level > 0 && node.count >= (isRoot ? 2 : 1) && node.count <= fanout, "\(node.count) children")
-        var total = 0
         for child in 0..<node.count {
             let below = NodeRef(inner.refs[child]).node
             precondition(below.stamp <= node.stamp, "a child is younger than its parent")
             let count = check(below, layout, level: node.level - 1, isRoot: false)
-            precondition(count == Int(inner.counts[child]), "a child holds \(count), counted as \(inner.counts[child])")
-            total += count
+            precondition(count == inner.count(child), "a child holds \(count), counted as \(inner.count(child))")
         }
-        precondition(total == inner.total, "an inner node holds \(total), counted as \(inner.total)")
-        return total
+        return inner.total
     }
 }

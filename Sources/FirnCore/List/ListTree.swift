@@ -3,15 +3,15 @@
 /// ```
 /// list leaf   0             32      38                       inner node   0             32           544
 ///            ┌─────────────┬───────┬───────────────┐                     ┌─────────────┬────────────┬───────────────┐
-///            │ node header │ zeros │ element block │                     │ node header │ refs       │ counts        │
+///            │ node header │ zeros │ element block │                     │ node header │ refs       │ ends          │
 ///            └─────────────┴───────┴───────────────┘                     └─────────────┴────────────┴───────────────┘
-///                           6 bytes                                                     u64 x 64     u64 x 64
+///                           6 bytes                                                     u64 x 64     u32 x 64
 /// ```
 ///
 /// * A leaf's `count` is that of its block, `capacity` the block's length; what lies behind that is not initialised. The six zeros put the first
 ///   value of a fixed block on a multiple of 8.
-/// * An inner node's `count` is its number of children, `width` its level, `capacity` the number of elements below it; `counts` has that of each
-///   child. The root may be a leaf.
+/// * An inner node's `count` is its number of children, `width` its level. `ends` has for each child the number of elements in it and in those before
+///   it, so that the last is the node's total. The root may be a leaf.
 /// * A leaf holds at most `leafByteCount` bytes and `leafElementCount` elements, and none is empty. The last leaf is left behind full when elements
 ///   are appended; any other overfull leaf splits in halves. What a removal leaves below a quarter joins a neighbour where the two fit well.
 ///
@@ -66,43 +66,62 @@ struct ListTree {
             self.node = node
         }
 
-        var refs: UnsafeMutablePointer<UInt64> { node.pointer(32) }
-        var counts: UnsafeMutablePointer<UInt64> { node.pointer(32 + 8 * fanout) }
-        static let byteCount = 32 + 16 * fanout
+        var refs: UnsafeMutablePointer<UInt64> { @inline(__always) get { node.pointer(32) } }
+        var ends: UnsafeMutablePointer<UInt32> { @inline(__always) get { node.pointer(32 + 8 * fanout) } }
+        static let byteCount = 32 + 12 * fanout
 
         /// Elements below.
-        var total: Int {
-            get { node.capacity }
-            nonmutating set { node.capacity = newValue }
+        var total: Int { node.count == 0 ? 0 : Int(ends[node.count - 1]) }
+
+        /// Elements before a child.
+        @inline(__always)
+        func start(_ child: Int) -> Int { child == 0 ? 0 : Int(ends[child - 1]) }
+
+        /// Elements in a child.
+        func count(_ child: Int) -> Int { Int(ends[child]) - start(child) }
+
+        /// The child at `child`, and all behind it, end `delta` later.
+        func shiftEnds(from child: Int, by delta: Int) {
+            let delta = UInt32(truncatingIfNeeded: delta)
+            for place in child..<node.count { ends[place] &+= delta }
         }
 
         /// The child that holds the element at `index`, and its place there. The place behind the last element is the last child's.
         @inline(__always)
         func find(_ index: Int) -> (child: Int, index: Int) {
-            var rest = index
-            var child = 0
             let last = node.count &- 1
-            let counts = counts
-            while child < last {
-                let count = Int(truncatingIfNeeded: counts[child])
-                if rest < count { break }
-                rest &-= count
-                child &+= 1
+            let ends = ends
+            // A list that was appended to has children of one size: try where the element then is.
+            let guess = min(index / Int(ends[0]), last)
+            if index < Int(ends[guess]) || guess == last, index >= start(guess) {
+                return (guess, index &- start(guess))
             }
-            return (child, rest)
+            var low = 0
+            var high = last
+            while low < high {
+                let middle = (low &+ high) >> 1
+                if index < Int(ends[middle]) { high = middle } else { low = middle &+ 1 }
+            }
+            return (low, index &- start(low))
         }
+    }
+
+    @inline(__always)
+    static func isInner(_ node: Node) -> Bool {
+        assert(node.kind == .listInner || node.kind == .listLeaf, "Firn: a node of a list is none")
+        return node.load(16, as: UInt8.self) == Node.Kind.listInner.rawValue
     }
 
     /// Elements in the tree under a node.
     static func count(_ node: Node) -> Int {
-        node.kind == .listLeaf ? node.count : node.capacity
+        isInner(node) ? Inner(node).total : node.count
     }
 
     /// The leaf with the element at `index`, and its place there.
     static func locate(_ index: Int, in root: NodeRef, _ layout: ElementLayout) -> (leaf: Leaf, index: Int) {
         var node = root.node
         var rest = index
-        while node.kind == .listInner {
+        while isInner(node) {
             let inner = Inner(node)
             let place = inner.find(rest)
             rest = place.index
@@ -155,7 +174,7 @@ struct ListTree {
     /// Calls `body` with every node of the tree, blobs included, children first.
     static func forEachNode(_ root: NodeRef, _ layout: ElementLayout, _ body: (Node) -> Void) {
         let node = root.node
-        if node.kind == .listInner {
+        if isInner(node) {
             let inner = Inner(node)
             for child in 0..<node.count { forEachNode(NodeRef(inner.refs[child]), layout, body) }
         } else {

@@ -36,7 +36,7 @@ extension ListCell {
         guard !root.isNone else { return 0 }
         var node = root.node
         var passed = 0
-        while node.kind == .listInner {
+        while ListTree.isInner(node) {
             let inner = ListTree.Inner(node)
             // The last child whose first element is before, or the first child.
             var low = 0
@@ -46,7 +46,7 @@ extension ListCell {
                 let first = ListTree.locate(0, in: NodeRef(inner.refs[middle]), layout)
                 if isBefore(first.leaf.block, 0) { low = middle } else { high = middle - 1 }
             }
-            for child in 0..<low { passed += Int(inner.counts[child]) }
+            passed += inner.start(low)
             node = NodeRef(inner.refs[low]).node
         }
         return passed + ListCell.partitionIndex(ListTree.Leaf(node, layout).block, isBefore)

@@ -162,13 +162,13 @@ extension WriteTransaction {
             guard isRight else { throw ChangesetBlock.Refusal("an edit of a list does not fit its \(change.count) elements") }
         }
         switch operation {
-        case .insert(let index, let count):
+        case .insert(let index, count: let count):
             try check(index <= change.count && count <= elements.count)
             for offset in 0..<count { change.insert(elements.removeFirst(), at: index + offset) }
-        case .remove(let index, let count):
+        case .remove(let index, count: let count):
             try check(index + count <= change.count)
             for _ in 0..<count { change.remove(at: index) }
-        case .set(let index, let count):
+        case .set(let index, count: let count):
             try check(index + count <= change.count && count <= elements.count)
             for offset in 0..<count { change.set(elements.removeFirst(), at: index + offset) }
         case .move(let from, let to):

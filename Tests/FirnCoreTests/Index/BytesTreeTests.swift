@@ -1,5 +1,7 @@
 import Testing
 
+import FirnTestSupport
+
 @testable import FirnCore
 
 /// The bytes of a test's key, as a `BytesTree` stores them.

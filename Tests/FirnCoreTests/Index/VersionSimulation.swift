@@ -113,20 +113,3 @@ final class VersionSimulation {
         return (seen.count, bytes)
     }
 }
-
-/// A small, seeded source of randomness.
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ word &>> 30) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ word &>> 27) &* 0x94D0_49BB_1331_11EB
-        return word ^ word &>> 31
-    }
-
-    mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
-}

@@ -1,3 +1,5 @@
+import FirnTestSupport
+
 @testable import FirnCore
 
 /// A collection with all its pinned versions, each with the model of what it must hold, and an oracle of which nodes must be alive.
@@ -109,20 +111,6 @@ final class CollectionHistory<Model> {
     }
 }
 
-/// A generator that repeats itself from its seed.
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed &+ 0x9E37_79B9_7F4A_7C15 }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-}
 
 extension Value {
     /// A value for an element of the type, from a small or a large domain.

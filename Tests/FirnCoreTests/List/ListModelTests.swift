@@ -1,5 +1,7 @@
 import Testing
 
+import FirnTestSupport
+
 @testable import FirnCore
 
 @Suite("A list is an array whose versions stay")
@@ -244,6 +246,29 @@ struct ListModelTests {
                 }
             }
         }
+    }
+
+    @Test("runs of links are appended whole", arguments: [0, 1, 126, 127, 128, 257, 258, 1000, 40_000])
+    func appendedRuns(_ count: Int) {
+        let layout = ElementLayout(type: .link, collection: .list)
+        let history = CollectionHistory<Void>(layout, ())
+        let keys = (0..<Int64(count)).map { $0 * 3 }
+        for _ in 0..<3 {
+            history.write { editor, _ in
+                editor.insert(int64: -5 & .max, at: 0)
+                keys.withUnsafeBufferPointer { editor.append(int64s: $0) }
+            }
+            history.holdCurrent()
+            history.checkTree(history.current)
+        }
+        let first = Value.link(-5 & .max)
+        let values = keys.map { Value.link($0) }
+        for (place, version) in history.versions.enumerated() {
+            let expected = [Value](repeating: first, count: place + 1) + (0...place).flatMap { _ in values }
+            #expect(history.withCell(version) { $0.values } == expected)
+            if place == 2 { break }
+        }
+        #expect(history.alive == history.reachable)
     }
 
     @Test("appended lists keep full leaves")

@@ -1,5 +1,7 @@
 import Testing
 
+import FirnTestSupport
+
 @testable import FirnCore
 
 @Suite("A list's script replays, undoes itself and composes to what observers are shown")

@@ -1,5 +1,7 @@
 import Testing
 
+import FirnTestSupport
+
 @testable import FirnCore
 
 @Suite("Sets and maps keep their order and hold each element once")

@@ -1,3 +1,5 @@
+import FirnTestSupport
+
 @testable import FirnCore
 
 /// What a store must hold, as plainly as can be: dictionaries of values. Copying it is keeping a version.
@@ -91,7 +93,7 @@ func modelSchema() -> Schema {
 
 /// Random values of a column's type, with its edges.
 struct ValueMaker {
-    var random: SplitMix
+    var random: SeededRandom
 
     mutating func value(_ column: ColumnSchema, isLong: Bool = false) -> Value {
         if column.isNullable, random.below(6) == 0 { return .null }
@@ -127,21 +129,4 @@ struct ValueMaker {
         while text.utf8.count < wanted { text += alphabet[random.below(alphabet.count)] }
         return text
     }
-}
-
-/// splitmix64: small, seeded, the same everywhere.
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-
-    mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 }
