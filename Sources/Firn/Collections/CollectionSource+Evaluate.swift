@@ -128,7 +128,12 @@ extension CollectionSource {
             }
             return keys
         case .backlinks(let place, let property):
-            return table.sources(of: place.row.key, through: binding.unsafelyUnwrapped.column(property))
+            var keys: [Int64] = []
+            table.forEachSource(of: place.row.key, binding.unsafelyUnwrapped.column(property)) { key in
+                keys.append(key)
+                return true
+            }
+            return keys
         case .unmanaged: return []
         }
     }

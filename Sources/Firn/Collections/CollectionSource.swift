@@ -151,16 +151,19 @@ public final class CollectionSource {
     /// The same elements in a frozen realm.
     func frozen() -> CollectionSource {
         let frozen = realm.freeze("results")
-        return CollectionSource(frozen, binding, moved(to: frozen) ?? .table, steps)
+        return moved(to: frozen) ?? CollectionSource(frozen, binding, .unmanaged, steps)
     }
 
     /// The same elements in the calling thread's live realm; nil where what they belong to is gone.
     func thawed() -> CollectionSource? {
-        let live = realm.thaw()
-        return moved(to: live).map { CollectionSource(live, binding, $0, steps) }
+        moved(to: realm.thaw())
     }
 
-    private func moved(to other: RealmInstance) -> Origin? {
+    func moved(to other: RealmInstance) -> CollectionSource? {
+        origin(in: other).map { CollectionSource(other, binding, $0, steps) }
+    }
+
+    private func origin(in other: RealmInstance) -> Origin? {
         switch origin {
         case .table: return .table
         case .unmanaged: return .unmanaged

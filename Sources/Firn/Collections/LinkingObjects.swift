@@ -38,6 +38,10 @@ public struct LinkingObjects<Element: Object>: RealmCollection {
     public func freeze() -> LinkingObjects { LinkingObjects(originProperty, _source.frozen()) }
     public func thaw() -> LinkingObjects? { _source.thawed().map { LinkingObjects(originProperty, $0) } }
 
+    public func _moved(to realm: RealmInstance) -> LinkingObjects? {
+        source?.moved(to: realm).map { LinkingObjects(originProperty, $0) }
+    }
+
     /// Whether both are the backlinks of one row through one property.
     public static func == (a: LinkingObjects, b: LinkingObjects) -> Bool {
         guard let x = a.source, let y = b.source else { return a.source == nil && b.source == nil && a.originProperty == b.originProperty }

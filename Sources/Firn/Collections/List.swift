@@ -1,4 +1,4 @@
-public import FirnCore
+import FirnCore
 
 /// An ordered collection of values or objects: the type of a to-many property.
 ///
@@ -65,7 +65,7 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     public func freeze() -> List {
         guard let place else { fatalError("Firn: an unmanaged list can't be frozen. Add the object that holds it to a realm first.") }
         if isFrozen { return self }
-        guard let moved = place.moved(to: place.realm.freeze("a list")) else { return stopForGone() }
+        guard let moved = place.moved(to: place.realm.freeze("a list")) else { stopForGone() }
         return List(moved.row, moved.property)
     }
 
@@ -73,6 +73,10 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         guard let place else { fatalError("Firn: an unmanaged list can't be thawed. Add the object that holds it to a realm first.") }
         guard isFrozen else { return self }
         return place.moved(to: place.realm.thaw()).map { List($0.row, $0.property) }
+    }
+
+    public func _moved(to realm: RealmInstance) -> List? {
+        place?.moved(to: realm).map { List($0.row, $0.property) }
     }
 
     private func stopForGone() -> Never {

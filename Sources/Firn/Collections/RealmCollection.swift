@@ -8,6 +8,8 @@ public protocol RealmCollection: RandomAccessCollection, ThreadConfined, CustomS
 where Element: RealmCollectionValue, Index == Int {
     /// What a query over the collection begins from.
     var _source: CollectionSource { get }
+    /// The same collection in another realm of its store; nil where what it belongs to is gone there.
+    func _moved(to realm: RealmInstance) -> Self?
 }
 
 extension RealmCollection {

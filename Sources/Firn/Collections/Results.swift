@@ -32,6 +32,8 @@ public struct Results<Element: RealmCollectionValue>: RealmCollection {
     /// The results in the calling thread's realm; nil where the list or object that they came from was deleted.
     public func thaw() -> Results? { isFrozen ? _source.thawed().map { Results($0) } : self }
 
+    public func _moved(to realm: RealmInstance) -> Results? { _source.moved(to: realm).map { Results($0) } }
+
     public static func == (a: Results, b: Results) -> Bool { a._source === b._source }
 
     public var description: String { describe(depth: 0) }

@@ -33,11 +33,13 @@ extension Realm.Error {
         case .storage(let storage):
             switch storage.code {
             case .notFound: return .fileNotFound
-            case .permissionDenied, .readOnlyFileSystem: return .filePermissionDenied
+            case .permissionDenied, .readOnlyFileSystem, .notWritable: return .filePermissionDenied
             case .exists: return .fileExists
             case .noSpace: return .outOfDiskSpace
-            case .notAFolder, .isAFolder: return .fileOperationFailed
+            case .notAFolder, .isAFolder, .notEmpty, .nameTooLong: return .fileOperationFailed
             case .tooManyOpenFiles, .closed, .input, .io: return .fileAccess
+            case .outOfMemory: return .addressSpaceExhausted
+            case .forked: return .fail
             }
         }
     }

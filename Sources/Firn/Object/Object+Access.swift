@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 import FirnCore
 
 // What the inlined accessors call where the short way is not open.

@@ -9,14 +9,22 @@ extension Object: _Persistable, _OptionalPersistable {
     public static var _initial: ObjectBase? { nil }
 }
 
+extension Object {
+    public static func _unwrap(_ stored: ObjectBase?) -> Self {
+        guard let stored else { stopForRequiredLink(self) }
+        return unsafeDowncast(stored, to: Self.self)
+    }
+    public static func _collection(of object: ObjectBase, _ column: Int32, _ stored: inout ObjectBase?) -> Self {
+        fatalError("Firn: \(Self.self) is no collection.")
+    }
+}
+
+private func stopForRequiredLink(_ type: Object.Type) -> Never {
+    fatalError("Firn: a link is always optional; declare the property as \(type)? instead of \(type).")
+}
+
 extension _Persistable where Self: Object {
     public static func _wrap(_ value: Self) -> ObjectBase? { value }
-    public static func _unwrap(_ stored: ObjectBase?) -> Self {
-        guard let object = stored as? Self else {
-            fatalError("Firn: a link is always optional; declare the property as \(Self.self)? instead of \(Self.self).")
-        }
-        return object
-    }
     public static func _get(_ row: _Row, _ column: Int) -> Self { _unwrap(_getOptional(row, column)) }
     public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Self) { _setOptional(object, column, value) }
     public static func _any(_ value: Self) -> Any? { value }

@@ -1,4 +1,4 @@
-public import CFirn
+import CFirn
 import FirnCore
 
 /// What all stored objects are: either **unmanaged**, holding its values itself, or **managed**, an accessor to a row of a realm.

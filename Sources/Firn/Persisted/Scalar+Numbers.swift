@@ -1,5 +1,5 @@
 public import FirnCore
-public import Foundation
+import Foundation
 
 extension Bool: _FixedScalar, _Indexable {
     public static var _type: ColumnType { .bool }

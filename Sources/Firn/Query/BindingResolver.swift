@@ -1,5 +1,6 @@
 import FirnCore
 import FirnQuery
+import Foundation
 
 /// Understands the names in a query as the classes have them: public names, and backlinks.
 struct BindingResolver: PropertyResolver {

@@ -93,8 +93,8 @@ extension Query where T: RealmCollection, T.Element: _QueryOrdered & Comparable 
         guard case .path(let path) = expression.kind else { return Query<Bool>(expression) }
         let element = Operand.path(PropertyPath(variable: name, []))
         let both =
-            Predicate.compare(element, .greaterOrEqual, .value(range.lowerBound._queryValue))
-            && Predicate.compare(element, .less, .value(range.upperBound._queryValue))
+            FirnQuery.Predicate.compare(element, .greaterOrEqual, .value(range.lowerBound._queryValue))
+            && FirnQuery.Predicate.compare(element, .less, .value(range.upperBound._queryValue))
         return Query<Bool>(
             QueryExpression(
                 kind: .condition(.compare(.subquery(path: path, variable: name, predicate: both), .greater, .value(.int(0))))))

@@ -16,7 +16,7 @@ public struct Query<T> {
 struct QueryExpression {
     enum Kind {
         case path(PropertyPath)
-        case condition(Predicate)
+        case condition(FirnQuery.Predicate)
     }
 
     var kind: Kind
@@ -47,7 +47,7 @@ struct QueryExpression {
     }
 
     /// The condition; a property of type Bool is one by itself.
-    var condition: Predicate {
+    var condition: FirnQuery.Predicate {
         switch kind {
         case .condition(let predicate): predicate
         case .path(let path): .compare(.path(path), .equal, .value(.bool(true)))

@@ -1,4 +1,4 @@
-public import CFirn
+import CFirn
 import FirnCore
 import FirnStorage
 import Synchronization
@@ -28,6 +28,12 @@ public final class RealmInstance {
     var autorefresh: Bool
     /// The class asked for last, as the same one is asked for again and again.
     private var lastType: ObjectIdentifier?
+    // Notifying, see `RealmInstance+Notifying`.
+    var waker: RealmWaker?
+    var listener: Store.Listener?
+    var isDelivering = false
+    /// What the realm itself changed, while an observer that wants old values has not been told.
+    var ownNotes: [(version: UInt64, notes: ChangeNotes)] = []
     private unowned(unsafe) var lastBinding: TableBinding?
 
     var store: Store { shared.store }

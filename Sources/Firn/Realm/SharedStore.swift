@@ -94,7 +94,7 @@ final class SharedStore: @unchecked Sendable {
                 let shared = SharedStore(identity, store, isReadOnly: configuration.readOnly)
                 open.withLock { $0[identity] = WeakStore(store: shared) }
                 return shared
-            } catch {
+            } catch let error as StoreError {
                 throw Realm.Error(error, configuration.fileURL)
             }
         }
@@ -144,14 +144,14 @@ final class SharedStore: @unchecked Sendable {
             // Indexes are a matter of speed; a class that the store lacks is not.
             return infos.allSatisfy { current.table(named: $0.name) != nil } && plan.differences.isEmpty
         }
-        do {
+        do throws(StoreError) {
             let transaction = try store.beginWrite()
             for (number, step) in plan.steps.enumerated() {
                 try transaction.changeSchema(to: step)
                 if number == 0 { for copy in plan.copies { transaction.copyValues(copy.table, from: copy.from, to: copy.to) } }
             }
             try transaction.commit()
-        } catch let error as StoreError {
+        } catch {
             throw Realm.Error(error, configuration.fileURL)
         }
         return true

@@ -33,8 +33,8 @@ enum ClassDiscovery {
         var types: [ObjectBase.Type] = []
         TypeMetadata.forEachDescriptor { descriptor in
             guard let metadata = ContextDescriptor(address: descriptor).subclassMetadata(of: object) else { return }
-            let type = unsafeBitCast(metadata, to: AnyClass.self)
-            if let type = type as? Object.Type { types.append(type) }
+            let found: AnyClass = unsafeBitCast(metadata, to: AnyClass.self)
+            if let type = found as? Object.Type { types.append(type) }
         }
         return types
     }

@@ -52,7 +52,7 @@ final class ClassInfo: @unchecked Sendable {
         let namedKey = type.primaryKey()
         var found: [PropertyInfo] = []
         var isPure = true
-        _forEachField(of: type, options: [.classType]) { label, offset, field, _ in
+        _forEachField(of: type, options: _EachFieldOptions(rawValue: 1)) { label, offset, field, _ in
             guard let wrapper = field as? any AnyPersisted.Type else {
                 if field != _Row.self { isPure = false }
                 return true
@@ -82,9 +82,11 @@ final class ClassInfo: @unchecked Sendable {
         let keys = stored.filter(\.isPrimaryKey)
         primaryKey = keys.first
 
+        let className = name
+        let known = Set(found.map(\.name)).union(ignored)
         func check(_ names: some Sequence<String>, _ function: String) {
-            for name in names where byName[name] == nil && !ignored.contains(name) {
-                faults.append("\(self.name).\(function) names \"\(name)\", which is no @Persisted property of the class.")
+            for name in names where !known.contains(name) {
+                faults.append("\(className).\(function) names \"\(name)\", which is no @Persisted property of the class.")
             }
         }
         check(indexed, "indexedProperties()")
