@@ -341,3 +341,77 @@ FIRN_CLONES double firn_sum_f32(const float *values, uint32_t count) {
 FIRN_RANGE_OF_KERNEL(firn_range_i64, int64_t)
 FIRN_RANGE_OF_KERNEL(firn_range_f64, double)
 FIRN_RANGE_OF_KERNEL(firn_range_f32, float)
+
+/* ---- Sorting ---- */
+
+void firn_sort_pairs(uint64_t *words, uint32_t *numbers, uint64_t *other_words, uint32_t *other_numbers, int64_t count) {
+    if (count < 64) {
+        for (int64_t i = 1; i < count; i++) {
+            uint64_t word = words[i];
+            uint32_t number = numbers[i];
+            int64_t at = i;
+            for (; at > 0 && words[at - 1] > word; at--) {
+                words[at] = words[at - 1];
+                numbers[at] = numbers[at - 1];
+            }
+            words[at] = word;
+            numbers[at] = number;
+        }
+        return;
+    }
+    uint64_t any = 0, all = UINT64_MAX;
+    for (int64_t i = 0; i < count; i++) {
+        any |= words[i];
+        all &= words[i];
+    }
+    uint64_t differing = any & ~all;
+    uint64_t *from = words, *to = other_words;
+    uint32_t *from_numbers = numbers, *to_numbers = other_numbers;
+    for (int shift = 0; shift < 64; shift += 8) {
+        if ((differing >> shift & 0xFF) == 0) continue;
+        int64_t starts[256] = {0};
+        for (int64_t i = 0; i < count; i++) starts[from[i] >> shift & 0xFF]++;
+        int64_t sum = 0;
+        for (int k = 0; k < 256; k++) {
+            int64_t here = starts[k];
+            starts[k] = sum;
+            sum += here;
+        }
+        for (int64_t i = 0; i < count; i++) {
+            int64_t at = starts[from[i] >> shift & 0xFF]++;
+            to[at] = from[i];
+            to_numbers[at] = from_numbers[i];
+        }
+        uint64_t *words_before = from;
+        uint32_t *numbers_before = from_numbers;
+        from = to;
+        from_numbers = to_numbers;
+        to = words_before;
+        to_numbers = numbers_before;
+    }
+    if (from != words) {
+        memcpy(words, from, (size_t)count * sizeof *words);
+        memcpy(numbers, from_numbers, (size_t)count * sizeof *numbers);
+    }
+}
+
+static inline __attribute__((always_inline)) uint64_t firn_word_within(uint64_t word) {
+    word = word < 1 ? 1 : word;
+    return word > UINT64_MAX - 1 ? UINT64_MAX - 1 : word;
+}
+
+FIRN_CLONES void firn_words_i64(const int64_t *values, uint32_t count, uint64_t *words) {
+    for (uint32_t i = 0; i < count; i++) words[i] = firn_word_within((uint64_t)values[i] ^ ((uint64_t)1 << 63));
+}
+
+FIRN_CLONES void firn_words_f64(const double *values, uint32_t count, uint64_t *words) {
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t bits;
+        double value = values[i] + 0.0; /* -0 becomes 0 */
+        memcpy(&bits, &value, 8);
+        uint64_t word = bits ^ ((uint64_t)((int64_t)bits >> 63) | ((uint64_t)1 << 63));
+        /* NaNs among themselves: by their bits, below -infinity, whose word is 0x000FFFFFFFFFFFFF. */
+        word = value != value ? (bits & 0x000FFFFFFFFFFFFF) >> 1 : word;
+        words[i] = firn_word_within(word);
+    }
+}

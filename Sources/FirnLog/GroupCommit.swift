@@ -101,7 +101,7 @@ final class GroupCommit: @unchecked Sendable {
     /// Syncs whatever is written, even if all commits are durable (a mark may not be).
     func syncAll() throws(LogError) {
         try lead { file throws(LogError) in
-            try stored { () throws(StorageError) in try file.sync() }
+            try synced(file)
             return file
         }
     }

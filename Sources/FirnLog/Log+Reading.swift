@@ -7,27 +7,31 @@ extension Log {
     /// The last version known to be on the disk.
     public var durableVersion: UInt64 {
         if let writer { return writer.group.durableVersion }
-        return isFollowing ? page.durableMark : recovery.lastVersion
+        return page.isValid ? max(page.durableMark, seen.load(ordering: .acquiring)) : seen.load(ordering: .acquiring)
     }
 
     /// The last version that may be seen outside its transaction: the last durable one, or with `.relaxed` and `.none` the last written.
     public var publishedVersion: UInt64 {
         if let writer { return writer.group.publishedVersion }
-        return isFollowing ? max(page.published, recovery.lastVersion) : recovery.lastVersion
+        // While another process takes the store over, the page is nobody's for a moment: then what was seen last holds.
+        if page.isValid { seen.max(page.published, ordering: .acquiringAndReleasing) }
+        return seen.load(ordering: .acquiring)
     }
 
-    /// True in a log opened read-only while the state that it was opened with is still the writer's.
-    private var isFollowing: Bool { page.isValid(epoch: openedManifest.epoch) }
+    /// Waits until a version above `version` is published, here or by another process, for `milliseconds` at most; returns the newest one.
+    /// Blocks: not for threads of Swift's pool.
+    public func waitForVersion(after version: UInt64, milliseconds: Int) throws(LogError) -> UInt64 {
+        try checkOpen()
+        page.waitForNewer(than: version, nanoseconds: Int64(milliseconds) * 1_000_000)
+        return publishedVersion
+    }
 
     /// Why the log takes no more writes: a write or sync failed; nil while all is well. Readers go on.
     public var failure: LogError? { writer?.group.currentFailure }
 
     /// The schema in force at the end of the log, as it was handed over; empty where there was none.
     public var schema: [UInt8] {
-        guard let tail = writer?.tail else { return recoveredSchema }
-        tail.begin()
-        defer { tail.endAppending() }
-        return tail.schema
+        writer?.tail.snapshot().schema ?? recoveredSchema
     }
 
     /// Calls `body` with each whole commit of the versions `version + 1 ... through`, in order. Every byte is checked on the way.
@@ -44,29 +48,26 @@ extension Log {
             throw LogError(.versionNotHere(through), path: folder.path, detail: "the last is \(writtenVersion)")
         }
         // A reader beside the writer sees its segments by the manifest.
-        let manifest = writer == nil ? try folder.readManifest() : currentManifest()
+        let manifest = try writer?.tail.snapshot().manifest ?? folder.readManifest()
         try LogCursor(folder: folder, manifest: manifest).replay(after: version, through: through, body)
     }
 
-    private func currentManifest() -> Manifest {
-        let tail = writer!.tail
-        tail.begin()
-        defer { tail.endAppending() }
-        return tail.manifest
-    }
-
     func checkOpen() throws(LogError) {
+        if FirnStorage.forkGeneration() != forkGeneration { throw LogError(.forked, path: folder.path) }
         if isClosed.load(ordering: .acquiring) { throw LogError(.closed, path: folder.path) }
     }
 
-    /// Ends the log's work: what is written becomes durable (unless durability is `.none`), the durable mark is written once more, the file is trimmed, the locks
+    /// Ends the log's work: what is written becomes durable, the durable mark is written once more, the file is trimmed, the locks
     /// are given up. A second call does nothing.
     ///
     /// - Throws: what the last sync threw. The log is closed all the same.
     public func close() throws(LogError) {
         guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        // In a forked child threads and locks have stayed with the parent, who goes on.
+        if FirnStorage.forkGeneration() != forkGeneration { return }
         defer { locks.leave() }
         guard let writer else { return }
+        defer { page.writerProcess = 0 }
         writer.keeper?.stop()
         writer.queue.stop()
         let tail = writer.tail

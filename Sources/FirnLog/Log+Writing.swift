@@ -40,7 +40,7 @@ extension Log {
     public func setSchema(_ bytes: [UInt8]) throws(LogError) {
         let tail = try writable().tail
         tail.begin()
-        tail.schema = bytes
+        tail.setSchema(bytes)
         tail.endAppending()
     }
 
@@ -60,7 +60,7 @@ extension Log {
     private func prepare(_ writer: LogWriter, mayUseReserve: Bool) throws(LogError) {
         let tail = writer.tail
         if tail.isReserveGone, !mayUseReserve {
-            guard Log.makeReserve(folder) else {
+            guard Log.makeReserve(folder, byteCount: options.reserveByteCount) else {
                 throw LogError(
                     .diskFull, path: folder.path,
                     detail: "the room kept for deleting has been used, and there is no room to keep some again")
@@ -122,7 +122,7 @@ extension Log {
     func finished(version: UInt64, start: Int, time: Int64, schema: [UInt8]?) -> FramePosition {
         let writer = self.writer!
         let tail = writer.tail
-        if let schema { tail.schema = schema }
+        if let schema { tail.setSchema(schema) }
         let position = FramePosition(
             segment: tail.manifest.openSegment.segment, range: start..<tail.end, time: time)
         writer.group.noteWritten(version)
@@ -174,13 +174,18 @@ extension Log {
     public func whenDurable(
         _ version: UInt64, _ done: @escaping @Sendable (Result<Void, LogError>) -> Void
     ) {
-        guard let writer, !isClosed.load(ordering: .acquiring) else {
-            return done(.failure(LogError(writer == nil ? .readOnly : .closed, path: folder.path)))
+        let writer: LogWriter
+        do throws(LogError) {
+            try checkOpen()
+            guard let present = self.writer else { throw LogError(.readOnly, path: folder.path) }
+            writer = present
+        } catch {
+            return done(.failure(error))
         }
         precondition(version <= writer.group.writtenVersion, "version \(version) has not been written")
         if writer.group.publishedVersion >= version { return done(.success(())) }
         if let keeper = writer.keeper { return keeper.whenDurable(version, done) }
-        do {
+        do throws(LogError) {
             try writer.group.wait(for: version)
             done(.success(()))
         } catch {

@@ -15,16 +15,18 @@ public final class Log: @unchecked Sendable {
     let folder: StoreFolder
     let locks: StoreLocks
     let page: SharedPage
-    /// The state at opening; a writer's moves on in `tail`.
-    let openedManifest: Manifest
+    /// The highest version that a log opened read-only has seen published. Atomic: it only rises.
+    let seen: Atomic<UInt64>
     let writer: LogWriter?
     /// The schema at the end of a log that was opened read-only.
     let recoveredSchema: [UInt8]
     let isClosed = Atomic<Bool>(false)
+    /// Differs from the process's where it has been forked since.
+    let forkGeneration = FirnStorage.forkGeneration()
 
     private init(
         options: LogOptions, recovery: RecoveryReport, folder: StoreFolder, locks: StoreLocks, page: SharedPage,
-        manifest: Manifest, schema: [UInt8], writer: LogWriter?
+        schema: [UInt8], writer: LogWriter?
     ) {
         recoveredSchema = schema
         self.options = options
@@ -32,7 +34,7 @@ public final class Log: @unchecked Sendable {
         self.folder = folder
         self.locks = locks
         self.page = page
-        self.openedManifest = manifest
+        seen = Atomic(recovery.lastVersion)
         self.writer = writer
     }
 
@@ -80,7 +82,7 @@ public final class Log: @unchecked Sendable {
         let locks = StoreLocks(
             lock: try stored { () throws(StorageError) in try storage.lockFile(folder.lock) }, path: folder.path)
         do {
-            try locks.lockWriter(waitMilliseconds: waitMilliseconds) { nil }
+            try locks.lockWriter(waitMilliseconds: waitMilliseconds) { SharedPage.writerProcess(folder) }
             let isAlone = try locks.enter(asWriter: true)
             // Look again: another may have made the store while we waited.
             let created = try folder.find() != .store
@@ -114,6 +116,8 @@ public final class Log: @unchecked Sendable {
         try stored { () throws(StorageError) in
             try file.sync()
             try storage.syncFolder(folder.log)
+            // The folders must be there before the manifest is.
+            try storage.syncFolder(folder.path)
         }
         var renamed = false
         try folder.replaceManifest(nil, with: manifest, renamed: &renamed)
@@ -137,7 +141,13 @@ public final class Log: @unchecked Sendable {
             epoch: manifest.epoch)
         try recovery.removeUnlistedSegments()
         if recovery.needsTakeover {
-            report.secondedCommits = try recovery.takeOver(randomness: randomness)
+            do throws(LogError) {
+                report.secondedCommits = try recovery.takeOver()
+            } catch  where error.code == .diskFull {
+                // The reserve is there so that a full disk can still be opened and freed; the next try takes its room.
+                try folder.removeIfPresent(folder.reserve)
+                report.secondedCommits = try recovery.takeOver()
+            }
         } else {
             try recovery.trimSealedSegments()
         }
@@ -146,10 +156,11 @@ public final class Log: @unchecked Sendable {
         let segmentPath = folder.segment(recovery.manifest.openSegment.segment)
         let file = try stored { () throws(StorageError) in try storage.open(segmentPath, .readWrite) }
         let size = try stored { () throws(StorageError) in try file.size() }
-        let isReserveGone = !makeReserve(folder)
+        let isReserveGone = !makeReserve(folder, byteCount: options.reserveByteCount)
         page.prepare(
             epoch: recovery.manifest.epoch, durable: recovery.lastVersion, published: recovery.lastVersion,
             generation: recovery.manifest.generation, fresh: isAlone)
+        page.writerProcess = UInt64(currentProcessID())
         let group = GroupCommit(
             file: file, version: recovery.lastVersion, page: page, publishesWhenWritten: options.durability != .full)
         let tail = LogTail(
@@ -162,13 +173,15 @@ public final class Log: @unchecked Sendable {
         try writer.keeper?.start()
         return Log(
             options: options, recovery: report, folder: folder, locks: locks, page: page,
-            manifest: recovery.manifest, schema: [], writer: writer)
+            schema: [], writer: writer)
     }
 
     private static func openForReading(_ options: LogOptions, _ folder: StoreFolder) throws(LogError) -> Log {
         switch try folder.find() {
         case .nothing:
-            throw LogError(.storage(StorageError(.notFound, operation: "open", path: folder.path)), path: folder.path)
+            throw LogError(
+                .storage(StorageError(.notFound, operation: "open", path: folder.path)), path: folder.path,
+                detail: "read-only opening makes no store; open it with `.readWrite` once, or check the path")
         case .empty:
             throw LogError(
                 .notAStore, path: folder.path, detail: "it is an empty folder, and read-only opening makes nothing")
@@ -197,9 +210,11 @@ public final class Log: @unchecked Sendable {
                             epoch: manifest.epoch)
                         return Log(
                             options: options, recovery: report, folder: folder, locks: locks, page: page,
-                            manifest: manifest, schema: [], writer: nil)
+                            schema: [], writer: nil)
                     }
-                    if attempt > 2000 { throw LogError(.locked(processID: nil), path: folder.path) }
+                    if attempt > 2000 {
+                        throw LogError(.locked(processID: SharedPage.writerProcess(folder)), path: folder.path)
+                    }
                     locks.rest(2_000_000)
                     continue
                 }
@@ -227,7 +242,7 @@ public final class Log: @unchecked Sendable {
                     lastVersion: last, lastTime: recovery.scan.lastTime,
                     storeID: manifest.storeID, epoch: manifest.epoch)
                 return Log(
-                    options: options, recovery: report, folder: folder, locks: locks, page: page, manifest: manifest,
+                    options: options, recovery: report, folder: folder, locks: locks, page: page,
                     schema: recovery.scan.schema ?? [], writer: nil)
             }
         } catch {
@@ -237,19 +252,21 @@ public final class Log: @unchecked Sendable {
     }
 
     /// Makes the reserve, unless it is there; false where the disk has no room for it.
-    static func makeReserve(_ folder: StoreFolder) -> Bool {
-        do {
-            if let status = try folder.storage.status(folder.reserve), status.byteCount == LogLimits.reserveByteCount {
-                return true
-            }
+    static func makeReserve(_ folder: StoreFolder, byteCount: Int) -> Bool {
+        guard byteCount > 0 else { return true }
+        do throws(StorageError) {
+            if let status = try folder.storage.status(folder.reserve), status.byteCount >= byteCount { return true }
             let available = try folder.storage.volume(of: folder.path).availableByteCount
-            guard available > 4 * LogLimits.reserveByteCount else { return false }
+            guard available > 2 * byteCount else { return false }
             try? folder.storage.remove(folder.reserve)
             let file = try folder.storage.open(folder.reserve, .create)
             defer { file.close() }
-            let zeros = [UInt8](repeating: 0, count: 1 << 20)
-            for offset in stride(from: 0, to: LogLimits.reserveByteCount, by: zeros.count) {
-                try zeros.withUnsafeBytes { try file.write($0, at: offset) }
+            let zeros = LogTail.zeros
+            var offset = 0
+            while offset < byteCount {
+                let count = min(zeros.count, byteCount - offset)
+                try file.write(UnsafeRawBufferPointer(rebasing: zeros[..<count]), at: offset)
+                offset += count
             }
             return true
         } catch {

@@ -94,8 +94,8 @@ public struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
             return "the log at \(place) does not hold version \(version)\(found)."
         case .tooLarge:
             return "a commit to \(place) is too large\(found). Split it into several."
-        case .storage:
-            return found.isEmpty ? "the storage failed at \(place)" : detail
+        case .storage(let error):
+            return detail.isEmpty || detail == error.description ? error.description : "\(error.description): \(detail)"
         }
     }
 }
@@ -107,5 +107,14 @@ func stored<T>(_ body: () throws(StorageError) -> T) throws(LogError) -> T {
         return try body()
     } catch {
         throw LogError(error)
+    }
+}
+
+/// Syncs. A sync that fails for want of room has lost pages like any other that fails, so it is never a mere full disk.
+func synced(_ file: any StorageFile) throws(LogError) {
+    do {
+        try file.sync()
+    } catch {
+        throw LogError(.storage(error), path: error.path, detail: error.description)
     }
 }

@@ -71,6 +71,10 @@ final class LogKeeper: @unchecked Sendable {
 
     func whenDurable(_ version: UInt64, _ done: @escaping Callback) {
         lock.lock()
+        if isStopping {
+            lock.unlock()
+            return done(.failure(LogError(.closed, path: tail.folder.path)))
+        }
         callbacks.append((version, done))
         wake.signal()
         lock.unlock()

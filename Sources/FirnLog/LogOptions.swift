@@ -5,7 +5,8 @@ public enum Durability: Sendable, Equatable {
     /// When it is written. It is on the disk at most this many milliseconds later; a power cut may lose the commits of that time,
     /// the newest ones, and never a part of one. If the disk fails meanwhile, the next commit says so.
     case relaxed(milliseconds: Int)
-    /// When it is written. Firn never syncs it: the operating system decides when it reaches the disk. The end of the process loses nothing.
+    /// When it is written. Firn syncs only when it seals a segment (each 64 MiB) and when the log is closed: till then the operating system decides
+    /// what reaches the disk, and when. The end of the process loses nothing.
     case none
 }
 
@@ -36,6 +37,8 @@ public struct LogOptions: Sendable {
     public var segmentByteCount = LogLimits.segmentByteCount
     /// The most that a part holds before compression; what is longer is refused.
     public var partByteCount = 1 << 20
+    /// The room that is kept so that a full disk can still delete; 0 keeps none.
+    public var reserveByteCount = LogLimits.reserveByteCount
     /// How long the log must have been quiet before it writes its durable mark once more.
     public var idleMilliseconds = 200
     /// False does all work on the threads that call, in an order that depends on nothing but the calls: for simulations.

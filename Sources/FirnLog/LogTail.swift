@@ -5,8 +5,9 @@ import FirnStorage
 ///
 /// At any time one **appender** at most owns the tail: the commit that is being written, or the mark that an idle log writes. `begin` takes it, `end` gives it back.
 /// What changes:
-/// - `file`, `manifest`, `end`, `chain`, `lastTime`, `schema`, `isReserveGone`: owned by the appender. (In a commit of many parts the thread
+/// - `file`, `end`, `chain`, `lastTime`, `isReserveGone`, `isDirty`, `markWritten`: owned by the appender. (In a commit of many parts the thread
 ///   that writes a part owns them; the parts' queue hands them on, one part after another.)
+/// - `manifest`, `schema`: changed by the appender, under `lock`, so that the appender may read them without it and anybody with it (`snapshot`).
 /// - `isAppending`, `filled`, `filling`, `fillStep`: guarded by `lock`. Room is filled with zeros by another thread while the appender
 ///   writes, so each write first makes sure that the zeros don't come down on it.
 final class LogTail: @unchecked Sendable {
@@ -18,11 +19,11 @@ final class LogTail: @unchecked Sendable {
 
     // Owned by the appender.
     var file: any StorageFile
-    var manifest: Manifest
+    private(set) var manifest: Manifest
     var end: Int
     var chain: UInt32
     var lastTime: Int64
-    var schema: [UInt8]
+    private(set) var schema: [UInt8]
     var isReserveGone: Bool
     /// The durable mark that the newest frame bears.
     var markWritten: UInt64 = 0
@@ -76,6 +77,12 @@ final class LogTail: @unchecked Sendable {
             return true
         }
     }
+
+    /// What anybody may ask for, beside the appender.
+    func snapshot() -> (manifest: Manifest, schema: [UInt8]) { lock.withLock { (manifest, schema) } }
+
+    /// By the appender.
+    func setSchema(_ bytes: [UInt8]) { lock.withLock { schema = bytes } }
 
     func endAppending() {
         lock.lock()
@@ -204,7 +211,7 @@ final class LogTail: @unchecked Sendable {
     }
 
     // Written once, before anybody sees it.
-    private nonisolated(unsafe) static let zeros: UnsafeRawBufferPointer = {
+    nonisolated(unsafe) static let zeros: UnsafeRawBufferPointer = {
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 4096)
         memory.initializeMemory(as: UInt8.self, repeating: 0)
         return UnsafeRawBufferPointer(memory)
@@ -219,10 +226,8 @@ final class LogTail: @unchecked Sendable {
         stopFilling()
         try group.lead { old throws(LogError) in
             // 1. All that is written becomes durable; the room behind it goes.
-            try stored { () throws(StorageError) in
-                try old.truncate(to: end)
-                try old.sync()
-            }
+            try stored { () throws(StorageError) in try old.truncate(to: end) }
+            try synced(old)
             let version = group.writtenVersion
             var next = manifest
             // 2. The new segment, whole, before anything says that it is there.
@@ -264,11 +269,11 @@ final class LogTail: @unchecked Sendable {
             }
             old.close()
             page?.setGeneration(next.generation)
-            manifest = next
             self.file = file
             end = bytes.count
             chain = headerCRC
             lock.withLock {
+                manifest = next
                 filled = bytes.count
                 fillStep = LogLimits.fillByteCount.first
             }
@@ -280,10 +285,8 @@ final class LogTail: @unchecked Sendable {
     func trim() throws(LogError) {
         stopFilling()
         try group.lead { file throws(LogError) in
-            try stored { () throws(StorageError) in
-                try file.truncate(to: end)
-                try file.sync()
-            }
+            try stored { () throws(StorageError) in try file.truncate(to: end) }
+            try synced(file)
             return file
         }
         lock.withLock { filled = end }

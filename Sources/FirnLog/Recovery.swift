@@ -106,6 +106,13 @@ struct Recovery {
         let reader = try SegmentReader(folder, open, storeID: manifest.storeID)
         var scan = try SegmentScan.scan(reader, chainStart: chain, previousTime: time)
         if scan.schema == nil { scan.schema = schema }
+        // A new segment without a frame knows neither the time nor the schema: the one before does.
+        for entry in manifest.segments.dropLast().reversed() where scan.lastTime == 0 {
+            let reader = try SegmentReader(folder, entry, storeID: manifest.storeID)
+            let before = try SegmentScan.scan(reader, chainStart: nil, previousTime: 0)
+            scan.lastTime = before.lastTime
+            if scan.schema == nil { scan.schema = before.schema }
+        }
         // All that lies in sealed segments is durable.
         let durable = max(scan.mark, scan.markBehind, pageMark, open.firstVersion - 1)
         scan.unproven.removeAll { $0.version <= durable }
@@ -125,8 +132,9 @@ struct Recovery {
         return Recovery(folder: folder, manifest: manifest, scan: scan, durable: durable, tornTail: torn)
     }
 
-    /// Steps 5 and 6: makes what was read durable in a new segment of a new epoch. Returns the new segment's state, with which the log goes on.
-    mutating func takeOver(randomness: any Randomness) throws(LogError) -> Int {
+    /// Steps 5 and 6: makes what was read durable in a new segment of a new epoch, with which the log goes on. Returns how many commits were
+    /// written again. Where it throws, the store is as it was, and it may be called again.
+    mutating func takeOver() throws(LogError) -> Int {
         let old = manifest.openSegment
         let reader = try SegmentReader(folder, old, storeID: manifest.storeID)
         let unproven = scan.unproven

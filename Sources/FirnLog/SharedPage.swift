@@ -1,6 +1,5 @@
 import FirnBytes
 import FirnStorage
-import Synchronization
 
 /// The page that the processes which have a store open share: the file `shared`, mapped. It holds no data; when nobody has the store open,
 /// the next writer makes it anew.
@@ -19,7 +18,7 @@ import Synchronization
 ///     64 ├───────────────────────┼───────────────────────┤
 ///        │ published version     │ failure mark          │
 ///     80 ├───────────┬───────────┼───────────────────────┤
-///        │ wake word │ zero      │ manifest generation   │
+///        │ wake word │ sleepers  │ manifest generation   │
 ///     96 ├───────────┴───────────┼───────────────────────┤
 ///        │ writer's process id   │ zero                  │
 ///    256 ├───────────────────────┴───────────────────────┤
@@ -56,12 +55,13 @@ final class SharedPage: @unchecked Sendable {
         self.storeHigh = storeHigh
     }
 
-    private func word(_ offset: Int) -> UnsafeMutablePointer<Atomic<UInt64>> {
-        (memory.bytes.baseAddress! + offset).assumingMemoryBound(to: Atomic<UInt64>.self)
-    }
+    private func word(_ offset: Int) -> SharedLongWord { SharedLongWord(memory.bytes.baseAddress! + offset) }
 
-    private func load(_ offset: Int) -> UInt64 { word(offset).pointee.load(ordering: .acquiring) }
-    private func store(_ value: UInt64, _ offset: Int) { word(offset).pointee.store(value, ordering: .releasing) }
+    private func load(_ offset: Int) -> UInt64 { word(offset).load() }
+    private func store(_ value: UInt64, _ offset: Int) { word(offset).store(value) }
+
+    /// True where the page is this store's, of whatever epoch.
+    var isValid: Bool { isValid(epoch: UInt32(truncatingIfNeeded: load(8) >> 32)) }
 
     /// True where the page is this store's and of this epoch.
     func isValid(epoch: UInt32) -> Bool {
@@ -126,7 +126,38 @@ final class SharedPage: @unchecked Sendable {
         store(mark ^ storeHigh ^ Self.checkSalt, pair + 8)
     }
 
-    func setPublished(_ version: UInt64) { store(version, 64) }
+    private var wakeWord: SharedWord { SharedWord(memory.bytes.baseAddress! + 80) }
+    /// How many wait on the wake word; a process that dies while it waits leaves it too high, which costs a needless system call a commit.
+    private var sleepers: SharedWord { SharedWord(memory.bytes.baseAddress! + 84) }
+
+    /// Waits until something newer than `version` is published, for `nanoseconds` at most.
+    func waitForNewer(than version: UInt64, nanoseconds: Int64) {
+        let deadline = SystemClock.shared.monotonic() + nanoseconds
+        sleepers.add(1)
+        defer { sleepers.add(UInt32.max) }
+        while true {
+            let word = wakeWord.load()
+            let left = deadline - SystemClock.shared.monotonic()
+            if published > version || left <= 0 { return }
+            _ = wakeWord.wait(expected: word, timeout: left)
+        }
+    }
+
+    /// The process that writes, read from the page's file without mapping it; nil where none is known.
+    static func writerProcess(_ folder: StoreFolder) -> Int32? {
+        guard let file = try? folder.storage.open(folder.shared, .read) else { return nil }
+        defer { file.close() }
+        var process: UInt64 = 0
+        let count = withUnsafeMutableBytes(of: &process) { try? file.read(into: $0, at: 96) }
+        guard count == 8, process != 0 else { return nil }
+        return Int32(exactly: UInt64(littleEndian: process))
+    }
+
+    func setPublished(_ version: UInt64) {
+        store(version, 64)
+        wakeWord.add(1)
+        if sleepers.load() != 0 { wakeWord.wake() }
+    }
     func setFailure(durable: UInt64) { store(durable &+ 1, 72) }
     func setGeneration(_ generation: UInt64) { store(generation, 88) }
 }

@@ -1,1 +1,1 @@
-// Tests of FirnQuery.
+import Testing

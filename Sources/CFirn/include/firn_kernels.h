@@ -60,4 +60,16 @@ void firn_range_i64(const int64_t *values, uint32_t count, int64_t *range);
 void firn_range_f64(const double *values, uint32_t count, double *range);
 void firn_range_f32(const float *values, uint32_t count, float *range);
 
+/* Sorting: pairs of an order-preserving word and a number, ascending by word and stable. The result lies in the first two places. Bytes of the
+ * word that are the same everywhere cost nothing. */
+void firn_sort_pairs(uint64_t *words, uint32_t *numbers, uint64_t *other_words, uint32_t *other_numbers, int64_t count);
+
+/* The words that sort a chunk's values: the value with its sign turned, NaN lowest, -0 as 0; kept off 0 and UINT64_MAX, which stand for null and for
+ * what lies behind a nil link. Only ends of the range fall together by that: 1 and UINT64_MAX - 1 are ambiguous. */
+void firn_words_i64(const int64_t *values, uint32_t count, uint64_t *words);
+void firn_words_f64(const double *values, uint32_t count, uint64_t *words);
+
+/* Begins to load what lies at an address. */
+static inline __attribute__((always_inline)) void firn_prefetch(const void *address) { __builtin_prefetch(address); }
+
 #endif

@@ -64,6 +64,7 @@ extension ChangesetEncoder {
     /// The cell was assigned. Written with others of its column, later.
     @inline(__always)
     mutating func updated(column: Int, _ cell: UpdatedCell) {
+        while pendingUpdates.count <= column { pendingUpdates.append([]) }
         pendingUpdates[column].append(cell)
         if pendingUpdates[column].count == ChangesetFormat.updateCellCount { flushUpdates(column) }
     }

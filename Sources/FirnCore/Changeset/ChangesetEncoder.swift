@@ -7,8 +7,8 @@ import FirnBytes
 /// A row's insert comes before updates of its cells. What is said cell by cell (`updated`, `deleted(_:_:)`) is gathered and written by the column,
 /// at the latest when the next table begins; the nodes it refers to must stay until then.
 ///
-/// Cost: about 25 ns for an object of 9 properties that is inserted in a run, 10–15 ns for an updated cell. Memory: the part that is being filled, and
-/// a few hundred KiB of places of values.
+/// Cost (measured in release on the machine of FACTS, 256 rows at a time): 14 ns for a `Person` of 9 properties that is inserted in a run (148 bytes), 29 ns for
+/// an updated integer, 100 ns for an updated string, 0.65 µs for a changeset of one new object. Memory: the part that is being filled, and a few hundred KiB of places of values.
 struct ChangesetEncoder: ~Copyable {
     /// Takes a part that is full, or the last one, and gives back a writer, emptied, to go on with: the same one where it was dealt with at once.
     typealias Sink = (_ part: consuming ByteWriter, _ isLast: Bool) -> ByteWriter
@@ -37,6 +37,14 @@ struct ChangesetEncoder: ~Copyable {
         let collection: CollectionKind
         let isNullable: Bool
         let layout: ChunkLayout
+
+        init(_ number: Int, _ schema: ColumnSchema) {
+            self.number = number
+            type = schema.type
+            collection = schema.collection
+            isNullable = schema.isNullable
+            layout = schema.layout
+        }
     }
 
     /// `part` is written to from its start.
@@ -56,14 +64,13 @@ struct ChangesetEncoder: ~Copyable {
         endTable()
         table = id
         columns.removeAll(keepingCapacity: true)
-        for (number, column) in schema.columns.enumerated() where !column.isRemoved {
-            columns.append(
-                Column(
-                    number: number, type: column.type, collection: column.collection, isNullable: column.isNullable,
-                    layout: column.layout))
+        columns.reserveCapacity(schema.columns.count)
+        for number in schema.columns.indices where !schema.columns[number].isRemoved {
+            columns.append(Column(number, schema.columns[number]))
         }
-        while measures.count < columns.count { measures.append(ColumnCoding.Measure()) }
-        while pendingUpdates.count < schema.columns.count { pendingUpdates.append([]) }
+        if measures.count < columns.count {
+            measures = [ColumnCoding.Measure](repeating: ColumnCoding.Measure(), count: columns.count)
+        }
     }
 
     /// Writes out what is pending of the table.
@@ -319,10 +326,12 @@ extension ChangesetEncoder {
         _ kind: BlockKind, _ leaf: Leaf, _ rows: Range<Int>, _ places: Range<Int>, _ size: RowsSize
     ) {
         let isOld = kind == .deleteOld
-        let present = places.filter { leaf.hasChunk(self.columns[$0].number) }
         var scratchCount = rows.count
         var hasDeferred = false
-        for place in present where isStaged(place) {
+        var present = 0
+        for place in places where leaf.hasChunk(columns[place].number) {
+            present &+= 1
+            guard isStaged(place) else { continue }
             sendBlobs(of: stages[place], old: isOld)
             scratchCount = max(scratchCount, stages[place].valueCount, stages[place].rowCount)
             if !stages[place].deferred.isEmpty { hasDeferred = true }
@@ -335,9 +344,10 @@ extension ChangesetEncoder {
         block(kind, old: isOld, size.bytes) { cursor in
             cursor.varint(table.index)
             ChangesetEncoder.keys(leaf, rows, &cursor)
-            cursor.varint(present.count)
-            for place in present {
+            cursor.varint(present)
+            for place in places {
                 let column = columns[place]
+                guard leaf.hasChunk(column.number) else { continue }
                 cursor.varint(column.number)
                 let chunk = leaf.chunk(column.number)
                 if column.layout.form != .variable {
@@ -354,7 +364,7 @@ extension ChangesetEncoder {
             }
         }
         guard hasDeferred else { return }
-        for place in present where isStaged(place) {
+        for place in places where leaf.hasChunk(columns[place].number) && isStaged(place) {
             let column = columns[place]
             for index in stages[place].deferred {
                 let row = rows.lowerBound + index

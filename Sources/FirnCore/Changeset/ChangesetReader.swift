@@ -16,6 +16,7 @@ final class ChangesetReader {
     let version: UInt64
     let direction: Direction
     private(set) var part = 0
+    private var endOfLast = 0
     private var blobs = BlobTable()
     /// Whether the blobs belong to a block that was already read.
     private var blobsAreDue = false
@@ -32,6 +33,7 @@ final class ChangesetReader {
         guard bytes.count <= Limits.partByteCount else {
             throw error(0, "a part of \(bytes.count) bytes is longer than \(Limits.partByteCount)")
         }
+        endOfLast = bytes.count
         guard !bytes.isEmpty else {
             part += 1
             return
@@ -58,7 +60,10 @@ final class ChangesetReader {
 
     /// Says that there are no more parts.
     func finish() throws {
-        if !blobsAreDue, !blobs.isEmpty { throw error(0, "the changeset ends after a blob that nothing refers to") }
+        guard blobsAreDue || blobs.isEmpty else {
+            part = max(part - 1, 0)
+            throw error(endOfLast, "the changeset ends after a blob that nothing refers to")
+        }
         blobs.removeAll()
     }
 

@@ -86,7 +86,11 @@ final class StagedColumn {
 
     @inline(__always)
     func addFixed(_ value: UnsafeRawPointer, width: Int, isNull: Bool) {
-        fixed.grow(width).copyMemory(from: value, byteCount: width)
+        if width == 8 {
+            fixed.grow(8).storeBytes(of: value.loadUnaligned(as: UInt64.self), as: UInt64.self)
+        } else {
+            fixed.grow(width).copyMemory(from: value, byteCount: width)
+        }
         flags.grow(1).storeBytes(of: isNull ? 1 : 0, as: UInt8.self)
         if isNull { hasNulls = true }
         valueCount &+= 1

@@ -4,12 +4,14 @@
 /// thread that runs the transaction; nobody else touches it.
 ///
 /// * A node **made** here is entered in `made` (its `link` is its place there), so that a rollback can free it.
-/// * A node **retired** here that bears the current stamp is freed at once: nobody else can have seen it. One made earlier by this transaction
-///   (before a sub-version) or by another goes on `dead`, the list of what died since the last version or sub-version.
+/// * A node **retired** here that is younger than the last state held (`held`: the version begun from, or a sub-version) is freed at once: nobody
+///   else can see it. An older one goes on `dead`, the list of what died since that state.
 struct NodeWriter {
     struct State {
         /// The stamp that nodes made now bear.
         var stamp: UInt64
+        /// The stamp of the last state that somebody holds: of the version begun from, or of a sub-version.
+        var held: UInt64
         /// The transaction's first stamp: what bears it or a later one was made by this transaction.
         let firstStamp: UInt64
         var made: UnsafeMutablePointer<Node>
@@ -26,10 +28,11 @@ struct NodeWriter {
 
     let state: UnsafeMutablePointer<State>
 
-    init(stamp: UInt64) {
+    /// A writer that makes nodes under `stamp`, above that of the version it begins from.
+    init(stamp: UInt64, held: UInt64? = nil) {
         state = .allocate(capacity: 1)
         state.initialize(
-            to: State(stamp: stamp, firstStamp: stamp, made: .allocate(capacity: 64), madeCapacity: 64))
+            to: State(stamp: stamp, held: held ?? stamp - 1, firstStamp: stamp, made: .allocate(capacity: 64), madeCapacity: 64))
     }
 
     /// Frees the state itself. The nodes have found their owner by then.
@@ -111,7 +114,7 @@ struct NodeWriter {
 
     /// The node is no longer part of the tip.
     func retire(_ node: Node) {
-        if node.stamp == state.pointee.stamp {
+        if node.stamp > state.pointee.held {
             leave(node)
             state.pointee.nodeDelta &-= 1
             state.pointee.byteDelta &-= node.byteCount
@@ -143,6 +146,7 @@ struct NodeWriter {
         precondition(stamp > state.pointee.stamp)
         state.pointee.earlier.append((base, state.pointee.dead))
         state.pointee.dead = NodeList()
+        state.pointee.held = state.pointee.stamp
         state.pointee.stamp = stamp
     }
 }

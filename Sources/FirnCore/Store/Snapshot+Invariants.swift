@@ -19,11 +19,7 @@ extension Snapshot {
         visit(node.node)
         precondition(node.columnCount == layout.columns.count, "Firn: \(layout.schema.name) has a node of \(node.columnCount) columns")
         RowTree.checkInvariants(
-            view.rows, rowCount: node.rowCount, nextKey: node.nextKey, columns: layout.columns, visit: visit
-        ) { column, tree in
-            let cell = ListCell(root: NodeRef(tree), ElementLayout(layout.columns[column]))
-            cell.forEachNode(visit)
-        }
+            view.rows, rowCount: node.rowCount, nextKey: node.nextKey, columns: layout.columns, visit: visit)
         for column in layout.columns.indices where !layout.columns[column].isRemoved {
             checkIndex(view, layout, column, visit)
             checkBacklinks(view, layout, column, visit)

@@ -66,6 +66,7 @@ extension WriteTransaction {
         }
         let before = place == 0 ? store.stamp(of: base) : states[place - 1].stamp
         states.remove(at: place)
+        writer.state.pointee.held = lastState
         // `earlier[k]` is what died between its base and the next state; the list after the last is `dead`.
         let lists = writer.state
         let own: NodeList

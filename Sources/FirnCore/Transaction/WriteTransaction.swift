@@ -39,7 +39,7 @@ public final class WriteTransaction {
     init(store: Store, base: Pin, stamp: UInt64) {
         self.store = store
         self.base = base
-        writer = NodeWriter(stamp: stamp)
+        writer = NodeWriter(stamp: stamp, held: base.stamp)
         reference = base.snapshot.reference
         rootSlot = .allocate(capacity: 1)
         rootSlot.initialize(to: NodeRef(base.snapshot.root).word)

@@ -76,6 +76,9 @@ struct ByteSet: Sendable {
         }
     }
 
+    /// What is in it.
+    var elements: [[UInt8]] { (0..<count).map { Array(bytes[ends[$0]..<ends[$0 + 1]]) } }
+
     func contains(_ value: UnsafeRawBufferPointer) -> Bool {
         let mask = table.count - 1
         var place = ByteSet.hash(value) & mask

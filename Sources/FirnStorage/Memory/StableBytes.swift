@@ -1,3 +1,11 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// A file's bytes in memory, which can be mapped: what is written later shows in every mapping made before, as in a file that the
 /// operating system has mapped.
 ///
@@ -8,6 +16,8 @@
 /// Guarded by the lock of the storage that owns it; a mapping's reader is ordered against writers by what the writer published, as in shared memory.
 package struct StableBytes: ~Copyable {
     package private(set) var count = 0
+    /// No byte from here on has been written: they are zero, and their memory may never have been touched.
+    package private(set) var written = 0
     private var current: StableBuffer
     private var older: [WeakBuffer] = []
     private var isPinned = false
@@ -43,6 +53,7 @@ package struct StableBytes: ~Copyable {
             }
         }
         count = max(count, end)
+        written = max(written, end)
         return true
     }
 
@@ -50,9 +61,12 @@ package struct StableBytes: ~Copyable {
     package mutating func truncate(to byteCount: Int) -> Bool {
         guard reserve(byteCount) else { return false }
         if byteCount < count {
-            let old = count
-            current.zero(byteCount..<old)
-            forEachOlder { $0.zero(byteCount..<min(old, $0.capacity)) }
+            let old = written
+            if byteCount < old {
+                current.zero(byteCount..<old)
+                forEachOlder { if byteCount < $0.capacity { $0.zero(byteCount..<min(old, $0.capacity)) } }
+                written = isPinned ? current.capacity : byteCount
+            }
         }
         count = byteCount
         return true
@@ -65,8 +79,19 @@ package struct StableBytes: ~Copyable {
     package mutating func pin(byteCount: Int) -> StableBuffer? {
         guard reserve(byteCount) else { return nil }
         count = max(count, byteCount)
+        // From now on bytes are written that nobody tells of.
+        written = current.capacity
         isPinned = true
         return current
+    }
+
+    /// The same bytes in memory of their own.
+    package func copy() -> StableBytes {
+        var result = StableBytes()
+        let length = min(written, count)
+        _ = result.write(UnsafeRawBufferPointer(start: current.base, count: length), at: 0)
+        _ = result.truncate(to: count)
+        return result
     }
 
     private mutating func reserve(_ needed: Int) -> Bool {
@@ -74,7 +99,7 @@ package struct StableBytes: ~Copyable {
         guard !isPinned else { return false }
         let capacity = max(needed, current.capacity * 2)
         let grown = StableBuffer(capacity: (capacity + 4095) & ~4095)
-        if count > 0 { grown.base.copyMemory(from: current.base, byteCount: count) }
+        if written > 0 { grown.base.copyMemory(from: current.base, byteCount: written) }
         if current.capacity > 0 { older.append(WeakBuffer(buffer: current)) }
         current = grown
         older.removeAll { $0.buffer == nil }
@@ -92,22 +117,28 @@ package struct StableBytes: ~Copyable {
 package final class StableBuffer: @unchecked Sendable {
     package let base: UnsafeMutableRawPointer
     package let capacity: Int
+    private let allocation: UnsafeMutableRawPointer
 
     static let empty = StableBuffer(capacity: 0)
+    private static let alignment = 4096
 
     init(capacity: Int) {
         self.capacity = capacity
-        base = .allocate(byteCount: max(capacity, 1), alignment: 4096)
-        base.initializeMemory(as: UInt8.self, repeating: 0, count: max(capacity, 1))
+        // calloc gives untouched pages of the system for long buffers, which cost nothing until they are used; it knows no alignment.
+        guard let allocation = calloc(capacity + Self.alignment, 1) else {
+            preconditionFailure("\(capacity) bytes for a file in memory are more than the system has")
+        }
+        self.allocation = allocation
+        base = allocation.alignedUp(toMultipleOf: Self.alignment)
     }
 
     deinit {
-        base.deallocate()
+        free(allocation)
     }
 
     func zero(_ range: Range<Int>) {
         guard !range.isEmpty else { return }
-        (base + range.lowerBound).initializeMemory(as: UInt8.self, repeating: 0, count: range.count)
+        memset(base + range.lowerBound, 0, range.count)
     }
 }
 

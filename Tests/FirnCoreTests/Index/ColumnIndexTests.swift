@@ -1,5 +1,7 @@
 import Testing
 
+import FirnTestSupport
+
 @testable import FirnCore
 
 private func values(_ type: ColumnType, isNullable: Bool, _ random: inout SeededRandom) -> Value {

@@ -1,5 +1,7 @@
 import Testing
 
+import FirnTestSupport
+
 @testable import FirnCore
 
 /// ±coefficient x 10^exponent as the bits of a decimal128.

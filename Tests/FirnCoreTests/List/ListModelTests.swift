@@ -271,6 +271,21 @@ struct ListModelTests {
         #expect(history.alive == history.reachable)
     }
 
+    @Test("the last element of an inner node goes with all that stood above it alone")
+    func onlyChild() {
+        let history = CollectionHistory<Void>(ElementLayout(type: .link, collection: .list), ())
+        let full = 257 * ListTree.fanout
+        history.write { editor, _ in for key in 0...full { editor.insert(int64: Int64(key), at: key) } }
+        // The root, a full inner node with its leaves, and one with a single leaf of a single element.
+        #expect(history.alive.count == 1 + 1 + ListTree.fanout + 2)
+        history.holdCurrent()
+        history.write { editor, _ in editor.remove(at: full) }
+        history.checkTree(history.current)
+        #expect(history.alive == history.reachable)
+        history.drop(at: 0)
+        #expect(history.alive == history.reachable && history.alive.count == 1 + ListTree.fanout)
+    }
+
     @Test("appended lists keep full leaves")
     func appendedLeavesAreFull() {
         let layout = ElementLayout(type: .link, collection: .list)

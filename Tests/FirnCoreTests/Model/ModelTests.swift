@@ -29,8 +29,6 @@ final class ModelRun {
     var oracle: Oracle
     var pins: [(pin: Pin, oracle: Oracle)] = []
     private(set) var operationCount = 0
-    var trace: String? = "T"
-    var log: [String] = []
 
     init(seed: UInt64, rowGoal: Int = 400, store: Store? = nil) throws {
         self.seed = seed
@@ -46,22 +44,7 @@ final class ModelRun {
 
     func run(transactions: Int, operations: Int) throws {
         for round in 0..<transactions {
-            var before: [UInt64: String] = [:]
-            if trace != nil {
-                store._checkInvariants()
-                let p = store.pin()
-                p.snapshot.checkInvariants { before[NodeRef($0).word] = "\($0.kind) stamp \($0.stamp) bytes \($0.byteCount) count \($0.count)" }
-            }
             try transaction(operations: 1 + random.below(operations))
-            if trace != nil, log.last?.hasPrefix("cancel") == true {
-                let p = store.pin()
-                var after: [UInt64: String] = [:]
-                p.snapshot.checkInvariants { after[NodeRef($0).word] = "\($0.kind) stamp \($0.stamp) bytes \($0.byteCount) count \($0.count)" }
-                for (k, v) in before where after[k] == nil { print("LOST", v) }
-                for (k, v) in after where before[k] == nil { print("NEW", v) }
-                print("nodes", before.count, after.count, store.heap.nodeCount)
-            }
-            if let trace { print(trace, round, log.joined(separator: " ")); log = []; store._checkInvariants() }
             let newest = store.pin()
             try verify(newest, oracle, "round \(round), newest")
             if random.below(3) == 0 { pins.append((newest, oracle)) }
@@ -95,7 +78,6 @@ final class ModelRun {
             }
         }
         if random.below(5) == 0 {
-            log.append("cancel\(states.count)")
             transaction.cancel()
             oracle = before
         } else {
@@ -114,7 +96,6 @@ final class ModelRun {
         let table = random.below(4) == 0 ? 1 : 0
         let count = oracle.tables[table].count
         let dice = random.below(100)
-        log.append("\(dice)")
         switch dice {
         case 0..<(count < rowGoal ? 40 : 10): try create(transaction, table)
         case 40..<65: set(transaction, table)
@@ -155,7 +136,6 @@ final class ModelRun {
             if isTaken { throw Failure(description: "seed \(seed): a primary key was taken twice: \(made[0])") }
             oracle.tables[table][row.key] = made
         } catch let error as StoreError {
-            log.append("dup")
             guard isTaken, error.code == .primaryKeyTaken else { throw error }
         }
     }

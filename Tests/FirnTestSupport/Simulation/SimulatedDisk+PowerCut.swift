@@ -80,10 +80,9 @@ extension SimulatedDisk {
                 fill(copy, from: node)
             } else {
                 copy.durable = node.bytesAfterPowerCut(data)
-                let bytes = UnsafeRawBufferPointer(start: copy.durable.pointer, count: copy.durable.count)
-                _ = copy.bytes.write(bytes, at: 0)
-                copy.allocated = bytes.count
-                used += bytes.count
+                copy.bytes = copy.durable.copy()
+                copy.allocated = copy.bytes.count
+                used += copy.allocated
             }
             return copy
         }

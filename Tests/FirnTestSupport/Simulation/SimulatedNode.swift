@@ -1,5 +1,13 @@
 import FirnStorage
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// A file or folder of a `SimulatedDisk`, twice: as the page cache shows it, and as the disk has it for certain, with the changes
 /// between the two in order. Guarded by the disk's lock.
 final class SimulatedNode: NameTreeNode {
@@ -41,9 +49,17 @@ final class SimulatedNode: NameTreeNode {
 
     func write(_ source: UnsafeRawBufferPointer, at offset: Int) -> Bool {
         guard source.count > 0 else { return true }
+        let end = offset + source.count
+        if offset >= bytes.written, offset >= durable.count, source.allSatisfyZero {
+            // Zeros where nothing ever was, as logs are lengthened ahead: no more than a new length, and much cheaper.
+            guard bytes.truncate(to: max(bytes.count, end)) else { return false }
+            allocated = max(allocated, end)
+            pending.append(Change(start: offset, sectors: [], length: bytes.count))
+            return true
+        }
         guard bytes.write(source, at: offset) else { return false }
-        allocated = max(allocated, offset + source.count)
-        pending.append(change(offset..<(offset + source.count)))
+        allocated = max(allocated, end)
+        pending.append(change(offset..<end))
         return true
     }
 
@@ -80,8 +96,7 @@ final class SimulatedNode: NameTreeNode {
     /// The bytes that a disk may hold after a power cut: each sector as it stood durable or after any change since, whichever the
     /// disk last got round to, and the length likewise, one independent of the other. Zeros where no data came.
     func bytesAfterPowerCut(_ chance: Chance) -> StableBytes {
-        var result = StableBytes()
-        _ = result.write(UnsafeRawBufferPointer(start: durable.pointer, count: durable.count), at: 0)
+        var result = durable.copy()
         let changes = isShared ? pending + [change(0..<bytes.count)] : pending
         // Lengths are a journal's: the first so many of them hold.
         var held = 0
@@ -112,6 +127,14 @@ final class SimulatedNode: NameTreeNode {
             durable = bytesAfterPowerCut(chance)
             pending.removeAll()
         }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate var allSatisfyZero: Bool {
+        // By the system, as Swift's loops are slow in tests: every byte is as the one before it, and the first is zero.
+        guard let base = baseAddress, self[0] == 0 else { return isEmpty }
+        return memcmp(base, base + 1, count - 1) == 0
     }
 }
 

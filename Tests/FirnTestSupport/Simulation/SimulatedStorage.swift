@@ -67,12 +67,22 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
 
     /// Calls fail no more.
     public func removeFaults() {
-        disk.guarded.withLock { _ in process.faults.removeAll() }
+        // Let go of outside the lock: they may be the last to hold a handle, which takes the lock when it goes.
+        let old = disk.guarded.withLock { _ in
+            defer { process.faults = [] }
+            return process.faults
+        }
+        withExtendedLifetime(old) {}
     }
 
     /// Runs `body` on the calling thread before each call, without any lock: to hold a sync up, or to let another process act just then.
     public func beforeEachCall(_ body: (@Sendable (SimulatedCall) -> Void)?) {
-        disk.guarded.withLock { _ in process.beforeCall = body }
+        // As in `removeFaults`.
+        let old = disk.guarded.withLock { _ in
+            defer { process.beforeCall = body }
+            return process.beforeCall
+        }
+        withExtendedLifetime(old) {}
     }
 
     public var description: String { disk.description }

@@ -195,7 +195,7 @@ import Testing
             nonisolated(unsafe) let other = dog
             let thread = Thread { print(other.age) }
             thread.start()
-            Thread.sleep(forTimeInterval: 2)
+            usleep(2_000_000)
         }
     }
 }
