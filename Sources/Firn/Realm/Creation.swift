@@ -34,6 +34,19 @@ final class Creation {
 
     // MARK: Adding
 
+    /// Enters what the caller of `add` named.
+    func addRoot(_ object: ObjectBase) throws {
+        checkPolicy(type(of: object))
+        _ = try add(object)
+    }
+
+    /// Stops the program where objects of a class without a primary key are to be updated. Nested ones are created then.
+    private func checkPolicy(_ type: ObjectBase.Type) {
+        if policy != .error, realm.binding(of: type).info.primaryKey == nil {
+            fatalError("Firn: update: .\(policy) needs a primary key, which \(type.className()) does not have.")
+        }
+    }
+
     /// Enters an unmanaged object and all that it reaches; gives its key.
     func add(_ object: ObjectBase) throws -> Int64 {
         let key = try enter(object)
@@ -93,8 +106,6 @@ final class Creation {
                 finish(object, binding, key, isUpdate: true)
                 return key
             }
-        } else if policy != .error, info.primaryKey == nil, pending.isEmpty, !isWorking {
-            fatalError("Firn: update: .\(policy) needs a primary key, which \(info.name) does not have.")
         }
         var row = transaction.beginRow(binding.table)
         let address = object.address
@@ -205,9 +216,7 @@ final class Creation {
 
     /// The managed object that `any` describes: a new one, or an updated one.
     func create(_ type: ObjectBase.Type, _ any: Any) throws -> ObjectBase {
-        if policy != .error, realm.binding(of: type).info.primaryKey == nil {
-            fatalError("Firn: update: .\(policy) needs a primary key, which \(type.className()) does not have.")
-        }
+        checkPolicy(type)
         let object = try resolve(type, any, isTop: true)
         _ = try add(object)
         return object

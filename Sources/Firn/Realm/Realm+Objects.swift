@@ -19,14 +19,14 @@ extension Realm {
     /// Stops the program where the object is another realm's or deleted, and where its primary key exists and `update` is `.error`.
     public func add(_ object: Object, update: UpdatePolicy = .error) {
         let creation = Creation(instance, update, "add an object")
-        do { _ = try creation.add(object) } catch { fatalError("Firn: add(_:): \(error)") }
+        do { try creation.addRoot(object) } catch { fatalError("Firn: add(_:): \(error)") }
     }
 
     /// Adds each object of a sequence.
     public func add<S: Sequence>(_ objects: S, update: UpdatePolicy = .error) where S.Element: Object {
         let creation = Creation(instance, update, "add objects")
         for object in objects {
-            do { _ = try creation.add(object) } catch { fatalError("Firn: add(_:): \(error)") }
+            do { try creation.addRoot(object) } catch { fatalError("Firn: add(_:): \(error)") }
         }
     }
 
@@ -37,7 +37,7 @@ extension Realm {
         let creation = Creation(instance, update, "add an object")
         do {
             try creation.checkKeys(object)
-            _ = try creation.add(object)
+            try creation.addRoot(object)
         } catch let fault as ValueFault { throw fault.error(Swift.type(of: object)) }
     }
 

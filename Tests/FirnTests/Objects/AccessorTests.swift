@@ -157,27 +157,29 @@ import Testing
     }
 
     @Test func settingOutsideOfAWriteStops() async {
-        await #expect(processExitsWith: .failure) {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try memoryRealm()
             let dog = Dog(1, "Rex")
             try realm.write { realm.add(dog) }
             dog.age = 3
         }
+        expectMessage(result, "Firn: ", "outside of a write transaction")
     }
 
     @Test func usingADeletedObjectStops() async {
-        await #expect(processExitsWith: .failure) {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try memoryRealm()
             let dog = Dog(1, "Rex")
             try realm.write { realm.add(dog) }
             try realm.write { realm.delete(dog) }
             print(dog.age)
         }
+        expectMessage(result, "Firn: ", "is gone")
     }
 
     /// SEMANTICS 29
     @Test func changingThePrimaryKeyOfAManagedObjectStops() async {
-        await #expect(processExitsWith: .failure) {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try memoryRealm()
             let dog = Dog(1, "Rex")
             try realm.write {
@@ -185,10 +187,11 @@ import Testing
                 dog.id = 1
             }
         }
+        expectMessage(result, "Firn: ", "is the primary key")
     }
 
     @Test func aLiveObjectOnAnotherThreadStops() async {
-        await #expect(processExitsWith: .failure) {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try memoryRealm()
             let dog = Dog(1, "Rex")
             try realm.write { realm.add(dog) }
@@ -197,5 +200,6 @@ import Testing
             thread.start()
             usleep(2_000_000)
         }
+        expectMessage(result, "Firn: ", "on another thread")
     }
 }
