@@ -53,8 +53,8 @@ public final class RealmInstance {
         core.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
         core.pointee.generation = 1
         core.pointee.stamp = .max
-        if case .thread(let thread)? = scheduler?.kind {
-            core.pointee.thread = thread.id
+        if let scheduler, scheduler.isThread {
+            core.pointee.thread = scheduler.isCurrent ? UInt(firn_thread_id()) : 0
             core.pointee.mask = .max
         }
         if let pin { core.pointee.root = NodeRef(pin.snapshot.root).word }
@@ -75,8 +75,18 @@ public final class RealmInstance {
     /// Stops the program where this is the wrong thread, queue or actor.
     @inline(__always)
     func check() {
-        if (core.pointee.thread ^ UInt(firn_thread_id())) & core.pointee.mask != 0 { stopOnWrongThread() }
-        if core.pointee.mask == 0, let scheduler { scheduler.check() }
+        if core.pointee.mask != 0 {
+            if core.pointee.thread != UInt(firn_thread_id()) { changeThread() }
+        } else if let scheduler {
+            scheduler.check()
+        }
+    }
+
+    /// The main queue's jobs may have gone over to another thread, and the realm with them. Stops the program on any other wrong thread.
+    @inline(never)
+    private func changeThread() {
+        guard case .main? = scheduler?.kind, scheduler?.isCurrent ?? false else { stopOnWrongThread() }
+        for core in deadCores + [core] { core.pointee.thread = UInt(firn_thread_id()) }
     }
 
     // MARK: The version shown
@@ -211,11 +221,10 @@ public final class RealmInstance {
     }
 
     fileprivate func releaseFromElsewhere() {
-        foreignReleases.wrappingAdd(1, ordering: .releasing)
-        // The count belongs to the owning thread; it is told.
-        let instance = Unmanaged.passUnretained(self).toOpaque()
-        nonisolated(unsafe) let address = instance
-        scheduler?.schedule { Unmanaged<RealmInstance>.fromOpaque(address).takeUnretainedValue().countForeignReleases() }
+        // The count belongs to the owning thread, which is told once for all that gather until it is there.
+        guard foreignReleases.wrappingAdd(1, ordering: .releasing).oldValue == 0 else { return }
+        nonisolated(unsafe) let instance = self
+        scheduler?.schedule { instance.countForeignReleases() }
     }
 
     fileprivate func countForeignReleases() {

@@ -9,19 +9,21 @@ import Synchronization
 final class Scheduler: @unchecked Sendable {
     // Unchecked because of `RunLoop`, which is only given timers, from any thread.
     enum Kind {
-        case thread(Thread)
-        case queue(DispatchQueue)
+        /// The main thread, queue and actor, which are one. In a program with an asynchronous `main` on Linux their jobs run on changing threads, one after
+        /// the other; the realm's thread then follows (see `check`).
+        case main
+        /// Another thread, by its number, with its run loop.
+        case thread(UInt, RunLoop)
+        case queue(DispatchQueue, QueueMark)
         case actor(any Actor)
     }
 
-    struct Thread {
-        let id: UInt
-        let isMain: Bool
-        let runLoop: RunLoop
-    }
+    /// What tells a queue apart: on Linux several `DispatchQueue` objects may stand for one queue.
+    final class QueueMark: Sendable {}
 
     /// What tells schedulers apart: a realm is opened once for each.
     enum Key: Hashable {
+        case main
         case thread(UInt)
         case queue(ObjectIdentifier)
         case actor(ObjectIdentifier)
@@ -33,43 +35,70 @@ final class Scheduler: @unchecked Sendable {
 
     /// The calling thread.
     static var current: Scheduler {
-        Scheduler(
-            .thread(Thread(id: UInt(firn_thread_id()), isMain: Foundation.Thread.isMainThread, runLoop: RunLoop.current)))
+        isOnMain ? Scheduler(.main) : Scheduler(.thread(UInt(firn_thread_id()), RunLoop.current))
     }
 
-    /// A queue, which must be serial: that can't be asked. The main queue is the main thread.
+    /// A queue, which must be serial: that can't be asked.
     static func queue(_ queue: DispatchQueue) -> Scheduler {
-        if queue === DispatchQueue.main { return current }
+        if queue.label == mainLabel { return Scheduler(.main) }
         if isGlobal(queue) {
             fatalError("Firn: a realm or observer was given a global queue, which is concurrent. Make a serial one: DispatchQueue(label:).")
         }
-        queue.setSpecific(key: queueMark, value: ObjectIdentifier(queue))
-        return Scheduler(.queue(queue))
+        return marking.withLock { _ in
+            let mark = queue.getSpecific(key: queueMark) ?? QueueMark()
+            queue.setSpecific(key: queueMark, value: mark)
+            return Scheduler(.queue(queue, mark))
+        }
     }
 
     static func actor(_ actor: any Actor) -> Scheduler {
-        if actor === MainActor.shared { return current }
-        return Scheduler(.actor(actor))
+        actor === MainActor.shared ? Scheduler(.main) : Scheduler(.actor(actor))
     }
+
+    /// Whether this is the main thread, or a thread that runs the main queue.
+    private static var isOnMain: Bool {
+        if Thread.isMainThread { return true }
+        // First the mark, which is set when it is first asked for.
+        let mark = mainMark
+        return DispatchQueue.getSpecific(key: queueMark) === mark
+    }
+    private static let mainLabel = DispatchQueue.main.label
+    private static let mainMark = {
+        let mark = QueueMark()
+        DispatchQueue.main.setSpecific(key: queueMark, value: mark)
+        return mark
+    }()
+    /// Held while a queue gets its mark, so that it gets one.
+    private static let marking = Guarded(())
 
     private static func isGlobal(_ queue: DispatchQueue) -> Bool { queue.label.hasPrefix("com.apple.root.") }
 
     // Written once per queue; the key itself never changes.
-    private static let queueMark = DispatchSpecificKey<ObjectIdentifier>()
+    private static let queueMark = DispatchSpecificKey<QueueMark>()
 
     var key: Key {
         switch kind {
-        case .thread(let thread): .thread(thread.id)
-        case .queue(let queue): .queue(ObjectIdentifier(queue))
+        case .main: .main
+        case .thread(let id, _): .thread(id)
+        case .queue(_, let mark): .queue(ObjectIdentifier(mark))
         case .actor(let actor): .actor(ObjectIdentifier(actor))
         }
     }
 
-    /// Whether the caller runs where the realm belongs. An actor's realm can't be asked; `check` stops the program there.
+    /// Whether the realm's accessors compare the thread at each access.
+    var isThread: Bool {
+        switch kind {
+        case .main, .thread: true
+        case .queue, .actor: false
+        }
+    }
+
+    /// Whether the caller runs where the realm belongs. An actor can't be asked; `check` stops the program there.
     var isCurrent: Bool {
         switch kind {
-        case .thread(let thread): thread.id == UInt(firn_thread_id())
-        case .queue(let queue): DispatchQueue.getSpecific(key: Scheduler.queueMark) == ObjectIdentifier(queue)
+        case .main: Scheduler.isOnMain
+        case .thread(let id, _): id == UInt(firn_thread_id())
+        case .queue(_, let mark): DispatchQueue.getSpecific(key: Scheduler.queueMark) === mark
         case .actor: true
         }
     }
@@ -79,29 +108,29 @@ final class Scheduler: @unchecked Sendable {
         switch kind {
         case .actor(let actor):
             actor.preconditionIsolated("Firn: a realm of an actor, or an object or collection of it, was used outside of the actor.")
-        case .queue(let queue):
+        case .queue(let queue, _):
             if !isCurrent {
                 fatalError(
                     "Firn: a realm of the queue \"\(queue.label)\", or an object or collection of it, was used outside of the queue. Use it within queue.async or sync.")
             }
-        case .thread: break
+        case .main, .thread: break
         }
     }
 
     /// Whether what is scheduled will run: a thread other than the main one needs a running run loop.
     var canDeliver: Bool {
-        guard case .thread(let thread) = kind else { return true }
-        return thread.isMain || RunLoop.current.currentMode != nil
+        guard case .thread = kind else { return true }
+        return RunLoop.current.currentMode != nil
     }
 
-    /// Whether what is scheduled may run later, as far as can be known from any thread.
+    /// Runs `body` where the realm belongs, later. May be called on any thread.
     func schedule(_ body: @escaping @Sendable () -> Void) {
         switch kind {
-        case .thread(let thread) where thread.isMain: DispatchQueue.main.async(execute: body)
-        case .thread(let thread):
+        case .main: DispatchQueue.main.async(execute: body)
+        case .thread(_, let runLoop):
             // `perform` alone does not wake a run loop on Linux; a timer does.
-            thread.runLoop.add(Timer(timeInterval: 0, repeats: false) { _ in body() }, forMode: .default)
-        case .queue(let queue): queue.async(execute: body)
+            runLoop.add(Timer(timeInterval: 0, repeats: false) { _ in body() }, forMode: .default)
+        case .queue(let queue, _): queue.async(execute: body)
         case .actor(let actor): Task { await Scheduler.run(body, on: actor) }
         }
     }
