@@ -145,6 +145,8 @@ extension RealmInstance {
     func add(_ observation: Observation, _ token: NotificationToken) {
         guard token.keep(observation) else { return }
         observers.add(observation)
+        // A queue's or actor's realm may have been opened for the observer alone; it goes on from where that begins.
+        if pin == nil { show(observation.last.again()) }
         waker?.wake()
     }
 }

@@ -70,7 +70,9 @@ public func != <V: PersistableEnum>(property: Query<V?>, value: V?) -> Query<Boo
 
 public func == <V: _QueryValue>(a: Query<V>, b: Query<V>) -> Query<Bool> { Query(.compare(a, .equal, b)) }
 public func != <V: _QueryValue>(a: Query<V>, b: Query<V>) -> Query<Bool> { Query(.compare(a, .notEqual, b)) }
+@_disfavoredOverload
 public func == <V: _QueryNumber, U: _QueryNumber>(a: Query<V>, b: Query<U>) -> Query<Bool> { Query(.compare(a, .equal, b)) }
+@_disfavoredOverload
 public func != <V: _QueryNumber, U: _QueryNumber>(a: Query<V>, b: Query<U>) -> Query<Bool> { Query(.compare(a, .notEqual, b)) }
 public func < <V: _QueryOrdered, U: _QueryOrdered>(a: Query<V>, b: Query<U>) -> Query<Bool> { Query(.compare(a, .less, b)) }
 public func <= <V: _QueryOrdered, U: _QueryOrdered>(a: Query<V>, b: Query<U>) -> Query<Bool> { Query(.compare(a, .lessOrEqual, b)) }

@@ -68,7 +68,11 @@ struct QueryExpression {
         objects: [ObjectBase] = []
     ) -> QueryExpression {
         QueryExpression(
-            kind: .condition(.compare(left.operand, operation, right, options: options)), objects: left.objects + objects)
+            kind: .condition(
+                .compare(
+                    left.operand, operation, right, options: options,
+                    // A path through a collection speaks of any of its elements.
+                    quantifier: left.collectionLength == nil ? nil : .any)), objects: left.objects + objects)
     }
 
     static func compare(_ left: QueryExpression, _ operation: Comparison.Operation, _ right: any _QueryValue) -> QueryExpression {

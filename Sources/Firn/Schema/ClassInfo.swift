@@ -68,7 +68,8 @@ final class ClassInfo: @unchecked Sendable {
                 name: name, columnName: mapping[name] ?? name, offset: offset, wrapper: wrapper,
                 options: wrapper.options(place), isNamedKey: name == namedKey, isNamedIndex: indexed.contains(name),
                 isRequired: required.contains(name),
-                origin: (wrapper.any(place, of: sample) as? any AnyLinkingObjects)?.originProperty)
+                origin: wrapper.shape.isLinkingObjects
+                    ? (wrapper.any(place, of: sample) as? any AnyLinkingObjects)?.originProperty : nil)
             found.append(property)
             return true
         }
