@@ -24,7 +24,7 @@ let package = Package(
         .target(name: "FirnQuery", dependencies: ["FirnCore", "CFirn"]),
         .target(
             name: "Firn",
-            dependencies: ["FirnQuery", "FirnCore", "CFirn", .product(name: "Logging", package: "swift-log")]),
+            dependencies: ["FirnQuery", "FirnCore", "FirnStorage", "CFirn", .product(name: "Logging", package: "swift-log")]),
         .executableTarget(
             name: "FirnTool",
             dependencies: [
