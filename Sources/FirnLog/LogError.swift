@@ -47,7 +47,12 @@ public struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// A failed call of the storage. A full disk has a code of its own, since it can be helped.
     init(_ error: StorageError) {
-        let code: Code = error.code == .noSpace ? .diskFull : .storage(error)
+        let code: Code =
+            switch error.code {
+            case .noSpace: .diskFull
+            case .forked: .forked
+            default: .storage(error)
+            }
         self.init(code, path: error.path, detail: error.description)
     }
 

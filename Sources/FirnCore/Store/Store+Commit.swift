@@ -51,7 +51,7 @@ extension Store {
     public func waitUntilPublished(_ version: UInt64) throws(StoreError) {
         guard let log else { return publish(through: version) }
         do { try log.waitUntilDurable(version) } catch { throw StoreError(error) }
-        publish(through: log.durableVersion)
+        publish(through: log.publishedVersion)
     }
 
     /// Calls `done` when a written version is durable and published, or can't be; on the log's own thread.
@@ -63,7 +63,7 @@ extension Store {
         log.whenDurable(version) { [self] result in
             switch result {
             case .success:
-                publish(through: log.durableVersion)
+                publish(through: log.publishedVersion)
                 done(.success(()))
             case .failure(let error): done(.failure(StoreError(error)))
             }

@@ -45,6 +45,16 @@ final class VersionTable: @unchecked Sendable {
         stamps = [stamp]
     }
 
+    deinit {
+        // The store is closed and no pin is left: all that is alive is what died before the tip, and what the tip reaches.
+        var nodes: [Node] = []
+        entries[entries.count - 1].snapshot.forEachNode { nodes.append($0) }
+        for entry in entries { for bucket in entry.dead.buckets { heap.free(bucket.nodes) } }
+        var garbage = NodeList()
+        for node in nodes { garbage.push(node) }
+        heap.free(garbage)
+    }
+
     /// The last version written.
     var tip: Entry { lock.withLock { entries[entries.count - 1] } }
 

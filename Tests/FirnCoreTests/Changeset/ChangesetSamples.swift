@@ -1,4 +1,5 @@
 import FirnBytes
+import FirnTestSupport
 
 import FirnTestSupport
 

@@ -5,22 +5,39 @@ import FirnTestSupport
 /// What a store must hold, as plainly as can be: dictionaries of values. Copying it is keeping a version.
 struct Oracle {
     var schema: Schema
-    var tables: [[Int64: [Value]]]
-    var nextKeys: [Int64]
+    /// The objects' values, by table and key.
+    private(set) var tables: [[Int64: [Value]]]
+    /// The objects' keys, ascending.
+    private(set) var keys: [[Int64]]
+    private var byPrimaryKey: [[Value: Int64]]
 
     init(_ schema: Schema) {
         self.schema = schema
         tables = schema.tables.map { _ in [:] }
-        nextKeys = schema.tables.map { _ in 0 }
+        keys = schema.tables.map { _ in [] }
+        byPrimaryKey = schema.tables.map { _ in [:] }
+    }
+
+    subscript(table: Int, key: Int64, column: Int) -> Value {
+        get { tables[table][key]![column] }
+        set { tables[table][key]![column] = newValue }
+    }
+
+    mutating func insert(_ table: Int, _ key: Int64, _ values: [Value]) {
+        tables[table][key] = values
+        keys[table].append(key)
+        byPrimaryKey[table][values[schema.tables[table].primaryKey!]] = key
     }
 
     mutating func delete(_ table: Int, _ key: Int64) {
+        byPrimaryKey[table][tables[table][key]![schema.tables[table].primaryKey!]] = nil
         tables[table][key] = nil
+        keys[table].remove(at: keys[table].firstIndex(of: key)!)
         for (origin, other) in schema.tables.enumerated() {
             for (column, property) in other.columns.enumerated()
             where property.isLink && property.target == TableID(table) {
-                for (source, values) in tables[origin] {
-                    switch values[column] {
+                for source in keys[origin] {
+                    switch tables[origin][source]![column] {
                     case .link(key): tables[origin][source]![column] = .null
                     case .list(let elements) where elements.contains(.link(key)):
                         tables[origin][source]![column] = .list(elements.filter { $0 != .link(key) })
@@ -31,17 +48,18 @@ struct Oracle {
         }
     }
 
-    func key(_ table: Int, primaryKey: Value) -> Int64? {
-        guard let column = schema.tables[table].primaryKey else { return nil }
-        return tables[table].first { $0.value[column] == primaryKey }?.key
+    mutating func deleteAll(_ table: Int) {
+        for key in keys[table] { delete(table, key) }
     }
+
+    func key(_ table: Int, primaryKey: Value) -> Int64? { byPrimaryKey[table][primaryKey] }
 
     /// Stops where the snapshot holds anything else.
     func check(_ snapshot: Snapshot, _ label: @autoclosure () -> String) -> String? {
         for (place, rows) in tables.enumerated() {
             let view = snapshot.table(TableID(place))
             if view.count != rows.count { return "\(label()): table \(place) has \(view.count) objects, not \(rows.count)" }
-            for (position, key) in rows.keys.sorted().enumerated() {
+            for (position, key) in keys[place].enumerated() {
                 guard let (leaf, row) = view.find(key) else { return "\(label()): object \(key) of \(place) is missing" }
                 let at = view.location(at: position)
                 if at.leaf.key(at.row) != key { return "\(label()): \(key) is not at position \(position)" }
