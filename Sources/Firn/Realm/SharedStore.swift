@@ -145,16 +145,25 @@ final class SharedStore: @unchecked Sendable {
             return infos.allSatisfy { current.table(named: $0.name) != nil } && plan.differences.isEmpty
         }
         do throws(StoreError) {
-            let transaction = try store.beginWrite()
-            for (number, step) in plan.steps.enumerated() {
-                try transaction.changeSchema(to: step)
-                if number == 0 { for copy in plan.copies { transaction.copyValues(copy.table, from: copy.from, to: copy.to) } }
+            // What is copied goes in commits of its own: the log tells values of columns that the version before has. The version number rises with the last of
+            // them, so that an interrupted migration begins again.
+            if let widened = plan.widened {
+                try change { transaction throws(StoreError) in try transaction.changeSchema(to: widened) }
+                try change { transaction in
+                    for copy in plan.copies { transaction.copyValues(copy.table, from: copy.from, to: copy.to) }
+                }
             }
-            try transaction.commit()
+            try change { transaction throws(StoreError) in try transaction.changeSchema(to: plan.final) }
         } catch {
             throw Realm.Error(error, configuration.fileURL)
         }
         return true
+    }
+
+    private func change(_ body: (WriteTransaction) throws(StoreError) -> Void) throws(StoreError) {
+        let transaction = try store.beginWrite()
+        try body(transaction)
+        try transaction.commit()
     }
 
     // MARK: Instances

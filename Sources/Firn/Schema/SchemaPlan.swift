@@ -17,15 +17,23 @@ struct SchemaPlan {
 
     var changesAnything: Bool { schema != old || !removals.isEmpty }
 
-    /// The schema with what is dropped still in it, and the final one.
-    var steps: [FirnCore.Schema] {
-        guard !removals.isEmpty else { return [schema] }
-        var last = schema
+    /// The schema under the old version's number with what is dropped still in it, where values are to be copied before.
+    var widened: FirnCore.Schema? {
+        guard !copies.isEmpty else { return nil }
+        var widened = schema
+        widened.version = old.version
+        for (id, before) in zip(old.tables.indices, old.tables) { widened.tables[id].primaryKey = before.primaryKey }
+        return widened
+    }
+
+    /// The schema as it is to be.
+    var final: FirnCore.Schema {
+        var final = schema
         for (table, column) in removals {
-            last.tables[table.index].columns[column].isRemoved = true
-            last.tables[table.index].columns[column].isIndexed = false
+            final.tables[table.index].columns[column].isRemoved = true
+            final.tables[table.index].columns[column].isIndexed = false
         }
-        return [schema, last]
+        return final
     }
 
     init(_ infos: [ClassInfo], version: UInt64, on old: FirnCore.Schema) {
@@ -64,9 +72,11 @@ struct SchemaPlan {
                 table.columns.append(column)
             } else if before.isNullable != column.isNullable {
                 differences.append("Property \"\(full)\" has been made \(column.isNullable ? "optional" : "required").")
-                copies.append((id, place, table.columns.count))
+                // A migration that was interrupted has made the new column already.
+                let made = table.columns.lastIndex { !$0.isRemoved && $0.name == column.name && $0.isNullable == column.isNullable }
+                copies.append((id, place, made ?? table.columns.count))
                 removals.append((id, place))
-                table.columns.append(column)
+                if made == nil { table.columns.append(column) }
             } else {
                 table.columns[place].isIndexed = column.isIndexed
             }
