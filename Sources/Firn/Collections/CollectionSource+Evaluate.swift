@@ -119,14 +119,7 @@ extension CollectionSource {
             }
             return keys
         case .list(let place):
-            guard let cell = place.cell(in: snapshot) else { return [] }
-            var keys: [Int64] = []
-            keys.reserveCapacity(cell.count)
-            cell.forEachRun { values, _, count in
-                for index in 0..<count { keys.append(values.loadUnaligned(fromByteOffset: index * 8, as: Int64.self)) }
-                return true
-            }
-            return keys
+            return place.cell(in: snapshot)?.keys ?? []
         case .backlinks(let place, let property):
             var keys: [Int64] = []
             table.forEachSource(of: place.row.key, binding.unsafelyUnwrapped.column(property)) { key in

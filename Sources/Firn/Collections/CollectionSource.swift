@@ -1,5 +1,6 @@
 import FirnCore
 import FirnQuery
+import FirnStorage
 
 /// What a managed collection consists of, and the order it is in: shared by all copies of a `Results`.
 ///
@@ -48,8 +49,9 @@ public final class CollectionSource {
     let binding: TableBinding?
     let origin: Origin
     let steps: [Step]
-    // Only a frozen source's cache is met by several threads.
-    private let cache = Guarded<Cache?>(nil)
+    private var cache: Cache?
+    /// Guards the caches of frozen sources, which several threads may read; held over a few instructions. The others belong to their realm's thread.
+    private static let frozenCaches = Lock()
 
     init(_ realm: RealmInstance, _ binding: TableBinding?, _ origin: Origin, _ steps: [Step] = []) {
         self.realm = realm
@@ -136,12 +138,17 @@ public final class CollectionSource {
     var content: Content {
         realm.check()
         let root = realm.snapshot.root
-        if let known = cache.withLock({ $0 }), known.pin.snapshot.root == root { return known.content }
+        if let known = known, known.pin.snapshot.root == root { return known.content }
         // Within a transaction the state is pinned, so that whatever is written next makes a new root.
         let pin = realm.pinShown()
         let content = evaluate(pin.snapshot)
-        cache.withLock { $0 = Cache(pin: pin, content: content) }
+        let new = Cache(pin: pin, content: content)
+        if realm.isFrozen { CollectionSource.frozenCaches.withLock { cache = new } } else { cache = new }
         return content
+    }
+
+    private var known: Cache? {
+        realm.isFrozen ? CollectionSource.frozenCaches.withLock { cache } : cache
     }
 
     // MARK: Deriving

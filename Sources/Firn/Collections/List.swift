@@ -1,4 +1,5 @@
 import FirnCore
+public import Foundation
 
 /// An ordered collection of values or objects: the type of a to-many property.
 ///
@@ -84,7 +85,9 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     }
 
     public func makeIterator() -> RealmCollectionIterator<Element> {
-        place == nil ? RealmCollectionIterator(elements) : RealmCollectionIterator(_source)
+        guard place != nil else { return RealmCollectionIterator(elements) }
+        let cell = cell
+        return RealmCollectionIterator(place.unsafelyUnwrapped, cell)
     }
 
     public var _source: CollectionSource {
@@ -189,6 +192,15 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
             self.check(to, below: list.count)
             list.move(from: from, to: to)
         }
+    }
+
+    /// Removes the elements at several positions.
+    public func remove(atOffsets offsets: IndexSet) { for index in offsets.reversed() { remove(at: index) } }
+
+    /// Moves the elements at several positions, in their order, to before the element that now stands at `destination`.
+    public func move(fromOffsets offsets: IndexSet, toOffset destination: Int) {
+        for (number, index) in offsets.filter({ $0 < destination }).enumerated() { move(from: index - number, to: destination - 1) }
+        for (number, index) in offsets.filter({ $0 >= destination }).enumerated() { move(from: index, to: destination + number) }
     }
 
     public func swapAt(_ index1: Int, _ index2: Int) {

@@ -29,6 +29,12 @@ extension PersistableEnum {
     @inlinable
     public static func _getOptional(_ row: _Row, _ column: Int) -> Self? { RawValue._getOptional(row, column).map(_known) }
     @inlinable
+    public static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool { RawValue._store(row, column, value.rawValue) }
+    @inlinable
+    public static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool {
+        RawValue._storeOptional(row, column, value?.rawValue)
+    }
+    @inlinable
     public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Self) {
         RawValue._set(object, column, value.rawValue)
     }

@@ -72,7 +72,9 @@ public struct Persisted<Value: _Persistable> {
                 Value._replaceCollection(
                     of: object, object[keyPath: storage]._column, &object[keyPath: storage]._stored, with: newValue)
             } else if object._row.leaf != nil {
-                Value._set(object, object[keyPath: storage]._column, newValue)
+                if !Value._store(object._row, object[keyPath: storage]._column, newValue) {
+                    Value._set(object, object[keyPath: storage]._column, newValue)
+                }
             } else {
                 object[keyPath: storage]._stored = Value._wrap(newValue)
             }
