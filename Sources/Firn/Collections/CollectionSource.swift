@@ -18,13 +18,6 @@ public final class CollectionSource {
         case unmanaged
     }
 
-    /// What is done to the elements, one after the other.
-    enum Step {
-        case filter(Predicate, CompiledPredicate)
-        case sort([SortKey])
-        case distinct([SortKey])
-    }
-
     /// The elements: objects by key, or values.
     enum Content {
         case keys([Int64])
@@ -41,23 +34,32 @@ public final class CollectionSource {
     /// What was read, and from what: while that is held no node of it is used again, so one comparison of roots tells whether it is current.
     private struct Cache {
         let pin: Pin
-        let content: Content
+        let count: Int
+        /// nil where only the number has been asked for.
+        let content: Content?
     }
 
     let realm: RealmInstance
     /// The class of the elements; nil for values.
     let binding: TableBinding?
     let origin: Origin
-    let steps: [Step]
+    /// What is done to the elements, one after the other.
+    let stages: [FirnQuery.Query.Stage]
+    /// The stages bound to the schema; nil where there are none.
+    let query: FirnQuery.Query?
     private var cache: Cache?
     /// Guards the caches of frozen sources, which several threads may read; held over a few instructions. The others belong to their realm's thread.
     private static let frozenCaches = Lock()
 
-    init(_ realm: RealmInstance, _ binding: TableBinding?, _ origin: Origin, _ steps: [Step] = []) {
+    init(
+        _ realm: RealmInstance, _ binding: TableBinding?, _ origin: Origin, _ stages: [FirnQuery.Query.Stage] = [],
+        _ query: FirnQuery.Query? = nil
+    ) {
         self.realm = realm
         self.binding = binding
         self.origin = origin
-        self.steps = steps
+        self.stages = stages
+        self.query = query
         if let place { realm.retainAccessor(place.row) }
     }
 
@@ -78,7 +80,7 @@ public final class CollectionSource {
 
     /// Whether the elements are just a table's rows.
     var isWholeTable: Bool {
-        if case .table = origin { return steps.isEmpty }
+        if case .table = origin { return stages.isEmpty }
         return false
     }
 
@@ -92,7 +94,11 @@ public final class CollectionSource {
     var count: Int {
         realm.check()
         if isWholeTable, let binding { return realm.table(binding)?.count ?? 0 }
-        return content.count
+        if let known, known.pin.snapshot.root == realm.snapshot.root { return known.count }
+        let pin = realm.pinShown()
+        guard let count = count(pin.snapshot) else { return content.count }
+        keep(Cache(pin: pin, count: count, content: nil))
+        return count
     }
 
     /// The element at a position, as the store has it. Stops the program where there is none.
@@ -137,14 +143,16 @@ public final class CollectionSource {
     /// The elements as they are now.
     var content: Content {
         realm.check()
-        let root = realm.snapshot.root
-        if let known = known, known.pin.snapshot.root == root { return known.content }
+        if let known, known.pin.snapshot.root == realm.snapshot.root, let content = known.content { return content }
         // Within a transaction the state is pinned, so that whatever is written next makes a new root.
         let pin = realm.pinShown()
         let content = evaluate(pin.snapshot)
-        let new = Cache(pin: pin, content: content)
-        if realm.isFrozen { CollectionSource.frozenCaches.withLock { cache = new } } else { cache = new }
+        keep(Cache(pin: pin, count: content.count, content: content))
         return content
+    }
+
+    private func keep(_ new: Cache) {
+        if realm.isFrozen { CollectionSource.frozenCaches.withLock { cache = new } } else { cache = new }
     }
 
     private var known: Cache? {
@@ -153,12 +161,10 @@ public final class CollectionSource {
 
     // MARK: Deriving
 
-    func adding(_ step: Step) -> CollectionSource { CollectionSource(realm, binding, origin, steps + [step]) }
-
     /// The same elements in a frozen realm.
     func frozen() -> CollectionSource {
         let frozen = realm.freeze("results")
-        return moved(to: frozen) ?? CollectionSource(frozen, binding, .unmanaged, steps)
+        return moved(to: frozen) ?? CollectionSource(frozen, binding, .unmanaged, stages, query)
     }
 
     /// The same elements in the calling thread's live realm; nil where what they belong to is gone.
@@ -167,7 +173,7 @@ public final class CollectionSource {
     }
 
     func moved(to other: RealmInstance) -> CollectionSource? {
-        origin(in: other).map { CollectionSource(other, binding, $0, steps) }
+        origin(in: other).map { CollectionSource(other, binding, $0, stages, query) }
     }
 
     private func origin(in other: RealmInstance) -> Origin? {

@@ -1,4 +1,5 @@
 import FirnCore
+import FirnQuery
 
 /// A collection that may belong to a realm: `Results`, `List`, `LinkingObjects`.
 ///
@@ -121,14 +122,24 @@ extension RealmCollection where Element: Object {
     public func average<V: AddableType, A: AddableType>(of keyPath: KeyPath<Element, V>) -> A? { average(ofProperty: KeyPathTracer.name(keyPath)) }
     public func average<V: AddableType, A: AddableType>(of keyPath: KeyPath<Element, V?>) -> A? { average(ofProperty: KeyPathTracer.name(keyPath)) }
 
-    private func aggregate(_ aggregate: Aggregate, _ property: String) -> Value? {
+    private func aggregate(_ aggregate: PropertyPath.Aggregate, _ property: String) -> Value? {
         do { return try _source.aggregate(aggregate, property) } catch { fatalError("Firn: \(aggregate) of \(Element.self).\(property): \(error)") }
     }
 }
 
-/// What is made of many values.
-enum Aggregate {
-    case min, max, sum, average
+extension RealmCollection where Element: AddableType & AdditiveArithmetic {
+    /// The sum of the elements; 0 of none.
+    public func sum() -> Element { reduce(.zero, +) }
+}
+
+extension RealmCollection where Element: AddableType & BinaryInteger {
+    /// The average of the elements; nil of none.
+    public func average() -> Double? { isEmpty ? nil : reduce(0.0) { $0 + Double($1) } / Double(count) }
+}
+
+extension RealmCollection where Element: AddableType & BinaryFloatingPoint {
+    /// The average of the elements; nil of none.
+    public func average() -> Double? { isEmpty ? nil : reduce(0.0) { $0 + Double($1) } / Double(count) }
 }
 
 /// By what `sorted(by:)` sorts.

@@ -94,7 +94,7 @@ final class CollectionObservation<C: RealmCollection>: Observation {
 
     /// What was done to the list, where the collection is one as it stands, and the notes say it.
     private func script(_ notes: ChangeNotes) -> ListScript? {
-        guard case .list(let place) = source.origin, source.steps.isEmpty,
+        guard case .list(let place) = source.origin, source.stages.isEmpty,
             let table = notes.tables[place.binding.table], !table.deleted.contains(place.row.key)
         else { return nil }
         return table.scripts[.init(key: place.row.key, column: place.column)]
