@@ -17,7 +17,9 @@ extension CollectionSource {
 
     private var resolver: BindingResolver { BindingResolver(realm.schema, realm.store.schema) }
 
-    func filtered(_ predicate: FirnQuery.Predicate) throws(QueryError) -> CollectionSource { try adding(.filter(predicate)) }
+    func filtered(_ predicate: FirnQuery.Predicate) throws(QueryError) -> CollectionSource {
+        try adding(.filter(predicate))
+    }
 
     func filtered(_ format: String, _ arguments: [Any]) throws(QueryError) -> CollectionSource {
         let arguments = try arguments.map { any throws(QueryError) in try QueryArgument(any, realm) }
@@ -28,7 +30,8 @@ extension CollectionSource {
         try adding(
             .sort(
                 try descriptors.map { descriptor throws(QueryError) in
-                    FirnQuery.SortDescriptor(try PropertyPath(parsing: descriptor.keyPath), ascending: descriptor.ascending)
+                    FirnQuery.SortDescriptor(
+                        try PropertyPath(parsing: descriptor.keyPath), ascending: descriptor.ascending)
                 }))
     }
 
@@ -40,7 +43,8 @@ extension CollectionSource {
     func check(_ objects: [ObjectBase]) {
         for object in objects where !object.isManaged || RealmInstance.of(object._row).shared !== realm.shared {
             fatalError(
-                "Firn: a query compares with an object of \(type(of: object).className()) that is unmanaged or of another realm. Use one of the realm that is queried.")
+                "Firn: a query compares with an object of \(type(of: object).className()) that is unmanaged or of another realm. Use one of the realm that is queried."
+            )
         }
     }
 
@@ -102,9 +106,14 @@ extension CollectionSource {
         let pin = realm.pinShown()
         guard binding.table.index < pin.snapshot.reference.schema.tables.count else { return nil }
         let all: FirnQuery.Query
-        if let query { all = query } else { all = try FirnQuery.Query(table: binding.table, schema: realm.store.schema, resolver: resolver) }
+        if let query {
+            all = query
+        } else {
+            all = try FirnQuery.Query(table: binding.table, schema: realm.store.schema, resolver: resolver)
+        }
         let value = try all.aggregate(
-            aggregate, try PropertyPath(parsing: keyPath), in: pin.snapshot, from: queried(pin.snapshot), resolver: resolver)
+            aggregate, try PropertyPath(parsing: keyPath), in: pin.snapshot, from: queried(pin.snapshot),
+            resolver: resolver)
         return value == .null ? nil : value
     }
 }

@@ -127,11 +127,15 @@ public final class CollectionSource {
     }
 
     private func checkIndex(_ index: Int, _ count: Int) {
-        if index < 0 || index >= count { fatalError("Firn: index \(index) is out of bounds of a collection of \(count) elements.") }
+        if index < 0 || index >= count {
+            fatalError("Firn: index \(index) is out of bounds of a collection of \(count) elements.")
+        }
     }
 
     func index(of object: ObjectBase) -> Int? {
-        guard object.isManaged, !object.isInvalidated, let binding, binding.info.type == type(of: object) else { return nil }
+        guard object.isManaged, !object.isInvalidated, let binding, binding.info.type == type(of: object) else {
+            return nil
+        }
         guard RealmInstance.of(object._row) === realm else {
             fatalError("Firn: index(of:) was given an object of another realm. Find it in this realm first.")
         }

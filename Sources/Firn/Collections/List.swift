@@ -64,14 +64,18 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     public var isFrozen: Bool { place?.realm.isFrozen ?? false }
 
     public func freeze() -> List {
-        guard let place else { fatalError("Firn: an unmanaged list can't be frozen. Add the object that holds it to a realm first.") }
+        guard let place else {
+            fatalError("Firn: an unmanaged list can't be frozen. Add the object that holds it to a realm first.")
+        }
         if isFrozen { return self }
         guard let moved = place.moved(to: place.realm.freeze("a list")) else { stopForGone() }
         return List(moved.row, moved.property)
     }
 
     public func thaw() -> List? {
-        guard let place else { fatalError("Firn: an unmanaged list can't be thawed. Add the object that holds it to a realm first.") }
+        guard let place else {
+            fatalError("Firn: an unmanaged list can't be thawed. Add the object that holds it to a realm first.")
+        }
         guard isFrozen else { return self }
         return place.moved(to: place.realm.thaw()).map { List($0.row, $0.property) }
     }
@@ -92,7 +96,8 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
 
     public var _source: CollectionSource {
         guard let place else {
-            fatalError("Firn: an unmanaged list can't be queried or observed. Add the object that holds it to a realm first.")
+            fatalError(
+                "Firn: an unmanaged list can't be queried or observed. Add the object that holds it to a realm first.")
         }
         let realm = place.realm
         let binding = place.property.shape.target.map { realm.binding(of: $0) }
@@ -103,7 +108,9 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
 
     public func append(_ object: Element) { insert(object, at: count) }
 
-    public func append<S: Sequence>(objectsIn objects: S) where S.Element == Element { insert(contentsOf: Array(objects), at: count) }
+    public func append<S: Sequence>(objectsIn objects: S) where S.Element == Element {
+        insert(contentsOf: Array(objects), at: count)
+    }
 
     public func insert(_ object: Element, at index: Int) { insert(contentsOf: CollectionOfOne(object), at: index) }
 
@@ -158,7 +165,9 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         }
     }
 
-    public func removeSubrange<R: RangeExpression>(_ bounds: R) where R.Bound == Int { replaceSubrange(bounds, with: []) }
+    public func removeSubrange<R: RangeExpression>(_ bounds: R) where R.Bound == Int {
+        replaceSubrange(bounds, with: [])
+    }
 
     // MARK: Replacing and moving
 
@@ -199,8 +208,12 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
 
     /// Moves the elements at several positions, in their order, to before the element that now stands at `destination`.
     public func move(fromOffsets offsets: IndexSet, toOffset destination: Int) {
-        for (number, index) in offsets.filter({ $0 < destination }).enumerated() { move(from: index - number, to: destination - 1) }
-        for (number, index) in offsets.filter({ $0 >= destination }).enumerated() { move(from: index, to: destination + number) }
+        for (number, index) in offsets.filter({ $0 < destination }).enumerated() {
+            move(from: index - number, to: destination - 1)
+        }
+        for (number, index) in offsets.filter({ $0 >= destination }).enumerated() {
+            move(from: index, to: destination + number)
+        }
     }
 
     public func swapAt(_ index1: Int, _ index2: Int) {

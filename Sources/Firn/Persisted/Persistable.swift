@@ -14,7 +14,8 @@ public struct _Shape {
     public var memory: _Memory
 
     public init(
-        _ type: ColumnType, collection: CollectionKind = .none, isNullable: Bool = false, target: ObjectBase.Type? = nil,
+        _ type: ColumnType, collection: CollectionKind = .none, isNullable: Bool = false,
+        target: ObjectBase.Type? = nil,
         isLinkingObjects: Bool = false, swiftType: Any.Type, memory: _Memory = .opaque
     ) {
         self.type = type

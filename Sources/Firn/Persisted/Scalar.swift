@@ -59,7 +59,9 @@ extension _Scalar {
 /// Stops the program: the store holds what the Swift type has no value for, as an enum's raw value that no case has.
 @inline(never)
 func stopForStrangeValue(_ value: Value, _ type: Any.Type) -> Never {
-    fatalError("Firn: the store holds \(value), which is no value of \(type). Give the enum a case for it, or migrate the property.")
+    fatalError(
+        "Firn: the store holds \(value), which is no value of \(type). Give the enum a case for it, or migrate the property."
+    )
 }
 
 /// A scalar whose column has a fixed width.
