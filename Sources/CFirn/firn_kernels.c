@@ -15,27 +15,28 @@ typedef _Bool firn_bits64 __attribute__((ext_vector_type(64)));
         __builtin_memcpy(&(INTO), &bits_, sizeof(INTO));                              \
     } while (0)
 
-/* The rows of one chunk, 64 at a time by vectors, what is left by one. `VECTOR` and `SCALAR` are the condition on the value at `i`. */
-#define FIRN_SCAN(LANES, WORD, LOAD, VECTOR, SCALAR)                      \
-    do {                                                                         \
-        for (uint32_t word = 0; word < 4; word++) {                              \
-            uint32_t base = word * 64;                                           \
-            uint64_t bits = 0;                                                   \
-            if (base + 64 <= count) {                                            \
-                for (uint32_t k = 0; k < 64; k += LANES) {                       \
-                    uint32_t i = base + k;                                       \
-                    WORD part;                                                   \
-                    LOAD;                                                        \
-                    FIRN_BITS(LANES, VECTOR, part);                              \
-                    bits |= (uint64_t)part << k;                                 \
-                }                                                                \
-            } else {                                                             \
-                for (uint32_t i = base; i < count; i++) {                        \
-                    bits |= (uint64_t)(SCALAR) << (i - base);                    \
-                }                                                                \
-            }                                                                    \
-            mask[word] = bits;                                                   \
-        }                                                                        \
+/* The rows of one chunk, 64 at a time by vectors, what is left by one. `VECTOR` and `SCALAR` are the condition on the value at `i`. Each vector's bits
+ * are stored where they belong in the mask, which is little-endian like everything here. */
+#define FIRN_SCAN(LANES, WORD, LOAD, VECTOR, SCALAR)                                       \
+    do {                                                                                   \
+        for (uint32_t word = 0; word < 4; word++) {                                        \
+            uint32_t base = word * 64;                                                     \
+            if (base + 64 <= count) {                                                      \
+                for (uint32_t k = 0; k < 64; k += LANES) {                                 \
+                    uint32_t i = base + k;                                                 \
+                    WORD part;                                                             \
+                    LOAD;                                                                  \
+                    FIRN_BITS(LANES, VECTOR, part);                                        \
+                    __builtin_memcpy((uint8_t *)mask + (base + k) / 8, &part, sizeof part); \
+                }                                                                          \
+            } else {                                                                       \
+                uint64_t bits = 0;                                                         \
+                for (uint32_t i = base; i < count; i++) {                                  \
+                    bits |= (uint64_t)(SCALAR) << (i - base);                              \
+                }                                                                          \
+                mask[word] = bits;                                                         \
+            }                                                                              \
+        }                                                                                  \
     } while (0)
 
 #define FIRN_RANGE_KERNEL(NAME, TYPE, LANES, WORD)                                                                 \
@@ -365,9 +366,12 @@ void firn_sort_pairs(uint64_t *words, uint32_t *numbers, uint64_t *other_words, 
         all &= words[i];
     }
     uint64_t differing = any & ~all;
+    if (differing == 0) return;
+    /* The highest 32 bits that differ part nearly all pairs; four passes over them, and what they leave together is sorted by itself. */
+    int top = 64 - __builtin_clzll(differing), bottom = top > 32 ? top - 32 : 0;
     uint64_t *from = words, *to = other_words;
     uint32_t *from_numbers = numbers, *to_numbers = other_numbers;
-    for (int shift = 0; shift < 64; shift += 8) {
+    for (int shift = bottom; shift < top; shift += 8) {
         if ((differing >> shift & 0xFF) == 0) continue;
         int64_t starts[256] = {0};
         for (int64_t i = 0; i < count; i++) starts[from[i] >> shift & 0xFF]++;
@@ -392,6 +396,16 @@ void firn_sort_pairs(uint64_t *words, uint32_t *numbers, uint64_t *other_words, 
     if (from != words) {
         memcpy(words, from, (size_t)count * sizeof *words);
         memcpy(numbers, from_numbers, (size_t)count * sizeof *numbers);
+    }
+    if (bottom == 0) return;
+    /* Each level has 32 bits less to part, so that this goes no deeper than three. */
+    for (int64_t start = 0; start < count;) {
+        int64_t end = start + 1;
+        while (end < count && words[end] >> bottom == words[start] >> bottom) end++;
+        if (end - start > 1) {
+            firn_sort_pairs(words + start, numbers + start, other_words + start, other_numbers + start, end - start);
+        }
+        start = end;
     }
 }
 

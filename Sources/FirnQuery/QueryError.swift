@@ -44,7 +44,7 @@ extension QueryError: CustomStringConvertible {
     }
 }
 
-/// A place in a query's text. Where something was written is no part of what it says: two places are always equal.
+/// A place in a query's text.
 public struct TextPlace: Sendable, Hashable {
     public let text: String
     /// In UTF-8 bytes from the beginning.
@@ -54,9 +54,6 @@ public struct TextPlace: Sendable, Hashable {
         self.text = text
         self.offset = offset
     }
-
-    public static func == (a: TextPlace, b: TextPlace) -> Bool { true }
-    public func hash(into hasher: inout Hasher) {}
 
     /// At most 80 bytes around the place, on one line, and how many characters in the place is.
     func excerpt() -> (line: String, column: Int) {
@@ -72,4 +69,14 @@ public struct TextPlace: Sendable, Hashable {
         let before = (start > 0 ? "… " : "") + line(start..<at)
         return (before + line(at..<end) + (end < bytes.count ? " …" : ""), before.count)
     }
+}
+
+/// Where a part of a predicate was written, if it was. That is no part of what it says: two of them are always equal.
+public struct Origin: Sendable, Hashable {
+    public var place: TextPlace?
+
+    public init(_ place: TextPlace? = nil) { self.place = place }
+
+    public static func == (a: Origin, b: Origin) -> Bool { true }
+    public func hash(into hasher: inout Hasher) {}
 }

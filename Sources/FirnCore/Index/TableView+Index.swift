@@ -31,7 +31,10 @@ extension TableView {
     }
 
     /// The keys of the objects at positions of an index, in its order, until `body` returns false.
-    public func forEachIndexed(_ column: Int, _ positions: Range<Int>, descending: Bool = false, _ body: (Int64) -> Bool) {
-        ColumnIndex(layout.columns[column]).forEachObject(at: positions, in: index(column), descending: descending, body)
+    public func forEachIndexed(
+        _ column: Int, _ positions: Range<Int>, descending: Bool = false, _ body: (Int64) -> Bool
+    ) {
+        ColumnIndex(layout.columns[column]).forEachObject(
+            at: positions, in: index(column), descending: descending, body)
     }
 }

@@ -52,7 +52,8 @@ extension ColumnSchema {
 
 extension Schema {
     /// This schema (a store's) changed so that it has the tables and columns of `wanted` (the application's, whose numbers mean nothing): by name, with numbers for life. Tables that the
-    /// application does not name stay. A column whose type differs becomes a new one under a new number.
+    /// application does not name stay. A column whose type differs becomes a new one under a new number; one that only may or may not be null any
+    /// more keeps its number and its values.
     public func merged(with wanted: Schema) -> (schema: Schema, differences: [SchemaDifference]) {
         var result = self
         var differences: [SchemaDifference] = []
@@ -92,10 +93,16 @@ extension Schema {
                 continue
             }
             let old = tables[id.index].columns[place]
-            if old.type != new.type || old.collection != new.collection || old.isNullable != new.isNullable || old.target != new.target {
+            let isSameKind = old.type == new.type && old.collection == new.collection && old.target == new.target
+            if !isSameKind || old.isNullable != new.isNullable {
                 note(.changedColumn(table: wanted.name, column: column.name, from: old.typeName(in: self), to: new.typeName(in: self)))
-                remove(id, place)
-                tables[id.index].columns.append(new)
+                if isSameKind, old.collection == .none {
+                    tables[id.index].columns[place].isNullable = new.isNullable
+                    tables[id.index].columns[place].isIndexed = new.isIndexed
+                } else {
+                    remove(id, place)
+                    tables[id.index].columns.append(new)
+                }
             } else if old.isIndexed != new.isIndexed {
                 note(.changedIndex(table: wanted.name, column: column.name, isIndexed: new.isIndexed))
                 tables[id.index].columns[place].isIndexed = new.isIndexed

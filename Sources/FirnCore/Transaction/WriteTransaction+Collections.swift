@@ -71,7 +71,8 @@ extension WriteTransaction {
         let rows = rows(id)
         let place = place(rows, id, key)
         let cell = CellID(table: id, column: column, key: key)
-        let isNew = key >= base.snapshot.table(id).nextKey
+        // A table that this transaction made (replay makes them all) is not in the base.
+        let isNew = id.index >= base.snapshot.reference.tables.count || key >= base.snapshot.table(id).nextKey
         var change = ListChange(
             transaction: self, cell: cell, isLink: schema.isLink, backlinks: rows.table.backlinks(column),
             editor: ListEditor(ListCell(place.leaf.chunk(column), place.row, ElementLayout(schema)), writer, scratch: scratch),

@@ -43,8 +43,8 @@ extension WriteTransaction {
                 try fail("table \(place), \(before.name), lost columns or came back")
             }
             for (a, b) in zip(before.columns, table.columns) where !b.isRemoved {
-                guard !a.isRemoved, a.type == b.type, a.collection == b.collection, a.isNullable == b.isNullable,
-                    a.target == b.target
+                guard !a.isRemoved, a.type == b.type, a.collection == b.collection,
+                    a.isNullable == b.isNullable || a.collection == .none, a.target == b.target
                 else { try fail("column \(a.name) of \(before.name) changed its type under the same number") }
             }
         }
@@ -106,14 +106,19 @@ extension WriteTransaction {
         let removed = old.columns.indices.filter { !old.columns[$0].isRemoved && layout.columns[$0].isRemoved }
         let oldLayout = TableLayout(Schema(tables: Array(repeating: old, count: id.index + 1)), id)
         retireContents(oldTable, oldLayout, columns: removed)
+        let converted = old.columns.indices.filter {
+            !layout.columns[$0].isRemoved && old.columns[$0].isNullable != layout.columns[$0].isNullable
+        }
+        for column in converted { retireIndex(oldTable, column, old.columns[column]) }
         let table = widen(oldTable, id, to: layout.columns.count)
-        if removed.isEmpty == false || layout.columns.count > old.columns.count {
+        if !removed.isEmpty || !converted.isEmpty || layout.columns.count > old.columns.count {
             let rows = RowWriter(writer: writer, table: table, layouts: layout.layouts)
-            rows.rebuildLeaves(removing: removed, from: old.columns.count)
+            rows.rebuildLeaves(removing: removed, converting: converted, from: old.columns.count)
         }
         for column in layout.columns.indices where !layout.columns[column].isRemoved {
             let isIndexed = layout.columns[column].isIndexed || layout.primaryKey == column
-            let wasIndexed = column < old.columns.count && (old.columns[column].isIndexed || old.primaryKey == column)
+            let wasIndexed = column < old.columns.count && !converted.contains(column)
+                && (old.columns[column].isIndexed || old.primaryKey == column)
             if wasIndexed && !isIndexed { retireIndex(table, column, layout.columns[column]) }
             if isIndexed && !wasIndexed { ColumnIndex.build(layout.columns[column], column, rows: table.rows.pointee, at: table.index(column), writer) }
         }
@@ -133,18 +138,19 @@ extension WriteTransaction {
 }
 
 extension RowWriter {
-    /// Gives every leaf the columns of the new layouts: chunks of blanks for those from `oldCount` on, none for those removed.
-    func rebuildLeaves(removing removed: [Int], from oldCount: Int) {
+    /// Gives every leaf the columns of the new layouts: chunks of blanks for those from `oldCount` on, none for those removed, the same values in the new
+    /// layout for those converted (a null becomes 0 or empty where nulls are no longer allowed).
+    func rebuildLeaves(removing removed: [Int], converting converted: [Int], from oldCount: Int) {
         guard table.rows.pointee != 0 else { return }
         writer.layoutChanged()
-        rebuild(table.rows, removed, oldCount)
+        rebuild(table.rows, removed, converted, oldCount)
     }
 
-    private func rebuild(_ slot: UnsafeMutablePointer<UInt64>, _ removed: [Int], _ oldCount: Int) {
+    private func rebuild(_ slot: UnsafeMutablePointer<UInt64>, _ removed: [Int], _ converted: [Int], _ oldCount: Int) {
         let node = NodeRef(slot.pointee).node
         guard node.isLeaf else {
             let inner = RowNode(writer.own(slot))
-            for child in 0..<inner.count { rebuild(inner.refs + child, removed, oldCount) }
+            for child in 0..<inner.count { rebuild(inner.refs + child, removed, converted, oldCount) }
             return
         }
         let old = Leaf(node)
@@ -155,6 +161,8 @@ extension RowWriter {
         for column in 0..<oldCount where old.hasChunk(column) {
             if removed.contains(column) {
                 writer.retire(old.chunk(column).node)
+            } else if converted.contains(column), let layout = layouts[column] {
+                new.chunkSlot(column).pointee = NodeRef(convert(old.chunk(column), to: layout, rows: old.count).node).word
             } else {
                 new.chunkSlot(column).pointee = old.chunkSlot(column).pointee
             }
@@ -167,5 +175,24 @@ extension RowWriter {
         }
         slot.pointee = NodeRef(new.node).word
         writer.retire(old.node)
+    }
+
+    /// The same values in a chunk that has nulls, or no longer has them.
+    private func convert(_ old: Chunk, to layout: ChunkLayout, rows: Int) -> Chunk {
+        let heap = layout.form == .variable ? old.liveHeap(rows) : 0
+        let new = Chunk.make(layout, capacity: old.node.capacity, heap: heap, writer)
+        switch layout.form {
+        case .fixed: new.data.copyMemory(from: old.data, byteCount: rows * layout.width)
+        case .nullable:
+            new.data.copyMemory(from: old.data, byteCount: rows * layout.width)
+            new.nullFlags.update(repeating: 0, count: rows)
+        case .variable:
+            new.copyRows(from: old, 0..<rows, to: 0)
+            if layout.blank != .null {
+                for row in 0..<rows where new.isNull(row) { new.putBlank(layout, row) }
+            }
+        }
+        writer.retire(old.node)
+        return new
     }
 }

@@ -11,7 +11,8 @@ struct RowWriter {
     func own(_ key: Int64) -> (leaf: Leaf, row: Int)? {
         guard table.rows.pointee != 0 else { return nil }
         var slot = table.rows
-        var node = writer.own(slot)
+        // A table of one leaf has it as its root.
+        var node = NodeRef(slot.pointee).node.isLeaf ? ownLeaf(slot).node : writer.own(slot)
         while !node.isLeaf {
             let inner = RowNode(node)
             slot = inner.refs + inner.child(of: key)

@@ -91,12 +91,16 @@ public struct DecimalSum: Sendable {
 
     /// The sum so far.
     public var bits: DecimalBits {
-        if infinity != 0 { return DecimalBits(high: [1: 0x7800 << 48, -1: 0xF800 << 48][infinity] ?? 0x7C00 << 48, low: 0) }
+        if infinity != 0 {
+            return DecimalBits(high: [1: 0x7800 << 48, -1: 0xF800 << 48][infinity] ?? 0x7C00 << 48, low: 0)
+        }
         if exponent > 6111 {
             // Zeros at the end may stand in for an exponent that is too high.
             var coefficient = coefficient
             var exponent = exponent
-            while exponent > 6111, coefficient < Magnitude.power(of: 33) { (coefficient, exponent) = (coefficient * 10, exponent - 1) }
+            while exponent > 6111, coefficient < Magnitude.power(of: 33) {
+                (coefficient, exponent) = (coefficient * 10, exponent - 1)
+            }
             if exponent > 6111 { return DecimalBits(high: (isNegative ? 0xF800 : 0x7800) << 48, low: 0) }
             return DecimalSum.encode(isNegative, coefficient, exponent)
         }

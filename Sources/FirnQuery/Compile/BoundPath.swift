@@ -135,7 +135,8 @@ extension BoundPath {
         var value = value
         for component in inner {
             switch (component, value) {
-            case (.key(let key), .map(let entries)): value = entries.first { $0.key.utf8.elementsEqual(key.utf8) }?.value ?? .null
+            case (.key(let key), .map(let entries)):
+                value = entries.first { $0.key.utf8.elementsEqual(key.utf8) }?.value ?? .null
             case (.index(let index), .list(let values)): value = index < values.count ? values[index] : .null
             default: return .null
             }

@@ -13,7 +13,8 @@ enum BoundRange {
         case .bool: bools(tests)
         case .date:
             ordered(
-                tests, Timestamp(seconds: .min, nanoseconds: -999_999_999), Timestamp(seconds: .max, nanoseconds: 999_999_999),
+                tests, Timestamp(seconds: .min, nanoseconds: -999_999_999),
+                Timestamp(seconds: .max, nanoseconds: 999_999_999),
                 { if case .date(let x) = $0 { x } else { nil } }, \.successor, \.predecessor
             ).map { .date($0, $1) }
         case .uuid:
@@ -94,14 +95,16 @@ enum BoundRange {
     }
 
     private static func links(_ tests: [ConstantTest]) -> FixedRange? {
-        guard let test = tests.first, tests.count == 1, test.operation == .equal, case .link(let key) = test.value else {
+        guard let test = tests.first, tests.count == 1, test.operation == .equal, case .link(let key) = test.value
+        else {
             return nil
         }
         return .int64(key, key)
     }
 
     private static func bools(_ tests: [ConstantTest]) -> FixedRange? {
-        guard let test = tests.first, tests.count == 1, test.operation == .equal, case .bool(let value) = test.value else {
+        guard let test = tests.first, tests.count == 1, test.operation == .equal, case .bool(let value) = test.value
+        else {
             return nil
         }
         return .bool(value ? 1 : 0, value ? 1 : 0)
@@ -194,6 +197,8 @@ extension ObjectIDBytes {
             UInt32(truncatingIfNeeded: number))
     }
 
-    fileprivate var successor: ObjectIDBytes? { number >> 96 == 0 && number + 1 < 1 << 96 ? ObjectIDBytes(number + 1) : nil }
+    fileprivate var successor: ObjectIDBytes? {
+        number >> 96 == 0 && number + 1 < 1 << 96 ? ObjectIDBytes(number + 1) : nil
+    }
     fileprivate var predecessor: ObjectIDBytes? { number > 0 ? ObjectIDBytes(number - 1) : nil }
 }

@@ -69,7 +69,8 @@ extension QueryCompiler {
                 let wantsNull = (test.operation == .equal) != test.isNegated
                 if schema.type == .link {
                     return RangeNode(
-                        column: column, name: schema.name, range: .int64(-1, -1), isNegated: !wantsNull, takesNull: false,
+                        column: column, name: schema.name, range: .int64(-1, -1), isNegated: !wantsNull,
+                        takesNull: false,
                         isNullable: false)
                 }
                 guard isNullable else { return ConstantNode(value: !wantsNull) }
@@ -98,12 +99,15 @@ extension QueryCompiler {
         if isLong, schema.type == .int || schema.type == .link {
             var keys: Set<Int64> = []
             for value in values {
-                guard case .int64(let low, let high)? = BoundRange.range(of: schema.type, [.equal(value)]) else { return nil }
+                guard case .int64(let low, let high)? = BoundRange.range(of: schema.type, [.equal(value)]) else {
+                    return nil
+                }
                 if low == high { keys.insert(low) }
             }
             if schema.type == .link, takesNull { keys.insert(-1) }
             return IntSetNode(
-                column: column, name: schema.name, values: keys, isNegated: test.isNegated, takesNull: test.holds(.null),
+                column: column, name: schema.name, values: keys, isNegated: test.isNegated,
+                takesNull: test.holds(.null),
                 isNullable: schema.isNullable && schema.type != .link)
         }
         var parts: [any QueryNode] = []

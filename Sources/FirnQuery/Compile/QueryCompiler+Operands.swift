@@ -9,10 +9,12 @@ extension QueryCompiler {
             case .in: return .constants(values)
             case .between where values.count == 2: return .constants(values)
             case .between:
-                throw fault(.argument, "BETWEEN has \(values.count) bounds.", "Give it two: BETWEEN {1, 5}.", comparison)
+                throw fault(
+                    .argument, "BETWEEN has \(values.count) bounds.", "Give it two: BETWEEN {1, 5}.", comparison)
             default:
                 throw fault(
-                    .type, "Several values stand where one should.", "Use IN or BETWEEN, or ANY before the path.", comparison)
+                    .type, "Several values stand where one should.", "Use IN or BETWEEN, or ANY before the path.",
+                    comparison)
             }
         case .path(let path):
             let bound = try bind(path, scope, comparison)
@@ -31,7 +33,8 @@ extension QueryCompiler {
                 path.variable.map { "'\($0)' is not the variable of the SUBQUERY around it." }
                 ?? "'\(path.text)' does not begin with the variable of its SUBQUERY."
             throw QueryError(
-                .syntax, message, advice: "Within SUBQUERY(list, $x, …) every path begins with '$x'.", at: path.place ?? comparison.place)
+                .syntax, message, advice: "Within SUBQUERY(list, $x, …) every path begins with '$x'.",
+                at: path.place ?? comparison.place)
         }
         return try bind(path, from: scope.table)
     }
@@ -47,7 +50,8 @@ extension QueryCompiler {
         }
         guard comparison.quantifier == nil else {
             throw fault(
-                .unsupported, "'\(path.text)' is one value, and ANY, ALL or NONE stands before it.", "Leave the word out.", comparison)
+                .unsupported, "'\(path.text)' is one value, and ANY, ALL or NONE stands before it.",
+                "Leave the word out.", comparison)
         }
         var values = collection
         if !path.elementPath.isEmpty {
@@ -143,7 +147,8 @@ extension QueryCompiler {
     }
 
     func check(
-        _ comparison: Comparison, _ left: ColumnType, _ right: ColumnType, _ leftTarget: TableID?, _ rightTarget: TableID?
+        _ comparison: Comparison, _ left: ColumnType, _ right: ColumnType, _ leftTarget: TableID?,
+        _ rightTarget: TableID?
     ) throws(QueryError) {
         try checkOperation(comparison, left)
         try checkOperation(comparison, right)
@@ -172,7 +177,8 @@ extension QueryCompiler {
             }
             guard comparison.options.isEmpty else {
                 throw fault(
-                    .unsupported, "Order comparisons of strings are case sensitive.", "Leave the options out.", comparison)
+                    .unsupported, "Order comparisons of strings are case sensitive.", "Leave the options out.",
+                    comparison)
             }
         case .beginsWith, .endsWith, .contains:
             guard isText || type == .data else {
@@ -185,11 +191,13 @@ extension QueryCompiler {
                 throw fault(.type, "LIKE is for strings, and this is of type \(type).", "Use == or IN.", comparison)
             }
             guard !comparison.options.contains(.diacriticInsensitive) else {
-                throw fault(.unsupported, "LIKE does not ignore diacritics.", "Use LIKE[c], or CONTAINS[cd].", comparison)
+                throw fault(
+                    .unsupported, "LIKE does not ignore diacritics.", "Use LIKE[c], or CONTAINS[cd].", comparison)
             }
         }
         guard comparison.options.isEmpty || isText else {
-            throw fault(.type, "Options are for strings, and this is of type \(type).", "Leave [c] and [d] out.", comparison)
+            throw fault(
+                .type, "Options are for strings, and this is of type \(type).", "Leave [c] and [d] out.", comparison)
         }
     }
 }

@@ -147,7 +147,8 @@ extension PropertyPath {
     }
 
     private static let keywords: Set<String> = [
-        "AND", "OR", "NOT", "ANY", "SOME", "ALL", "NONE", "IN", "BETWEEN", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE", "MATCHES",
+        "AND", "OR", "NOT", "ANY", "SOME", "ALL", "NONE", "IN", "BETWEEN", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE",
+        "MATCHES",
         "TRUE", "FALSE", "YES", "NO", "NIL", "NULL", "INF", "INFINITY", "NAN", "SELF", "SUBQUERY", "TRUEPREDICATE",
         "FALSEPREDICATE", "UUID", "OID", "FIRST", "SIZE",
     ]

@@ -77,7 +77,9 @@ struct QueryCompiler {
         // "x IN path" says that some element equals x; "path CONTAINS x" the same of a collection, where no ANY asks for its elements' text.
         if comparison.operation == .in, let path = right.path {
             guard path.isToMany else {
-                throw fault(.type, "'\(path.text)' is no collection.", "IN takes {…}, an array argument or a collection.", comparison)
+                throw fault(
+                    .type, "'\(path.text)' is no collection.", "IN takes {…}, an array argument or a collection.",
+                    comparison)
             }
             swap(&left, &right)
             comparison.operation = .equal
@@ -113,7 +115,8 @@ struct QueryCompiler {
     private func checkQuantifier(_ comparison: Comparison, _ left: Side, _ right: Side) throws(QueryError) {
         if left.isToMany, right.isToMany {
             throw fault(
-                .type, "Both sides are collections.", "Compare a collection with a single value, or use SUBQUERY.", comparison)
+                .type, "Both sides are collections.", "Compare a collection with a single value, or use SUBQUERY.",
+                comparison)
         }
         for side in [left, right] {
             guard let path = side.path else { continue }
@@ -125,7 +128,8 @@ struct QueryCompiler {
         }
         if comparison.quantifier != nil, !left.isToMany, !right.isToMany {
             throw fault(
-                .type, "ANY, ALL and NONE ask for a path to a collection.", "Leave the word out, or name a collection.", comparison)
+                .type, "ANY, ALL and NONE ask for a path to a collection.", "Leave the word out, or name a collection.",
+                comparison)
         }
     }
 
@@ -172,7 +176,8 @@ struct QueryCompiler {
         _ comparison: Comparison, _ left: ValueSource, _ right: ValueSource
     ) -> (any QueryNode)? {
         guard case .path(let a) = left, case .path(let b) = right, a.steps.isEmpty, b.steps.isEmpty, a.root == b.root,
-            case .value(let x) = a.end, case .value(let y) = b.end, a.type == b.type, a.type == .int || a.type == .double,
+            case .value(let x) = a.end, case .value(let y) = b.end, a.type == b.type,
+            a.type == .int || a.type == .double,
             !a.isNullable, !b.isNullable
         else { return nil }
         func node(_ x: Int, _ y: Int, _ relation: ColumnPairNode.Relation, isNegated: Bool = false) -> any QueryNode {

@@ -56,7 +56,8 @@ struct RangeNode: QueryNode {
             case .float(let low, let high): firn_select_f32(chunk.values(), count, low, high, mask)
             case .bool(let low, let high): firn_select_u8(chunk.values(), count, low, high, mask)
             case .date(let low, let high):
-                firn_select_date(chunk.values(), count, low.seconds, low.nanoseconds, high.seconds, high.nanoseconds, mask)
+                firn_select_date(
+                    chunk.values(), count, low.seconds, low.nanoseconds, high.seconds, high.nanoseconds, mask)
             case .uuid(let low, let high): RangeNode.uuids(chunk, count, low, high, mask)
             case .objectID(let low, let high): RangeNode.objectIDs(chunk, count, low, high, mask)
             }

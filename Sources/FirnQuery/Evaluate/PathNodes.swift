@@ -146,7 +146,7 @@ indirect enum ValueSource: Sendable {
         case .path(let path): path.forEachValue(leaf, row, context, body)
         case .aggregate(.count, let path): _ = body(.int(Int64(path.count(leaf, row, context))))
         case .aggregate(let aggregate, let path):
-            var accumulator = Accumulator(path.type)
+            var accumulator = Accumulator(path.type, for: aggregate)
             path.forEachValue(leaf, row, context) {
                 accumulator.add($0)
                 return true
@@ -156,7 +156,9 @@ indirect enum ValueSource: Sendable {
             var count: Int64 = 0
             let table = context.table(path.target ?? path.table)
             path.forEachValue(leaf, row, context) { value in
-                if case .link(let key) = value, let place = table.find(key), part.matches(place.leaf, place.row, context) {
+                if case .link(let key) = value, let place = table.find(key),
+                    part.matches(place.leaf, place.row, context)
+                {
                     count += 1
                 }
                 return true

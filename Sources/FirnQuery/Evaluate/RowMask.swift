@@ -20,7 +20,12 @@ public struct RowMask: Equatable, Sendable {
     }
 
     /// The first `count` rows.
+    @inline(__always)
     public init(count: Int) {
+        if count == Limits.rowsPerLeaf {
+            words = SIMD4(repeating: .max)
+            return
+        }
         words = .zero
         for word in 0..<4 {
             let rest = count - word * 64
@@ -77,7 +82,9 @@ public struct RowMask: Equatable, Sendable {
     /// Lets a kernel write a mask, or narrow this one.
     @inline(__always)
     mutating func withWords<R>(_ body: (UnsafeMutablePointer<UInt64>) -> R) -> R {
-        withUnsafeMutableBytes(of: &words) { body($0.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt64.self)) }
+        withUnsafeMutableBytes(of: &words) {
+            body($0.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt64.self))
+        }
     }
 
     /// What a kernel answers.

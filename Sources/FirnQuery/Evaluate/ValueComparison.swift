@@ -24,7 +24,8 @@ enum ValueComparison {
     private static func isEqual(_ a: Value, _ b: Value, _ options: Comparison.Options) -> Bool {
         switch (a, b) {
         case (.null, .null): true
-        case (.string(let x), .string(let y)) where !options.isEmpty: Folding.folded(x, options) == Folding.folded(y, options)
+        case (.string(let x), .string(let y)) where !options.isEmpty:
+            Folding.folded(x, options) == Folding.folded(y, options)
         case (.link(let x), .typedLink(_, let y)), (.typedLink(_, let x), .link(let y)): x == y
         case (.float(let x), .float(let y)): x == y
         case (.double(let x), .double(let y)): x == y

@@ -25,7 +25,8 @@ extension PredicateParser {
         if case .value = operand {
             throw QueryError(
                 .type, "A single value stands where several should.",
-                advice: "Write {1, 2, 3}, a path to a collection, or '%@' with an array as its argument.", at: place(start))
+                advice: "Write {1, 2, 3}, a path to a collection, or '%@' with an array as its argument.",
+                at: place(start))
         }
         return operand
     }
@@ -34,7 +35,9 @@ extension PredicateParser {
         var values: [Value] = []
         if take(symbol: end) { return values }
         repeat {
-            guard let literal = try literal() else { throw unexpected("a constant", "Lists in a query hold constants only.") }
+            guard let literal = try literal() else {
+                throw unexpected("a constant", "Lists in a query hold constants only.")
+            }
             switch literal {
             case .value(let value): values.append(value)
             case .values(let several): values += several
@@ -103,7 +106,8 @@ extension PredicateParser {
         guard let value = read(digits) else {
             throw QueryError(
                 .syntax, "'\(digits)' is no \(name).",
-                advice: name == "oid" ? "Write 24 hexadecimal digits." : "Write 32 hexadecimal digits in groups of 8, 4, 4, 4 and 12.",
+                advice: name == "oid"
+                    ? "Write 24 hexadecimal digits." : "Write 32 hexadecimal digits in groups of 8, 4, 4, 4 and 12.",
                 at: place(start))
         }
         try expect(")", "Close the bracket.")
@@ -113,9 +117,18 @@ extension PredicateParser {
     /// `T1700000000:5`: seconds since 1970 and nanoseconds.
     private mutating func timestamp(_ name: String) throws(QueryError) -> Value? {
         guard let first = name.utf8.first, first | 0x20 == UInt8(ascii: "t"), token.keyword != nil else { return nil }
-        let digits = name.dropFirst()
-        guard let seconds = Int64(digits), following.kind == .symbol(":") else { return nil }
-        take()
+        let seconds: Int64
+        if let digits = Int64(name.dropFirst()), following.kind == .symbol(":") {
+            seconds = digits
+            take()
+        } else if name.utf8.count == 1, case .int(let negative) = following.kind, negative < 0, isDate {
+            // The lexer took the sign for a number's.
+            seconds = negative
+            take()
+            take()
+        } else {
+            return nil
+        }
         take()
         guard case .int(let nanoseconds) = token.kind, abs(nanoseconds.clamped) <= 999_999_999 else {
             throw unexpected("nanoseconds", "Write a date as T, seconds since 1970, ':' and nanoseconds.")
@@ -167,9 +180,12 @@ extension PredicateParser {
             case .name(let name), .value(.string(let name)): text = name
             default:
                 throw QueryError(
-                    .argument, "The argument for '%K' is no key path.", advice: "Give the name of a property, as a string.", at: place(here))
+                    .argument, "The argument for '%K' is no key path.",
+                    advice: "Give the name of a property, as a string.", at: place(here))
             }
-            for part in text.split(separator: ".", omittingEmptySubsequences: false) { try add(String(part), to: &path, here) }
+            for part in text.split(separator: ".", omittingEmptySubsequences: false) {
+                try add(String(part), to: &path, here)
+            }
         default:
             throw unexpected("the name of a property", "A path goes on after its dot; '#in' is a property named 'in'.")
         }
@@ -186,7 +202,9 @@ extension PredicateParser {
             default: nil
             }
         if name.isEmpty {
-            throw QueryError(.syntax, "A name on the path is empty.", advice: "Write a key path like 'dog.owner.name'.", at: place(here))
+            throw QueryError(
+                .syntax, "A name on the path is empty.", advice: "Write a key path like 'dog.owner.name'.",
+                at: place(here))
         }
         if let aggregate {
             guard path.aggregate == nil else {
@@ -214,10 +232,12 @@ extension PredicateParser {
         } else {
             switch try literal() {
             case .value(.string(let key)), .name(let key): path.components.append(.key(key))
-            case .value(.int(let index)) where index >= 0 && index < Int64(Limits.listCount): path.components.append(.index(Int(index)))
+            case .value(.int(let index)) where index >= 0 && index < Int64(Limits.listCount):
+                path.components.append(.index(Int(index)))
             default:
                 throw QueryError(
-                    .syntax, "The element's key is neither a string nor a place from 0 on.", advice: "Write map['key'] or list[0].", at: place(here))
+                    .syntax, "The element's key is neither a string nor a place from 0 on.",
+                    advice: "Write map['key'] or list[0].", at: place(here))
             }
         }
         try expect("]", "Close the bracket.")
@@ -230,7 +250,8 @@ extension PredicateParser {
         take()
         let path = try path()
         try expect(",", "Write SUBQUERY(list, $x, $x.age > 3).@count.")
-        guard case .word(let variable, isEscaped: false) = token.kind, variable.hasPrefix("$"), variable.utf8.count > 1 else {
+        guard case .word(let variable, isEscaped: false) = token.kind, variable.hasPrefix("$"), variable.utf8.count > 1
+        else {
             throw unexpected("a variable", "Name the element like '$x'.")
         }
         take()
@@ -238,7 +259,8 @@ extension PredicateParser {
         let predicate = try nested { (parser) throws(QueryError) in try parser.disjunction() }
         try expect(")", "Close the bracket of SUBQUERY.")
         guard take(symbol: "."), token.keyword == "@COUNT" || token.keyword == "@SIZE" else {
-            throw unexpected("'.@count'", "Only the number of what SUBQUERY finds can be compared: SUBQUERY(…).@count > 0.")
+            throw unexpected(
+                "'.@count'", "Only the number of what SUBQUERY finds can be compared: SUBQUERY(…).@count > 0.")
         }
         take()
         return .subquery(path: path, variable: variable, predicate: predicate)
@@ -263,7 +285,8 @@ extension PredicateParser {
 
     private static func hex(_ digits: Substring) -> UInt64? {
         // Integers read a leading sign too.
-        digits.utf8.first.map { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") } == false ? UInt64(digits, radix: 16) : nil
+        digits.utf8.first.map { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") } == false
+            ? UInt64(digits, radix: 16) : nil
     }
 }
 

@@ -36,14 +36,17 @@ struct PredicateParser {
         try expectEnd()
         if argumentsUsed < arguments.count {
             throw QueryError(
-                .argument, "The query has \(argumentsUsed) argument places, and \(arguments.count) arguments were given.",
+                .argument,
+                "The query has \(argumentsUsed) argument places, and \(arguments.count) arguments were given.",
                 advice: "Give one argument for each '%'.", at: TextPlace(text: text, offset: text.utf8.count))
         }
         return predicate
     }
 
     mutating func lonePath() throws(QueryError) -> PropertyPath {
-        guard case .word = token.kind else { throw unexpected("the name of a property", "Write a key path like 'dog.owner.name'.") }
+        guard case .word = token.kind else {
+            throw unexpected("the name of a property", "Write a key path like 'dog.owner.name'.")
+        }
         let path = try path()
         try expectEnd()
         return path
@@ -57,6 +60,9 @@ struct PredicateParser {
 
     var token: QueryToken { tokens[at] }
     var following: QueryToken { tokens[min(at + 1, tokens.count - 1)] }
+
+    /// Whether a colon follows behind the next token, as in `T-5:0`.
+    var isDate: Bool { at + 2 < tokens.count && tokens[at + 2].kind == .symbol(":") }
 
     func place(_ token: QueryToken) -> TextPlace { TextPlace(text: text, offset: token.offset) }
 
@@ -153,7 +159,8 @@ struct PredicateParser {
         let (operation, options) = try operation()
         let right: Operand = operation == .in || operation == .between ? try rightOfIn() : try operand()
         let comparison = Comparison(
-            quantifier: quantifier, left: left, operation: operation, options: options, right: right, place: place(start))
+            quantifier: quantifier, left: left, operation: operation, options: options, right: right,
+            place: place(start))
         return .comparison(comparison)
     }
 
@@ -183,7 +190,8 @@ struct PredicateParser {
         var options: Comparison.Options = []
         if token.kind == .symbol("[") {
             take()
-            guard case .word(let letters, _) = token.kind, letters.lowercased().allSatisfy({ $0 == "c" || $0 == "d" }) else {
+            guard case .word(let letters, _) = token.kind, letters.lowercased().allSatisfy({ $0 == "c" || $0 == "d" })
+            else {
                 throw unexpected("c, d or cd", "[c] ignores case, [d] diacritics, [cd] both.")
             }
             if letters.lowercased().contains("c") { options.insert(.caseInsensitive) }

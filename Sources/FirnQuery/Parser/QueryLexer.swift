@@ -52,7 +52,9 @@ struct QueryLexer {
         case UInt8(ascii: "\""), UInt8(ascii: "'"): return try string()
         case UInt8(ascii: "#"):
             at += 1
-            guard Self.isWordStart(peek()) else { throw fault("A '#' without a name.", "Write '#in' for a property named 'in'.", at: at - 1) }
+            guard Self.isWordStart(peek()) else {
+                throw fault("A '#' without a name.", "Write '#in' for a property named 'in'.", at: at - 1)
+            }
             guard case .word(let name, _) = word() else { return .end }
             return .word(name, isEscaped: true)
         case UInt8(ascii: "%"): return try argument()
@@ -90,7 +92,9 @@ struct QueryLexer {
         while [UInt8(ascii: "l"), UInt8(ascii: "h"), UInt8(ascii: "q"), UInt8(ascii: "z")].contains(peek()) { at += 1 }
         let letter = peek()
         guard "@KdDiuUxXoOfFeEgGasSc".utf8.contains(letter) else {
-            throw fault("'%' begins an argument, and none follows.", "Write '%@' for a value and '%K' for a key path.", at: start)
+            throw fault(
+                "'%' begins an argument, and none follows.", "Write '%@' for a value and '%K' for a key path.",
+                at: start)
         }
         at += 1
         return .argument(letter)
@@ -132,7 +136,8 @@ struct QueryLexer {
             default: nil
             }
         guard let one else {
-            let shown = (0x21...0x7E).contains(pair[0]) ? "'\(Character(Unicode.Scalar(pair[0])))'" : "The byte \(pair[0])"
+            let shown =
+                (0x21...0x7E).contains(pair[0]) ? "'\(Character(Unicode.Scalar(pair[0])))'" : "The byte \(pair[0])"
             throw fault("\(shown) has no meaning in a query.", "Quote strings, and hand values over as '%@'.", at: at)
         }
         at += 1
@@ -152,7 +157,8 @@ extension QueryLexer {
             while Self.isHexDigit(peek()) { at += 1 }
             let text = String(decoding: bytes[digits..<at], as: UTF8.self)
             guard let value = Int64((bytes[start] == UInt8(ascii: "-") ? "-" : "") + text, radix: 16) else {
-                throw fault("'0x\(text)' is no integer of 64 bits.", "Write it in decimal, or hand it over as '%@'.", at: start)
+                throw fault(
+                    "'0x\(text)' is no integer of 64 bits.", "Write it in decimal, or hand it over as '%@'.", at: start)
             }
             return .int(value)
         }
@@ -200,7 +206,9 @@ extension QueryLexer {
             try escape(into: &content)
         }
         guard at < bytes.count else {
-            throw fault("The string that begins here has no end.", "Close it with the quote that opened it, or hand it over as '%@'.", at: start)
+            throw fault(
+                "The string that begins here has no end.",
+                "Close it with the quote that opened it, or hand it over as '%@'.", at: start)
         }
         at += 1
         return .string(String(decoding: content, as: UTF8.self))
@@ -215,7 +223,8 @@ extension QueryLexer {
         case UInt8(ascii: "t"): content.append(0x09)
         case UInt8(ascii: "r"): content.append(0x0D)
         case UInt8(ascii: "0"): content.append(0x00)
-        case UInt8(ascii: "\\"), UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "/"), UInt8(ascii: "*"), UInt8(ascii: "?"):
+        case UInt8(ascii: "\\"), UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "/"), UInt8(ascii: "*"),
+            UInt8(ascii: "?"):
             content.append(letter)
         case UInt8(ascii: "u"), UInt8(ascii: "U"):
             let count = letter == UInt8(ascii: "u") ? 4 : 8
@@ -223,7 +232,8 @@ extension QueryLexer {
             guard digits.count == count, digits.allSatisfy(Self.isHexDigit),
                 let scalar = UInt32(String(decoding: digits, as: UTF8.self), radix: 16).flatMap(Unicode.Scalar.init)
             else {
-                throw fault("This escape names no character.", "Write \\u and 4 hexadecimal digits, or \\U and 8.", at: start)
+                throw fault(
+                    "This escape names no character.", "Write \\u and 4 hexadecimal digits, or \\U and 8.", at: start)
             }
             at += count
             content.append(contentsOf: Array(String(Character(scalar)).utf8))

@@ -191,7 +191,9 @@ struct Planner {
     /// Backwards over the link, from few objects that the other table's index finds.
     private func link(_ node: LinkNode, _ table: TableView) -> PlannedAccess? {
         let target = context.table(node.target)
-        guard !node.takesNil, let inner = access(node.part, target), inner.access.count(target) <= 256 else { return nil }
+        guard !node.takesNil, let inner = access(node.part, target), inner.access.count(target) <= 256 else {
+            return nil
+        }
         var targets: [Int64] = []
         for key in inner.access.keys(target) {
             guard let place = target.find(key), node.part.matches(place.leaf, place.row, context) else { continue }

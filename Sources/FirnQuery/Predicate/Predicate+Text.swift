@@ -99,8 +99,9 @@ struct PredicateText {
         case .int(let value): text += "\(value)"
         case .double(let value): text += "\(value)"
         case .string(let value): text += PredicateText.quoted(value)
-        case .date(let value) where value.seconds >= 0: text += "T\(value.seconds):\(value.nanoseconds)"
-        case .uuid(let value): text += "uuid(\"\(PredicateText.hex(value.high, 16))\(PredicateText.hex(value.low, 16))\")"
+        case .date(let value): text += "T\(value.seconds):\(value.nanoseconds)"
+        case .uuid(let value):
+            text += "uuid(\"\(PredicateText.hex(value.high, 16))\(PredicateText.hex(value.low, 16))\")"
         case .objectID(let value):
             let words = [value.words.0, value.words.1, value.words.2]
             text += "oid(\"\(words.map { PredicateText.hex(UInt64($0), 8) }.joined())\")"
@@ -118,7 +119,6 @@ struct PredicateText {
         switch value {
         case .float(let value): "\(value)"
         case .data(let value): "<\(value.count) bytes>"
-        case .date(let value): "T\(value.seconds):\(value.nanoseconds)"
         case .link(let key), .typedLink(_, let key): "<object \(key)>"
         case .decimal: "<decimal>"
         default: "<\(value)>"

@@ -81,7 +81,9 @@ public struct Comparison: Sendable, Hashable {
     public var operation: Operation
     public var options: Options
     public var right: Operand
-    public var place: TextPlace?
+    private var origin: Origin
+    /// Where it was written.
+    public var place: TextPlace? { origin.place }
 
     public init(
         quantifier: Quantifier? = nil, left: Operand, operation: Operation, options: Options = [], right: Operand,
@@ -92,7 +94,7 @@ public struct Comparison: Sendable, Hashable {
         self.operation = operation
         self.options = options
         self.right = right
-        self.place = place
+        origin = Origin(place)
     }
 }
 
@@ -131,17 +133,20 @@ public struct PropertyPath: Sendable, Hashable {
     public var aggregate: Aggregate?
     /// The path from each element to the value that is aggregated (`age` in `dogs.@max.age`).
     public var elementPath: [Component]
-    public var place: TextPlace?
+    private var origin: Origin
+    /// Where it was written.
+    public var place: TextPlace? { origin.place }
 
     public init(
-        variable: String? = nil, _ components: [Component], aggregate: Aggregate? = nil, of elementPath: [Component] = [],
+        variable: String? = nil, _ components: [Component], aggregate: Aggregate? = nil,
+        of elementPath: [Component] = [],
         place: TextPlace? = nil
     ) {
         self.variable = variable
         self.components = components
         self.aggregate = aggregate
         self.elementPath = elementPath
-        self.place = place
+        origin = Origin(place)
     }
 
     public init(_ names: [String]) { self.init(names.map { .name($0) }) }

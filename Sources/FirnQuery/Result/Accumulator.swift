@@ -10,6 +10,9 @@ import FirnCore
 /// * min and max pass over NaN. Numbers of different types in mixed columns compare by value.
 struct Accumulator {
     private let type: ColumnType
+    /// Whether min and max, and whether the sum, are asked for.
+    let needsRange: Bool
+    let needsSum: Bool
     private(set) var count = 0
     private var integers: Int128 = 0
     private var doubles = 0.0
@@ -19,7 +22,11 @@ struct Accumulator {
     private var low = Value.null
     private var high = Value.null
 
-    init(_ type: ColumnType) { self.type = type }
+    init(_ type: ColumnType, for aggregate: PropertyPath.Aggregate) {
+        self.type = type
+        needsRange = aggregate == .min || aggregate == .max
+        needsSum = aggregate == .sum || aggregate == .average
+    }
 
     mutating func add(_ value: Value) {
         switch value {
@@ -42,27 +49,28 @@ struct Accumulator {
     }
 
     /// Takes a chunk's worth of ints in.
-    mutating func add(ints sum: Int128, count: Int, low: Int64, high: Int64) {
-        guard count > 0 else { return }
+    @inline(__always)
+    mutating func add(ints sum: Int128, count: Int) {
         integers += sum
         self.count += count
-        widen(.int(low))
-        widen(.int(high))
     }
 
-    /// Takes a chunk's worth of doubles in; no range where all of them are NaN.
-    mutating func add(doubles sum: Double, count: Int, range: (low: Value, high: Value)?) {
-        guard count > 0 else { return }
+    /// Takes a chunk's worth of doubles in.
+    @inline(__always)
+    mutating func add(doubles sum: Double, count: Int) {
         doubles += sum
         hasDoubles = true
         self.count += count
-        if let range {
-            widen(range.low)
-            widen(range.high)
-        }
+    }
+
+    /// Takes the lowest and the highest of a chunk in.
+    mutating func add(low: Value, high: Value) {
+        widen(low)
+        widen(high)
     }
 
     private mutating func widen(_ value: Value) {
+        if !needsRange { return }
         if ValueComparison.isNaN(value) { return }
         if low == .null || Value.order(value, low) < 0 { low = value }
         if high == .null || Value.order(value, high) > 0 { high = value }

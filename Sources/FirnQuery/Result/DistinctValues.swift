@@ -26,7 +26,8 @@ struct DistinctValues {
         for path in paths {
             let key = SortKey(path: path, isAscending: true)
             guard let place = key.locate(leaf, row, context) else { return false }
-            combination.append(DistinctValues.canonical(context.table(path.table).value(key.column, place.leaf, place.row)))
+            combination.append(
+                DistinctValues.canonical(context.table(path.table).value(key.column, place.leaf, place.row)))
         }
         return values.insert(combination).inserted
     }

@@ -17,10 +17,12 @@ extension Query {
         let bound = try compiler.bind(path, from: table)
         _ = try compiler.aggregateType(aggregate, bound.type, path.text, place: path.place)
         let context = QueryContext(snapshot)
-        var accumulator = Accumulator(bound.type)
+        var accumulator = Accumulator(bound.type, for: aggregate)
         let isOrderOnly = stages.allSatisfy { if case .sort = $0 { true } else { false } }
         if isOrderOnly {
-            forEachSelection(source, context) { leaf, rows in
+            var column: Int?
+            if bound.steps.isEmpty, case .value(let place) = bound.end { column = place }
+            forEachSelection(source, context, reading: column) { leaf, rows in
                 accumulator.add(leaf, rows, bound, context)
                 return true
             }
@@ -38,7 +40,7 @@ extension Query {
 extension ListCell {
     /// An aggregate over a collection's values; `.null` for min, max and average of nothing. The type must have it: numbers all, dates min and max.
     public func aggregate(_ aggregate: PropertyPath.Aggregate) -> Value {
-        var accumulator = Accumulator(layout.type)
+        var accumulator = Accumulator(layout.type, for: aggregate)
         if aggregate == .count { return .int(Int64(count)) }
         forEach {
             accumulator.add($0)
@@ -51,7 +53,9 @@ extension ListCell {
 extension Accumulator {
     /// Adds the values of some rows of a leaf; whole chunks of ints, floats and doubles by kernels.
     mutating func add(_ leaf: Leaf, _ rows: RowMask, _ path: BoundPath, _ context: QueryContext) {
-        if path.steps.isEmpty, case .value(let column) = path.end, path.inner.isEmpty, addColumn(leaf, rows, column, path) {
+        if path.steps.isEmpty, case .value(let column) = path.end, path.inner.isEmpty,
+            addColumn(leaf, rows, column, path)
+        {
             return
         }
         rows.forEach { row in
@@ -80,41 +84,49 @@ extension Accumulator {
     private mutating func addInts(_ chunk: Chunk, _ rows: RowMask, _ count: Int, _ isWhole: Bool) {
         let values: UnsafePointer<Int64> = chunk.values()
         withGathered(values, rows, count, isWhole) { accumulator, values in
-            var sum = (UInt64(0), UInt64(0))
-            var range = (Int64.max, Int64.min)
-            withUnsafeMutableBytes(of: &sum) {
-                firn_sum_i64(values, UInt32(count), $0.assumingMemoryBound(to: UInt64.self).baseAddress)
+            var total: Int128 = 0
+            if accumulator.needsSum {
+                var sum = (UInt64(0), UInt64(0))
+                withUnsafeMutableBytes(of: &sum) {
+                    firn_sum_i64(values, UInt32(count), $0.assumingMemoryBound(to: UInt64.self).baseAddress)
+                }
+                total = Int128(Int64(bitPattern: sum.1)) << 64 | Int128(sum.0)
             }
-            withUnsafeMutableBytes(of: &range) {
-                firn_range_i64(values, UInt32(count), $0.assumingMemoryBound(to: Int64.self).baseAddress)
+            accumulator.add(ints: total, count: count)
+            if accumulator.needsRange {
+                var range = (Int64.max, Int64.min)
+                withUnsafeMutableBytes(of: &range) {
+                    firn_range_i64(values, UInt32(count), $0.assumingMemoryBound(to: Int64.self).baseAddress)
+                }
+                accumulator.add(low: .int(range.0), high: .int(range.1))
             }
-            let total = Int128(Int64(bitPattern: sum.1)) << 64 | Int128(sum.0)
-            accumulator.add(ints: total, count: count, low: range.0, high: range.1)
         }
     }
 
     private mutating func addDoubles(_ chunk: Chunk, _ rows: RowMask, _ count: Int, _ isWhole: Bool) {
         let values: UnsafePointer<Double> = chunk.values()
         withGathered(values, rows, count, isWhole) { accumulator, values in
+            accumulator.add(doubles: accumulator.needsSum ? firn_sum_f64(values, UInt32(count)) : 0, count: count)
+            guard accumulator.needsRange else { return }
             var range = (Double.infinity, -Double.infinity)
             withUnsafeMutableBytes(of: &range) {
                 firn_range_f64(values, UInt32(count), $0.assumingMemoryBound(to: Double.self).baseAddress)
             }
             // Nothing but NaN leaves the range turned round.
-            let found: (low: Value, high: Value)? = range.0 <= range.1 ? (.double(range.0), .double(range.1)) : nil
-            accumulator.add(doubles: firn_sum_f64(values, UInt32(count)), count: count, range: found)
+            if range.0 <= range.1 { accumulator.add(low: .double(range.0), high: .double(range.1)) }
         }
     }
 
     private mutating func addFloats(_ chunk: Chunk, _ rows: RowMask, _ count: Int, _ isWhole: Bool) {
         let values: UnsafePointer<Float> = chunk.values()
         withGathered(values, rows, count, isWhole) { accumulator, values in
+            accumulator.add(doubles: accumulator.needsSum ? firn_sum_f32(values, UInt32(count)) : 0, count: count)
+            guard accumulator.needsRange else { return }
             var range = (Float.infinity, -Float.infinity)
             withUnsafeMutableBytes(of: &range) {
                 firn_range_f32(values, UInt32(count), $0.assumingMemoryBound(to: Float.self).baseAddress)
             }
-            let found: (low: Value, high: Value)? = range.0 <= range.1 ? (.float(range.0), .float(range.1)) : nil
-            accumulator.add(doubles: firn_sum_f32(values, UInt32(count)), count: count, range: found)
+            if range.0 <= range.1 { accumulator.add(low: .float(range.0), high: .float(range.1)) }
         }
     }
 

@@ -24,6 +24,9 @@ extension Query {
             limit = count
             rest = rest.dropFirst()
         }
+        if rest.isEmpty, limit == .max, case .table = source {
+            return QueryResult(content: .keys(selectedKeys(context)), isAscending: true)
+        }
         var rows = RowSet()
         if filter == nil { rows.reserve(context.table(table).count) }
         var isAscending = true
@@ -40,6 +43,31 @@ extension Query {
         }
         if rows.count > limit { rows = rows.selecting(0..<limit) }
         return finish(rows, rest, context, isAscending: isAscending)
+    }
+
+    /// The keys of what the filter finds, written down leaf by leaf.
+    private func selectedKeys(_ context: QueryContext) -> [Int64] {
+        var keys: [Int64] = []
+        forEachSelection(.table, context) { leaf, rows in
+            withUnsafeTemporaryAllocation(of: Int64.self, capacity: Limits.rowsPerLeaf) { buffer in
+                var count = 0
+                if let explicit = leaf.explicitKeys {
+                    rows.forEach {
+                        buffer[count] = explicit[$0]
+                        count &+= 1
+                    }
+                } else {
+                    let first = leaf.key(0)
+                    rows.forEach {
+                        buffer[count] = first &+ Int64($0)
+                        count &+= 1
+                    }
+                }
+                keys.append(contentsOf: UnsafeBufferPointer(rebasing: buffer[..<count]))
+            }
+            return true
+        }
+        return keys
     }
 
     /// How many objects it finds: by an index in O(log n) where that answers the filter alone, else by a scan that writes nothing down.
@@ -70,24 +98,30 @@ extension Query {
 
     /// A sort with a limit behind it, which needs no sorting of all.
     private var topStages: (keys: [SortKey], limit: Int)? {
-        guard stages.count >= 2, case .sort(let keys) = stages[0], case .limit(let limit) = stages[1], limit <= 10_000 else {
+        guard stages.count >= 2, case .sort(let keys) = stages[0], case .limit(let limit) = stages[1], limit <= 10_000
+        else {
             return nil
         }
         return (keys, limit)
     }
 
     /// Calls `body` with each leaf that holds rows which pass the filter, in order, until it returns false.
-    func forEachSelection(_ source: Source, _ context: QueryContext, _ body: (Leaf, RowMask) -> Bool) {
+    /// `column` is what the body reads.
+    func forEachSelection(
+        _ source: Source, _ context: QueryContext, reading column: Int? = nil, _ body: (Leaf, RowMask) -> Bool
+    ) {
         let view = context.table(table)
         if case .keys(let keys) = source {
             for key in keys {
-                guard let place = view.find(key), filter?.matches(place.leaf, place.row, context) ?? true else { continue }
+                guard let place = view.find(key), filter?.matches(place.leaf, place.row, context) ?? true else {
+                    continue
+                }
                 if !body(place.leaf, RowMask(row: place.row)) { return }
             }
             return
         }
         guard let filter else {
-            view.scan(firstColumn) { leaf, _ in body(leaf, RowMask(count: leaf.count)) }
+            view.scan(column ?? firstColumn) { leaf, _ in body(leaf, RowMask(count: leaf.count)) }
             return
         }
         let planner = Planner(context: context)
@@ -201,7 +235,9 @@ extension Query {
             } else {
                 lines.append("\(view.count) objects of \(view.schema.name): \(filter.explanation)")
             }
-            if let planned, planned.isExact { lines.append("count: \(planned.access.count(view)), from the index alone") }
+            if let planned, planned.isExact {
+                lines.append("count: \(planned.access.count(view)), from the index alone")
+            }
         } else {
             lines.append("all \(view.count) objects of \(view.schema.name)")
         }

@@ -175,9 +175,12 @@ struct SortKey: Sendable {
 
 extension QueryCompiler {
     /// Binds a path to sort or to tell values apart by: to one value, through to-one links.
-    mutating func singleValuePath(_ path: PropertyPath, from table: TableID, _ purpose: String) throws(QueryError) -> BoundPath {
+    mutating func singleValuePath(_ path: PropertyPath, from table: TableID, _ purpose: String) throws(QueryError)
+        -> BoundPath
+    {
         let bound = try bind(path, from: table)
-        guard path.aggregate == nil, path.variable == nil, !bound.isToMany, case .value = bound.end, bound.inner.isEmpty else {
+        guard path.aggregate == nil, path.variable == nil, !bound.isToMany, case .value = bound.end, bound.inner.isEmpty
+        else {
             throw QueryError(
                 .type, "'\(path.text)' leads to no single value to \(purpose) by.",
                 advice: "Name a property that holds one value, through to-one links.", at: path.place)

@@ -75,7 +75,9 @@ struct Sorter {
         _ order: UnsafeMutableBufferPointer<UInt32>, _ key: SortKey, _ depth: Int, _ words: UnsafeMutablePointer<UInt64>
     ) {
         // Untouched order over untouched rows: leaf by leaf.
-        if depth == 0, rows.isInOrder, order.count == rows.count, order.first == 0, key.path.steps.isEmpty, isUntouched(order) {
+        if depth == 0, rows.isInOrder, order.count == rows.count, order.first == 0, key.path.steps.isEmpty,
+            isUntouched(order)
+        {
             rows.forEachRun { leaf, run in
                 if run.count == leaf.count, key.fillWords(leaf, words + run.lowerBound) { return }
                 for index in run { words[index] = key.word(leaf, rows[index].row, 0, context) }
@@ -238,7 +240,9 @@ struct TopRows {
         var at = start
         while true {
             var last = at
-            for child in [2 * at + 1, 2 * at + 2] where child < heap.count && isBehind(heap[child], heap[last]) { last = child }
+            for child in [2 * at + 1, 2 * at + 2] where child < heap.count && isBehind(heap[child], heap[last]) {
+                last = child
+            }
             if last == at { return }
             heap.swapAt(at, last)
             at = last

@@ -86,7 +86,9 @@ struct ByteSet: Sendable {
             while table[place] != 0 {
                 let index = Int(table[place])
                 let range = ends[index - 1]..<ends[index]
-                if range.count == value.count, ByteText.begins(value, with: UnsafeRawBufferPointer(rebasing: bytes[range])) {
+                if range.count == value.count,
+                    ByteText.begins(value, with: UnsafeRawBufferPointer(rebasing: bytes[range]))
+                {
                     return true
                 }
                 place = (place + 1) & mask

@@ -77,12 +77,12 @@ final class ModelRun {
 
     func run(transactions: Int, operations: Int) throws {
         for round in 0..<transactions {
+            if storage != nil, round % 20 == 11 || round == transactions - 1 { try reopen() }
             try transaction(operations: 1 + random.below(operations))
             let newest = store.pin()
             if operations < 100 || round % 5 == 4 { try verify(newest, oracle, "round \(round), newest") }
             if random.below(3) == 0 { pins.append((newest, oracle)) }
             if pins.count > 12 || random.below(4) == 0, !pins.isEmpty { pins.remove(at: random.below(pins.count)) }
-            if storage != nil, round % 20 == 11 || round == transactions - 1 { try reopen() }
             if round % 10 == 9 || round == transactions - 1 {
                 for (pin, kept) in pins { try verify(pin, kept, "round \(round), version \(pin.version)") }
                 withExtendedLifetime(newest) { store._checkInvariants() }
