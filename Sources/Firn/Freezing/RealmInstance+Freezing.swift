@@ -8,7 +8,10 @@ extension RealmInstance {
         if isInTransaction {
             fatalError("Firn: \(what) can't be frozen within a write transaction, whose changes are no version yet. Commit it first.")
         }
-        return shared.frozen(configuration, schema, shownPin)
+        if let frozenNow { return frozenNow }
+        let frozen = shared.frozen(configuration, schema, shownPin)
+        frozenNow = frozen
+        return frozen
     }
 
     /// The calling thread's live instance of a frozen one's store.

@@ -5,9 +5,10 @@ import Foundation
 ///
 /// An object gets its row first, with all values but its links and lists; those are set once every object that they lead to has a row. So cycles need no care.
 final class Creation {
-    private let realm: RealmInstance
-    private let transaction: WriteTransaction
-    private let policy: Realm.UpdatePolicy
+    // Unretained: both outlive the call, or the transaction that this is kept for, and counting them would cost more than a column.
+    private unowned(unsafe) let realm: RealmInstance
+    private unowned(unsafe) let transaction: WriteTransaction
+    let policy: Realm.UpdatePolicy
     /// Links and lists that are yet to be set.
     private var pending: [Pending] = []
     /// What `create` has made of the objects it was given, so that each is copied once.
@@ -109,9 +110,7 @@ final class Creation {
         }
         var row = transaction.beginRow(binding.table)
         let address = object.address
-        for property in info.stored {
-            fill(&row, property, address, binding.columns[property.number])
-        }
+        for step in binding.fills { fill(&row, step, address) }
         do throws(StoreError) { try transaction.endRow(row) } catch {
             guard error.code == .primaryKeyTaken else { throw Realm.Error(error, realm.configuration.fileURL) }
             let value = info.primaryKey.flatMap { $0.wrapper.any(address + $0.offset, of: object) }
@@ -124,9 +123,10 @@ final class Creation {
 
     /// Fills a cell from an unmanaged object's memory. Links and collections wait.
     @inline(__always)
-    private func fill(_ row: inout FreshRow, _ property: PropertyInfo, _ object: UnsafeMutableRawPointer, _ column: Int) {
-        let value = object + property.valueOffset
-        switch property.shape.memory {
+    private func fill(_ row: inout FreshRow, _ step: TableBinding.Fill, _ object: UnsafeMutableRawPointer) {
+        let value = object + step.valueOffset
+        let column = step.column
+        switch step.memory {
         case .int: transaction.fill(row, column, fixed: value.load(as: Int64.self))
         case .bool: transaction.fill(row, column, fixed: value.load(as: UInt8.self) & 1)
         case .int8: transaction.fill(row, column, fixed: Int64(value.load(as: Int8.self)))
@@ -147,12 +147,8 @@ final class Creation {
         case .optionalDouble:
             if let number = value.load(as: Double?.self) { transaction.fill(row, column, fixed: number) } else { transaction.fillNull(row, column) }
         case .opaque:
-            if let value = property.wrapper.storeValue(object + property.offset) {
-                transaction.fill(&row, column, value)
-            } else if !property.isCollection {
-                // A link, which has no target yet.
-                transaction.fill(&row, column, .link(-1))
-            }
+            let property = step.property
+            if let value = property.wrapper.storeValue(object + property.offset) { transaction.fill(&row, column, value) }
         }
     }
 
@@ -170,10 +166,12 @@ final class Creation {
 
     /// Makes the instance the accessor of its row, and notes its links and lists.
     private func finish(_ object: ObjectBase, _ binding: TableBinding, _ key: Int64, isUpdate: Bool) {
-        let info = binding.info
         let address = object.address
-        if info.hasReferences {
-            for property in info.stored {
+        if !binding.references.isEmpty {
+            for step in binding.references {
+                // Of a link without a target and of a collection that was never asked for, the reference is nil.
+                if !isUpdate, (address + step.valueOffset).load(as: UInt.self) == 0 { continue }
+                let property = step.property
                 let place = address + property.offset
                 if property.isCollection {
                     if let collection = property.wrapper.madeCollection(place) {

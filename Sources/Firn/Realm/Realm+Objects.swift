@@ -18,13 +18,13 @@ extension Realm {
     ///
     /// Stops the program where the object is another realm's or deleted, and where its primary key exists and `update` is `.error`.
     public func add(_ object: Object, update: UpdatePolicy = .error) {
-        let creation = Creation(instance, update, "add an object")
+        let creation = instance.adding(update)
         do { try creation.addRoot(object) } catch { fatalError("Firn: add(_:): \(error)") }
     }
 
     /// Adds each object of a sequence.
     public func add<S: Sequence>(_ objects: S, update: UpdatePolicy = .error) where S.Element: Object {
-        let creation = Creation(instance, update, "add objects")
+        let creation = instance.adding(update)
         for object in objects {
             do { try creation.addRoot(object) } catch { fatalError("Firn: add(_:): \(error)") }
         }
@@ -120,6 +120,15 @@ extension Realm {
 }
 
 extension RealmInstance {
+    /// The tool of the running transaction for adding objects, kept from call to call. Stops the program outside of a transaction.
+    func adding(_ policy: Realm.UpdatePolicy) -> Creation {
+        _ = writing("add an object")
+        if let adding, adding.policy == policy { return adding }
+        let creation = Creation(self, policy, "add an object")
+        adding = creation
+        return creation
+    }
+
     /// Where one of this realm's own objects lies; stops the program for any other.
     func place(of object: ObjectBase, to what: String) -> (TableID, Int64) {
         let name = Swift.type(of: object).className()

@@ -32,6 +32,10 @@ public final class RealmInstance {
     var waker: RealmWaker?
     var listener: Store.Listener?
     var isDelivering = false
+    /// The frozen instance of the version shown, once it was asked for: it holds what this one holds.
+    var frozenNow: RealmInstance?
+    /// What `add` works with in the running transaction.
+    var adding: Creation?
     /// What the realm itself changed, while an observer that wants old values has not been told.
     var ownNotes: [(version: UInt64, notes: ChangeNotes)] = []
     private unowned(unsafe) var lastBinding: TableBinding?
@@ -108,6 +112,7 @@ public final class RealmInstance {
     /// Shows another version: accessors find themselves again.
     func show(_ pin: Pin?) {
         self.pin = pin
+        frozenNow = nil
         core.pointee.root = pin.map { NodeRef($0.snapshot.root).word } ?? 0
         core.pointee.generation &+= 1
         if foreignReleases.load(ordering: .relaxed) != 0 { countForeignReleases() }
@@ -152,12 +157,14 @@ public final class RealmInstance {
     func enter(_ transaction: WriteTransaction) {
         self.transaction = transaction
         pin = transaction.base
+        frozenNow = nil
         transaction.core = core
         core.pointee.generation &+= 1
     }
 
     /// The transaction has ended; shows the newest version.
     func leaveTransaction() {
+        adding = nil
         transaction = nil
         core.pointee.stamp = .max
         show(store.pin())
@@ -181,6 +188,7 @@ public final class RealmInstance {
     func invalidate() {
         check()
         if let transaction {
+            adding = nil
             self.transaction = nil
             transaction.cancel()
         }

@@ -145,25 +145,13 @@ final class SharedStore: @unchecked Sendable {
             return infos.allSatisfy { current.table(named: $0.name) != nil } && plan.differences.isEmpty
         }
         do throws(StoreError) {
-            // What is copied goes in commits of its own: the log tells values of columns that the version before has. The version number rises with the last of
-            // them, so that an interrupted migration begins again.
-            if let widened = plan.widened {
-                try change { transaction throws(StoreError) in try transaction.changeSchema(to: widened) }
-                try change { transaction in
-                    for copy in plan.copies { transaction.copyValues(copy.table, from: copy.from, to: copy.to) }
-                }
-            }
-            try change { transaction throws(StoreError) in try transaction.changeSchema(to: plan.final) }
+            let transaction = try store.beginWrite()
+            try transaction.changeSchema(to: plan.schema)
+            try transaction.commit()
         } catch {
             throw Realm.Error(error, configuration.fileURL)
         }
         return true
-    }
-
-    private func change(_ body: (WriteTransaction) throws(StoreError) -> Void) throws(StoreError) {
-        let transaction = try store.beginWrite()
-        try body(transaction)
-        try transaction.commit()
     }
 
     // MARK: Instances
@@ -190,19 +178,5 @@ final class SharedStore: @unchecked Sendable {
             if instances.frozen.count > 64 { instances.frozen = instances.frozen.filter { $0.value.instance != nil } }
             return instance
         }
-    }
-}
-
-extension WriteTransaction {
-    /// Copies the values of one column to another of the same type; where a nil has no place it becomes the blank value.
-    func copyValues(_ id: TableID, from: Int, to: Int) {
-        let isNullable = snapshot.schema[id].columns[to].isNullable
-        var values: [(Int64, Value)] = []
-        let view = table(id)
-        view.forEachLeaf { leaf, _ in
-            for row in 0..<leaf.count { values.append((leaf.key(row), view.value(from, leaf, row))) }
-            return true
-        }
-        for (key, value) in values where value != .null || isNullable { set(id, to, key, value) }
     }
 }

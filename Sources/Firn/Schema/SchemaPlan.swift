@@ -9,32 +9,9 @@ struct SchemaPlan {
     private(set) var schema: FirnCore.Schema
     /// What a higher schema version is needed for, one sentence each.
     private(set) var differences: [String] = []
-    /// Columns whose values go over to another before they are dropped.
-    private(set) var copies: [(table: TableID, from: Int, to: Int)] = []
-    /// Columns that go once the copies are made.
-    private var removals: [(table: TableID, column: Int)] = []
     private let old: FirnCore.Schema
 
-    var changesAnything: Bool { schema != old || !removals.isEmpty }
-
-    /// The schema under the old version's number with what is dropped still in it, where values are to be copied before.
-    var widened: FirnCore.Schema? {
-        guard !copies.isEmpty else { return nil }
-        var widened = schema
-        widened.version = old.version
-        for (id, before) in zip(old.tables.indices, old.tables) { widened.tables[id].primaryKey = before.primaryKey }
-        return widened
-    }
-
-    /// The schema as it is to be.
-    var final: FirnCore.Schema {
-        var final = schema
-        for (table, column) in removals {
-            final.tables[table.index].columns[column].isRemoved = true
-            final.tables[table.index].columns[column].isIndexed = false
-        }
-        return final
-    }
+    var changesAnything: Bool { schema != old }
 
     init(_ infos: [ClassInfo], version: UInt64, on old: FirnCore.Schema) {
         self.old = old
@@ -68,25 +45,21 @@ struct SchemaPlan {
             if before.type != column.type || before.collection != column.collection || before.target != column.target {
                 differences.append(
                     "Property \"\(full)\" has been changed from \(SchemaPlan.name(before, schema)) to \(SchemaPlan.name(column, schema)).")
-                removals.append((id, place))
+                SchemaPlan.remove(place, from: &table)
                 table.columns.append(column)
-            } else if before.isNullable != column.isNullable {
-                differences.append("Property \"\(full)\" has been made \(column.isNullable ? "optional" : "required").")
-                // A migration that was interrupted has made the new column already.
-                let made = table.columns.lastIndex { !$0.isRemoved && $0.name == column.name && $0.isNullable == column.isNullable }
-                copies.append((id, place, made ?? table.columns.count))
-                removals.append((id, place))
-                if made == nil { table.columns.append(column) }
-            } else {
-                table.columns[place].isIndexed = column.isIndexed
+                continue
             }
+            if before.isNullable != column.isNullable {
+                differences.append("Property \"\(full)\" has been made \(column.isNullable ? "optional" : "required").")
+                table.columns[place].isNullable = column.isNullable
+            }
+            table.columns[place].isIndexed = column.isIndexed
         }
         for (place, column) in table.columns.enumerated() where !column.isRemoved && !wanted.contains(column.name) {
             differences.append("Property \"\(name).\(column.name)\" has been removed.")
-            removals.append((id, place))
+            SchemaPlan.remove(place, from: &table)
         }
-        // The last of a name is the one that stays.
-        let key = info.primaryKey.flatMap { key in table.columns.lastIndex { !$0.isRemoved && $0.name == key.columnName } }
+        let key = info.primaryKey.flatMap { table.column(named: $0.columnName) }
         let oldName = table.primaryKey.map { table.columns[$0].name }
         let newName = info.primaryKey?.columnName
         if !isNew && oldName != newName {
@@ -99,6 +72,11 @@ struct SchemaPlan {
         }
         table.primaryKey = key
         schema.tables[id.index] = table
+    }
+
+    private static func remove(_ column: Int, from table: inout TableSchema) {
+        table.columns[column].isRemoved = true
+        table.columns[column].isIndexed = false
     }
 
     private static func name(_ column: ColumnSchema, _ schema: FirnCore.Schema) -> String {

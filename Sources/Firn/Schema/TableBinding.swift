@@ -10,7 +10,21 @@ final class TableBinding: @unchecked Sendable {
     let layouts: [ElementLayout]
     /// What is written into each wrapper of a managed instance.
     let binds: UnsafeBufferPointer<Bind>
+    /// How an unmanaged instance's values are written to a new row: the columns without links and collections first, in plain memory so that nothing is retained on the
+    /// way.
+    let fills: UnsafeBufferPointer<Fill>
+    /// The links and collections.
+    let references: UnsafeBufferPointer<Fill>
     private let byColumn: [PropertyInfo?]
+
+    struct Fill {
+        let memory: _Memory
+        /// Where the unmanaged value lies in an instance.
+        let valueOffset: Int
+        let column: Int
+        /// Lives as long as the class's info, which is for good.
+        unowned(unsafe) let property: PropertyInfo
+    }
 
     struct Bind {
         let offset: Int32
@@ -43,9 +57,23 @@ final class TableBinding: @unchecked Sendable {
         self.layouts = layouts
         self.byColumn = byColumn
         self.binds = UnsafeBufferPointer(binds)
+        func steps(_ isIncluded: (PropertyInfo) -> Bool) -> UnsafeBufferPointer<Fill> {
+            let steps = info.stored.filter(isIncluded).map {
+                Fill(memory: $0.shape.memory, valueOffset: $0.valueOffset, column: columns[$0.number], property: $0)
+            }
+            let buffer = UnsafeMutableBufferPointer<Fill>.allocate(capacity: steps.count)
+            _ = buffer.initialize(fromContentsOf: steps)
+            return UnsafeBufferPointer(buffer)
+        }
+        fills = steps { !$0.isLink && !$0.isCollection }
+        references = steps { $0.isLink || $0.isCollection }
     }
 
-    deinit { binds.deallocate() }
+    deinit {
+        binds.deallocate()
+        fills.deallocate()
+        references.deallocate()
+    }
 
     @inline(__always)
     static func of(_ row: _Row) -> TableBinding {

@@ -36,6 +36,26 @@ public enum ColumnType: UInt8, Sendable, Hashable, CaseIterable {
     }
 }
 
+extension ColumnType {
+    /// What stands for a null where nulls are no longer allowed.
+    var blankValue: Value {
+        switch self {
+        case .bool: .bool(false)
+        case .int: .int(0)
+        case .float: .float(0)
+        case .double: .double(0)
+        case .string: .string("")
+        case .data: .data([])
+        case .date: .date(Timestamp(seconds: 0, nanoseconds: 0))
+        case .objectID: .objectID(ObjectIDBytes(0, 0, 0))
+        case .uuid: .uuid(UUIDBytes(high: 0, low: 0))
+        // Zero with the exponent 0.
+        case .decimal: .decimal(DecimalBits(high: 0x3040 << 48, low: 0))
+        case .link, .mixed: .null
+        }
+    }
+}
+
 /// Whether a property holds one value or many.
 public enum CollectionKind: UInt8, Sendable, Hashable, CaseIterable {
     case none = 0

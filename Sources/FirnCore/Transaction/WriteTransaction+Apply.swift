@@ -105,7 +105,7 @@ extension WriteTransaction {
             }
         }
         guard !layout.indexed.isEmpty || !layout.links.isEmpty else { return }
-        for place in places { try endRow(try find(rows.table, rows.keys[place])) }
+        for place in places { enterIndexes(try find(rows.table, rows.keys[place])) }
     }
 
     /// A row that this transaction began.

@@ -31,10 +31,8 @@ extension WriteTransaction {
     /// Enters a filled object into its indexes and its targets' backlinks. Throws, and takes the object back, where its primary key is taken.
     public func endRow(_ fresh: FreshRow) throws(StoreError) {
         let layout = reference.tables[fresh.table.index]
-        guard !layout.indexed.isEmpty || !layout.links.isEmpty else { return }
-        let table = ownTable(fresh.table)
         if let primaryKey = layout.primaryKey {
-            let view = TableView(word: NodeRef(table.node).word, layout: layout)
+            let view = table(fresh.table)
             if view.primaryKeyIsTaken(byRowLike: fresh.leaf, fresh.row, primaryKey) {
                 let value = view.value(primaryKey, fresh.leaf, fresh.row)
                 takeBack(fresh)
@@ -43,6 +41,14 @@ extension WriteTransaction {
                     "\(layout.schema.name) has an object with primary key \(value) already; update it instead, or choose another key")
             }
         }
+        enterIndexes(fresh)
+    }
+
+    /// Enters an object into its indexes and its targets' backlinks, whatever its primary key: in a changeset it may come before the one goes that has it.
+    func enterIndexes(_ fresh: FreshRow) {
+        let layout = reference.tables[fresh.table.index]
+        guard !layout.indexed.isEmpty || !layout.links.isEmpty else { return }
+        let table = ownTable(fresh.table)
         for column in layout.indexed {
             ColumnIndex.insert(layout.columns[column], fresh.leaf.chunk(column), fresh.row, key: fresh.key, at: table.index(column), writer)
         }

@@ -43,8 +43,7 @@ extension WriteTransaction {
                 try fail("table \(place), \(before.name), lost columns or came back")
             }
             for (a, b) in zip(before.columns, table.columns) where !b.isRemoved {
-                guard !a.isRemoved, a.type == b.type, a.collection == b.collection,
-                    a.isNullable == b.isNullable || a.collection == .none, a.target == b.target
+                guard !a.isRemoved, a.type == b.type, a.collection == b.collection, a.target == b.target
                 else { try fail("column \(a.name) of \(before.name) changed its type under the same number") }
             }
         }
@@ -110,11 +109,17 @@ extension WriteTransaction {
             !layout.columns[$0].isRemoved && old.columns[$0].isNullable != layout.columns[$0].isNullable
         }
         for column in converted { retireIndex(oldTable, column, old.columns[column]) }
+        let collections = takeCollections(oldTable, oldLayout, converted.filter { old.columns[$0].collection != .none })
         let table = widen(oldTable, id, to: layout.columns.count)
         if !removed.isEmpty || !converted.isEmpty || layout.columns.count > old.columns.count {
             let rows = RowWriter(writer: writer, table: table, layouts: layout.layouts)
-            rows.rebuildLeaves(removing: removed, converting: converted, from: old.columns.count)
+            rows.rebuildLeaves(
+                LeafChange(
+                    oldCount: old.columns.count,
+                    converted: converted.filter { old.columns[$0].collection == .none },
+                    emptied: converted.filter { old.columns[$0].collection != .none }))
         }
+        for (column, key, elements) in collections { fillConverted(id, layout.columns[column], column, key, elements) }
         for column in layout.columns.indices where !layout.columns[column].isRemoved {
             let isIndexed = layout.columns[column].isIndexed || layout.primaryKey == column
             let wasIndexed = column < old.columns.count && !converted.contains(column)
@@ -122,6 +127,32 @@ extension WriteTransaction {
             if wasIndexed && !isIndexed { retireIndex(table, column, layout.columns[column]) }
             if isIndexed && !wasIndexed { ColumnIndex.build(layout.columns[column], column, rows: table.rows.pointee, at: table.index(column), writer) }
         }
+    }
+
+    /// The elements of collections whose encoding is to change; their nodes go. O(elements), also in memory.
+    private func takeCollections(
+        _ table: TableNode, _ layout: TableLayout, _ columns: [Int]
+    ) -> [(column: Int, key: Int64, elements: [Value])] {
+        var result: [(Int, Int64, [Value])] = []
+        RowTree.forEachLeaf(in: columns.isEmpty ? 0 : table.rows.pointee) { leaf, _ in
+            for column in columns {
+                for row in 0..<leaf.count {
+                    let cell = ListCell(leaf.chunk(column), row, ElementLayout(layout.columns[column]))
+                    if !cell.isEmpty { result.append((column, leaf.key(row), cell.values)) }
+                }
+            }
+            return true
+        }
+        retireContents(table, layout, columns: columns)
+        return result
+    }
+
+    private func fillConverted(_ id: TableID, _ schema: ColumnSchema, _ column: Int, _ key: Int64, _ elements: [Value]) {
+        let rows = rows(id)
+        let place = place(rows, id, key)
+        var editor = ListEditor(ListCell(place.leaf.chunk(column), place.row, ElementLayout(schema)), writer, scratch: scratch)
+        editor.append(contentsOf: elements.map { $0 == .null && !schema.isNullable ? schema.type.blankValue : $0 })
+        _ = put(editor.finish(), rows, column, place.leaf, place.row, isFresh: false)
     }
 
     /// A table's node with room for more columns.
@@ -137,20 +168,29 @@ extension WriteTransaction {
     }
 }
 
+/// What becomes of the columns of every leaf of a table.
+struct LeafChange {
+    /// Columns from here on are new, and blank.
+    let oldCount: Int
+    /// Columns that keep their values in the new layout; a null becomes 0 or empty where nulls are no longer allowed.
+    let converted: [Int]
+    /// Collections that begin empty.
+    let emptied: [Int]
+}
+
 extension RowWriter {
-    /// Gives every leaf the columns of the new layouts: chunks of blanks for those from `oldCount` on, none for those removed, the same values in the new
-    /// layout for those converted (a null becomes 0 or empty where nulls are no longer allowed).
-    func rebuildLeaves(removing removed: [Int], converting converted: [Int], from oldCount: Int) {
+    /// Gives every leaf the columns of the new layouts.
+    func rebuildLeaves(_ change: LeafChange) {
         guard table.rows.pointee != 0 else { return }
         writer.layoutChanged()
-        rebuild(table.rows, removed, converted, oldCount)
+        rebuild(table.rows, change)
     }
 
-    private func rebuild(_ slot: UnsafeMutablePointer<UInt64>, _ removed: [Int], _ converted: [Int], _ oldCount: Int) {
+    private func rebuild(_ slot: UnsafeMutablePointer<UInt64>, _ change: LeafChange) {
         let node = NodeRef(slot.pointee).node
         guard node.isLeaf else {
             let inner = RowNode(writer.own(slot))
-            for child in 0..<inner.count { rebuild(inner.refs + child, removed, converted, oldCount) }
+            for child in 0..<inner.count { rebuild(inner.refs + child, change) }
             return
         }
         let old = Leaf(node)
@@ -158,19 +198,20 @@ extension RowWriter {
         (new.node.address + 32).initializeMemory(as: UInt8.self, repeating: 0, count: new.node.byteCount - 32)
         (new.node.address + 32).copyMemory(from: old.node.address + 32, byteCount: 16)
         new.node.store(UInt32(layouts.count), 48)
-        for column in 0..<oldCount where old.hasChunk(column) {
-            if removed.contains(column) {
-                writer.retire(old.chunk(column).node)
-            } else if converted.contains(column), let layout = layouts[column] {
-                new.chunkSlot(column).pointee = NodeRef(convert(old.chunk(column), to: layout, rows: old.count).node).word
-            } else {
-                new.chunkSlot(column).pointee = old.chunkSlot(column).pointee
+        for column in 0..<layouts.count {
+            let oldChunk = column < change.oldCount && old.hasChunk(column) ? old.chunk(column) : nil
+            guard let layout = layouts[column] else {
+                if let oldChunk { writer.retire(oldChunk.node) }
+                continue
             }
-        }
-        for column in oldCount..<layouts.count {
-            guard let layout = layouts[column] else { continue }
-            let chunk = Chunk.make(layout, capacity: Limits.rowsPerLeaf, heap: 0, writer)
-            for row in 0..<old.count { chunk.putBlank(layout, row) }
+            let chunk: Chunk
+            if let oldChunk, !change.emptied.contains(column) {
+                chunk = change.converted.contains(column) ? convert(oldChunk, to: layout, rows: old.count) : oldChunk
+            } else {
+                chunk = Chunk.make(layout, capacity: Limits.rowsPerLeaf, heap: 0, writer)
+                for row in 0..<old.count { chunk.putBlank(layout, row) }
+                if let oldChunk { writer.retire(oldChunk.node) }
+            }
             new.chunkSlot(column).pointee = NodeRef(chunk.node).word
         }
         slot.pointee = NodeRef(new.node).word

@@ -10,8 +10,12 @@ import CFirn
 /// indexes and backlinks. Keys passed to it must exist: a caller that is not sure asks `table(_:).find` first.
 public final class WriteTransaction {
     let store: Store
-    /// The version that the transaction began from.
-    public let base: Pin
+    /// The version that the transaction began from, held until it ends.
+    public var base: Pin {
+        guard let heldBase else { preconditionFailure("Firn: the transaction has ended; begin another") }
+        return heldBase
+    }
+    private var heldBase: Pin?
     let writer: NodeWriter
     /// Where the reference of the current root lies.
     let rootSlot: UnsafeMutablePointer<UInt64>
@@ -38,7 +42,7 @@ public final class WriteTransaction {
 
     init(store: Store, base: Pin, stamp: UInt64) {
         self.store = store
-        self.base = base
+        heldBase = base
         writer = NodeWriter(stamp: stamp, held: base.stamp)
         reference = base.snapshot.reference
         rootSlot = .allocate(capacity: 1)
@@ -129,6 +133,7 @@ public final class WriteTransaction {
         }
         states = []
         core = nil
+        heldBase = nil
         writer.dispose()
         store.endTransaction()
     }
@@ -144,6 +149,7 @@ public final class WriteTransaction {
         let held = states
         states = []
         core = nil
+        heldBase = nil
         writer.dispose()
         return (result, held)
     }
