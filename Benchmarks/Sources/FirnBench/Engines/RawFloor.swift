@@ -38,13 +38,18 @@ final class RawFloor {
     }
 
     func commit() throws {
+        try append()
+        try sync()
+    }
+
+    /// The write alone.
+    func append() throws {
         if end + frame.count > capacity { end = 0 }
         frame[0] &+= 1
         guard pwrite(file, frame, frame.count, off_t(end)) == frame.count else {
             throw BenchError("can't write to \(path): error \(errno)")
         }
         end += frame.count
-        try sync()
     }
 
     private func sync() throws {

@@ -101,21 +101,29 @@ struct Report {
 
     private func verdicts(_ metric: Metric, _ workload: Workload, _ engine: EngineName) -> String {
         let targets = workload.targets.filter { $0.metric == metric.name && $0.engine == engine }
-        return targets.compactMap { target in
-            let value: Double?
-            let isMet: Bool
-            let sign: String
-            if let rival = target.rival {
-                value = ratio(metric, workload, engine, rival)
-                isMet = (value ?? 0) >= target.limit
-                sign = "≥ \(Figure.text(target.limit)) × \(rival.rawValue)"
-            } else {
-                value = values(metric, workload, engine).median
-                isMet = metric.better == .higher ? value! >= target.limit : value! <= target.limit
-                sign = (metric.better == .higher ? "≥ " : "≤ ") + Figure.text(target.limit)
-            }
-            guard value != nil else { return nil }
-            return "\(sign) (\(target.source)): \(isMet ? "yes" : "**NO**")"
-        }.joined(separator: "; ")
+        return targets.map { verdict($0, metric, workload, engine) }.joined(separator: "; ")
     }
+
+    private func verdict(
+        _ target: Target, _ metric: Metric, _ workload: Workload, _ engine: EngineName
+    ) -> String {
+        func timesRival(_ limit: Double, _ rival: EngineName, _ source: String) -> String? {
+            ratio(metric, workload, engine, rival).map {
+                "≥ \(Figure.text(limit)) × \(rival.rawValue) (\(source)): \(answer($0 >= limit))"
+            }
+        }
+        if let rival = target.rival { return timesRival(target.limit, rival, target.source) ?? "no \(rival.rawValue)" }
+        let value = values(metric, workload, engine).median
+        let isHigher = metric.better == .higher
+        let isMet = isHigher ? value >= target.limit : value <= target.limit
+        var text = "\(isHigher ? "≥" : "≤") \(Figure.text(target.limit)) (\(target.source)): \(answer(isMet))"
+        if let then = target.sqliteThen,
+            let times = timesRival(isHigher ? target.limit / then : then / target.limit, .sqlite, "its ratio there")
+        {
+            text += ", " + times
+        }
+        return text
+    }
+
+    private func answer(_ isMet: Bool) -> String { isMet ? "yes" : "**NO**" }
 }

@@ -7,18 +7,18 @@ extension Workload {
                 + "transaction. Peak memory is W1m: what the process took above the generated people. Files "
                 + "are W11.",
             targets: [
-                .peers(rate, .typed, 1_000_000), .peers(rate, .store, 2_000_000),
+                .peers(rate, .typed, 1_000_000, sqlite: 773_000), .peers(rate, .store, 2_000_000, sqlite: 773_000),
                 .firstSlice(rate, .typed, 1, times: .sqlite), .firstSlice(rate, .store, 1, times: .lmdb),
                 .peers(Metric.peak.name, .typed, 250), .peers(Metric.diskSettled.name, .typed, 110),
             ]),
         bulkInsert(
             id: "W1b", title: "bulk insert in batches", order: .ascending, batch: 1_000,
             details: "Insert N people with ascending primary keys, 1,000 in each durable transaction.",
-            targets: [.peers(rate, .typed, 800_000)]),
+            targets: [.peers(rate, .typed, 800_000, sqlite: 634_000)]),
         bulkInsert(
             id: "W1c", title: "bulk insert of shuffled keys", order: .shuffled, batch: nil,
             details: "Insert N people with shuffled primary keys in one durable transaction.",
-            targets: [.peers(rate, .typed, 500_000)]),
+            targets: [.peers(rate, .typed, 500_000, sqlite: 200_000)]),
     ]
 
     private static let rate = "objects/s"

@@ -2,16 +2,16 @@ extension Workload {
     static let scans: [Workload] = [
         scan(
             id: "W4", title: "sum of a property", details: "sum(age) over N people; reads age.",
-            targets: [.peers(cost, .typed, 0.5), .firstSlice(cost, .typed, 1.1)]
+            targets: [.peers(cost, .typed, 0.5, sqlite: 57), .firstSlice(cost, .typed, 1.1)]
         ) { UInt64(try $0.sumOfAges()) },
         scan(
             id: "W4b", title: "count by a condition", details: "count(age > 50) over N people, no index; reads age.",
-            targets: [.peers(cost, .typed, 0.5)]
+            targets: [.peers(cost, .typed, 0.5, sqlite: 61)]
         ) { UInt64(try $0.count(olderThan: 50)) },
         scan(
             id: "W4c", title: "a loop of the application over all objects",
             details: "Visit all N people in a loop of the application and read name and age of each.",
-            targets: [.peers(cost, .store, 20), .peers(cost, .typed, 80)]
+            targets: [.peers(cost, .store, 20, sqlite: 116), .peers(cost, .typed, 80, sqlite: 116)]
         ) { try $0.readEveryone() },
     ]
 
@@ -21,15 +21,12 @@ extension Workload {
         id: String, title: String, details: String, targets: [Target],
         _ body: @escaping @Sendable (any Reader) throws -> UInt64
     ) -> Workload {
-        let reopened = targets.map {
-            Target(metric: cost.reopened, engine: $0.engine, limit: $0.limit, rival: nil, source: $0.source)
-        }
-        return Workload(
+        Workload(
             id: id, title: title,
             details: details
                 + " One thread, warm, median of repeated scans; once as just written, once after compacting "
                 + "and reopening.",
-            metrics: [Metric(cost, .lower), Metric(cost.reopened, .lower)], targets: targets + reopened
+            metrics: [Metric(cost, .lower), Metric(cost.reopened, .lower)], targets: targets + targets.reopened(cost)
         ) { run in
             let (engine, people) = try run.openLoaded(run.objects)
             func measure(_ engine: any Engine) throws -> Double {

@@ -5,7 +5,7 @@ extension Workload {
             details:
                 "In a store of N/10 people, nothing read (SQLite: one row, which is what takes its "
                 + "snapshot). Mean of a loop.",
-            metrics: [Metric("ns", .lower)], targets: [.peers("ns", .typed, 60)]
+            metrics: [Metric("ns", .lower)], targets: [.peers("ns", .typed, 60, sqlite: 1_759)]
         ) { run in
             let (engine, _) = try run.openLoaded(run.tenthOfObjects)
             let count = run.quick ? 50_000 : 300_000

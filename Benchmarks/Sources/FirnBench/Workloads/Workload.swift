@@ -27,9 +27,14 @@ struct Target: Sendable {
     let limit: Double
     let rival: EngineName?
     let source: String
+    /// What SQLite reached where PEERS.md was measured: machines differ, so the target is also judged as a multiple of
+    /// SQLite's figure in the same run.
+    var sqliteThen: Double?
 
-    static func peers(_ metric: String, _ engine: EngineName, _ limit: Double) -> Target {
-        Target(metric: metric, engine: engine, limit: limit, rival: nil, source: "PEERS")
+    static func peers(
+        _ metric: String, _ engine: EngineName, _ limit: Double, sqlite: Double? = nil
+    ) -> Target {
+        Target(metric: metric, engine: engine, limit: limit, rival: nil, source: "PEERS", sqliteThen: sqlite)
     }
 
     static func firstSlice(
@@ -37,6 +42,22 @@ struct Target: Sendable {
     ) -> Target {
         Target(metric: metric, engine: engine, limit: limit, rival: rival, source: "issue 2")
     }
+}
+
+extension [Target] {
+    /// The targets of `metric`, to hold for its form after compacting and reopening too.
+    func reopened(_ metric: String) -> [Target] {
+        filter { $0.metric == metric }.map {
+            Target(
+                metric: metric.reopened, engine: $0.engine, limit: $0.limit, rival: $0.rival, source: $0.source,
+                sqliteThen: $0.sqliteThen)
+        }
+    }
+}
+
+extension String {
+    /// The same metric after the compactor has run and the store was closed and opened.
+    var reopened: String { self + ", compacted and reopened" }
 }
 
 /// One row of PEERS.md. `body` runs in a process of its own, once for each sample.
