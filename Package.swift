@@ -8,7 +8,7 @@ let package = Package(
     products: [
         .library(name: "Firn", targets: ["Firn"]),
         .library(name: "FirnCore", targets: ["FirnCore"]),
-        .executable(name: "firn", targets: ["firn"]),
+        .executable(name: "firn", targets: ["FirnTool"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -24,20 +24,23 @@ let package = Package(
         .target(name: "FirnQuery", dependencies: ["FirnCore", "CFirn"]),
         .target(
             name: "Firn",
-            dependencies: ["FirnQuery", "FirnCore", "CFirn", .product(name: "Logging", package: "swift-log")]),
+            dependencies: ["FirnQuery", "FirnCore", "FirnStorage", "CFirn", .product(name: "Logging", package: "swift-log")]),
         .executableTarget(
-            name: "firn",
+            name: "FirnTool",
             dependencies: [
                 "FirnStorage", "FirnBytes",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tools/firn"),
-        .target(name: "FirnTestSupport", dependencies: ["FirnStorage", "FirnCore"], path: "Tests/FirnTestSupport"),
+        .target(name: "FirnTestSupport", dependencies: ["FirnStorage"], path: "Tests/FirnTestSupport"),
         .testTarget(name: "FirnBytesTests", dependencies: ["FirnBytes"]),
         .testTarget(name: "FirnStorageTests", dependencies: ["FirnStorage", "FirnTestSupport"]),
-        .testTarget(name: "FirnLogTests", dependencies: ["FirnLog", "FirnTestSupport"]),
-        .testTarget(name: "FirnCoreTests", dependencies: ["FirnCore", "FirnTestSupport"]),
+        .testTarget(name: "FirnLogTests", dependencies: ["FirnLog", "FirnTestSupport"], exclude: ["Golden"]),
+        .testTarget(name: "FirnCoreTests", dependencies: ["FirnCore", "FirnTestSupport"], exclude: ["Golden"]),
         .testTarget(name: "FirnQueryTests", dependencies: ["FirnQuery", "FirnTestSupport"]),
+        .testTarget(
+            name: "ToolTests",
+            dependencies: ["FirnTool", "FirnLog", "FirnCore", "FirnStorage", "FirnBytes", "FirnTestSupport"]),
         .testTarget(name: "FirnTests", dependencies: ["Firn", "FirnTestSupport"]),
     ],
     swiftLanguageModes: [.v6]

@@ -70,19 +70,22 @@ public protocol StorageFile: AnyObject, Sendable {
     /// Sets the length.
     func truncate(to byteCount: Int) throws(StorageError)
 
-    /// Maps a range (its start a multiple of 64 KiB) for reading. The mapping outlives the file object.
+    /// Maps a range (its start a multiple of 64 KiB, its end within the file) for reading. The mapping outlives the file object and
+    /// shows later writes.
     func map(_ range: Range<Int>) throws(StorageError) -> any MappedRegion
 
     /// Closes the descriptor; a second call does nothing, any other call then throws `.closed`.
     func close()
 }
 
-/// A read-only mapping, unmapped when the last reference goes.
+/// A read-only mapping, unmapped when the last reference goes: whoever uses `bytes` keeps the region for that long
+/// (`withExtendedLifetime`), since the compiler may let go of it as soon as its last use is past.
 public protocol MappedRegion: AnyObject, Sendable {
     var bytes: UnsafeRawBufferPointer { get }
 }
 
-/// Memory shared with other processes that have the same file mapped, unmapped when the last reference goes.
+/// Memory shared with other processes that have the same file mapped, unmapped when the last reference goes (as
+/// `MappedRegion`).
 public protocol SharedMemory: AnyObject, Sendable {
     var bytes: UnsafeMutableRawBufferPointer { get }
 }

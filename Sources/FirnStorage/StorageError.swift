@@ -2,6 +2,7 @@
 public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible {
     public enum Code: Sendable, Equatable {
         case notFound, permissionDenied, exists, notAFolder, isAFolder, noSpace, tooManyOpenFiles, readOnlyFileSystem
+        case notEmpty, nameTooLong, notWritable, outOfMemory, forked
         case closed, input(String), io
     }
 
@@ -30,6 +31,11 @@ public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible 
             case .noSpace: "the disk is full; free some space and try again"
             case .tooManyOpenFiles: "too many files are open; raise the limit (ulimit -n) or close some"
             case .readOnlyFileSystem: "the file system is mounted read-only"
+            case .notEmpty: "the folder is not empty"
+            case .nameTooLong: "a name in the path, or the path, is too long for the file system"
+            case .notWritable: "the file was opened for reading only"
+            case .outOfMemory: "the system is out of memory or address space"
+            case .forked: "this process was forked from the one that opened it; open it anew after fork, or use exec"
             case .closed: "the file has been closed"
             case .input(let text): text
             case .io: "the device or the system failed"

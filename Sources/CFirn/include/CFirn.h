@@ -4,4 +4,6 @@
 #include "firn_system.h"
 #include "firn_layout.h"
 #include "firn_kernels.h"
+#include "firn_images.h"
+#include "firn_accessor.h"
 #endif

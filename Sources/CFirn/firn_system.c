@@ -1,0 +1,301 @@
+#include "firn_system.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__linux__)
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#else
+#include <sys/mount.h>
+#include <sys/param.h>
+#endif
+
+// Locks of the open file description, which every system that Firn knows has by one of these numbers.
+#if !defined(F_OFD_SETLK)
+#if defined(__linux__)
+#define F_OFD_SETLK 37
+#elif defined(__APPLE__)
+#define F_OFD_SETLK 90
+#else
+#error "Firn needs locks of open file descriptions (F_OFD_SETLK)"
+#endif
+#endif
+
+// MARK: threads
+
+enum { firn_thread_stack_size = 4 << 20, firn_thread_name_size = 16 };
+
+struct firn_thread_start_context {
+    void *(*body)(void *);
+    void *context;
+    char name[firn_thread_name_size];
+    bool taken;
+    pthread_mutex_t lock;
+    pthread_cond_t started;
+};
+
+static void *firn_thread_main(void *argument) {
+    struct firn_thread_start_context *start = argument;
+    void *(*body)(void *) = start->body;
+    void *context = start->context;
+#if defined(__APPLE__)
+    pthread_setname_np(start->name);
+#else
+    pthread_setname_np(pthread_self(), start->name);
+#endif
+    pthread_mutex_lock(&start->lock);
+    start->taken = true;
+    pthread_cond_signal(&start->started);
+    pthread_mutex_unlock(&start->lock);
+    return body(context);
+}
+
+int firn_thread_start(pthread_t *thread, const char *name, void *(*body)(void *), void *context) {
+    struct firn_thread_start_context start = {.body = body, .context = context, .taken = false};
+    // The system keeps 15 bytes of a name; a longer one would be refused.
+    strncpy(start.name, name, sizeof start.name - 1);
+    pthread_mutex_init(&start.lock, NULL);
+    pthread_cond_init(&start.started, NULL);
+
+    pthread_attr_t attributes;
+    int error = pthread_attr_init(&attributes);
+    if (error == 0) {
+        error = pthread_attr_setstacksize(&attributes, firn_thread_stack_size);
+        if (error == 0) {
+            sigset_t all, before;
+            sigfillset(&all);
+            pthread_sigmask(SIG_SETMASK, &all, &before);
+            error = pthread_create(thread, &attributes, firn_thread_main, &start);
+            pthread_sigmask(SIG_SETMASK, &before, NULL);
+        }
+        pthread_attr_destroy(&attributes);
+    }
+    if (error == 0) {
+        pthread_mutex_lock(&start.lock);
+        while (!start.taken) pthread_cond_wait(&start.started, &start.lock);
+        pthread_mutex_unlock(&start.lock);
+    }
+    pthread_cond_destroy(&start.started);
+    pthread_mutex_destroy(&start.lock);
+    return error;
+}
+
+// MARK: conditions
+
+int firn_condition_init(pthread_cond_t *condition) {
+#if defined(__APPLE__)
+    return pthread_cond_init(condition, NULL);
+#else
+    pthread_condattr_t attributes;
+    int error = pthread_condattr_init(&attributes);
+    if (error != 0) return error;
+    error = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    if (error == 0) error = pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return error;
+#endif
+}
+
+int firn_condition_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t deadline) {
+    if (deadline < 0) deadline = 0;
+#if defined(__APPLE__)
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    int64_t left = deadline - (now.tv_sec * INT64_C(1000000000) + now.tv_nsec);
+    if (left <= 0) return ETIMEDOUT;
+    struct timespec relative = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
+    return pthread_cond_timedwait_relative_np(condition, mutex, &relative);
+#else
+    struct timespec absolute = {.tv_sec = deadline / 1000000000, .tv_nsec = deadline % 1000000000};
+    return pthread_cond_timedwait(condition, mutex, &absolute);
+#endif
+}
+
+// MARK: fork
+
+uint32_t firn_fork_generation_value = 0;
+
+// The descriptors of lock files, guarded by the mutex. A fork takes the mutex too, so that none is open and not listed.
+static pthread_mutex_t lock_list_mutex = PTHREAD_MUTEX_INITIALIZER;
+static int *lock_list = NULL;
+static size_t lock_list_count = 0;
+static size_t lock_list_capacity = 0;
+
+static void firn_fork_prepare(void) { pthread_mutex_lock(&lock_list_mutex); }
+
+static void firn_fork_parent(void) { pthread_mutex_unlock(&lock_list_mutex); }
+
+// Closing the child's descriptor leaves the open file to the parent, and the lock with it.
+static void firn_fork_child(void) {
+    for (size_t i = 0; i < lock_list_count; i++) close(lock_list[i]);
+    lock_list_count = 0;
+    __atomic_fetch_add(&firn_fork_generation_value, 1, __ATOMIC_SEQ_CST);
+    pthread_mutex_unlock(&lock_list_mutex);
+}
+
+__attribute__((constructor)) static void firn_fork_watch(void) {
+    pthread_atfork(firn_fork_prepare, firn_fork_parent, firn_fork_child);
+}
+
+// MARK: locks
+
+int firn_lock_open(const char *path, int flags, mode_t mode) {
+    pthread_mutex_lock(&lock_list_mutex);
+    int result = 0;
+    if (lock_list_count == lock_list_capacity) {
+        size_t capacity = lock_list_capacity == 0 ? 16 : 2 * lock_list_capacity;
+        int *grown = realloc(lock_list, capacity * sizeof *grown);
+        if (grown == NULL) {
+            result = -ENOMEM;
+        } else {
+            lock_list = grown;
+            lock_list_capacity = capacity;
+        }
+    }
+    if (result == 0) {
+        do result = open(path, flags | O_CLOEXEC, mode);
+        while (result < 0 && errno == EINTR);
+        if (result < 0) {
+            result = -errno;
+        } else {
+            lock_list[lock_list_count++] = result;
+        }
+    }
+    pthread_mutex_unlock(&lock_list_mutex);
+    return result;
+}
+
+void firn_lock_close(int descriptor) {
+    pthread_mutex_lock(&lock_list_mutex);
+    for (size_t i = 0; i < lock_list_count; i++) {
+        if (lock_list[i] == descriptor) {
+            lock_list[i] = lock_list[--lock_list_count];
+            close(descriptor);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock_list_mutex);
+}
+
+static int firn_lock_set(int descriptor, off_t byte, short type) {
+    struct flock request;
+    memset(&request, 0, sizeof request);
+    request.l_type = type;
+    request.l_whence = SEEK_SET;
+    request.l_start = byte;
+    request.l_len = 1;
+    int result;
+    do result = fcntl(descriptor, F_OFD_SETLK, &request);
+    while (result < 0 && errno == EINTR);
+    if (result == 0) return 0;
+    return errno == EACCES ? EAGAIN : errno;
+}
+
+int firn_lock_try(int descriptor, off_t byte, bool exclusive) {
+    return firn_lock_set(descriptor, byte, exclusive ? F_WRLCK : F_RDLCK);
+}
+
+int firn_lock_release(int descriptor, off_t byte) { return firn_lock_set(descriptor, byte, F_UNLCK); }
+
+// MARK: files
+
+int firn_sync_data(int descriptor) {
+    int result;
+#if defined(__APPLE__)
+    // fsync there hands the data to the drive and lets it lie in the drive's cache.
+    do result = fcntl(descriptor, F_FULLFSYNC);
+    while (result < 0 && errno == EINTR);
+    if (result < 0 && (errno == ENOTSUP || errno == ENOTTY || errno == EINVAL)) {
+        do result = fsync(descriptor);
+        while (result < 0 && errno == EINTR);
+    }
+#else
+    do result = fdatasync(descriptor);
+    while (result < 0 && errno == EINTR);
+#endif
+    return result < 0 ? errno : 0;
+}
+
+void firn_start_writeback(int descriptor, off_t offset, off_t length) {
+#if defined(__linux__)
+    sync_file_range(descriptor, offset, length, SYNC_FILE_RANGE_WRITE);
+#else
+    (void)descriptor, (void)offset, (void)length;
+#endif
+}
+
+int firn_reserve(int descriptor, off_t length) {
+    int result;
+#if defined(__linux__)
+    do result = fallocate(descriptor, 0, 0, length);
+    while (result < 0 && errno == EINTR);
+    if (result == 0) return 0;
+    if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
+#endif
+    struct stat status;
+    if (fstat(descriptor, &status) < 0) return errno;
+    if (status.st_size >= length) return 0;
+    do result = ftruncate(descriptor, length);
+    while (result < 0 && errno == EINTR);
+    return result < 0 ? errno : 0;
+}
+
+int firn_volume_of(const char *path, struct firn_volume *volume) {
+    struct statfs status;
+    int result;
+    do result = statfs(path, &status);
+    while (result < 0 && errno == EINTR);
+    if (result < 0) return errno;
+    memset(volume, 0, sizeof *volume);
+    volume->available = (uint64_t)status.f_bavail * (uint64_t)status.f_bsize;
+#if defined(__linux__)
+    volume->type = (uint32_t)status.f_type;
+    volume->is_local = true;
+#else
+    strncpy(volume->name, status.f_fstypename, sizeof volume->name - 1);
+    volume->is_local = (status.f_flags & MNT_LOCAL) != 0;
+#endif
+    return 0;
+}
+
+// MARK: shared words
+
+#if defined(__linux__)
+
+int firn_word_wait(const uint32_t *word, uint32_t expected, int64_t timeout) {
+    struct timespec left = {.tv_sec = timeout / 1000000000, .tv_nsec = timeout % 1000000000};
+    // Not FUTEX_PRIVATE_FLAG: the word is shared with other processes.
+    long result = syscall(SYS_futex, word, FUTEX_WAIT, expected, timeout < 0 ? NULL : &left, NULL, 0);
+    return result < 0 && errno == ETIMEDOUT ? ETIMEDOUT : 0;
+}
+
+void firn_word_wake(const uint32_t *word, int count) { syscall(SYS_futex, word, FUTEX_WAKE, count, NULL, NULL, 0); }
+
+#else
+
+// No futex that is open to all: look again and again, at longer and longer intervals.
+int firn_word_wait(const uint32_t *word, uint32_t expected, int64_t timeout) {
+    int64_t pause = 20000, waited = 0;
+    while (__atomic_load_n(word, __ATOMIC_SEQ_CST) == expected) {
+        if (timeout >= 0 && waited >= timeout) return ETIMEDOUT;
+        if (timeout >= 0 && pause > timeout - waited) pause = timeout - waited;
+        struct timespec interval = {.tv_sec = 0, .tv_nsec = pause};
+        nanosleep(&interval, NULL);
+        waited += pause;
+        pause = pause < 1000000 ? 2 * pause : 2000000;
+    }
+    return 0;
+}
+
+void firn_word_wake(const uint32_t *word, int count) { (void)word, (void)count; }
+
+#endif

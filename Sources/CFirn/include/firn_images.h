@@ -1,0 +1,15 @@
+#ifndef FIRN_IMAGES_H
+#define FIRN_IMAGES_H
+
+// The list of Swift type descriptors that each loaded image carries. The Swift runtime keeps these sections to itself, so
+// they are found as the linker left them: by the section headers of the image's file on ELF, by name on Mach-O.
+
+#include <stddef.h>
+
+// Called with the start and length of one section: 32-bit offsets, each relative to its own address.
+typedef void (*firn_section_visitor)(const void *_Nonnull start, size_t length, void *_Nullable context);
+
+// Visits the type sections of all loaded images but those of Swift itself, and returns how many images could not be read.
+int firn_each_type_section(firn_section_visitor _Nonnull visitor, void *_Nullable context);
+
+#endif

@@ -1,0 +1,48 @@
+#ifndef FIRN_LAYOUT_H
+#define FIRN_LAYOUT_H
+#include <stdint.h>
+
+/* Where things lie in a node, in bytes. FirnCore's `Node`, `Chunk`, `Leaf` and `RowNode` draw the layouts; the numbers stand here so that
+ * C kernels and the code that is inlined into the user's module read the same ones. They are part of the file format. */
+enum {
+    FIRN_NODE_STAMP = 0,     /* u64: the stamp of the transaction that made it */
+    FIRN_NODE_LINK = 8,      /* u64: heap only: its place in the owner's list; 0 on disk */
+    FIRN_NODE_KIND = 16,     /* u8 */
+    FIRN_NODE_FORM = 17,     /* u8 */
+    FIRN_NODE_WIDTH = 18,    /* u16: bytes per value, or the level of an inner node */
+    FIRN_NODE_COUNT = 20,    /* u32 */
+    FIRN_NODE_CAPACITY = 24, /* u32 */
+    FIRN_NODE_BYTES = 28,    /* u32: length of the whole node */
+    FIRN_NODE_HEADER = 32,
+
+    FIRN_CHUNK_MARKS = 32, /* 256 bits */
+    FIRN_CHUNK_DATA = 64,
+
+    FIRN_LEAF_FIRST_KEY = 32, /* i64 */
+    FIRN_LEAF_KEYS = 40,      /* ref of the keys' chunk; 0 where the keys are FIRST_KEY, +1, +2 ... */
+    FIRN_LEAF_COLUMNS = 48,   /* u32 */
+    FIRN_LEAF_CHUNKS = 64,    /* a ref for each column */
+
+    FIRN_LEAF_ROWS = 256,
+    FIRN_FANOUT = 64,
+
+    FIRN_FORM_FIXED = 0,
+    FIRN_FORM_VARIABLE = 1,
+
+    FIRN_SLOT_NULL = 0xFFFF,
+    FIRN_SLOT_BLOB = 0xFFFE,
+    FIRN_SLOT_TREE = 0xFFFD,
+};
+
+/* The state of a realm that its accessors read at each access. It belongs to the realm's thread; a frozen realm's never changes. */
+typedef struct firn_realm_core {
+    uint64_t generation; /* moves whenever an accessor's leaf may have gone or its row moved */
+    uintptr_t thread;    /* the owning thread; compared under the mask */
+    uintptr_t mask;      /* 0 where any thread may read */
+    uint64_t stamp;      /* the stamp of the running transaction; UINT64_MAX outside one */
+    uint64_t root;       /* the address of the version's root node; 0 where nothing is pinned */
+    int64_t accessors;   /* accessors alive that count on this core; touched on the owning thread only */
+    void *owner;         /* the realm object, not retained */
+} firn_realm_core_t;
+
+#endif

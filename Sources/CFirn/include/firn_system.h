@@ -1,0 +1,189 @@
+#ifndef FIRN_SYSTEM_H
+#define FIRN_SYSTEM_H
+
+// What Swift can't say of the operating system: the thread's identity without a call, OFD locks, futexes, writeback, what
+// happens to locks at fork, and atomics on memory that other processes have mapped.
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// A number that tells the running threads apart. `pure`, and not `const`: the compiler may drop a second call, and needs
+// no retain and release around it (an opaque call costs every property access about 18 ns), yet may not move it over a
+// point where the thread can change.
+static inline __attribute__((always_inline, pure)) uintptr_t firn_thread_id(void) {
+#if defined(__APPLE__)
+    return (uintptr_t)pthread_self();
+#elif defined(__clang__) || __GNUC__ >= 11
+    return (uintptr_t)__builtin_thread_pointer();
+#else
+    return (uintptr_t)pthread_self();
+// MARK: fork
+
+// A number that rises by one in a forked child. Whoever remembers it knows that it has become a child, and that locks,
+// threads and the writer's role have stayed with the parent.
+extern uint32_t firn_fork_generation_value;
+static inline __attribute__((always_inline)) uint32_t firn_fork_generation(void) {
+    return __atomic_load_n(&firn_fork_generation_value, __ATOMIC_RELAXED);
+}
+
+// MARK: locks
+
+// Opens a lock file with `flags` and `mode` and enters its descriptor in the list of those that a forked child closes: a lock
+// belongs to the open file, which the child would share, so that the lock would not go with the parent. Returns the descriptor,
+// or minus an error number.
+int firn_lock_open(const char *_Nonnull path, int flags, mode_t mode);
+// Closes the descriptor and strikes it off the list.
+void firn_lock_close(int descriptor);
+// Tries to lock one byte for the open file. 0, EAGAIN where another holds it, or another error number.
+int firn_lock_try(int descriptor, off_t byte, bool exclusive);
+// Releases one byte. 0 or an error number.
+int firn_lock_release(int descriptor, off_t byte);
+
+// MARK: files
+
+// Makes data and length durable, to the medium. 0 or an error number.
+int firn_sync_data(int descriptor);
+// Begins writing a range out where the system can; no result, as it promises nothing.
+void firn_start_writeback(int descriptor, off_t offset, off_t length);
+// Gives a file blocks for its first `length` bytes and at least that length; never shortens it. 0 or an error number.
+int firn_reserve(int descriptor, off_t length);
+
+struct firn_volume {
+    // The file system's magic number; 0 where the system names it.
+    uint32_t type;
+    // The file system's name; empty where the system numbers it.
+    char name[16];
+    // False where the system says that it is on another machine.
+    bool is_local;
+    uint64_t available;
+};
+// What the volume that holds `path` is like. 0 or an error number.
+int firn_volume_of(const char *_Nonnull path, struct firn_volume *_Nonnull volume);
+
+// MARK: shared words
+
+// Waits while the word is `expected`, until woken or for `timeout` nanoseconds (below 0: without end). 0 when woken or when the
+// word was another (it may be `expected` still: look again), ETIMEDOUT when the time has passed. Works between processes.
+int firn_word_wait(const uint32_t *_Nonnull word, uint32_t expected, int64_t timeout);
+// Wakes up to `count` waiters.
+void firn_word_wake(const uint32_t *_Nonnull word, int count);
+
+// All sequentially consistent: the shared page is touched a few times a commit, where a barrier costs nothing to speak of.
+#define FIRN_ATOMICS(bits)                                                                                              \
+    static inline __attribute__((always_inline)) uint##bits##_t firn_atomic_load_##bits(                              \
+        const uint##bits##_t *_Nonnull word) {                                                                          \
+        return __atomic_load_n(word, __ATOMIC_SEQ_CST);                                                                 \
+    }                                                                                                                   \
+    static inline __attribute__((always_inline)) void firn_atomic_store_##bits(                                       \
+        uint##bits##_t *_Nonnull word, uint##bits##_t value) {                                                          \
+        __atomic_store_n(word, value, __ATOMIC_SEQ_CST);                                                                \
+    }                                                                                                                   \
+    static inline __attribute__((always_inline)) uint##bits##_t firn_atomic_exchange_##bits(                          \
+        uint##bits##_t *_Nonnull word, uint##bits##_t value) {                                                          \
+        return __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);                                                      \
+    }                                                                                                                   \
+    static inline __attribute__((always_inline)) uint##bits##_t firn_atomic_add_##bits(                               \
+        uint##bits##_t *_Nonnull word, uint##bits##_t value) {                                                          \
+        return __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);                                                       \
+    }                                                                                                                   \
+    static inline __attribute__((always_inline)) bool firn_atomic_compare_exchange_##bits(                            \
+        uint##bits##_t *_Nonnull word, uint##bits##_t *_Nonnull expected, uint##bits##_t desired) {                     \
+        return __atomic_compare_exchange_n(word, expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);         \
+    }
+FIRN_ATOMICS(32)
+FIRN_ATOMICS(64)
+#undef FIRN_ATOMICS
+
+#endif
+}
+
+// Starts a joinable thread with every signal blocked, so that the application's handlers run on the application's threads.
+// Returns 0 or an error number.
+int firn_thread_start(pthread_t *_Nonnull thread, const char *_Nonnull name,
+                      void *_Nullable (*_Nonnull body)(void *_Nonnull), void *_Nonnull context);
+
+// A condition variable whose deadlines are the monotonic clock's. All return 0 or an error number.
+int firn_condition_init(pthread_cond_t *_Nonnull condition);
+// Waits until signalled or until `deadline` (nanoseconds of the monotonic clock); ETIMEDOUT when it has passed.
+int firn_condition_wait_until(pthread_cond_t *_Nonnull condition, pthread_mutex_t *_Nonnull mutex, int64_t deadline);
+
+// MARK: fork
+
+// A number that rises by one in a forked child. Whoever remembers it knows that it has become a child, and that locks,
+// threads and the writer's role have stayed with the parent.
+extern uint32_t firn_fork_generation_value;
+static inline __attribute__((always_inline)) uint32_t firn_fork_generation(void) {
+    return __atomic_load_n(&firn_fork_generation_value, __ATOMIC_RELAXED);
+}
+
+// MARK: locks
+
+// Opens a lock file with `flags` and `mode` and enters its descriptor in the list of those that a forked child closes: a lock
+// belongs to the open file, which the child would share, so that the lock would not go with the parent. Returns the descriptor,
+// or minus an error number.
+int firn_lock_open(const char *_Nonnull path, int flags, mode_t mode);
+// Closes the descriptor and strikes it off the list.
+void firn_lock_close(int descriptor);
+// Tries to lock one byte for the open file. 0, EAGAIN where another holds it, or another error number.
+int firn_lock_try(int descriptor, off_t byte, bool exclusive);
+// Releases one byte. 0 or an error number.
+int firn_lock_release(int descriptor, off_t byte);
+
+// MARK: files
+
+// Makes data and length durable, to the medium. 0 or an error number.
+int firn_sync_data(int descriptor);
+// Begins writing a range out where the system can; no result, as it promises nothing.
+void firn_start_writeback(int descriptor, off_t offset, off_t length);
+// Gives a file blocks for its first `length` bytes and at least that length; never shortens it. 0 or an error number.
+int firn_reserve(int descriptor, off_t length);
+
+struct firn_volume {
+    // The file system's magic number; 0 where the system names it.
+    uint32_t type;
+    // The file system's name; empty where the system numbers it.
+    char name[16];
+    // False where the system says that it is on another machine.
+    bool is_local;
+    uint64_t available;
+};
+// What the volume that holds `path` is like. 0 or an error number.
+int firn_volume_of(const char *_Nonnull path, struct firn_volume *_Nonnull volume);
+
+// MARK: shared words
+
+// Waits while the word is `expected`, until woken or for `timeout` nanoseconds (below 0: without end). 0 when woken or when the
+// word was another (it may be `expected` still: look again), ETIMEDOUT when the time has passed. Works between processes.
+int firn_word_wait(const uint32_t *_Nonnull word, uint32_t expected, int64_t timeout);
+// Wakes up to `count` waiters.
+void firn_word_wake(const uint32_t *_Nonnull word, int count);
+
+// All sequentially consistent: the shared page is touched a few times a commit, where a barrier costs nothing to speak of.
+#define FIRN_ATOMICS(bits)                                                                                              \
+    static inline __attribute__((always_inline)) uint##bits##_t firn_atomic_load_##bits(                              \
+        const uint##bits##_t *_Nonnull word) {                                                                          \
+        return __atomic_load_n(word, __ATOMIC_SEQ_CST);                                                                 \
+    }                                                                                                                   \
+    static inline __attribute__((always_inline)) void firn_atomic_store_##bits(                                       \
+        uint##bits##_t *_Nonnull word, uint##bits##_t value) {                                                          \
+        __atomic_store_n(word, value, __ATOMIC_SEQ_CST);                                                                \
+    }                                                                                                                   \
+    static inline __attribute__((always_inline)) uint##bits##_t firn_atomic_exchange_##bits(                          \
+        uint##bits##_t *_Nonnull word, uint##bits##_t value) {                                                          \
+        return __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);                                                      \
+    }                                                                                                                   \
+    static inline __attribute__((always_inline)) uint##bits##_t firn_atomic_add_##bits(                               \
+        uint##bits##_t *_Nonnull word, uint##bits##_t value) {                                                          \
+        return __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);                                                       \
+    }                                                                                                                   \
+    static inline __attribute__((always_inline)) bool firn_atomic_compare_exchange_##bits(                            \
+        uint##bits##_t *_Nonnull word, uint##bits##_t *_Nonnull expected, uint##bits##_t desired) {                     \
+        return __atomic_compare_exchange_n(word, expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);         \
+    }
+FIRN_ATOMICS(32)
+FIRN_ATOMICS(64)
+#undef FIRN_ATOMICS
+
+#endif

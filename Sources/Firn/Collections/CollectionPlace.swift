@@ -1,0 +1,47 @@
+import CFirn
+import FirnCore
+
+/// Where a managed collection lies: a property of a row. Whoever keeps one counts it on the realm's core (`retain`, `release`), as accessors are.
+struct CollectionPlace {
+    var row: _Row
+    /// The column; of backlinks, none.
+    let column: Int
+    let property: PropertyInfo
+    let layout: ElementLayout
+
+    var binding: TableBinding { TableBinding.of(row) }
+    var realm: RealmInstance { RealmInstance.of(row) }
+
+    init(_ row: _Row, _ property: PropertyInfo) {
+        self.row = row
+        self.property = property
+        let binding = TableBinding.of(row)
+        column = binding.column(property)
+        layout = property.isLinkingObjects ? ElementLayout(type: .link, collection: .list) : binding.layouts[property.number]
+    }
+
+    func retain() { realm.retainAccessor(row) }
+
+    func release() {
+        if let core = row.core { releaseAccessor(core) }
+    }
+
+    /// The collection as it stands, of a row that is up to date.
+    var cell: ListCell { ListCell(row.chunk(column), row.row, layout) }
+
+    /// The collection in a version; nil where its row is not there.
+    func cell(in snapshot: Snapshot) -> ListCell? {
+        guard binding.table.index < snapshot.reference.schema.tables.count else { return nil }
+        let table = snapshot.table(binding.table)
+        guard let place = table.find(row.key) else { return nil }
+        return ListCell(place.leaf.chunk(column), place.row, layout)
+    }
+
+    var isInvalidated: Bool { !RealmInstance.isValid(row) }
+
+    /// The same collection in another realm of the store; nil where its row is gone there.
+    func moved(to other: RealmInstance) -> CollectionPlace? {
+        let moved = _Row(core: other.core, key: row.key, table: row.table.unsafelyUnwrapped)
+        return other.locate(moved).map { CollectionPlace($0, property) }
+    }
+}

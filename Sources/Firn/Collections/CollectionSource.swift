@@ -1,0 +1,174 @@
+import FirnCore
+import FirnQuery
+
+/// What a managed collection consists of, and the order it is in: shared by all copies of a `Results`.
+///
+/// It evaluates its query at the first read after a change. Belongs to its realm's thread, queue or actor; of a frozen realm, the cache is guarded by its lock.
+public final class CollectionSource {
+    /// Where the elements come from, in their natural order.
+    enum Origin {
+        /// All objects of a class.
+        case table
+        /// The elements of a list, objects or values.
+        case list(CollectionPlace)
+        /// The objects whose links lead to a row, through a property of theirs.
+        case backlinks(CollectionPlace, PropertyInfo)
+        /// An unmanaged collection: no elements that a query could find.
+        case unmanaged
+    }
+
+    /// What is done to the elements, one after the other.
+    enum Step {
+        case filter(Predicate, CompiledPredicate)
+        case sort([SortKey])
+        case distinct([SortKey])
+    }
+
+    /// The elements: objects by key, or values.
+    enum Content {
+        case keys([Int64])
+        case values([Value])
+
+        var count: Int {
+            switch self {
+            case .keys(let keys): keys.count
+            case .values(let values): values.count
+            }
+        }
+    }
+
+    /// What was read, and from what: while that is held no node of it is used again, so one comparison of roots tells whether it is current.
+    private struct Cache {
+        let pin: Pin
+        let content: Content
+    }
+
+    let realm: RealmInstance
+    /// The class of the elements; nil for values.
+    let binding: TableBinding?
+    let origin: Origin
+    let steps: [Step]
+    // Only a frozen source's cache is met by several threads.
+    private let cache = Guarded<Cache?>(nil)
+
+    init(_ realm: RealmInstance, _ binding: TableBinding?, _ origin: Origin, _ steps: [Step] = []) {
+        self.realm = realm
+        self.binding = binding
+        self.origin = origin
+        self.steps = steps
+        if let place { realm.retainAccessor(place.row) }
+    }
+
+    deinit { place?.release() }
+
+    /// The row that a list or backlinks belong to.
+    private var place: CollectionPlace? {
+        switch origin {
+        case .list(let place), .backlinks(let place, _): place
+        case .table, .unmanaged: nil
+        }
+    }
+
+    /// All objects of a class.
+    static func table(_ realm: RealmInstance, _ binding: TableBinding) -> CollectionSource {
+        CollectionSource(realm, binding, .table)
+    }
+
+    /// Whether the elements are just a table's rows.
+    var isWholeTable: Bool {
+        if case .table = origin { return steps.isEmpty }
+        return false
+    }
+
+    var isInvalidated: Bool {
+        guard let place else { return false }
+        return place.isInvalidated
+    }
+
+    // MARK: Reading
+
+    var count: Int {
+        realm.check()
+        if isWholeTable, let binding { return realm.table(binding)?.count ?? 0 }
+        return content.count
+    }
+
+    /// The element at a position, as the store has it. Stops the program where there is none.
+    func value(at position: Int) -> Value {
+        switch content {
+        case .keys(let keys):
+            checkIndex(position, keys.count)
+            return .link(keys[position])
+        case .values(let values):
+            checkIndex(position, values.count)
+            return values[position]
+        }
+    }
+
+    func element<Element: RealmCollectionValue>(at position: Int) -> Element {
+        realm.check()
+        if isWholeTable, let binding {
+            let table = realm.table(binding)
+            checkIndex(position, table?.count ?? 0)
+            let place = table.unsafelyUnwrapped.location(at: position)
+            // The elements of a class's table are of the class.
+            return unsafeBitCast(
+                realm.accessor(binding, place.leaf, place.row, key: place.leaf.key(place.row)), to: Element.self)
+        }
+        return Element._fromElement(value(at: position), realm)
+    }
+
+    private func checkIndex(_ index: Int, _ count: Int) {
+        if index < 0 || index >= count { fatalError("Firn: index \(index) is out of bounds of a collection of \(count) elements.") }
+    }
+
+    func index(of object: ObjectBase) -> Int? {
+        guard object.isManaged, !object.isInvalidated, let binding, binding.info.type == type(of: object) else { return nil }
+        guard RealmInstance.of(object._row) === realm else {
+            fatalError("Firn: index(of:) was given an object of another realm. Find it in this realm first.")
+        }
+        if isWholeTable { return realm.table(binding)?.position(of: object._row.key) }
+        guard case .keys(let keys) = content else { return nil }
+        return keys.firstIndex(of: object._row.key)
+    }
+
+    /// The elements as they are now.
+    var content: Content {
+        realm.check()
+        let root = realm.snapshot.root
+        if let known = cache.withLock({ $0 }), known.pin.snapshot.root == root { return known.content }
+        // Within a transaction the state is pinned, so that whatever is written next makes a new root.
+        let pin = realm.pinShown()
+        let content = evaluate(pin.snapshot)
+        cache.withLock { $0 = Cache(pin: pin, content: content) }
+        return content
+    }
+
+    // MARK: Deriving
+
+    func adding(_ step: Step) -> CollectionSource { CollectionSource(realm, binding, origin, steps + [step]) }
+
+    /// The same elements in a frozen realm.
+    func frozen() -> CollectionSource {
+        let frozen = realm.freeze("results")
+        return moved(to: frozen) ?? CollectionSource(frozen, binding, .unmanaged, steps)
+    }
+
+    /// The same elements in the calling thread's live realm; nil where what they belong to is gone.
+    func thawed() -> CollectionSource? {
+        moved(to: realm.thaw())
+    }
+
+    func moved(to other: RealmInstance) -> CollectionSource? {
+        origin(in: other).map { CollectionSource(other, binding, $0, steps) }
+    }
+
+    private func origin(in other: RealmInstance) -> Origin? {
+        switch origin {
+        case .table: return .table
+        case .unmanaged: return .unmanaged
+        case .list(let place): return place.moved(to: other).map { .list($0) }
+        case .backlinks(let place, let property): return place.moved(to: other).map { .backlinks($0, property) }
+        }
+    }
+}

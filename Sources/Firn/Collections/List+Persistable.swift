@@ -1,0 +1,137 @@
+public import FirnCore
+
+extension List: _Persistable {
+    /// nil until the list is first asked for.
+    public typealias _Stored = List?
+
+    public static var _shape: _Shape {
+        var shape = Element._elementShape()
+        shape.collection = .list
+        shape.swiftType = List.self
+        shape.memory = .opaque
+        return shape
+    }
+    @inlinable public static var _initial: List? { @inline(__always) get { nil } }
+    @inlinable @inline(__always) public static func _wrap(_ value: List) -> List? { value }
+    public static func _unwrap(_ stored: List?) -> List { stored ?? List() }
+    public static func _get(_ row: _Row, _ column: Int) -> List { fatalError("Firn: a list is never read from a row.") }
+    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: List) {
+        fatalError("Firn: a list is never replaced as a whole.")
+    }
+
+    @inlinable public static var _isCollection: Bool { @inline(__always) get { true } }
+
+    @inlinable @inline(__always)
+    public static func _collection(of object: ObjectBase, _ column: Int32, _ stored: inout List?) -> List {
+        if let list = stored { return list }
+        return _make(object, column, &stored)
+    }
+
+    @usableFromInline @inline(never)
+    static func _make(_ object: ObjectBase, _ column: Int32, _ stored: inout List?) -> List {
+        guard object.isManaged else {
+            let list = List()
+            stored = list
+            return list
+        }
+        let list = List(object._row, TableBinding.of(object._row).property(column: Int(column & .max)))
+        // Several threads may read a frozen object, so no getter of it writes.
+        if !RealmInstance.of(object._row).isFrozen { stored = list }
+        return list
+    }
+
+    /// Copies the elements; assigning a list to itself leaves it as it is.
+    public static func _replaceCollection(
+        of object: ObjectBase, _ column: Int32, _ stored: inout List?, with value: List
+    ) {
+        let list = _collection(of: object, column, &stored)
+        list.assign(Array(value))
+    }
+
+    public static func _any(_ value: List) -> Any? { value }
+    public static func _fromAny(_ any: Any?) throws -> List {
+        let list = List()
+        try list.assign(any)
+        return list
+    }
+    public static func _storeValue(_ value: List) -> Value? { nil }
+}
+
+extension List: PersistedCollection {
+    /// Replaces the contents by `values`, which may be this list's own.
+    func assign(_ values: [Element]) { replaceSubrange(0..<count, with: values) }
+
+    func assign(_ any: Any?) throws { assign(try List.elements(of: any)) }
+
+    /// The elements that an untyped sequence stands for; none for nil.
+    static func elements(of any: Any?) throws -> [Element] {
+        guard let any = unwrapped(any) else { return [] }
+        if let elements = any as? [Element] { return elements }
+        guard let sequence = any as? any Sequence, !(any is String) else {
+            throw ValueFault(any, isNo: List.self)
+        }
+        var result: [Element] = []
+        for (index, element) in anyElements(of: sequence).enumerated() {
+            do { result.append(try Element._fromAny(element)) } catch let fault as ValueFault { throw fault.inside("[\(index)]") }
+        }
+        return result
+    }
+
+    static func elements(_ any: Any?, _ realm: RealmInstance) throws -> [Value] {
+        try elements(of: any).map { $0._element(for: realm) }
+    }
+
+    var objects: [ObjectBase] { elements.compactMap { $0 as? ObjectBase } }
+
+    func elements(for realm: RealmInstance) -> [Value] { Array(self).map { $0._element(for: realm) } }
+
+    func adopt(_ row: _Row, _ property: PropertyInfo) {
+        let place = CollectionPlace(row, property)
+        place.retain()
+        self.place = place
+        elements = []
+    }
+}
+
+/// The elements of any sequence.
+func anyElements(of sequence: any Sequence) -> [Any] {
+    func list(_ sequence: some Sequence) -> [Any] { sequence.map { $0 as Any } }
+    return list(sequence)
+}
+
+extension List: Equatable {
+    /// Managed lists are equal where they are the same list of the same row, unmanaged ones where their elements are.
+    public static func == (a: List, b: List) -> Bool {
+        if a === b { return true }
+        guard let x = a.place, let y = b.place else {
+            return a.place == nil && b.place == nil && a.elements == b.elements
+        }
+        return x.row.core == y.row.core && x.row.table == y.row.table && x.row.key == y.row.key && x.column == y.column
+    }
+}
+
+extension List: DescribedCollection {
+    public var description: String { describe(depth: 0) }
+}
+
+extension List: ExpressibleByArrayLiteral {
+    public convenience init(arrayLiteral elements: Element...) {
+        self.init()
+        self.elements = elements
+    }
+}
+
+extension List: Decodable where Element: Decodable {
+    public convenience init(from decoder: any Decoder) throws {
+        self.init()
+        var container = try decoder.unkeyedContainer()
+        while !container.isAtEnd { elements.append(try container.decode(Element.self)) }
+    }
+}
+
+extension List: Encodable where Element: Encodable {
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.unkeyedContainer()
+        for element in self { try container.encode(element) }
+    }
+}

@@ -1,0 +1,46 @@
+import FirnCore
+
+/// Changes to a managed list, each a call of the transaction. Entering an unmanaged object writes rows of its own, so no single edit of the list may be
+/// open meanwhile.
+struct ManagedListEdit {
+    let realm: RealmInstance
+    let transaction: WriteTransaction
+    private let table: TableID
+    private let column: Int
+    private let key: Int64
+    private(set) var count: Int
+
+    init(_ place: inout CollectionPlace) {
+        realm = place.realm
+        let name = "\(place.binding.info.name).\(place.property.name)"
+        transaction = realm.writing("change the list \(name)")
+        if !place.row.isCurrent { place.row = _relocate(place.row) }
+        count = place.cell.count
+        table = place.binding.table
+        column = place.column
+        key = place.row.key
+    }
+
+    mutating func insert(_ value: Value, at index: Int) {
+        transaction.edit(table, column, key) { list in list.insert(value, at: index) }
+        count += 1
+    }
+
+    mutating func remove(at index: Int) {
+        _ = transaction.edit(table, column, key) { list in list.remove(at: index) }
+        count -= 1
+    }
+
+    mutating func set(_ value: Value, at index: Int) {
+        transaction.edit(table, column, key) { list in list.set(value, at: index) }
+    }
+
+    mutating func move(from: Int, to: Int) {
+        transaction.edit(table, column, key) { list in list.move(from: from, to: to) }
+    }
+
+    mutating func removeAll() {
+        transaction.edit(table, column, key) { list in list.removeAll() }
+        count = 0
+    }
+}

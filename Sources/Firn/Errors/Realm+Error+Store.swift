@@ -1,0 +1,48 @@
+import FirnCore
+import FirnLog
+import FirnQuery
+import FirnStorage
+import Foundation
+
+extension Realm.Error {
+    /// A store's error in the terms of the API.
+    init(_ error: StoreError, _ url: URL?) {
+        let code: Code
+        switch error.code {
+        case .log(let log): code = Realm.Error.code(log)
+        case .damage: code = .invalidDatabase
+        case .primaryKeyTaken: code = .invalidInput
+        case .schema: code = .schemaMismatch
+        case .limit: code = .invalidInput
+        case .readOnly, .closed: code = .fail
+        }
+        self.init(code, error.description, fileURL: url)
+    }
+
+    private static func code(_ error: LogError) -> Code {
+        switch error.code {
+        case .notAStore, .damage: return .invalidDatabase
+        case .foreignFolder: return .invalidDatabase
+        case .newerFormat: return .unsupportedFileFormatVersion
+        case .locked: return .alreadyOpen
+        case .diskFull: return .outOfDiskSpace
+        case .unknownOutcome: return .writeFailed
+        case .readOnly, .closed, .forked, .versionNotHere: return .fail
+        case .networkFileSystem: return .unsupportedFeature
+        case .tooLarge: return .invalidInput
+        case .storage(let storage):
+            switch storage.code {
+            case .notFound: return .fileNotFound
+            case .permissionDenied, .readOnlyFileSystem, .notWritable: return .filePermissionDenied
+            case .exists: return .fileExists
+            case .noSpace: return .outOfDiskSpace
+            case .notAFolder, .isAFolder, .notEmpty, .nameTooLong: return .fileOperationFailed
+            case .tooManyOpenFiles, .closed, .input, .io: return .fileAccess
+            case .outOfMemory: return .addressSpaceExhausted
+            case .forked: return .fail
+            }
+        }
+    }
+
+    init(_ error: QueryError) { self.init(.invalidInput, error.description) }
+}

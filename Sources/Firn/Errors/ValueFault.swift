@@ -1,0 +1,35 @@
+/// A value that fits not what it is meant for. The entries that take untyped values turn it into a `Realm.Error` or a message.
+struct ValueFault: Error, CustomStringConvertible {
+    /// The property, from the outermost object inwards, as `owner.dogs[2].age`.
+    var path = ""
+    var reason: String
+
+    init(_ reason: String) { self.reason = reason }
+
+    init(_ value: Any, isNo type: Any.Type) {
+        let text = String(describing: value)
+        let shown = text.count > 80 ? String(text.prefix(80)) + "…" : text
+        reason = "\(shown) (\(Swift.type(of: value))) is no \(type)"
+    }
+
+    func inside(_ outer: String) -> ValueFault {
+        var copy = self
+        copy.path = path.isEmpty ? outer : path.hasPrefix("[") ? outer + path : outer + "." + path
+        return copy
+    }
+
+    var description: String {
+        path.isEmpty ? "invalid value: \(reason)." : "invalid value for the property \"\(path)\": \(reason)."
+    }
+
+    func error(_ type: Any.Type) -> Realm.Error { Realm.Error(.invalidInput, "\(type): \(description)") }
+}
+
+/// An optional inside an `Any`, seen through.
+protocol AnyOptional {
+    var content: Any? { get }
+}
+
+extension Optional: AnyOptional {
+    var content: Any? { self }
+}

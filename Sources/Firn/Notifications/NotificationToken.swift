@@ -1,0 +1,43 @@
+import Foundation
+
+/// Keeps an observer: hold it as long as its block is to be called.
+///
+/// Letting it go, or `invalidate()`, ends the calls; it may be done on any thread.
+public final class NotificationToken: @unchecked Sendable {
+    // Unchecked because the observation belongs to its realm's thread; here it is only held, under the guard.
+    private struct State {
+        var isInvalidated = false
+        var observation: Observation?
+    }
+    private let state = Guarded(State())
+
+    init() {}
+
+    deinit { invalidate() }
+
+    /// Ends the calls. Returns false where they had ended.
+    @discardableResult
+    public func invalidate() -> Bool {
+        // The observation is let go outside of the guard, as it may be the last to hold its realm.
+        let (wasActive, gone) = state.withLock { state -> (Bool, Observation?) in
+            let result = (!state.isInvalidated, state.observation)
+            state = State(isInvalidated: true, observation: nil)
+            return result
+        }
+        gone?.end()
+        return wasActive
+    }
+
+    var isInvalidated: Bool { state.withLock { $0.isInvalidated } }
+
+    var observation: Observation? { state.withLock { $0.observation } }
+
+    /// From now on the token keeps the observation, unless it ended before that was made.
+    func keep(_ observation: Observation) -> Bool {
+        state.withLock { state in
+            guard !state.isInvalidated else { return false }
+            state.observation = observation
+            return true
+        }
+    }
+}

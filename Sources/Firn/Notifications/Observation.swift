@@ -1,0 +1,116 @@
+import FirnCore
+import Synchronization
+
+/// One observer of one realm: which version it was told of last, and how it is told of the next.
+///
+/// Belongs to its realm's thread, queue or actor, where its block is called; only `end` may come from elsewhere. Its token holds it, its realm only knows it.
+class Observation {
+    let realm: RealmInstance
+    /// The version that was told of last.
+    private(set) var last: Pin
+    /// Keeps the notes of the versions after it.
+    let claim: NoteClaim
+    private(set) var isRunning = false
+    // Atomic: a token may be let go on any thread.
+    private let hasEnded = Atomic<Bool>(false)
+    /// Whether it is told of the state it begins with, at the next turn.
+    var wantsInitial: Bool { false }
+
+    init(_ realm: RealmInstance, from pin: Pin) {
+        self.realm = realm
+        last = pin
+        claim = realm.store.claimNotes(after: pin.version)
+    }
+
+    var isActive: Bool { !hasEnded.load(ordering: .acquiring) }
+
+    func end() { hasEnded.store(true, ordering: .releasing) }
+
+    /// Tells the observer what has changed up to the version that its realm shows.
+    func deliver(mayBegin: Bool) {
+        guard isActive, !isRunning, let shown = realm.pin else { return }
+        if wantsInitial {
+            guard mayBegin else { return }
+            let new = shown.again()
+            run(new) { begin(new) }
+        } else if shown.version > last.version {
+            let new = shown.again()
+            let old = last
+            let notes = claim.changes(from: old, to: new)
+            run(new) { notify(notes, from: old, to: new) }
+        }
+    }
+
+    private func run(_ new: Pin, _ body: () -> Void) {
+        last = new
+        claim.advance(to: new.version)
+        isRunning = true
+        body()
+        isRunning = false
+    }
+
+    /// Takes a version as told of.
+    func skip(to pin: Pin) {
+        guard !wantsInitial, pin.version > last.version else { return }
+        last = pin.again()
+        claim.advance(to: pin.version)
+        skipped(last)
+    }
+
+    // What the kinds of observers do.
+    func begin(_ pin: Pin) {}
+    func notify(_ notes: ChangeNotes, from old: Pin, to new: Pin) {}
+    func skipped(_ pin: Pin) {}
+    /// Whether old values are wanted, so that the realm remembers which changes are its own.
+    var wantsOldValues: Bool { false }
+}
+
+/// The observers of a realm. Belongs to the realm's thread, queue or actor.
+final class ObserverList {
+    private struct Entry {
+        weak var observation: Observation?
+    }
+    private var entries: [Entry] = []
+    private struct RealmEntry {
+        weak var observation: RealmObservation?
+    }
+    private var realmEntries: [RealmEntry] = []
+
+    func add(_ observation: Observation) { entries.append(Entry(observation: observation)) }
+
+    func add(_ observation: RealmObservation) { realmEntries.append(RealmEntry(observation: observation)) }
+
+    /// The observers that still are.
+    var active: [Observation] {
+        let active = entries.compactMap(\.observation).filter(\.isActive)
+        if active.count < entries.count { entries = active.map { Entry(observation: $0) } }
+        return active
+    }
+
+    var realmObservers: [RealmObservation] {
+        let active = realmEntries.compactMap(\.observation).filter(\.isActive)
+        if active.count < realmEntries.count { realmEntries = active.map { RealmEntry(observation: $0) } }
+        return active
+    }
+
+    /// Stops the program where a token is none of this realm's.
+    func checkTokens(_ tokens: [NotificationToken], of realm: RealmInstance) {
+        for token in tokens {
+            if let observation = token.observation, observation.realm !== realm {
+                fatalError("Firn: withoutNotifying: was given a token of another realm or thread. Give tokens of the realm that is written.")
+            }
+        }
+    }
+}
+
+/// An observer of the realm itself. It is told on the spot, and of no versions.
+final class RealmObservation: Observation {
+    let block: (Realm.Notification, Realm) -> Void
+
+    init(_ realm: RealmInstance, _ block: @escaping (Realm.Notification, Realm) -> Void) {
+        self.block = block
+        super.init(realm, from: realm.shownPin.again())
+    }
+
+    override func deliver(mayBegin: Bool) {}
+}

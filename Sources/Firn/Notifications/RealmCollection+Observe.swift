@@ -1,0 +1,75 @@
+public import Dispatch
+import FirnCore
+
+extension RealmCollection {
+    /// Calls `block` once with the collection, then after each write that adds, removes, moves or changes elements.
+    ///
+    /// The block is called some time after the commit, on the realm's run loop or queue, or on `queue`; several changes may come as one. It may write.
+    ///
+    /// - Parameters:
+    ///   - keyPaths: names of the elements' properties that matter; nil for all, also of objects that the elements link to, up to four links away.
+    ///   - queue: a serial queue to be called on, with the collection of that queue.
+    /// - Returns: a token to be held as long as the block shall be called.
+    public func observe(
+        keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (RealmCollectionChange<Self>) -> Void
+    ) -> NotificationToken {
+        let source = _source
+        let pin = source.realm.pinForObserving()
+        let paths = observedPaths(keyPaths, source)
+        let token = NotificationToken()
+        if let queue {
+            let frozen = _moved(to: source.realm.shared.frozen(source.realm.configuration, source.realm.schema, pin))
+            source.realm.onQueue(Scheduler.queue(queue)) { realm in
+                guard let own = frozen?._moved(to: realm) else { return }
+                realm.add(CollectionObservation(own, own._source, from: pin, paths, block), token)
+            }
+        } else {
+            source.realm.checkDelivery()
+            source.realm.add(CollectionObservation(self, source, from: pin, paths, block), token)
+        }
+        return token
+    }
+
+    /// Calls `block` on an actor, with the actor's own collection, once and then after each write that changes the collection.
+    ///
+    /// A task that was cancelled gets a token that has ended.
+    public func observe<A: Actor>(
+        keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        _ block: @escaping @Sendable (isolated A, RealmCollectionChange<Self>) -> Void
+    ) async -> NotificationToken {
+        let source = _source
+        let pin = source.realm.pinForObserving()
+        let paths = observedPaths(keyPaths, source)
+        let token = NotificationToken()
+        guard !Task.isCancelled else {
+            token.invalidate()
+            return token
+        }
+        let frozen = _moved(to: source.realm.shared.frozen(source.realm.configuration, source.realm.schema, pin))
+        await ActorObserving.install(source.realm, on: actor, _isolation: _isolation) { realm in
+            guard let own = frozen?._moved(to: realm) else { return }
+            let observation = CollectionObservation(own, own._source, from: pin, paths) { change in
+                nonisolated(unsafe) let change = change
+                actor.assumeIsolated { block($0, change) }
+            }
+            realm.add(observation, token)
+        }
+        return token
+    }
+
+    private func observedPaths(_ keyPaths: [String]?, _ source: CollectionSource) -> [ObservedPath]? {
+        guard let keyPaths, !keyPaths.isEmpty else { return nil }
+        guard let binding = source.binding else { fatalError("Firn: a collection of values has no key paths to observe.") }
+        return keyPaths.map { ObservedPath($0, binding, source.realm.schema) }
+    }
+}
+
+extension RealmCollection where Element: ObjectBase {
+    /// As `observe(keyPaths:on:_:)`, with key paths of Swift.
+    public func observe(
+        keyPaths: [PartialKeyPath<Element>], on queue: DispatchQueue? = nil,
+        _ block: @escaping (RealmCollectionChange<Self>) -> Void
+    ) -> NotificationToken {
+        observe(keyPaths: keyPaths.map { KeyPathTracer.name($0) }, on: queue, block)
+    }
+}

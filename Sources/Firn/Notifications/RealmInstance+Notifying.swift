@@ -1,0 +1,166 @@
+import FirnCore
+import Synchronization
+
+/// Wakes a realm when a version is published, on whatever thread that happens.
+final class RealmWaker: @unchecked Sendable {
+    // Unchecked because of the instance, which is only touched on its own scheduler.
+    private weak var instance: RealmInstance?
+    private let scheduler: Scheduler
+    // Atomic: one turn serves all versions published before it.
+    private let isScheduled = Atomic<Bool>(false)
+
+    init(_ instance: RealmInstance, _ scheduler: Scheduler) {
+        self.instance = instance
+        self.scheduler = scheduler
+    }
+
+    func wake() {
+        guard !isScheduled.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        scheduler.schedule { [self] in
+            isScheduled.store(false, ordering: .releasing)
+            instance?.turn()
+        }
+    }
+}
+
+extension RealmInstance {
+    /// From now on the realm is woken when a version is published.
+    func startListening() {
+        guard waker == nil, let scheduler, !configuration.readOnly else { return }
+        let waker = RealmWaker(self, scheduler)
+        self.waker = waker
+        listener = store.onPublish { _ in waker.wake() }
+    }
+
+    /// A turn of the realm's run loop, queue or actor after something was published.
+    func turn() {
+        guard !isInTransaction else {
+            // Told when the transaction has ended.
+            return
+        }
+        if autorefresh {
+            moveToNewest()
+        } else if let pin, store.publishedVersion > pin.version {
+            notifyRealm(.refreshRequired)
+        }
+        deliver(mayBegin: true)
+    }
+
+    /// Advances, and tells observers what is due. Returns whether there was something newer.
+    @discardableResult
+    func refresh() -> Bool {
+        guard !isFrozen, !isInTransaction, !isDelivering else { return false }
+        return advance()
+    }
+
+    @discardableResult
+    func advance() -> Bool {
+        let moved = moveToNewest()
+        deliver(mayBegin: false)
+        return moved
+    }
+
+    @discardableResult
+    private func moveToNewest() -> Bool {
+        // A realm that has read nothing yet has nothing to advance; its first read takes the newest.
+        guard let pin, store.publishedVersion > pin.version else { return false }
+        show(store.pin())
+        notifyRealm(.didChange)
+        return true
+    }
+
+    /// Tells each observer what it does not know yet.
+    private func deliver(mayBegin: Bool) {
+        let wasDelivering = isDelivering
+        isDelivering = true
+        defer { isDelivering = wasDelivering }
+        for observation in observers.active {
+            // A block may have begun a write; the others are told when it has ended.
+            if isInTransaction { break }
+            observation.deliver(mayBegin: mayBegin)
+        }
+        if ownNotes.isEmpty { return }
+        let oldest = observers.active.filter(\.wantsOldValues).map(\.last.version).min() ?? .max
+        ownNotes.removeAll { $0.version <= oldest }
+    }
+
+    private func notifyRealm(_ notification: Realm.Notification) {
+        for observation in observers.realmObservers where observation.isActive { observation.block(notification, Realm(self)) }
+    }
+
+    /// The realm's own transaction is published: realm observers are told at once, the others at the next turn.
+    func committedOwn(_ version: UInt64, from base: Pin, skipping tokens: [NotificationToken]) {
+        guard let pin else { return }
+        for token in tokens { token.observation?.skip(to: pin) }
+        if let observer = observers.active.first(where: \.wantsOldValues) {
+            ownNotes.append((pin.version, observer.claim.changes(from: base, to: pin)))
+        }
+        waker?.wake()
+        for observation in observers.realmObservers
+        where observation.isActive && !tokens.contains(where: { $0.observation === observation }) {
+            observation.block(.didChange, Realm(self))
+        }
+    }
+
+    /// Whether the realm itself made a change to a property after a version.
+    func isOwnChange(_ table: TableID, _ key: Int64, _ column: Int, after version: UInt64) -> Bool {
+        ownNotes.contains { $0.version > version && ($0.notes.tables[table]?.modified[key]?.contains(column) ?? false) }
+    }
+
+    /// The version that a new observer begins from. Stops the program where nothing can be observed.
+    func pinForObserving() -> Pin {
+        check()
+        if isFrozen { fatalError("Firn: what is frozen never changes, so it can't be observed. Observe the live one.") }
+        if configuration.readOnly { fatalError("Firn: a realm that was opened read-only never changes, so nothing of it can be observed.") }
+        if let transaction {
+            guard !transaction.hasChanges else {
+                fatalError("Firn: an observer can't be added in a write transaction that has changed something. Add it before, or after the commit.")
+            }
+            return transaction.base.again()
+        }
+        return shownPin.again()
+    }
+
+    /// Stops the program where blocks could never be called.
+    func checkDelivery() {
+        guard let scheduler, scheduler.canDeliver else {
+            fatalError("Firn: this thread has no running run loop, so an observer's block could never be called. Pass a queue to observe(on:), or observe on the main thread.")
+        }
+    }
+
+    /// Runs `body` with this store's instance on a queue, there.
+    func onQueue(_ queue: Scheduler, _ body: @escaping (RealmInstance) -> Void) {
+        nonisolated(unsafe) let body = body
+        let shared = shared
+        let schema = schema
+        nonisolated(unsafe) let configuration = configuration
+        queue.schedule {
+            let instance = shared.instance(configuration, schema, queue)
+            instance.startListening()
+            body(instance)
+        }
+    }
+
+    /// Enters an observation and has it told at the next turn.
+    func add(_ observation: Observation, _ token: NotificationToken) {
+        guard token.keep(observation) else { return }
+        observers.add(observation)
+        // A queue's or actor's realm may have been opened for the observer alone; it goes on from where that begins.
+        if pin == nil { show(observation.last.again()) }
+        waker?.wake()
+    }
+}
+
+extension Realm {
+    /// Calls `block` whenever the realm shows newer data: at once when it commits a write, and when it advances.
+    ///
+    /// - Returns: a token to be held as long as the block shall be called.
+    public func observe(_ block: @escaping (_ notification: Notification, _ realm: Realm) -> Void) -> NotificationToken {
+        _ = instance.pinForObserving()
+        let token = NotificationToken()
+        let observation = RealmObservation(instance, block)
+        guard token.keep(observation) else { return token }
+        instance.observers.add(observation)
+        return token
+    }
+}

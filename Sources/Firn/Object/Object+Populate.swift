@@ -1,0 +1,83 @@
+import Foundation
+
+/// What `init(value:)` and `create(_:value:)` read property values from.
+enum ValueSource {
+    case dictionary([AnyHashable: Any])
+    case array([Any])
+    case object(ObjectBase)
+    /// The labelled children of a class or struct, superclass included.
+    case mirror([String: Any])
+
+    init(_ any: Any, for info: ClassInfo) throws {
+        guard let value = unwrapped(any) else { throw ValueFault("nil can't be made an object of \(info.name)") }
+        switch value {
+        case let object as ObjectBase: self = .object(object)
+        case let dictionary as [AnyHashable: Any]: self = .dictionary(dictionary)
+        case let dictionary as NSDictionary:
+            var result: [AnyHashable: Any] = [:]
+            for (key, element) in dictionary { if let key = key as? AnyHashable { result[key] = element } }
+            self = .dictionary(result)
+        case let array as [Any]: self = .array(array)
+        case let array as NSArray: self = .array(array.map { $0 })
+        default:
+            var children: [String: Any] = [:]
+            var mirror: Mirror? = Mirror(reflecting: value)
+            guard mirror?.displayStyle == .class || mirror?.displayStyle == .struct else {
+                throw ValueFault(value, isNo: info.type)
+            }
+            while let level = mirror {
+                for child in level.children {
+                    guard var label = child.label else { continue }
+                    if label.hasPrefix("_") { label.removeFirst() }
+                    children[label] = child.value
+                }
+                mirror = level.superclassMirror
+            }
+            self = .mirror(children)
+        }
+        if case .array(let array) = self {
+            let count = info.stored.count
+            guard array.count <= count else {
+                throw ValueFault(
+                    "an array of \(array.count) values for \(info.name), which has \(count) properties; give at most that many, in their order")
+            }
+        }
+    }
+
+    /// What the source says of a property: nothing (nil), or a value that may itself be nil.
+    func value(_ property: PropertyInfo, at position: Int) -> Any?? {
+        switch self {
+        case .dictionary(let dictionary): return dictionary[property.name].map { .some($0) }
+        case .array(let array): return position < array.count ? .some(array[position]) : nil
+        case .object(let object):
+            guard let own = object.classInfo.property(named: property.name) else { return nil }
+            return .some(object.anyValue(own))
+        case .mirror(let children): return children[property.name].map { .some($0) }
+        }
+    }
+}
+
+extension ObjectBase {
+    /// Sets the properties of this unmanaged object for which `value` has one.
+    final func populate(from value: Any) throws {
+        let info = classInfo
+        let source = try ValueSource(value, for: info)
+        for (position, property) in info.stored.enumerated() {
+            guard let value = source.value(property, at: position) else { continue }
+            do { try setUnmanaged(property, value) } catch let fault as ValueFault { throw fault.inside(property.name) }
+        }
+    }
+
+    /// Sets a property of this unmanaged object to what `any` stands for.
+    final func setUnmanaged(_ property: PropertyInfo, _ any: Any?) throws {
+        try property.wrapper.set(address + property.offset, any, of: self)
+    }
+
+    /// An object of `type` that `any` is or describes, unmanaged in the latter case.
+    static func make(_ type: ObjectBase.Type, from any: Any) throws -> ObjectBase {
+        if let object = any as? ObjectBase, ObjectIdentifier(Swift.type(of: object)) == ObjectIdentifier(type) { return object }
+        let object = type.init()
+        try object.populate(from: any)
+        return object
+    }
+}

@@ -1,0 +1,119 @@
+public import FirnCore
+public import Foundation
+import FirnStorage
+import Synchronization
+
+/// A twelve-byte identity: 4 bytes of seconds since 1970, 5 random bytes of this process, 3 bytes of a counter, so that ids made later compare
+/// greater and no two processes make the same.
+public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
+    @usableFromInline let bytes: ObjectIDBytes
+
+    @inlinable init(_ bytes: ObjectIDBytes) { self.bytes = bytes }
+
+    /// An id unlike any other, of this moment.
+    public init() { self = ObjectId.generate() }
+
+    /// The id that 24 hexadecimal digits stand for.
+    ///
+    /// - Throws: `Realm.Error` with `.invalidInput` where the text is anything else.
+    public init(string: String) throws {
+        guard let id = ObjectId(hexadecimal: string) else {
+            throw Realm.Error(
+                .invalidInput, "\"\(string.prefix(64))\" is no ObjectId; give 24 hexadecimal digits.")
+        }
+        self = id
+    }
+
+    /// The id of a literal; stops the program where it is not 24 hexadecimal digits.
+    public init(_ string: StaticString) {
+        guard let id = ObjectId(hexadecimal: string.description) else {
+            fatalError("Firn: \"\(string)\" is no ObjectId; give 24 hexadecimal digits.")
+        }
+        self = id
+    }
+
+    /// An id of a given second, with given numbers in place of the process's random ones.
+    public init(timestamp: Date, machineId: Int = 0, processId: Int = 0) {
+        self.init(
+            ObjectIDBytes(
+                UInt32(truncatingIfNeeded: Int64(timestamp.timeIntervalSince1970)),
+                UInt32(truncatingIfNeeded: machineId & 0xFF_FFFF) << 8 | UInt32(truncatingIfNeeded: processId >> 8 & 0xFF),
+                UInt32(truncatingIfNeeded: processId & 0xFF) << 24 | ObjectId.nextCount()))
+    }
+
+    /// An id unlike any other, of this moment.
+    public static func generate() -> ObjectId {
+        let random = process
+        return ObjectId(
+            ObjectIDBytes(
+                UInt32(truncatingIfNeeded: SystemClock.shared.now() / 1_000_000_000), UInt32(truncatingIfNeeded: random >> 8),
+                UInt32(truncatingIfNeeded: random & 0xFF) << 24 | nextCount()))
+    }
+
+    /// When the id was made, to the second.
+    public var timestamp: Date { Date(timeIntervalSince1970: TimeInterval(bytes.words.0)) }
+
+    public var stringValue: String {
+        let words = [bytes.words.0, bytes.words.1, bytes.words.2]
+        return words.map { word in
+            let digits = String(word, radix: 16)
+            return String(repeating: "0", count: 8 - digits.count) + digits
+        }.joined()
+    }
+
+    public var description: String { stringValue }
+
+    public static func < (a: ObjectId, b: ObjectId) -> Bool { a.bytes < b.bytes }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let id = ObjectId(hexadecimal: text) else {
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: "\"\(text.prefix(64))\" is no ObjectId: 24 hexadecimal digits are needed")
+        }
+        self = id
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(stringValue)
+    }
+
+    private init?(hexadecimal text: String) {
+        guard text.utf8.count == 24 else { return nil }
+        var words: [UInt32] = []
+        var rest = text.utf8[...]
+        while !rest.isEmpty {
+            var word: UInt32 = 0
+            for digit in rest.prefix(8) {
+                guard let value = Character(UnicodeScalar(digit)).hexDigitValue else { return nil }
+                word = word << 4 | UInt32(value)
+            }
+            words.append(word)
+            rest = rest.dropFirst(8)
+        }
+        self.init(ObjectIDBytes(words[0], words[1], words[2]))
+    }
+
+    /// The five random bytes of this process.
+    private static let process = SystemRandomness.shared.next() & 0xFF_FFFF_FFFF
+    // Atomic: ids are made on any thread.
+    private static let count = Atomic<UInt32>(UInt32(truncatingIfNeeded: SystemRandomness.shared.next()))
+
+    private static func nextCount() -> UInt32 { count.wrappingAdd(1, ordering: .relaxed).newValue & 0xFF_FFFF }
+}
+
+extension ObjectId: _FixedScalar, _PrimaryKey, _Indexable {
+    public static var _type: ColumnType { .objectID }
+    /// A property without an initial value starts with the id of zeros.
+    @inlinable public static var _initial: ObjectId { ObjectId(ObjectIDBytes(0, 0, 0)) }
+    @inlinable public var _raw: ObjectIDBytes { bytes }
+    @inlinable public init(_raw: ObjectIDBytes) { bytes = _raw }
+    public var _value: Value { .objectID(bytes) }
+    public init?(_value: Value) {
+        guard case .objectID(let value) = _value else { return nil }
+        self.init(value)
+    }
+    public static func _convert(_ any: Any) -> ObjectId? { (any as? String).flatMap { ObjectId(hexadecimal: $0) } }
+}

@@ -1,0 +1,84 @@
+public import FirnCore
+public import Foundation
+
+extension String: _Scalar, _PrimaryKey, _Indexable {
+    public static var _type: ColumnType { .string }
+    public static var _memory: _Memory { .string }
+    public static var _optionalMemory: _Memory { .optionalString }
+    @inlinable public static var _initial: String { @inline(__always) get { "" } }
+    public var _value: Value { .string(self) }
+    public init?(_value: Value) {
+        guard case .string(let value) = _value else { return nil }
+        self = value
+    }
+    public static func _convert(_ any: Any) -> String? {
+        switch any {
+        case let text as Substring: String(text)
+        case let text as NSString: text as String
+        default: nil
+        }
+    }
+
+    @inlinable @inline(__always)
+    public static func _get(_ row: _Row, _ column: Int) -> String { _readString(row.chunk(column), row.row) }
+    @inlinable @inline(__always)
+    public static func _getOptional(_ row: _Row, _ column: Int) -> String? { _readOptionalString(row.chunk(column), row.row) }
+    @inlinable @inline(__always)
+    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: String) { _setString(object, column, value) }
+    @inlinable @inline(__always)
+    public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: String?) {
+        if let value { _setString(object, column, value) } else { _setOptionalSlowly(object, column, String?.none) }
+    }
+}
+
+extension Data: _Scalar {
+    public static var _type: ColumnType { .data }
+    public static var _initial: Data { Data() }
+    public var _value: Value { .data(Array(self)) }
+    public init?(_value: Value) {
+        guard case .data(let value) = _value else { return nil }
+        self = Data(value)
+    }
+    public static func _convert(_ any: Any) -> Data? {
+        switch any {
+        case let bytes as [UInt8]: Data(bytes)
+        case let bytes as NSData: bytes as Data
+        default: nil
+        }
+    }
+
+    public static func _get(_ row: _Row, _ column: Int) -> Data { Data(cellBytes(row.chunk(column), row.row)) }
+    public static func _getOptional(_ row: _Row, _ column: Int) -> Data? {
+        let chunk = row.chunk(column)
+        return chunk.slot(row.row).length == Chunk.Slot.null ? nil : Data(cellBytes(chunk, row.row))
+    }
+    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Data) { object.set(value, column: Int(column & .max)) }
+    public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Data?) {
+        if let value { object.set(value, column: Int(column & .max)) } else { object.set(.null, column: Int(column & .max)) }
+    }
+}
+
+/// The bytes of a string or data cell that is not null: in the chunk's heap, or a blob of their own.
+@inline(__always)
+func cellBytes(_ chunk: Chunk, _ row: Int) -> UnsafeRawBufferPointer {
+    let slot = chunk.slot(row)
+    let place = chunk.heap + Int(slot.offset)
+    if slot.length < Chunk.Slot.tree { return UnsafeRawBufferPointer(start: place, count: Int(slot.length)) }
+    guard slot.length == Chunk.Slot.blob else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+    return Blob(NodeRef(place.loadUnaligned(as: UInt64.self)).node).bytes
+}
+
+// One call out of line each: the bytes are decoded where they lie.
+@usableFromInline @inline(never)
+func _readString(_ chunk: Chunk, _ row: Int) -> String { String(decoding: cellBytes(chunk, row), as: UTF8.self) }
+
+@usableFromInline @inline(never)
+func _readOptionalString(_ chunk: Chunk, _ row: Int) -> String? {
+    chunk.slot(row).length == Chunk.Slot.null ? nil : String(decoding: cellBytes(chunk, row), as: UTF8.self)
+}
+
+@usableFromInline
+@_effects(releasenone) @inline(never)
+func _setString(_ object: ObjectBase, _ column: Int32, _ value: String) {
+    object.set(value, column: Int(column & .max))
+}

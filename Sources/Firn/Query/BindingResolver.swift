@@ -1,0 +1,77 @@
+import FirnCore
+import FirnQuery
+import Foundation
+
+/// Understands the names in a query as the classes have them: public names, and backlinks.
+struct BindingResolver: PropertyResolver {
+    private let binding: SchemaBinding
+    private let stored: SchemaResolver
+
+    init(_ binding: SchemaBinding, _ schema: FirnCore.Schema) {
+        self.binding = binding
+        stored = SchemaResolver(schema)
+    }
+
+    func property(_ name: String, of table: TableID) -> ResolvedProperty? {
+        guard let bound = binding.table(table), let property = bound.info.property(named: name) else {
+            // A table without a class here, or a column's own name.
+            return stored.property(name, of: table)
+        }
+        guard property.isLinkingObjects else { return .column(bound.column(property)) }
+        guard let origin = property.shape.target.flatMap({ binding.table(of: $0) }),
+            let linking = property.origin.flatMap({ origin.info.property(named: $0) })
+        else { return nil }
+        return .backlinks(origin.table, origin.column(linking))
+    }
+
+    func className(of table: TableID) -> String { binding.table(table)?.info.name ?? stored.className(of: table) }
+
+    func propertyNames(of table: TableID) -> [String] {
+        binding.table(table)?.info.properties.map(\.name) ?? stored.propertyNames(of: table)
+    }
+}
+
+extension QueryArgument {
+    /// What a caller gave for a `%@`.
+    init(_ any: Any, _ realm: RealmInstance) throws(QueryError) {
+        guard let value = unwrapped(any) else {
+            self = .value(.null)
+            return
+        }
+        if let single = try QueryArgument.single(value, realm) {
+            self = .value(single)
+        } else if let sequence = value as? any Sequence {
+            self = .values(
+                try anyElements(of: sequence).map { element throws(QueryError) in
+                    guard let element = unwrapped(element) else { return .null }
+                    guard let single = try QueryArgument.single(element, realm) else { throw QueryArgument.fault(element) }
+                    return single
+                })
+        } else {
+            throw QueryArgument.fault(value)
+        }
+    }
+
+    private static func fault(_ any: Any) -> QueryError {
+        QueryError(
+            .argument, "An argument is of the type \(type(of: any)), which no property has.",
+            advice: "Give a number, string, date, data, id, object, or a sequence of these.")
+    }
+
+    private static func single(_ any: Any, _ realm: RealmInstance) throws(QueryError) -> Value? {
+        switch any {
+        case let object as ObjectBase:
+            guard object.isManaged, RealmInstance.of(object._row).shared === realm.shared else {
+                throw QueryError(
+                    .argument, "An argument is an object of \(type(of: object).className()) that is unmanaged or of another realm.",
+                    advice: "Use an object of the realm that is queried.")
+            }
+            return .typedLink(TableBinding.of(object._row).table, object._row.key)
+        case let value as any _Scalar: return value._value
+        default:
+            if let number = floating(any) { return .double(number) }
+            if let number = integer(any) { return .int(number) }
+            return String._convert(any).map { .string($0) } ?? Date._convert(any).map { .date(Timestamp($0)) }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import FirnCore
+import FirnQuery
+
+extension Query where T: _QueryText {
+    /// Whether the string contains `value`. An empty `value` is in every string that is not nil.
+    public func contains(_ value: T, options: StringOptions = []) -> Query<Bool> { text(.contains, value, options) }
+    /// Whether the string begins with `value`.
+    public func starts(with value: T, options: StringOptions = []) -> Query<Bool> { text(.beginsWith, value, options) }
+    /// Whether the string ends with `value`.
+    public func ends(with value: T, options: StringOptions = []) -> Query<Bool> { text(.endsWith, value, options) }
+    /// Whether the string is like the pattern: `*` stands for any characters, `?` for one.
+    public func like(_ value: T, caseInsensitive: Bool = false) -> Query<Bool> {
+        text(.like, value, caseInsensitive ? .caseInsensitive : [])
+    }
+    /// Whether the strings are equal under the options.
+    public func equals(_ value: T, options: StringOptions = []) -> Query<Bool> { text(.equal, value, options) }
+    /// Whether the strings differ under the options.
+    public func notEquals(_ value: T, options: StringOptions = []) -> Query<Bool> { text(.notEqual, value, options) }
+
+    private func text(_ operation: Comparison.Operation, _ value: T, _ options: StringOptions) -> Query<Bool> {
+        Query<Bool>(.compare(expression, operation, .value(value._queryValue), options: options.comparison))
+    }
+
+    /// Whether the string contains that of another property.
+    public func contains<U: _QueryText>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool> {
+        Query<Bool>(.compare(expression, .contains, other.expression.operand, options: options.comparison))
+    }
+    /// Whether the string begins with that of another property.
+    public func starts<U: _QueryText>(with other: Query<U>, options: StringOptions = []) -> Query<Bool> {
+        Query<Bool>(.compare(expression, .beginsWith, other.expression.operand, options: options.comparison))
+    }
+    /// Whether the string ends with that of another property.
+    public func ends<U: _QueryText>(with other: Query<U>, options: StringOptions = []) -> Query<Bool> {
+        Query<Bool>(.compare(expression, .endsWith, other.expression.operand, options: options.comparison))
+    }
+}
+
+extension Query where T: _QueryValue {
+    /// Whether the value is one of `values`.
+    public func `in`<S: Sequence>(_ values: S) -> Query<Bool> where S.Element == T {
+        let values = Array(values)
+        return Query<Bool>(
+            .compare(expression, .in, .values(values.map(\._queryValue)), objects: values.compactMap(\._queryObject)))
+    }
+}
+
+extension Query where T: PersistableEnum {
+    /// Whether the value is one of `values`.
+    public func `in`<S: Sequence>(_ values: S) -> Query<Bool> where S.Element == T {
+        Query<Bool>(.compare(expression, .in, .values(values.map(\._value))))
+    }
+}
+
+extension Query where T: _QueryOrdered {
+    /// Whether the value lies within the range, its end excluded.
+    public func contains(_ range: Range<T>) -> Query<Bool> where T: Comparable {
+        (self >= range.lowerBound) && (self < range.upperBound)
+    }
+    /// Whether the value lies within the range, both ends included.
+    public func contains(_ range: ClosedRange<T>) -> Query<Bool> where T: Comparable {
+        Query<Bool>(.compare(expression, .between, .values([range.lowerBound._queryValue, range.upperBound._queryValue])))
+    }
+}
+
+extension Query where T: OptionalProtocol, T.Wrapped: _QueryOrdered & Comparable {
+    /// Whether the value lies within the range, its end excluded; nil does not.
+    public func contains(_ range: Range<T.Wrapped>) -> Query<Bool> {
+        Query<Bool>(.compare(expression, .greaterOrEqual, range.lowerBound)) && Query<Bool>(.compare(expression, .less, range.upperBound))
+    }
+    /// Whether the value lies within the range, both ends included; nil does not.
+    public func contains(_ range: ClosedRange<T.Wrapped>) -> Query<Bool> {
+        Query<Bool>(.compare(expression, .between, .values([range.lowerBound._queryValue, range.upperBound._queryValue])))
+    }
+}
+
+extension Query where T: RealmCollection, T.Element: _QueryValue {
+    /// Whether the collection contains the element.
+    public func contains(_ value: T.Element) -> Query<Bool> { self == value }
+
+    /// Whether the collection contains any of the elements.
+    public func containsAny<S: Sequence>(in values: S) -> Query<Bool> where S.Element == T.Element {
+        let values = Array(values)
+        return Query<Bool>(
+            .compare(expression, .in, .values(values.map(\._queryValue)), objects: values.compactMap(\._queryObject)))
+    }
+}
+
+extension Query where T: RealmCollection, T.Element: _QueryOrdered & Comparable {
+    /// Whether any element lies within the range, its end excluded.
+    public func contains(_ range: Range<T.Element>) -> Query<Bool> {
+        // One element must satisfy both bounds, which two conditions would not say.
+        let name = "$element"
+        guard case .path(let path) = expression.kind else { return Query<Bool>(expression) }
+        let element = Operand.path(PropertyPath(variable: name, []))
+        let both =
+            FirnQuery.Predicate.compare(element, .greaterOrEqual, .value(range.lowerBound._queryValue))
+            && FirnQuery.Predicate.compare(element, .less, .value(range.upperBound._queryValue))
+        return Query<Bool>(
+            QueryExpression(
+                kind: .condition(.compare(.subquery(path: path, variable: name, predicate: both), .greater, .value(.int(0))))))
+    }
+    /// Whether any element lies within the range, both ends included.
+    public func contains(_ range: ClosedRange<T.Element>) -> Query<Bool> {
+        Query<Bool>(.compare(expression, .between, .values([range.lowerBound._queryValue, range.upperBound._queryValue])))
+    }
+}

@@ -1,0 +1,77 @@
+import FirnQuery
+
+extension Query where T: ObjectBase {
+    /// A property of the object.
+    public subscript<V>(dynamicMember member: KeyPath<T, V>) -> Query<V> {
+        Query<V>(expression.appending(KeyPathTracer.known(member)))
+    }
+}
+
+extension Query where T: OptionalProtocol, T.Wrapped: ObjectBase {
+    /// A property of the linked object; nil where the link is.
+    public subscript<V>(dynamicMember member: KeyPath<T.Wrapped, V>) -> Query<V> {
+        Query<V>(expression.appending(KeyPathTracer.known(member)))
+    }
+}
+
+extension Query where T: RealmCollection, T.Element: ObjectBase {
+    /// A property of the elements: a condition on it holds if it holds for any element.
+    public subscript<V>(dynamicMember member: KeyPath<T.Element, V>) -> Query<V> {
+        Query<V>(expression.appending(KeyPathTracer.known(member)))
+    }
+}
+
+extension Query where T: RealmCollection {
+    /// The number of elements.
+    public var count: Query<Int> { Query<Int>(expression.aggregated(.count)) }
+}
+
+extension Query where T: RealmCollection, T.Element: _QueryOrdered {
+    /// The smallest element.
+    public var min: Query<T.Element?> { Query<T.Element?>(expression.aggregated(.min)) }
+    /// The largest element.
+    public var max: Query<T.Element?> { Query<T.Element?>(expression.aggregated(.max)) }
+}
+
+extension Query where T: RealmCollection, T.Element: _QueryNumber {
+    /// The sum of the elements.
+    public var sum: Query<T.Element> { Query<T.Element>(expression.aggregated(.sum)) }
+    /// The average of the elements.
+    public var avg: Query<Double?> { Query<Double?>(expression.aggregated(.average)) }
+}
+
+extension Query where T: _QueryOrdered {
+    /// The smallest value of the property among the elements of the collection that the path passes.
+    public var min: Query<T?> { Query<T?>(expression.aggregated(.min)) }
+    /// The largest one.
+    public var max: Query<T?> { Query<T?>(expression.aggregated(.max)) }
+}
+
+extension Query where T: _QueryNumber {
+    /// The sum of the property over the elements of the collection that the path passes.
+    public var sum: Query<T> { Query<T>(expression.aggregated(.sum)) }
+    /// The average of it.
+    public var avg: Query<Double?> { Query<Double?>(expression.aggregated(.average)) }
+}
+
+extension KeyPathTracer {
+    /// The properties that a key path reads. Stops the program where there are none.
+    static func known<Root: ObjectBase, V>(_ keyPath: KeyPath<Root, V>) -> [PropertyInfo] {
+        let id = TraceKey(root: ObjectIdentifier(Root.self), keyPath: keyPath)
+        if let known = traces.withLock({ $0[id] }) { return known }
+        let found = properties(keyPath)
+        guard !found.isEmpty else {
+            fatalError("Firn: where { } uses \(keyPath), which is no @Persisted property of \(Root.self). Only stored properties can be queried.")
+        }
+        traces.withLock { $0[id] = found }
+        return found
+    }
+
+    struct TraceKey: Hashable {
+        let root: ObjectIdentifier
+        let keyPath: AnyKeyPath
+    }
+
+    // Key paths are traced on any thread; the guard is in the type.
+    private static let traces = Guarded<[TraceKey: [PropertyInfo]]>([:])
+}

@@ -1,0 +1,147 @@
+public import Foundation
+import FirnLog
+
+extension Realm {
+    /// How a realm is opened.
+    ///
+    /// A value: changing a copy changes no realm that is open.
+    public struct Configuration: CustomStringConvertible {
+        /// When a commit counts as done.
+        public enum Durability: Sendable, Equatable {
+            /// When it is on the disk: a power cut loses nothing that was acknowledged.
+            case full
+            /// When it is written; it is on the disk after at most this many seconds. A power cut may lose the newest commits, whole ones only.
+            case relaxed(interval: TimeInterval)
+            /// When it is written. The system decides when it reaches the disk; the end of the process loses nothing.
+            case none
+        }
+
+        /// How much of the files is checked when they are opened; the rest is checked when it is first read.
+        public enum VerifyOnOpen: Sendable, Equatable {
+            /// The directory of the files and the end of the log.
+            case directory
+            /// Every byte.
+            case everything
+        }
+
+        /// The store's folder; nil for a realm in memory. Setting it clears `inMemoryIdentifier`.
+        public var fileURL: URL? {
+            didSet { if fileURL != nil { identifier = nil } }
+        }
+
+        /// The name of a realm in memory; nil for one on disk. Its data are gone when its last instance is. Setting it clears `fileURL`.
+        public var inMemoryIdentifier: String? {
+            get { identifier }
+            set {
+                identifier = newValue
+                if newValue != nil { fileURL = nil }
+            }
+        }
+        private var identifier: String?
+
+        /// 64 bytes. Encryption does not exist yet: opening with a key throws `.unsupportedFeature`.
+        public var encryptionKey: Data?
+
+        /// Whether the realm is opened for reading only: nothing is written, and nothing notified.
+        public var readOnly: Bool
+
+        /// The version of the application's classes. Raise it with each change of a class that drops or retypes a property.
+        public var schemaVersion: UInt64
+
+        /// The realm's classes; nil for all that the program has. Classes that they link to must be among them.
+        public var objectTypes: [ObjectBase.Type]?
+
+        /// When a commit counts as done. Set by the first to open the store.
+        public var durability: Durability = .full
+
+        /// How much is checked at opening; nil for all of a small store and the directory of a large one.
+        public var verifyOnOpen: VerifyOnOpen?
+
+        /// How long opening waits for another process that has the store open for writing, in seconds.
+        public var lockTimeout: TimeInterval = 0
+
+        public init(
+            fileURL: URL? = Configuration.defaultFileURL, inMemoryIdentifier: String? = nil, encryptionKey: Data? = nil,
+            readOnly: Bool = false, schemaVersion: UInt64 = 0, objectTypes: [ObjectBase.Type]? = nil
+        ) {
+            self.fileURL = inMemoryIdentifier == nil ? fileURL : nil
+            identifier = inMemoryIdentifier
+            self.encryptionKey = encryptionKey
+            self.readOnly = readOnly
+            self.schemaVersion = schemaVersion
+            self.objectTypes = objectTypes
+        }
+
+        /// What `Realm()` opens. Setting it affects realms opened later.
+        public static var defaultConfiguration: Configuration {
+            get { shared.withLock { $0 } }
+            set { shared.withLock { $0 = newValue } }
+        }
+        // Read and set on any thread; guarded by its type.
+        private static let shared = Guarded(Configuration())
+
+        /// `default.firn` in the user's documents folder, or in the working folder where there is none.
+        public static var defaultFileURL: URL {
+            let folder =
+                FileManager.default.urls(for: .documentDirectory, in: .userDomainMask).first
+                .flatMap { FileManager.default.fileExists(atPath: $0.path) ? $0 : nil }
+                ?? URL(fileURLWithPath: FileManager.default.currentDirectoryPath)
+            return folder.appendingPathComponent("default.firn")
+        }
+
+        public var description: String {
+            var parts: [String] = []
+            if let fileURL { parts.append("fileURL: \(fileURL.path)") }
+            if let identifier { parts.append("inMemoryIdentifier: \(identifier)") }
+            if readOnly { parts.append("readOnly") }
+            parts.append("schemaVersion: \(schemaVersion)")
+            if let objectTypes { parts.append("objectTypes: \(objectTypes.map { $0.className() })") }
+            return "Realm.Configuration(\(parts.joined(separator: ", ")))"
+        }
+    }
+}
+
+extension Realm.Configuration: Equatable {
+    public static func == (a: Realm.Configuration, b: Realm.Configuration) -> Bool {
+        a.fileURL == b.fileURL && a.identifier == b.identifier && a.encryptionKey == b.encryptionKey && a.readOnly == b.readOnly
+            && a.schemaVersion == b.schemaVersion && a.durability == b.durability && a.verifyOnOpen == b.verifyOnOpen
+            && a.lockTimeout == b.lockTimeout && a.objectTypes?.map(ObjectIdentifier.init) == b.objectTypes?.map(ObjectIdentifier.init)
+    }
+}
+
+extension Realm.Configuration {
+    /// The classes that a realm of this configuration has.
+    var classes: [ObjectBase.Type] { objectTypes ?? ClassDiscovery.defaultTypes() }
+
+    var logOptions: LogOptions? {
+        guard let fileURL else { return nil }
+        var options = LogOptions(folder: fileURL.path)
+        options.access = readOnly ? .readOnly : .readWrite(waitMilliseconds: Int(max(0, lockTimeout) * 1000))
+        switch durability {
+        case .full: options.durability = .full
+        case .relaxed(let interval): options.durability = .relaxed(milliseconds: max(1, Int(interval * 1000)))
+        case .none: options.durability = .none
+        }
+        switch verifyOnOpen {
+        case .directory: options.verify = .directory
+        case .everything: options.verify = .everything
+        case nil:
+            // Reading all of a small store costs less than finding its damage late.
+            options.verify = StoreFiles.byteCount(fileURL) < 16 << 20 ? .everything : .directory
+        }
+        return options
+    }
+}
+
+/// A store's files, as seen from outside.
+enum StoreFiles {
+    /// The length of all of them; 0 where there are none.
+    static func byteCount(_ url: URL) -> Int {
+        guard let files = FileManager.default.enumerator(at: url, includingPropertiesForKeys: [.fileSizeKey]) else { return 0 }
+        var total = 0
+        for case let file as URL in files {
+            total += (try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize) ?? 0
+        }
+        return total
+    }
+}

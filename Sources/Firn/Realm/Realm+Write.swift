@@ -1,0 +1,78 @@
+import FirnCore
+
+extension Realm {
+    /// Runs `block` in a write transaction and commits it. If the block throws, its changes are undone and its error thrown on; if it ends the
+    /// transaction by itself, nothing more is done.
+    ///
+    /// Begins by waiting for other writers and advancing to the newest version. Returns when the changes are durable, as the configuration has it.
+    ///
+    /// - Parameter tokens: observers of this realm that shall not be told.
+    /// - Returns: what the block returns.
+    /// - Throws: the block's error, or `Realm.Error` where the commit failed.
+    @discardableResult
+    public func write<Result>(withoutNotifying tokens: [NotificationToken] = [], _ block: () throws -> Result) throws -> Result {
+        try instance.beginWrite()
+        let result: Result
+        do { result = try block() } catch {
+            if isInWriteTransaction { instance.cancelWrite() }
+            throw error
+        }
+        if isInWriteTransaction { try instance.commitWrite(withoutNotifying: tokens) }
+        return result
+    }
+
+    /// Begins a write transaction, waiting for other writers. Stops the program where that is not possible; `tryBeginWrite()` throws instead.
+    public func beginWrite() {
+        do { try instance.beginWrite() } catch { fatalError("Firn: beginWrite() failed: \(error) Use tryBeginWrite() to handle this.") }
+    }
+
+    /// Begins a write transaction, waiting for other writers.
+    ///
+    /// - Throws: `Realm.Error` where the store takes no writes.
+    public func tryBeginWrite() throws { try instance.beginWrite() }
+
+    /// Commits the transaction, and returns when it is durable, as the configuration has it.
+    ///
+    /// - Parameter tokens: observers of this realm that shall not be told.
+    /// - Throws: `Realm.Error` where the changes could not be written; they are undone then.
+    public func commitWrite(withoutNotifying tokens: [NotificationToken] = []) throws {
+        try instance.commitWrite(withoutNotifying: tokens)
+    }
+
+    /// Undoes all that was done since the transaction began. Objects made in it become invalid.
+    public func cancelWrite() { instance.cancelWrite() }
+}
+
+extension RealmInstance {
+    func beginWrite() throws {
+        check()
+        if isFrozen { fatalError("Firn: a frozen realm can't be written. Thaw it and write to the live one.") }
+        if configuration.readOnly { fatalError("Firn: the realm was opened read-only. Open it for writing.") }
+        if isInTransaction { fatalError("Firn: the realm is in a write transaction already. Commit or cancel it before beginning another.") }
+        // Observers see what is due before the transaction begins.
+        advance()
+        do throws(StoreError) { enter(try store.beginWrite()) } catch { throw Realm.Error(error, configuration.fileURL) }
+    }
+
+    func commitWrite(withoutNotifying tokens: [NotificationToken]) throws {
+        check()
+        guard let transaction else { fatalError("Firn: commitWrite() without a write transaction. Call beginWrite() before.") }
+        observers.checkTokens(tokens, of: self)
+        let base = transaction.base
+        do throws(StoreError) {
+            let committed = try transaction.commit()
+            leaveTransaction()
+            committedOwn(committed.number, from: base, skipping: tokens)
+        } catch {
+            leaveTransaction()
+            throw Realm.Error(error, configuration.fileURL)
+        }
+    }
+
+    func cancelWrite() {
+        check()
+        guard let transaction else { fatalError("Firn: cancelWrite() without a write transaction. Call beginWrite() before.") }
+        transaction.cancel()
+        leaveTransaction()
+    }
+}

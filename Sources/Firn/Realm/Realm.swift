@@ -1,0 +1,163 @@
+public import Dispatch
+public import Foundation
+import FirnCore
+
+/// A database, as one thread, queue or actor sees it.
+///
+/// ```swift
+/// let realm = try Realm()
+/// try realm.write { realm.add(Dog(value: ["name": "Rex"])) }
+/// for dog in realm.objects(Dog.self).where({ $0.age > 3 }) { print(dog.name) }
+/// ```
+///
+/// A realm shows one version of the data and advances at the next turn of its run loop or queue (`autorefresh`), with `refresh()`, and when a write begins.
+/// Opening it again on the same thread is cheap and gives the same realm. It may be used where it was opened only; frozen realms and what belongs to
+/// them may be used anywhere.
+public struct Realm {
+    let instance: RealmInstance
+
+    init(_ instance: RealmInstance) { self.instance = instance }
+
+    /// Opens the default realm, or the one that `configuration` names, creating it where there is none.
+    ///
+    /// - Parameter queue: the serial queue that the realm shall belong to, on which this is called; nil for the calling thread.
+    /// - Throws: `Realm.Error`, saying what is wrong with the files, the classes or the configuration.
+    public init(configuration: Configuration = .defaultConfiguration, queue: DispatchQueue? = nil) throws {
+        let scheduler = queue.map(Scheduler.queue) ?? .current
+        if case .queue = scheduler.kind { scheduler.check() }
+        try self.init(configuration, scheduler)
+    }
+
+    /// Opens the default realm for a queue.
+    public init(queue: DispatchQueue?) throws { try self.init(configuration: .defaultConfiguration, queue: queue) }
+
+    /// Opens the store at `fileURL` with the default configuration's other settings.
+    public init(fileURL: URL) throws {
+        var configuration = Configuration.defaultConfiguration
+        configuration.fileURL = fileURL
+        try self.init(configuration: configuration)
+    }
+
+    init(_ configuration: Configuration, _ scheduler: Scheduler) throws {
+        let shared = try SharedStore.of(configuration)
+        let schema = try shared.schema(for: configuration)
+        instance = shared.instance(configuration, schema, scheduler)
+        instance.startListening()
+    }
+
+    /// A realm that belongs to an actor.
+    public init<A: Actor>(configuration: Configuration = .defaultConfiguration, actor: isolated A) async throws {
+        try self.init(configuration, .actor(actor))
+    }
+
+    /// A realm that belongs to the actor that this is called on.
+    public static func open(
+        configuration: Configuration = .defaultConfiguration, _isolation: isolated (any Actor)? = #isolation
+    ) async throws -> Realm {
+        guard let actor = _isolation else {
+            fatalError("Firn: Realm.open needs an actor to belong to. Call it from one, or use Realm(configuration:).")
+        }
+        return try Realm(configuration, .actor(actor))
+    }
+
+    // MARK: What it is
+
+    /// How the realm was opened.
+    public var configuration: Configuration { instance.configuration }
+
+    /// The realm's classes.
+    public var schema: Schema { Schema(instance.schema) }
+
+    /// Whether there are no objects of the realm's classes, uncommitted changes included.
+    public var isEmpty: Bool {
+        instance.check()
+        return instance.schema.tables.allSatisfy { (instance.table($0)?.count ?? 0) == 0 }
+    }
+
+    public var isInWriteTransaction: Bool { instance.isInTransaction }
+
+    public var isFrozen: Bool { instance.isFrozen }
+
+    /// Whether the realm advances by itself at the next turn of its run loop, queue or actor. True at first. If it is false, realm observers are told
+    /// `.refreshRequired` instead, and data stay as they are until `refresh()` or the next write.
+    public var autorefresh: Bool {
+        get { instance.autorefresh }
+        nonmutating set {
+            if isFrozen && newValue { fatalError("Firn: a frozen realm never refreshes; set autorefresh of a live one.") }
+            instance.autorefresh = newValue
+        }
+    }
+
+    /// Adds classes to those that a realm without `objectTypes` has. Needed only for generic classes, which can't be found.
+    public static func register(_ types: ObjectBase.Type...) { ClassDiscovery.register(types) }
+
+    // MARK: Versions
+
+    /// Advances to the newest version, delivering due notifications. Returns whether there was one. Does nothing in a write transaction, on a frozen
+    /// realm, and within a notification.
+    @discardableResult
+    public func refresh() -> Bool {
+        instance.check()
+        if instance.configuration.readOnly {
+            fatalError("Firn: a realm that was opened read-only can't be refreshed; open it again to see newer data.")
+        }
+        return instance.refresh()
+    }
+
+    /// Lets the version shown go. Objects, lists and results made so far become invalid; a running write is cancelled. The realm can be used on.
+    public func invalidate() {
+        if isFrozen { fatalError("Firn: a frozen realm can't be invalidated; let go of it instead.") }
+        instance.invalidate()
+    }
+
+    /// A version that something in this process holds.
+    public struct ActiveVersion: Sendable {
+        public let number: UInt64
+        public let date: Date
+        /// How many realms, frozen things, observers and transactions hold it.
+        public let holders: Int
+        /// Bytes of memory that letting it go would free.
+        public let retainedByteCount: Int
+        /// Where it was pinned, as `file:line`.
+        public let pinnedAt: [String]
+    }
+
+    /// Every version that something in this process holds, oldest first.
+    public var activeVersions: [ActiveVersion] {
+        instance.store.activeVersions.map { version in
+            ActiveVersion(
+                number: version.number, date: Date(timeIntervalSince1970: Double(version.time) / 1e9), holders: version.holders,
+                retainedByteCount: version.retainedByteCount, pinnedAt: version.pinnedAt)
+        }
+    }
+
+    // MARK: Files
+
+    /// Whether a store lies where the configuration says.
+    public static func fileExists(for configuration: Configuration) -> Bool {
+        guard let url = configuration.fileURL else { return false }
+        return FileManager.default.fileExists(atPath: url.path)
+    }
+
+    /// Deletes a store. Returns whether there was one.
+    ///
+    /// - Throws: `.alreadyOpen` where this process has it open.
+    public static func deleteFiles(for configuration: Configuration) throws -> Bool {
+        guard let url = configuration.fileURL, fileExists(for: configuration) else { return false }
+        guard !SharedStore.isOpen(url) else {
+            throw Error(.alreadyOpen, "The realm is open in this process; let go of all that belongs to it first.", fileURL: url)
+        }
+        do { try FileManager.default.removeItem(at: url) } catch {
+            throw Error(.fileOperationFailed, "The store could not be deleted: \(error)", fileURL: url)
+        }
+        return true
+    }
+}
+
+extension Realm: Equatable {
+    /// Whether both are the same realm of the same thread, queue or actor.
+    public static func == (a: Realm, b: Realm) -> Bool { a.instance === b.instance }
+}
+
+@available(*, unavailable, message: "a realm belongs to the thread, queue or actor that opened it; open it again elsewhere")
+extension Realm: Sendable {}

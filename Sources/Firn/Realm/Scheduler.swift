@@ -1,0 +1,139 @@
+import CFirn
+import Dispatch
+import Foundation
+import Synchronization
+
+/// The thread, queue or actor that a live realm belongs to: how to know that one is there, and how to get there.
+///
+/// Immutable, so it may be asked from any thread.
+final class Scheduler: @unchecked Sendable {
+    // Unchecked because of `RunLoop`, which is only given timers, from any thread.
+    enum Kind {
+        /// The main thread, queue and actor, which are one. In a program with an asynchronous `main` on Linux their jobs run on changing threads, one after
+        /// the other; the realm's thread then follows (see `check`).
+        case main
+        /// Another thread, by its number, with its run loop.
+        case thread(UInt, RunLoop)
+        case queue(DispatchQueue, QueueMark)
+        case actor(any Actor)
+    }
+
+    /// What tells a queue apart: on Linux several `DispatchQueue` objects may stand for one queue.
+    final class QueueMark: Sendable {}
+
+    /// What tells schedulers apart: a realm is opened once for each.
+    enum Key: Hashable {
+        case main
+        case thread(UInt)
+        case queue(ObjectIdentifier)
+        case actor(ObjectIdentifier)
+    }
+
+    let kind: Kind
+
+    init(_ kind: Kind) { self.kind = kind }
+
+    /// The calling thread.
+    static var current: Scheduler {
+        isOnMain ? Scheduler(.main) : Scheduler(.thread(UInt(firn_thread_id()), RunLoop.current))
+    }
+
+    /// A queue, which must be serial: that can't be asked.
+    static func queue(_ queue: DispatchQueue) -> Scheduler {
+        if queue.label == mainLabel { return Scheduler(.main) }
+        if isGlobal(queue) {
+            fatalError("Firn: a realm or observer was given a global queue, which is concurrent. Make a serial one: DispatchQueue(label:).")
+        }
+        return marking.withLock { _ in
+            let mark = queue.getSpecific(key: queueMark) ?? QueueMark()
+            queue.setSpecific(key: queueMark, value: mark)
+            return Scheduler(.queue(queue, mark))
+        }
+    }
+
+    static func actor(_ actor: any Actor) -> Scheduler {
+        actor === MainActor.shared ? Scheduler(.main) : Scheduler(.actor(actor))
+    }
+
+    /// Whether this is the main thread, or a thread that runs the main queue.
+    private static var isOnMain: Bool {
+        if Thread.isMainThread { return true }
+        // First the mark, which is set when it is first asked for.
+        let mark = mainMark
+        return DispatchQueue.getSpecific(key: queueMark) === mark
+    }
+    private static let mainLabel = DispatchQueue.main.label
+    private static let mainMark = {
+        let mark = QueueMark()
+        DispatchQueue.main.setSpecific(key: queueMark, value: mark)
+        return mark
+    }()
+    /// Held while a queue gets its mark, so that it gets one.
+    private static let marking = Guarded(())
+
+    private static func isGlobal(_ queue: DispatchQueue) -> Bool { queue.label.hasPrefix("com.apple.root.") }
+
+    // Written once per queue; the key itself never changes.
+    private static let queueMark = DispatchSpecificKey<QueueMark>()
+
+    var key: Key {
+        switch kind {
+        case .main: .main
+        case .thread(let id, _): .thread(id)
+        case .queue(_, let mark): .queue(ObjectIdentifier(mark))
+        case .actor(let actor): .actor(ObjectIdentifier(actor))
+        }
+    }
+
+    /// Whether the realm's accessors compare the thread at each access.
+    var isThread: Bool {
+        switch kind {
+        case .main, .thread: true
+        case .queue, .actor: false
+        }
+    }
+
+    /// Whether the caller runs where the realm belongs. An actor can't be asked; `check` stops the program there.
+    var isCurrent: Bool {
+        switch kind {
+        case .main: Scheduler.isOnMain
+        case .thread(let id, _): id == UInt(firn_thread_id())
+        case .queue(_, let mark): DispatchQueue.getSpecific(key: Scheduler.queueMark) === mark
+        case .actor: true
+        }
+    }
+
+    /// Stops the program where the caller does not run where the realm belongs.
+    func check() {
+        switch kind {
+        case .actor(let actor):
+            actor.preconditionIsolated("Firn: a realm of an actor, or an object or collection of it, was used outside of the actor.")
+        case .queue(let queue, _):
+            if !isCurrent {
+                fatalError(
+                    "Firn: a realm of the queue \"\(queue.label)\", or an object or collection of it, was used outside of the queue. Use it within queue.async or sync.")
+            }
+        case .main, .thread: break
+        }
+    }
+
+    /// Whether what is scheduled will run: a thread other than the main one needs a running run loop.
+    var canDeliver: Bool {
+        guard case .thread = kind else { return true }
+        return RunLoop.current.currentMode != nil
+    }
+
+    /// Runs `body` where the realm belongs, later. May be called on any thread.
+    func schedule(_ body: @escaping @Sendable () -> Void) {
+        switch kind {
+        case .main: DispatchQueue.main.async(execute: body)
+        case .thread(_, let runLoop):
+            // `perform` alone does not wake a run loop on Linux; a timer does.
+            runLoop.add(Timer(timeInterval: 0, repeats: false) { _ in body() }, forMode: .default)
+        case .queue(let queue, _): queue.async(execute: body)
+        case .actor(let actor): Task { await Scheduler.run(body, on: actor) }
+        }
+    }
+
+    private static func run(_ body: @Sendable () -> Void, on actor: isolated any Actor) async { body() }
+}

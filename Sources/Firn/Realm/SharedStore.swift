@@ -1,0 +1,182 @@
+import FirnCore
+import FirnLog
+import FirnStorage
+import Foundation
+
+/// A store that this process has open, and the realm instances on it. All realms of one file, or of one in-memory identifier, share it; it closes when
+/// the last of them goes.
+final class SharedStore: @unchecked Sendable {
+    enum Identity: Hashable {
+        case file(String)
+        case memory(String)
+    }
+
+    let identity: Identity
+    let store: Store
+    /// How the first to open it did so: the others must agree.
+    let isReadOnly: Bool
+    private let instances = Guarded(Instances())
+
+    private struct Instances {
+        var live: [InstanceKey: WeakInstance] = [:]
+        var frozen: [FrozenKey: WeakInstance] = [:]
+        var schemas: [[ObjectIdentifier]: SchemaBinding] = [:]
+    }
+    private struct InstanceKey: Hashable {
+        let scheduler: Scheduler.Key
+        let schema: ObjectIdentifier
+    }
+    private struct FrozenKey: Hashable {
+        let version: UInt64
+        let schema: ObjectIdentifier
+    }
+    private struct WeakInstance {
+        weak var instance: RealmInstance?
+    }
+
+    private init(_ identity: Identity, _ store: Store, isReadOnly: Bool) {
+        self.identity = identity
+        self.store = store
+        self.isReadOnly = isReadOnly
+    }
+
+    deinit {
+        // Everything acknowledged is durable by now. What closing adds saves work at the next opening, which works without it too.
+        _ = Result { () throws(StoreError) in try store.close() }
+    }
+
+    // MARK: Open stores
+
+    /// The stores open in this process. `opening` is held while one is opened, so that no file is opened twice.
+    private static let opening = Lock()
+    private static let open = Guarded<[Identity: WeakStore]>([:])
+    private struct WeakStore {
+        weak var store: SharedStore?
+    }
+
+    static func isOpen(_ url: URL) -> Bool { open.withLock { $0[identity(url)]?.store != nil } }
+
+    private static func identity(_ url: URL) -> Identity { .file(url.standardizedFileURL.resolvingSymlinksInPath().path) }
+
+    static func of(_ configuration: Realm.Configuration) throws -> SharedStore {
+        if let key = configuration.encryptionKey {
+            guard key.count == 64 else {
+                throw Realm.Error(.invalidInput, "The encryption key has \(key.count) bytes; 64 are needed.", fileURL: configuration.fileURL)
+            }
+            throw Realm.Error(
+                .unsupportedFeature, "This version of Firn can't encrypt. Open without an encryptionKey.", fileURL: configuration.fileURL)
+        }
+        let identity: Identity
+        if let url = configuration.fileURL {
+            guard url.isFileURL else { throw Realm.Error(.invalidInput, "fileURL must name a local folder.", fileURL: url) }
+            identity = SharedStore.identity(url)
+        } else if let name = configuration.inMemoryIdentifier {
+            identity = .memory(name)
+        } else {
+            throw Realm.Error(.invalidInput, "The configuration names neither a fileURL nor an inMemoryIdentifier.")
+        }
+        return try opening.withLock {
+            if let shared = open.withLock({ $0[identity]?.store }) {
+                guard shared.isReadOnly == configuration.readOnly else {
+                    throw Realm.Error(
+                        .alreadyOpen,
+                        "The realm is open \(shared.isReadOnly ? "read-only" : "for writing") in this process; open it in the same way.",
+                        fileURL: configuration.fileURL)
+                }
+                return shared
+            }
+            if configuration.readOnly, let url = configuration.fileURL, !FileManager.default.fileExists(atPath: url.path) {
+                throw Realm.Error(.fileNotFound, "There is no store to open read-only.", fileURL: url)
+            }
+            let storage: any Storage = configuration.fileURL == nil ? MemoryStorage() : PosixStorage.shared
+            do {
+                let store = try Store(StoreOptions(log: configuration.logOptions), storage: storage)
+                let shared = SharedStore(identity, store, isReadOnly: configuration.readOnly)
+                open.withLock { $0[identity] = WeakStore(store: shared) }
+                return shared
+            } catch let error as StoreError {
+                throw Realm.Error(error, configuration.fileURL)
+            }
+        }
+    }
+
+    // MARK: Schema
+
+    /// The tables of the configuration's classes, made or changed in the store where they need to be.
+    func schema(for configuration: Realm.Configuration) throws -> SchemaBinding {
+        let types = configuration.classes
+        let key = types.map(ObjectIdentifier.init)
+        if let known = instances.withLock({ $0.schemas[key] }), known.version == configuration.schemaVersion { return known }
+        let infos = types.map { ClassInfo.of($0) }
+        let faults = SchemaPlan.faults(of: infos)
+        guard faults.isEmpty else { throw mismatch("The classes can't be stored:", faults, configuration) }
+        if try SharedStore.opening.withLock({ try migrate(infos, configuration) }) == false {
+            throw mismatch("The store holds none of the classes:", types.map { $0.className() }, configuration)
+        }
+        let binding = SchemaBinding(infos, store.schema)
+        instances.withLock { $0.schemas[key] = binding }
+        return binding
+    }
+
+    private func mismatch(_ head: String, _ lines: [String], _ configuration: Realm.Configuration) -> Realm.Error {
+        Realm.Error(
+            .schemaMismatch, ([head] + lines.map { "- \($0)" }).joined(separator: "\n"), fileURL: configuration.fileURL)
+    }
+
+    /// Brings the store to the classes. False where that would need writing a read-only store.
+    private func migrate(_ infos: [ClassInfo], _ configuration: Realm.Configuration) throws -> Bool {
+        let current = store.schema
+        let isNew = current.tables.isEmpty
+        guard isNew || configuration.schemaVersion >= current.version else {
+            throw Realm.Error(
+                .schemaMismatch,
+                "The store's schema version is \(current.version), the configuration's \(configuration.schemaVersion). Set schemaVersion to at least \(current.version).",
+                fileURL: configuration.fileURL)
+        }
+        let plan = SchemaPlan(infos, version: configuration.schemaVersion, on: current)
+        if !isNew, configuration.schemaVersion == current.version, !plan.differences.isEmpty {
+            throw mismatch(
+                "The store differs from the classes. Raise Configuration.schemaVersion above \(current.version) to migrate it:",
+                plan.differences, configuration)
+        }
+        guard plan.changesAnything else { return true }
+        if configuration.readOnly {
+            // Indexes are a matter of speed; a class that the store lacks is not.
+            return infos.allSatisfy { current.table(named: $0.name) != nil } && plan.differences.isEmpty
+        }
+        do throws(StoreError) {
+            let transaction = try store.beginWrite()
+            try transaction.changeSchema(to: plan.schema)
+            try transaction.commit()
+        } catch {
+            throw Realm.Error(error, configuration.fileURL)
+        }
+        return true
+    }
+
+    // MARK: Instances
+
+    /// The instance of a scheduler, made where there is none.
+    func instance(_ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler) -> RealmInstance {
+        let key = InstanceKey(scheduler: scheduler.key, schema: ObjectIdentifier(schema))
+        return instances.withLock { instances in
+            if let known = instances.live[key]?.instance { return known }
+            let instance = RealmInstance(self, configuration, schema, scheduler: scheduler, pin: nil)
+            instances.live[key] = WeakInstance(instance: instance)
+            instances.live = instances.live.filter { $0.value.instance != nil }
+            return instance
+        }
+    }
+
+    /// The frozen instance of a version.
+    func frozen(_ configuration: Realm.Configuration, _ schema: SchemaBinding, _ pin: Pin) -> RealmInstance {
+        let key = FrozenKey(version: pin.version, schema: ObjectIdentifier(schema))
+        return instances.withLock { instances in
+            if let known = instances.frozen[key]?.instance { return known }
+            let instance = RealmInstance(self, configuration, schema, scheduler: nil, pin: pin.again())
+            instances.frozen[key] = WeakInstance(instance: instance)
+            if instances.frozen.count > 64 { instances.frozen = instances.frozen.filter { $0.value.instance != nil } }
+            return instance
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import FirnStorage
+
+/// Finds the classes that a realm without `objectTypes` has: every subclass of `Object` that the program's images declare, and those that were
+/// registered. Generic classes exist only once they are used, so they must be registered.
+enum ClassDiscovery {
+    // Guards the two below: realms are opened on any thread.
+    private static let lock = Lock()
+    private nonisolated(unsafe) static var registered: [ObjectIdentifier: ObjectBase.Type] = [:]
+    /// The classes of the images that were loaded when it was last asked.
+    private nonisolated(unsafe) static var found: [ObjectBase.Type]?
+
+    static func register(_ types: [ObjectBase.Type]) {
+        lock.withLock { for type in types { registered[ObjectIdentifier(type)] = type } }
+    }
+
+    /// The classes of the default schema, by name.
+    static func defaultTypes() -> [ObjectBase.Type] {
+        let declared: [ObjectBase.Type]
+        if let known = lock.withLock({ found }) {
+            declared = known
+        } else {
+            declared = scan()
+            lock.withLock { found = declared }
+        }
+        var all = lock.withLock { registered }
+        for type in declared { all[ObjectIdentifier(type)] = type }
+        return all.values.filter { $0.shouldIncludeInDefaultSchema() }.sorted { $0.className() < $1.className() }
+    }
+
+    /// Walks the images' type descriptors. A class's descriptor gives its metadata; its superclasses tell whether it is one of ours.
+    private static func scan() -> [ObjectBase.Type] {
+        let object = unsafeBitCast(Object.self as AnyClass, to: UnsafeRawPointer.self)
+        var types: [ObjectBase.Type] = []
+        TypeMetadata.forEachDescriptor { descriptor in
+            guard let metadata = ContextDescriptor(address: descriptor).subclassMetadata(of: object) else { return }
+            let found: AnyClass = unsafeBitCast(metadata, to: AnyClass.self)
+            if let type = found as? Object.Type { types.append(type) }
+        }
+        return types
+    }
+}
+
+/// A type's context descriptor, as the Swift ABI lays it out: flags at 0, the metadata accessor at 12 and the superclass's name at 20, the latter
+/// two relative to their own place.
+private struct ContextDescriptor {
+    let address: UnsafeRawPointer
+
+    private static let kindMask: UInt32 = 0x1F
+    private static let classKind: UInt32 = 16
+    private static let genericFlag: UInt32 = 0x80
+    /// Where a class's metadata holds its superclass.
+    private static let superclassOffset = 8
+
+    /// The class's metadata, if it is a class, not generic, and below `base`.
+    func subclassMetadata(of base: UnsafeRawPointer) -> UnsafeRawPointer? {
+        let flags = address.load(as: UInt32.self)
+        guard flags & Self.kindMask == Self.classKind, flags & Self.genericFlag == 0,
+            address.load(fromByteOffset: 20, as: Int32.self) != 0
+        else { return nil }
+        let place = address + 12
+        let accessor = unsafeBitCast(
+            place + Int(place.load(as: Int32.self)), to: (@convention(c) (Int) -> UnsafeRawPointer?).self)
+        guard let metadata = accessor(0) else { return nil }
+        var superclass = metadata.load(fromByteOffset: Self.superclassOffset, as: UnsafeRawPointer?.self)
+        while let current = superclass {
+            if current == base { return metadata }
+            superclass = current.load(fromByteOffset: Self.superclassOffset, as: UnsafeRawPointer?.self)
+        }
+        return nil
+    }
+}

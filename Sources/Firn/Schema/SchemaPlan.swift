@@ -1,0 +1,121 @@
+import FirnCore
+
+/// What becomes of a store's schema when classes are opened on it.
+///
+/// Without a higher schema version classes and indexes may come, and indexes go; anything else is a difference that opening refuses. With one,
+/// properties come and go as well: a property whose optionality changed keeps its values (nil becomes the blank one), one of another type starts anew.
+struct SchemaPlan {
+    /// The schema that the store is to have.
+    private(set) var schema: FirnCore.Schema
+    /// What a higher schema version is needed for, one sentence each.
+    private(set) var differences: [String] = []
+    private let old: FirnCore.Schema
+
+    var changesAnything: Bool { schema != old }
+
+    init(_ infos: [ClassInfo], version: UInt64, on old: FirnCore.Schema) {
+        self.old = old
+        schema = old
+        schema.version = max(version, old.version)
+        // Names first, so that links between new classes find their numbers.
+        for info in infos where schema.table(named: info.name) == nil {
+            schema.tables.append(TableSchema(name: info.name, columns: []))
+        }
+        for info in infos {
+            guard let id = schema.table(named: info.name) else { continue }
+            merge(info, id, isNew: id.index >= old.tables.count)
+        }
+    }
+
+    private mutating func merge(_ info: ClassInfo, _ id: TableID, isNew: Bool) {
+        var table = schema[id]
+        let name = info.name
+        var wanted: Set<String> = []
+        for property in info.stored {
+            wanted.insert(property.columnName)
+            let target = property.isLink ? property.shape.target.flatMap { schema.table(named: $0.className()) } : nil
+            let column = property.column(target: target)
+            let full = "\(name).\(property.name)"
+            guard let place = table.column(named: property.columnName) else {
+                if !isNew { differences.append("Property \"\(full)\" has been added.") }
+                table.columns.append(column)
+                continue
+            }
+            let before = table.columns[place]
+            if before.type != column.type || before.collection != column.collection || before.target != column.target {
+                differences.append(
+                    "Property \"\(full)\" has been changed from \(SchemaPlan.name(before, schema)) to \(SchemaPlan.name(column, schema)).")
+                SchemaPlan.remove(place, from: &table)
+                table.columns.append(column)
+                continue
+            }
+            if before.isNullable != column.isNullable {
+                differences.append("Property \"\(full)\" has been made \(column.isNullable ? "optional" : "required").")
+                table.columns[place].isNullable = column.isNullable
+            }
+            table.columns[place].isIndexed = column.isIndexed
+        }
+        for (place, column) in table.columns.enumerated() where !column.isRemoved && !wanted.contains(column.name) {
+            differences.append("Property \"\(name).\(column.name)\" has been removed.")
+            SchemaPlan.remove(place, from: &table)
+        }
+        let key = info.primaryKey.flatMap { table.column(named: $0.columnName) }
+        let oldName = table.primaryKey.map { table.columns[$0].name }
+        let newName = info.primaryKey?.columnName
+        if !isNew && oldName != newName {
+            switch (oldName, newName) {
+            case (nil, let new?): differences.append("Primary key \"\(name).\(new)\" has been added.")
+            case (let old?, nil): differences.append("Primary key \"\(name).\(old)\" has been removed.")
+            case (let old?, let new?): differences.append("Primary key of \"\(name)\" has been changed from \"\(old)\" to \"\(new)\".")
+            case (nil, nil): break
+            }
+        }
+        table.primaryKey = key
+        schema.tables[id.index] = table
+    }
+
+    private static func remove(_ column: Int, from table: inout TableSchema) {
+        table.columns[column].isRemoved = true
+        table.columns[column].isIndexed = false
+    }
+
+    private static func name(_ column: ColumnSchema, _ schema: FirnCore.Schema) -> String {
+        var text = column.target.map { "link to \(schema[$0].name)" } ?? "\(column.type)"
+        if column.isNullable && column.type != .link { text = "optional \(text)" }
+        return column.collection == .none ? text : "\(column.collection) of \(text)"
+    }
+}
+
+extension SchemaPlan {
+    /// What is wrong with a set of classes in itself, one sentence each.
+    static func faults(of infos: [ClassInfo]) -> [String] {
+        var faults = infos.flatMap(\.faults)
+        var names: [String: ClassInfo] = [:]
+        for info in infos {
+            if names[info.name] != nil {
+                faults.append("Two classes are named \"\(info.name)\"; override _realmObjectName() of one.")
+            }
+            names[info.name] = info
+        }
+        for info in infos {
+            for property in info.properties {
+                guard let target = property.shape.target else { continue }
+                let full = "\(info.name).\(property.name)"
+                guard let other = names[target.className()], other.type == target else {
+                    faults.append(
+                        "\(full) links to \(target.className()), which is not among the realm's classes; add it to objectTypes.")
+                    continue
+                }
+                guard property.isLinkingObjects else { continue }
+                guard let origin = property.origin, let linking = other.property(named: origin) else {
+                    faults.append("\(full) names the property \"\(property.origin ?? "")\", which \(other.name) does not have.")
+                    continue
+                }
+                if !linking.isLink || linking.shape.target != info.type {
+                    faults.append("\(full) names \(other.name).\(origin), which does not link to \(info.name).")
+                }
+            }
+        }
+        return faults
+    }
+}

@@ -1,0 +1,102 @@
+import FirnCore
+
+/// What ties a class to its table in one store: which column each property is.
+final class TableBinding: @unchecked Sendable {
+    // Immutable once made, but that metatypes are not Sendable to the compiler. Its pointers live as long as it does.
+    let info: ClassInfo
+    let table: TableID
+    /// By a stored property's number: its column.
+    let columns: [Int]
+    let layouts: [ElementLayout]
+    /// What is written into each wrapper of a managed instance.
+    let binds: UnsafeBufferPointer<Bind>
+    private let byColumn: [PropertyInfo?]
+
+    struct Bind {
+        let offset: Int32
+        /// Negative where a write concerns more than the cell.
+        let column: Int32
+    }
+
+    init(_ info: ClassInfo, _ table: TableID, _ schema: TableSchema) {
+        self.info = info
+        self.table = table
+        var columns: [Int] = []
+        var layouts: [ElementLayout] = []
+        var byColumn: [PropertyInfo?] = Array(repeating: nil, count: schema.columns.count)
+        let binds = UnsafeMutableBufferPointer<Bind>.allocate(capacity: info.properties.count)
+        for property in info.properties {
+            guard let column = property.isLinkingObjects ? property.place : schema.column(named: property.columnName) else {
+                preconditionFailure("Firn: \(info.name).\(property.name) has no column")
+            }
+            // Backlinks have no column; they bear their place among the properties instead.
+            var bound = Int32(column)
+            if !property.isLinkingObjects {
+                columns.append(column)
+                layouts.append(ElementLayout(schema.columns[column]))
+                byColumn[column] = property
+                if !schema.columns[column].isPlain || schema.primaryKey == column { bound |= .min }
+            }
+            binds.initializeElement(at: property.place, to: Bind(offset: Int32(property.offset), column: bound))
+        }
+        self.columns = columns
+        self.layouts = layouts
+        self.byColumn = byColumn
+        self.binds = UnsafeBufferPointer(binds)
+    }
+
+    deinit { binds.deallocate() }
+
+    @inline(__always)
+    static func of(_ row: _Row) -> TableBinding {
+        Unmanaged<TableBinding>.fromOpaque(row.table.unsafelyUnwrapped).takeUnretainedValue()
+    }
+
+    var address: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
+
+    func column(_ property: PropertyInfo) -> Int { property.isLinkingObjects ? property.place : columns[property.number] }
+
+    /// The property that lies in a column.
+    func property(column: Int) -> PropertyInfo {
+        guard let property = byColumn[column] else { preconditionFailure("Firn: column \(column) of \(info.name) is no property") }
+        return property
+    }
+
+    func knownProperty(column: Int) -> PropertyInfo? { column < byColumn.count ? byColumn[column] : nil }
+
+    /// Tells an instance's wrappers their columns.
+    @inline(__always)
+    func bind(_ address: UnsafeMutableRawPointer) {
+        for bind in binds { (address + Int(bind.offset)).storeBytes(of: bind.column, as: Int32.self) }
+    }
+}
+
+/// The classes of a realm and their tables.
+final class SchemaBinding: Sendable {
+    let tables: [TableBinding]
+    private let byType: [ObjectIdentifier: TableBinding]
+    private let byName: [String: TableBinding]
+    /// By table number; nil for tables without a class in this realm.
+    private let byTable: [TableBinding?]
+    let version: UInt64
+
+    init(_ infos: [ClassInfo], _ schema: FirnCore.Schema) {
+        var tables: [TableBinding] = []
+        var byTable: [TableBinding?] = Array(repeating: nil, count: schema.tables.count)
+        for info in infos {
+            guard let id = schema.table(named: info.name) else { preconditionFailure("Firn: the class \(info.name) has no table") }
+            let binding = TableBinding(info, id, schema[id])
+            tables.append(binding)
+            byTable[id.index] = binding
+        }
+        self.tables = tables
+        self.byTable = byTable
+        byType = Dictionary(uniqueKeysWithValues: tables.map { (ObjectIdentifier($0.info.type), $0) })
+        byName = Dictionary(uniqueKeysWithValues: tables.map { ($0.info.name, $0) })
+        version = schema.version
+    }
+
+    func table(of type: ObjectBase.Type) -> TableBinding? { byType[ObjectIdentifier(type)] }
+    func table(named name: String) -> TableBinding? { byName[name] }
+    func table(_ id: TableID) -> TableBinding? { id.index < byTable.count ? byTable[id.index] : nil }
+}

@@ -1,0 +1,157 @@
+/// Reads untrusted bytes front to back. Whatever the bytes hold, a read gives a value or throws a `BytesError` that says where;
+/// none traps, and none looks beyond the end.
+///
+/// The memory belongs to somebody else and must outlive the reader and every buffer it hands out. All fixed-width numbers are
+/// little-endian and need no alignment.
+@frozen
+public struct ByteReader {
+    /// What is read.
+    public let bytes: UnsafeRawBufferPointer
+    @usableFromInline var position: Int
+
+    /// The offset of the next byte; 0 ... bytes.count.
+    @inlinable public var offset: Int { position }
+
+    @inlinable
+    public init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+        position = 0
+    }
+
+    /// How many bytes are left.
+    @inlinable public var remaining: Int { bytes.count &- offset }
+
+    @inlinable public var isAtEnd: Bool { offset == bytes.count }
+
+    /// The next `count` bytes, as they lie in memory.
+    @inlinable
+    public mutating func readBytes(_ count: Int) throws(BytesError) -> UnsafeRawBufferPointer {
+        guard count >= 0, count <= remaining else { throw overrun(UInt64(bitPattern: Int64(count))) }
+        let start = offset
+        position &+= count
+        return UnsafeRawBufferPointer(rebasing: bytes[start..<offset])
+    }
+
+    /// Skips `count` bytes.
+    @inlinable
+    public mutating func skip(_ count: Int) throws(BytesError) {
+        guard count >= 0, count <= remaining else { throw overrun(UInt64(bitPattern: Int64(count))) }
+        position &+= count
+    }
+
+    /// A fixed-width little-endian integer.
+    @inlinable @inline(__always)
+    public mutating func read<T: FixedWidthInteger & BitwiseCopyable>(_: T.Type = T.self) throws(BytesError) -> T {
+        let size = MemoryLayout<T>.size
+        guard size <= remaining else { throw overrun(UInt64(size)) }
+        let value = bytes.loadUnaligned(fromByteOffset: offset, as: T.self)
+        position &+= size
+        return T(littleEndian: value)
+    }
+
+    @inlinable
+    public mutating func readUInt8() throws(BytesError) -> UInt8 { try read() }
+    @inlinable
+    public mutating func readUInt16() throws(BytesError) -> UInt16 { try read() }
+    @inlinable
+    public mutating func readUInt32() throws(BytesError) -> UInt32 { try read() }
+    @inlinable
+    public mutating func readUInt64() throws(BytesError) -> UInt64 { try read() }
+    @inlinable
+    public mutating func readInt64() throws(BytesError) -> Int64 { try read() }
+
+    /// A `Varint` in its shortest form.
+    @inlinable
+    public mutating func readVarint() throws(BytesError) -> UInt64 {
+        let start = offset
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        var next = offset
+        while next < bytes.count {
+            let byte = bytes[next]
+            next &+= 1
+            // The tenth byte holds the one bit that is left; a last byte of 0 is a needless one.
+            if shift == 63, byte > 1 { throw BytesError(.malformedVarint, offset: start) }
+            value |= UInt64(byte & 0x7f) &<< shift
+            if byte < 0x80 {
+                if byte == 0, shift > 0 { throw BytesError(.malformedVarint, offset: start) }
+                position = next
+                return value
+            }
+            shift &+= 7
+        }
+        throw overrun(UInt64(remaining) &+ 1)
+    }
+
+    /// A signed integer, folded by `Varint.zigzag`.
+    @inlinable
+    public mutating func readZigzag() throws(BytesError) -> Int64 {
+        Varint.unzigzag(try readVarint())
+    }
+
+    /// A count or length: a varint that is at most `limit`, so that nothing is allocated on a damaged one's word.
+    @inlinable
+    public mutating func readCount(limit: Int) throws(BytesError) -> Int {
+        let start = offset
+        let value = try readVarint()
+        guard value <= UInt64(Swift.max(limit, 0)) else {
+            throw BytesError(.invalid("a count of \(value) is above the limit of \(limit)"), offset: start)
+        }
+        return Int(value)
+    }
+
+    /// Bytes with their length, a varint, before them.
+    @inlinable
+    public mutating func readLengthPrefixed() throws(BytesError) -> UnsafeRawBufferPointer {
+        let start = offset
+        let count = try readVarint()
+        guard count <= UInt64(remaining) else {
+            let error = overrun(count)
+            position = start
+            throw error
+        }
+        return try readBytes(Int(count))
+    }
+
+    /// UTF-8 text with its length in bytes, a varint, before it.
+    @inlinable
+    public mutating func readString() throws(BytesError) -> String {
+        let start = offset
+        let text = try readLengthPrefixed()
+        guard let string = String(validating: text, as: UTF8.self) else {
+            throw BytesError(.malformedText, offset: start)
+        }
+        return string
+    }
+
+    /// Throws unless every byte was read.
+    @inlinable
+    public func expectEnd() throws(BytesError) {
+        if remaining != 0 { throw BytesError(.trailing(remaining), offset: offset) }
+    }
+
+    @usableFromInline @inline(never)
+    func overrun(_ wanted: UInt64) -> BytesError {
+        BytesError(.overrun(wanted: wanted, available: remaining), offset: offset)
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// True where every byte is zero (also where there is none). Cost: about 0.1 ns a byte.
+    public var isAllZero: Bool {
+        var position = 0
+        while position &+ 32 <= count {
+            let a = loadUnaligned(fromByteOffset: position, as: UInt64.self)
+            let b = loadUnaligned(fromByteOffset: position &+ 8, as: UInt64.self)
+            let c = loadUnaligned(fromByteOffset: position &+ 16, as: UInt64.self)
+            let d = loadUnaligned(fromByteOffset: position &+ 24, as: UInt64.self)
+            if a | b | c | d != 0 { return false }
+            position &+= 32
+        }
+        while position < count {
+            if self[position] != 0 { return false }
+            position &+= 1
+        }
+        return true
+    }
+}

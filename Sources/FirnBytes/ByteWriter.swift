@@ -1,0 +1,146 @@
+/// A growing run of bytes in raw memory that one owner holds: what `ByteReader` reads, this writes.
+///
+/// Appending costs amortised O(1) a byte. `removeAll` keeps the memory, so a writer that is used again and again allocates nothing
+/// once it has grown. The memory is freed when the writer goes; handing a writer over (`consuming`) moves it without copying.
+@frozen
+public struct ByteWriter: ~Copyable, @unchecked Sendable {
+    // Sendable: the memory has exactly one owner, and a value without copies is in one place at a time.
+    @usableFromInline var base: UnsafeMutableRawPointer
+    @usableFromInline var capacity: Int
+    @usableFromInline var used: Int
+
+    @inlinable
+    public init(capacity: Int = 256) {
+        let capacity = Swift.max(capacity, 16)
+        base = .allocate(byteCount: capacity, alignment: 16)
+        self.capacity = capacity
+        used = 0
+    }
+
+    @inlinable deinit { base.deallocate() }
+
+    /// Bytes written so far.
+    @inlinable public var count: Int { used }
+
+    /// What was written. Valid until the writer changes or goes.
+    @inlinable public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+
+    /// The same, to be patched in place.
+    public var mutableBytes: UnsafeMutableRawBufferPointer {
+        @inlinable mutating get { UnsafeMutableRawBufferPointer(start: base, count: count) }
+    }
+
+    /// Forgets what was written and keeps the memory.
+    @inlinable
+    public mutating func removeAll() { used = 0 }
+
+    /// Cuts back to `count` bytes.
+    @inlinable
+    public mutating func truncate(to count: Int) {
+        precondition(count >= 0 && count <= used, "a writer can only be cut back")
+        used = count
+    }
+
+    /// Makes room for `additional` more bytes at least.
+    @inlinable
+    public mutating func reserve(_ additional: Int) {
+        precondition(additional >= 0)
+        if capacity &- count < additional { grow(additional) }
+    }
+
+    @inline(never)
+    @usableFromInline
+    mutating func grow(_ additional: Int) {
+        let wanted = Swift.max(count + additional, capacity * 2)
+        let larger = UnsafeMutableRawPointer.allocate(byteCount: wanted, alignment: 16)
+        larger.copyMemory(from: base, byteCount: count)
+        base.deallocate()
+        base = larger
+        capacity = wanted
+    }
+
+    /// Adds `count` bytes whose contents `fill` must write, all of them.
+    @inlinable
+    public mutating func append(count added: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void) {
+        reserve(added)
+        fill(UnsafeMutableRawBufferPointer(start: base + count, count: added))
+        used &+= added
+    }
+
+    @inlinable
+    public mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        guard let source = bytes.baseAddress else { return }
+        reserve(bytes.count)
+        (base + count).copyMemory(from: source, byteCount: bytes.count)
+        used &+= bytes.count
+    }
+
+    @inlinable
+    public mutating func append(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { append($0) }
+    }
+
+    @inlinable
+    public mutating func appendZeros(_ added: Int) {
+        reserve(added)
+        UnsafeMutableRawBufferPointer(start: base + count, count: added).initializeMemory(as: UInt8.self, repeating: 0)
+        used &+= added
+    }
+
+    /// A fixed-width integer, little-endian.
+    @inlinable @inline(__always)
+    public mutating func append<T: FixedWidthInteger & BitwiseCopyable>(_ value: T) {
+        reserve(MemoryLayout<T>.size)
+        base.storeBytes(of: value.littleEndian, toByteOffset: count, as: T.self)
+        used &+= MemoryLayout<T>.size
+    }
+
+    @inlinable
+    public mutating func appendUInt8(_ value: UInt8) { append(value) }
+    @inlinable
+    public mutating func appendUInt16(_ value: UInt16) { append(value) }
+    @inlinable
+    public mutating func appendUInt32(_ value: UInt32) { append(value) }
+    @inlinable
+    public mutating func appendUInt64(_ value: UInt64) { append(value) }
+    @inlinable
+    public mutating func appendInt64(_ value: Int64) { append(value) }
+
+    /// An integer in as few bytes as it needs; see `Varint`.
+    @inlinable
+    public mutating func appendVarint(_ value: UInt64) {
+        reserve(Varint.maximumByteCount)
+        used &+= Varint.encode(value, at: base + count)
+    }
+
+    /// A signed integer in as few bytes as it needs.
+    @inlinable
+    public mutating func appendZigzag(_ value: Int64) {
+        appendVarint(Varint.zigzag(value))
+    }
+
+    /// Bytes with their length before them.
+    @inlinable
+    public mutating func appendLengthPrefixed(_ bytes: UnsafeRawBufferPointer) {
+        appendVarint(UInt64(bytes.count))
+        append(bytes)
+    }
+
+    /// UTF-8 text with its length in bytes before it.
+    @inlinable
+    public mutating func appendString(_ string: String) {
+        var string = string
+        string.withUTF8 { appendLengthPrefixed(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Overwrites a fixed-width integer that was written before, as a length that was not known then.
+    @inlinable
+    public mutating func patch<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, at offset: Int) {
+        precondition(offset >= 0 && offset <= count - MemoryLayout<T>.size, "a patch lies within what was written")
+        base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
+    }
+
+    /// What was written, as an array: one copy.
+    @inlinable
+    public func array() -> [UInt8] { [UInt8](bytes) }
+}

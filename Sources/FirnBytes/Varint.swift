@@ -1,0 +1,42 @@
+/// Integers in as few bytes as they need: seven bits a byte, the lowest first, the top bit set in all but the last (LEB128).
+///
+/// ```
+/// 300 = 0b10_0101100   →   1_0101100  0_0000010
+/// ```
+/// Signed ones are folded first (zigzag: 0, -1, 1, -2 … become 0, 1, 2, 3 …), so that small negative ones are short too.
+public enum Varint {
+    /// No 64-bit integer takes more bytes than this.
+    public static let maximumByteCount = 10
+
+    /// How many bytes `value` takes, 1 to 10.
+    @inlinable
+    public static func byteCount(_ value: UInt64) -> Int {
+        (70 &- (value | 1).leadingZeroBitCount) / 7
+    }
+
+    /// Folds a signed integer.
+    @inlinable
+    public static func zigzag(_ value: Int64) -> UInt64 {
+        UInt64(bitPattern: (value &<< 1) ^ (value &>> 63))
+    }
+
+    /// Unfolds what `zigzag` folded.
+    @inlinable
+    public static func unzigzag(_ value: UInt64) -> Int64 {
+        Int64(bitPattern: value &>> 1) ^ -Int64(bitPattern: value & 1)
+    }
+
+    /// Writes `value` at `target`, which has room for 10 bytes, and returns how many it took.
+    @inlinable
+    public static func encode(_ value: UInt64, at target: UnsafeMutableRawPointer) -> Int {
+        var rest = value
+        var count = 0
+        while rest >= 0x80 {
+            target.storeBytes(of: UInt8(truncatingIfNeeded: rest) | 0x80, toByteOffset: count, as: UInt8.self)
+            rest &>>= 7
+            count &+= 1
+        }
+        target.storeBytes(of: UInt8(truncatingIfNeeded: rest), toByteOffset: count, as: UInt8.self)
+        return count &+ 1
+    }
+}

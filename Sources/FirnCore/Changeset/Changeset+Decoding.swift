@@ -1,0 +1,136 @@
+import FirnBytes
+
+extension Changeset {
+    /// Reads a changeset's parts, old values included. Throws a `ChangesetError` where they are damaged.
+    public init(version: UInt64, time: Int64, parts: [[UInt8]]) throws {
+        var decoder = Decoder(version: version, time: time)
+        for part in parts { try part.withUnsafeBytes { try decoder.add(part: $0) } }
+        self = try decoder.finish()
+    }
+
+    /// Puts a changeset together from its parts, one after the other.
+    public struct Decoder {
+        private var result: Changeset
+        private let reader: ChangesetReader
+
+        public init(version: UInt64, time: Int64) {
+            result = Changeset(version: version, time: time)
+            reader = ChangesetReader(version: version, direction: .both)
+        }
+
+        /// Adds the next part, decompressed.
+        public mutating func add(part: UnsafeRawBufferPointer) throws {
+            try reader.read(part) { try result.add(&$0) }
+        }
+
+        /// Says that there are no more parts.
+        public mutating func finish() throws -> Changeset {
+            try reader.finish()
+            for id in Array(result.tables.keys) {
+                result.tables[id]?.dropEmpty()
+                if result.tables[id]?.isEmpty == true { result.tables[id] = nil }
+            }
+            return result
+        }
+    }
+
+    private typealias Refusal = ChangesetBlock.Refusal
+
+    private mutating func add(_ block: inout ChangesetBlock) throws {
+        switch block {
+        case .schema(let schema): self.schema = schema
+        case .insert(var rows):
+            try read(&rows) { changes, key, values in
+                guard changes.inserted[key] == nil else { throw Refusal("row \(key) is inserted twice") }
+                changes.inserted[key] = values
+            }
+        case .insertMore(var rows):
+            try read(&rows) { changes, key, values in
+                guard changes.inserted[key] != nil else { throw Refusal("row \(key) is not one that was inserted") }
+                changes.inserted[key]?.merge(values) { $1 }
+            }
+        case .deleteOld(var rows):
+            // Until the delete block comes, what was inserted before counts as still there.
+            try read(&rows) { changes, key, values in changes.deleted[key, default: [:]].merge(values) { $1 } }
+        case .delete(let table, let keys):
+            for index in 0..<keys.count {
+                let key = keys[index]
+                let old = tables[table]?.deleted.removeValue(forKey: key) ?? [:]
+                tables[table, default: TableChanges()].delete(key, old)
+            }
+        case .update(var cells): try add(&cells)
+        case .script(var script): try add(&script)
+        case .elements(var elements): try add(&elements)
+        case .nextKey(let table, let key):
+            let known = tables[table]?.nextKey ?? 0
+            tables[table, default: TableChanges()].nextKey = max(known, key)
+        }
+    }
+
+    private mutating func read(
+        _ rows: inout ChangesetBlock.Rows, _ body: (inout TableChanges, Int64, [Int: Value]) throws -> Void
+    ) throws {
+        for index in 0..<rows.keys.count {
+            var values: [Int: Value] = [:]
+            for place in 0..<rows.columns.count {
+                guard let value = rows.columns[place].values.nextValue() else {
+                    throw Refusal("column \(rows.columns[place].number) of row \(rows.keys[index]) makes no sense")
+                }
+                values[rows.columns[place].number] = value
+            }
+            try body(&tables[rows.table, default: TableChanges()], rows.keys[index], values)
+        }
+    }
+
+    private mutating func add(_ cells: inout ChangesetBlock.Cells) throws {
+        for index in 0..<cells.keys.count {
+            let key = cells.keys[index]
+            let isTouched = cells.isTouched(index)
+            guard let new = cells.new.nextValue() else {
+                throw Refusal("column \(cells.column) of row \(key) makes no sense")
+            }
+            var old = new
+            if !isTouched {
+                guard let value = cells.old?.nextValue() else { throw Refusal("row \(key) lacks its old value") }
+                old = value
+            }
+            tables[cells.table, default: TableChanges()].update(
+                cells.column, key, CellChange(new: new, old: old, isTouched: isTouched))
+        }
+    }
+
+    private mutating func add(_ block: inout ChangesetBlock.Script) throws {
+        guard let new = block.new.nextElements(block.new.nextCount()) else {
+            throw Refusal("a script's elements make no sense")
+        }
+        var old: [Value] = []
+        if block.oldCount > 0 {
+            guard block.old != nil, let count = block.old?.nextCount(), let elements = block.old?.nextElements(count)
+            else {
+                throw Refusal("a script lacks its old elements")
+            }
+            old = elements
+        }
+        let edits = ListScript.edits(block.operations, new: new, old: old)
+        tables[block.table, default: TableChanges()].edit(block.column, block.key, edits)
+    }
+
+    private mutating func add(_ block: inout ChangesetBlock.Elements) throws {
+        guard let elements = block.values.nextValue() else { throw Refusal("a collection's elements make no sense") }
+        let (column, key) = (block.column, block.key)
+        var changes = tables.removeValue(forKey: block.table) ?? TableChanges()
+        let isAdded: Bool? =
+            switch block.place {
+            case .inserted: changes.inserted[key]?[column]?.append(elements: elements)
+            case .deleted: changes.deleted[key]?[column]?.append(elements: elements)
+            case .updated:
+                changes.inserted[key]?[column]?.append(elements: elements)
+                    ?? changes.updated[column]?[key]?.new.append(elements: elements)
+            case .updatedOld:
+                changes.inserted[key] != nil
+                    ? true : changes.updated[column]?[key]?.old.append(elements: elements)
+            }
+        tables[block.table] = changes
+        guard isAdded == true else { throw Refusal("elements of a cell that is not in the changeset") }
+    }
+}

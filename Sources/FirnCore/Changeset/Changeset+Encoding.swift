@@ -1,0 +1,218 @@
+import FirnBytes
+
+extension Changeset {
+    /// The encoded form, in parts. `schema` is the one that holds from this version on; it says what the columns are.
+    public func encoded(schema: Schema) -> [[UInt8]] {
+        var parts: [[UInt8]] = []
+        withoutActuallyEscaping({ (part: consuming ByteWriter, _: Bool) -> ByteWriter in
+            parts.append(part.array())
+            return part
+        }) { sink in
+            var encoder = ChangesetEncoder(sink: sink)
+            encode(into: &encoder, schema: schema)
+            encoder.finish()
+        }
+        return parts
+    }
+
+    /// Writes the changeset as blocks.
+    func encode(into encoder: inout ChangesetEncoder, schema: Schema) {
+        if let changed = self.schema { encoder.schema(changed) }
+        for (id, changes) in tables.sorted(by: { $0.key < $1.key }) {
+            let table = schema[id]
+            encoder.beginTable(id, table)
+            encoder.rows(.insert, changes.inserted)
+            encoder.rows(.deleteOld, changes.deleted)
+            for column in encoder.columns {
+                if let cells = changes.updated[column.number] { encoder.updates(column, cells) }
+                for (key, script) in (changes.scripts[column.number] ?? [:]).sorted(by: { $0.key < $1.key }) {
+                    encoder.script(column: column.number, key: key, script)
+                }
+            }
+            if let key = changes.nextKey { encoder.nextKey(key) }
+        }
+    }
+}
+
+extension ChangesetEncoder {
+    /// Elements of a collection that a value's own row holds; of more than these, none, and they follow in blocks of their own.
+    private static let elementCount = 1024
+
+    /// Whether a value's encoding is too long for its row's block.
+    private static func isDeferred(_ value: Value) -> Bool {
+        guard let elements = value.scriptElements else { return false }
+        return elements.count > elementCount
+            || elements.reduce(0) { $0 + $1.roughByteCount } > ChangesetFormat.cellByteCount
+    }
+
+    private static func emptied(_ value: Value) -> Value {
+        switch value {
+        case .list: .list([])
+        case .set: .set([])
+        case .map: .map([])
+        default: value
+        }
+    }
+
+    fileprivate mutating func rows(_ kind: BlockKind, _ rows: [Int64: [Int: Value]]) {
+        let keys = rows.keys.sorted()
+        var start = 0
+        while start < keys.count {
+            // Rows that have the same columns, as far as they fit.
+            let present = columns.filter { rows[keys[start]]?[$0.number] != nil }
+            var end = start + 1
+            while end < keys.count, end - start < 1024,
+                columns.allSatisfy({ column in
+                    (rows[keys[end]]?[column.number] != nil) == present.contains { $0.number == column.number }
+                })
+            { end += 1 }
+            rowBlocks(kind, keys[start..<end], present, rows)
+            start = end
+        }
+    }
+
+    private mutating func rowBlocks(
+        _ kind: BlockKind, _ keys: ArraySlice<Int64>, _ present: [Column], _ rows: [Int64: [Int: Value]]
+    ) {
+        let isOld = kind == .deleteOld
+        var size = RowsSize(bytes: 256 + 2 * IntRun.bound(keys.count), cells: 2 * keys.count, blobs: 0)
+        var staged: [StagedColumn] = []
+        var later: [(Column, Int64, Value)] = []
+        for (place, column) in present.enumerated() {
+            // Place 0 is for elements.
+            let stage = stage(place + 1, column.type, column.collection, isNullable: column.isNullable)
+            for key in keys {
+                guard let value = rows[key]?[column.number] else {
+                    preconditionFailure("Firn: row \(key) lacks a value")
+                }
+                let isLong = column.collection != .none && ChangesetEncoder.isDeferred(value)
+                stage.add(isLong ? ChangesetEncoder.emptied(value) : value)
+                if isLong { later.append((column, key, value)) }
+            }
+            size.bytes += 8 + stage.byteBound
+            size.cells += stage.cellCount
+            size.blobs += stage.longByteCount
+            staged.append(stage)
+        }
+        guard size.fits || keys.count == 1 && present.count <= 1 else {
+            if keys.count > 1 {
+                let middle = keys.startIndex + keys.count / 2
+                rowBlocks(kind, keys[..<middle], present, rows)
+                rowBlocks(kind, keys[middle...], present, rows)
+            } else {
+                let half = present.count / 2
+                rowBlocks(kind, keys, Array(present[..<half]), rows)
+                rowBlocks(kind == .insert ? .insertMore : kind, keys, Array(present[half...]), rows)
+            }
+            return
+        }
+        for stage in staged { sendBlobs(of: stage, old: isOld) }
+        reserve(size.bytes, cells: size.cells)
+        let count = keys.count
+        let scratch = integers(count + 2 * staged.reduce(count) { max($0, $1.valueCount) })
+        for (index, key) in keys.enumerated() { scratch[index] = key }
+        let table = table
+        block(kind, old: isOld, size.bytes) { cursor in
+            cursor.varint(table.index)
+            cursor.varint(count)
+            IntRun.encode(scratch, count, &cursor)
+            cursor.varint(present.count)
+            for (column, stage) in zip(present, staged) {
+                cursor.varint(column.number)
+                ColumnCoding.encode(stage, scratch + count, &cursor)
+            }
+        }
+        for (column, key, value) in later { elements(column, key, isOld ? .deleted : .inserted, value) }
+        guard isOld else { return }
+        reserve(128 + IntRun.bound(count), cells: count)
+        let places = integers(count)
+        for (index, key) in keys.enumerated() { places[index] = key }
+        block(.delete, 64 + IntRun.bound(count)) { cursor in
+            cursor.varint(table.index)
+            cursor.varint(count)
+            IntRun.encode(places, count, &cursor)
+        }
+    }
+
+    private mutating func elements(_ column: Column, _ key: Int64, _ place: ElementsPlace, _ value: Value) {
+        var rest = (value.scriptElements ?? [])[...]
+        while !rest.isEmpty {
+            let stage = stage(0, column.type, column.collection, isNullable: column.isNullable)
+            var taken = 0
+            while let element = rest.first,
+                stage.valueCount == 0 || taken + element.roughByteCount < ChangesetFormat.cellByteCount
+            {
+                stage.addElement(element)
+                taken += element.roughByteCount
+                rest = rest.dropFirst()
+            }
+            stage.endCollection(since: 0)
+            elementsBlock(column.number, key, place, stage)
+        }
+    }
+
+    fileprivate mutating func updates(_ column: Column, _ cells: [Int64: CellChange]) {
+        updates(column, cells.sorted { $0.key < $1.key }[...])
+    }
+
+    private mutating func updates(_ column: Column, _ cells: ArraySlice<(key: Int64, value: CellChange)>) {
+        guard !cells.isEmpty else { return }
+        let count = cells.count
+        let (new, old) = (
+            stage(1, column.type, column.collection, isNullable: column.isNullable),
+            stage(2, column.type, column.collection, isNullable: column.isNullable)
+        )
+        var touched = [UInt8](repeating: 0, count: count)
+        var touchedCount = 0
+        var later: [(Int64, ElementsPlace, Value)] = []
+        func add(_ value: Value, _ key: Int64, _ place: ElementsPlace, _ stage: StagedColumn) {
+            let isLong = column.collection != .none && ChangesetEncoder.isDeferred(value)
+            stage.add(isLong ? ChangesetEncoder.emptied(value) : value)
+            if isLong { later.append((key, place, value)) }
+        }
+        for (index, cell) in cells.enumerated() {
+            add(cell.value.new, cell.key, .updated, new)
+            if cell.value.isTouched {
+                touched[index] = 1
+                touchedCount += 1
+            } else {
+                add(cell.value.old, cell.key, .updatedOld, old)
+            }
+        }
+        let newBound = 128 + IntRun.bound(count) + count + new.byteBound
+        let oldBound = 128 + old.byteBound
+        let size = RowsSize(
+            bytes: newBound + oldBound, cells: count + new.cellCount + old.cellCount,
+            blobs: max(new.longByteCount, old.longByteCount))
+        guard count == 1 || size.fits && count <= ChangesetFormat.updateCellCount else {
+            let middle = cells.startIndex + count / 2
+            updates(column, cells[..<middle])
+            updates(column, cells[middle...])
+            return
+        }
+        sendBlobs(of: new, old: false)
+        sendBlobs(of: old, old: true)
+        reserve(size.bytes, cells: size.cells)
+        let scratch = integers(2 * count + 2 * max(new.valueCount, old.valueCount, new.rowCount))
+        for (index, cell) in cells.enumerated() { scratch[index] = cell.key }
+        touched.withUnsafeBufferPointer { touched in
+            updateBlock(
+                column, scratch, count, touched.baseAddress.unsafelyUnwrapped, touchedCount, new, newBound, old,
+                oldBound)
+        }
+        for (key, place, value) in later { elements(column, key, place, value) }
+    }
+}
+
+extension Value {
+    /// About the bytes that it takes encoded, never less.
+    fileprivate var roughByteCount: Int {
+        switch self {
+        case .string(let string): string.utf8.count + 16
+        case .data(let data): data.count + 16
+        case .list(let elements), .set(let elements): elements.reduce(16) { $0 + $1.roughByteCount }
+        case .map(let entries): entries.reduce(16) { $0 + $1.key.utf8.count + 16 + $1.value.roughByteCount }
+        default: 24
+        }
+    }
+}

@@ -1,0 +1,255 @@
+/// What one version changed, or several together, as plain values: for observers, tools and tests, decoded without the application's classes.
+///
+/// It takes memory in proportion to what changed; recovery and following read the encoded form block by block instead (`ChangesetReader`).
+public struct Changeset: Sendable, Hashable {
+    /// The version that it leads to.
+    public var version: UInt64
+    /// When that was committed, in nanoseconds since 1970.
+    public var time: Int64
+    /// The schema from this version on, where it changed.
+    public var schema: Schema?
+    /// Tables with changes; none of them is empty.
+    public var tables: [TableID: TableChanges]
+
+    public init(version: UInt64 = 0, time: Int64 = 0, schema: Schema? = nil, tables: [TableID: TableChanges] = [:]) {
+        self.version = version
+        self.time = time
+        self.schema = schema
+        self.tables = tables
+    }
+
+    public var isEmpty: Bool { schema == nil && tables.isEmpty }
+}
+
+/// What changed in one table.
+public struct TableChanges: Sendable, Hashable {
+    /// New rows, each with the values of its columns by their numbers.
+    public var inserted: [Int64: [Int: Value]]
+    /// Rows that went, with their old values.
+    public var deleted: [Int64: [Int: Value]]
+    /// Cells that were assigned, by column and key. Their rows are neither new nor gone.
+    public var updated: [Int: [Int64: CellChange]]
+    /// Edits of collections, by column and key. Of rows that are neither new nor gone, and of cells that are not in `updated`.
+    public var scripts: [Int: [Int64: ListScript]]
+    /// The table's keys go on from here, where that is known.
+    public var nextKey: Int64?
+
+    public init(
+        inserted: [Int64: [Int: Value]] = [:], deleted: [Int64: [Int: Value]] = [:],
+        updated: [Int: [Int64: CellChange]] = [:], scripts: [Int: [Int64: ListScript]] = [:], nextKey: Int64? = nil
+    ) {
+        self.inserted = inserted
+        self.deleted = deleted
+        self.updated = updated
+        self.scripts = scripts
+        self.nextKey = nextKey
+    }
+
+    public var isEmpty: Bool {
+        inserted.isEmpty && deleted.isEmpty && updated.isEmpty && scripts.isEmpty && nextKey == nil
+    }
+}
+
+/// One cell's new and old value.
+public struct CellChange: Sendable, Hashable {
+    public var new: Value
+    public var old: Value
+    /// The value assigned was the old one.
+    public var isTouched: Bool
+
+    public init(new: Value, old: Value, isTouched: Bool = false) {
+        self.new = new
+        self.old = old
+        self.isTouched = isTouched
+    }
+}
+
+extension Changeset {
+    /// The changeset that leads back, from this version to the one before it. The schema, where it changed, is not led back (the changeset does not
+    /// hold the old one), and keys are never given out again.
+    public func inverted() -> Changeset {
+        var result = self
+        for (id, changes) in tables {
+            result.tables[id] = TableChanges(
+                inserted: changes.deleted, deleted: changes.inserted,
+                updated: changes.updated.mapValues { cells in
+                    cells.mapValues { CellChange(new: $0.old, old: $0.new, isTouched: $0.isTouched) }
+                },
+                scripts: changes.scripts.mapValues { $0.mapValues { $0.inverted() } }, nextKey: changes.nextKey)
+        }
+        return result
+    }
+
+    /// What this changeset and then `later`, that of the next version, do together. An insert and an update make an insert, an insert and a delete
+    /// nothing, two updates one with the first old and the last new value; a cell assigned at all stays one; scripts follow each other.
+    public func composed(with later: Changeset) -> Changeset {
+        var result = self
+        result.version = later.version
+        result.time = later.time
+        if let schema = later.schema { result.schema = schema }
+        for (id, changes) in later.tables {
+            result.tables[id, default: TableChanges()].append(changes)
+            if result.tables[id]?.isEmpty == true { result.tables[id] = nil }
+        }
+        return result
+    }
+}
+
+extension TableChanges {
+    /// Adds what came next.
+    mutating func append(_ later: TableChanges) {
+        for (key, values) in later.deleted { delete(key, values) }
+        for (key, values) in later.inserted { insert(key, values) }
+        for (column, cells) in later.updated {
+            for (key, cell) in cells { update(column, key, cell) }
+        }
+        for (column, scripts) in later.scripts {
+            for (key, script) in scripts { edit(column, key, script.edits) }
+        }
+        if let key = later.nextKey { nextKey = max(nextKey ?? 0, key) }
+        dropEmpty()
+    }
+
+    mutating func insert(_ key: Int64, _ values: [Int: Value]) {
+        guard let old = deleted.removeValue(forKey: key) else {
+            inserted[key] = values
+            return
+        }
+        // Only going back brings a row back: it is the old one with other values.
+        for column in Set(old.keys).union(values.keys) {
+            guard let before = old[column], let after = values[column] else { continue }
+            if before != after { update(column, key, CellChange(new: after, old: before)) }
+        }
+    }
+
+    mutating func delete(_ key: Int64, _ values: [Int: Value]) {
+        if inserted.removeValue(forKey: key) != nil { return }
+        var before = values
+        for column in Array(updated.keys) {
+            if let cell = updated[column]?.removeValue(forKey: key) { before[column] = cell.old }
+        }
+        for column in Array(scripts.keys) {
+            guard let script = scripts[column]?.removeValue(forKey: key), let value = before[column] else { continue }
+            if let old = value.applying(script.inverted().edits) { before[column] = old }
+        }
+        deleted[key] = before
+    }
+
+    mutating func update(_ column: Int, _ key: Int64, _ cell: CellChange) {
+        if inserted[key] != nil {
+            inserted[key]?[column] = cell.new
+        } else if let first = updated[column]?[key] {
+            updated[column]?[key] = CellChange(
+                new: cell.new, old: first.old, isTouched: first.isTouched && cell.isTouched)
+        } else if let script = scripts[column]?.removeValue(forKey: key) {
+            let old = cell.old.applying(script.inverted().edits) ?? cell.old
+            updated[column, default: [:]][key] = CellChange(new: cell.new, old: old)
+        } else {
+            updated[column, default: [:]][key] = cell
+        }
+    }
+
+    mutating func edit(_ column: Int, _ key: Int64, _ edits: [ListEdit]) {
+        if let value = inserted[key]?[column] {
+            inserted[key]?[column] = value.applying(edits) ?? value
+        } else if let cell = updated[column]?[key] {
+            updated[column]?[key]?.new = cell.new.applying(edits) ?? cell.new
+            updated[column]?[key]?.isTouched = cell.isTouched && edits.isEmpty
+        } else {
+            // Edits stay as they are, so that undoing and redoing gives them back.
+            let before = scripts[column]?[key]?.edits ?? []
+            scripts[column, default: [:]][key] = ListScript(before + edits)
+        }
+    }
+
+    mutating func dropEmpty() {
+        updated = updated.filter { !$0.value.isEmpty }
+        scripts = scripts.filter { !$0.value.isEmpty }
+    }
+}
+
+extension Value {
+    /// A collection's elements as scripts see them; nil for other values.
+    var scriptElements: [Value]? {
+        switch self {
+        case .list(let elements), .set(let elements): elements
+        case .map(let entries): entries.map { .map([$0]) }
+        default: nil
+        }
+    }
+
+    /// The collection after the edits; nil where this is none, or they are not about it.
+    func applying(_ edits: [ListEdit]) -> Value? {
+        guard var elements = scriptElements, ListScript.apply(edits, to: &elements) else { return nil }
+        switch self {
+        case .list: return .list(elements)
+        case .set: return .set(elements)
+        default:
+            return .map(
+                elements.flatMap { element -> [MapEntry] in
+                    if case .map(let entries) = element { return entries }
+                    return []
+                })
+        }
+    }
+
+    /// Puts elements behind those of a collection of the same kind; false where it is none.
+    mutating func append(elements: Value) -> Bool {
+        switch (self, elements) {
+        case (.list(let a), .list(let b)): self = .list(a + b)
+        case (.set(let a), .set(let b)): self = .set(a + b)
+        case (.map(let a), .map(let b)): self = .map(a + b)
+        default: return false
+        }
+        return true
+    }
+}
+
+extension ListScript {
+    /// Does the edits to a collection's elements. False, with `elements` in any state, where an index is beyond them.
+    static func apply(_ edits: [ListEdit], to elements: inout [Value]) -> Bool {
+        for edit in edits {
+            switch edit {
+            case .insert(let index, let value):
+                guard index <= elements.count else { return false }
+                elements.insert(value, at: index)
+            case .remove(let index, _):
+                guard index < elements.count else { return false }
+                elements.remove(at: index)
+            case .set(let index, let value, _):
+                guard index < elements.count else { return false }
+                elements[index] = value
+            case .move(let from, let to):
+                guard from < elements.count, to < elements.count else { return false }
+                elements.insert(elements.remove(at: from), at: to)
+            case .removeAll: elements.removeAll()
+            }
+        }
+        return true
+    }
+
+    /// The single edits of operations. There are as many elements as the operations want.
+    static func edits(_ operations: [ChangesetBlock.Operation], new: [Value], old: [Value]) -> [ListEdit] {
+        var edits: [ListEdit] = []
+        edits.reserveCapacity(max(new.count, old.count))
+        var (nextNew, nextOld) = (0, 0)
+        for operation in operations {
+            switch operation {
+            case .insert(let index, let count):
+                for step in 0..<count { edits.append(.insert(index + step, new[nextNew + step])) }
+                nextNew += count
+            case .remove(let index, let count):
+                for step in 0..<count { edits.append(.remove(index, old: old[nextOld + step])) }
+                nextOld += count
+            case .set(let index, let count):
+                for step in 0..<count {
+                    edits.append(.set(index + step, new: new[nextNew + step], old: old[nextOld + step]))
+                }
+                nextNew += count
+                nextOld += count
+            case .move(let from, let to): edits.append(.move(from: from, to: to))
+            }
+        }
+        return edits
+    }
+}

@@ -1,0 +1,310 @@
+import FirnBytes
+
+/// One block of a changeset, checked and ready to be read. Valid only while the reader lends it.
+enum ChangesetBlock {
+    /// The schema that holds from this version on.
+    case schema(Schema)
+    /// Rows that are new.
+    case insert(Rows)
+    /// More columns of new rows.
+    case insertMore(Rows)
+    /// Old values of rows that go.
+    case deleteOld(Rows)
+    /// Rows that go.
+    case delete(TableID, IntRun)
+    /// Cells of one column that were assigned.
+    case update(Cells)
+    /// Edits of one collection.
+    case script(Script)
+    /// More elements of a collection that a block before left empty.
+    case elements(Elements)
+    /// The table's keys go on from here.
+    case nextKey(TableID, Int64)
+
+    struct Rows {
+        let table: TableID
+        let keys: IntRun
+        var columns: [(number: Int, values: ColumnDecoder)]
+    }
+
+    struct Cells {
+        let table: TableID
+        let column: Int
+        let keys: IntRun
+        fileprivate let touched: UnsafeRawPointer?
+        fileprivate let touchedCount: Int
+        var new: ColumnDecoder
+        /// Of the cells that are not touched; nil going forward, or where all are touched.
+        var old: ColumnDecoder?
+
+        /// Whether the value assigned is the old one.
+        func isTouched(_ index: Int) -> Bool { touched.map { ColumnDecoder.bit($0, index) } ?? false }
+    }
+
+    /// Steps of a script: each index is about the collection as the steps before have left it.
+    enum Operation {
+        /// `count` new elements, the first of which then stands at the index.
+        case insert(Int, count: Int)
+        /// `count` elements from the index on go.
+        case remove(Int, count: Int)
+        /// `count` elements from the index on are replaced.
+        case set(Int, count: Int)
+        /// The element at `from` goes to where it then stands at `to`.
+        case move(from: Int, to: Int)
+
+        /// Adds a step, to the last operation where it goes on with it.
+        static func extend(_ operations: inout [Operation], _ step: Operation) {
+            switch (operations.last, step) {
+            case (.insert(let start, let count)?, .insert(let index, let more)) where index == start + count:
+                operations[operations.count - 1] = .insert(start, count: count + more)
+            case (.remove(let start, let count)?, .remove(let index, let more)) where index == start:
+                operations[operations.count - 1] = .remove(start, count: count + more)
+            case (.set(let start, let count)?, .set(let index, let more)) where index == start + count:
+                operations[operations.count - 1] = .set(start, count: count + more)
+            default: operations.append(step)
+            }
+        }
+    }
+
+    struct Script {
+        let table: TableID
+        let column: Int
+        let key: Int64
+        let operations: [Operation]
+        /// A row of the new elements, of as many as the operations want.
+        var new: ColumnDecoder
+        /// A row of the old ones; nil going forward, or where there are none.
+        var old: ColumnDecoder?
+        let oldCount: Int
+    }
+
+    struct Elements {
+        let table: TableID
+        let column: Int
+        let key: Int64
+        let place: ElementsPlace
+        /// One row of elements.
+        var values: ColumnDecoder
+    }
+
+    /// What the body of a reader throws where values make no sense: the reader adds the place.
+    struct Refusal: Error {
+        let reason: String
+        init(_ reason: String) { self.reason = reason }
+    }
+
+    // MARK: Reading
+
+    init(
+        _ kind: BlockKind, _ isOld: Bool, _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context
+    ) throws(BytesError) {
+        let start = reader.offset
+        var mayBeOld = kind == .deleteOld
+        switch kind {
+        case .schema: self = .schema(try ChangesetBlock.schema(&reader, &context))
+        case .insert: self = .insert(try ChangesetBlock.rows(&reader, &context, ascending: true))
+        case .insertMore: self = .insertMore(try ChangesetBlock.rows(&reader, &context, ascending: true))
+        case .deleteOld: self = .deleteOld(try ChangesetBlock.rows(&reader, &context, ascending: false))
+        case .delete:
+            let table = try ChangesetBlock.table(&reader)
+            self = .delete(table, try ChangesetBlock.keys(&reader, &context, ascending: false))
+        case .update: self = .update(try ChangesetBlock.cells(&reader, &context))
+        case .script: self = .script(try ChangesetBlock.script(&reader, &context))
+        case .elements:
+            let table = try ChangesetBlock.table(&reader)
+            let column = try reader.readCount(limit: Limits.columnCount - 1)
+            let key = try ChangesetBlock.key(&reader)
+            guard let place = ElementsPlace(rawValue: try reader.readUInt8()) else {
+                throw BytesError(.invalid("elements of an unknown place"), offset: start)
+            }
+            mayBeOld = place.isOld
+            let values = try ChangesetBlock.collection(&reader, &context)
+            self = .elements(Elements(table: table, column: column, key: key, place: place, values: values))
+        case .nextKey:
+            let table = try ChangesetBlock.table(&reader)
+            self = .nextKey(table, try ChangesetBlock.key(&reader))
+        case .blob, .updateOld, .scriptOld:
+            throw BytesError(.invalid("old values without the block that they belong to"), offset: start)
+        }
+        guard isOld == mayBeOld else {
+            throw BytesError(
+                .invalid("a block is marked as old values and is not, or the other way round"), offset: start)
+        }
+    }
+
+    /// Adds the old values of a block that follows this one.
+    mutating func addOld(_ reader: inout ByteReader, _ context: inout ColumnDecoder.Context) throws(BytesError) {
+        let start = reader.offset
+        let table = try ChangesetBlock.table(&reader)
+        let column = try reader.readCount(limit: Limits.columnCount - 1)
+        switch self {
+        case .update(var cells):
+            guard table == cells.table, column == cells.column else { break }
+            let old = try ColumnDecoder(&reader, cells.keys.count - cells.touchedCount, &context)
+            guard old.type == cells.new.type, old.collection == cells.new.collection else { break }
+            cells.old = old
+            self = .update(cells)
+            return
+        case .script(var script):
+            guard table == script.table, column == script.column, try ChangesetBlock.key(&reader) == script.key else {
+                break
+            }
+            let old = try ChangesetBlock.collection(&reader, &context)
+            guard old.type == script.new.type, old.collection == script.new.collection,
+                old.integers[0] == script.oldCount
+            else { break }
+            script.old = old
+            self = .script(script)
+            return
+        default: break
+        }
+        throw BytesError(.invalid("old values do not belong to the block before them"), offset: start)
+    }
+
+    private static func table(_ reader: inout ByteReader) throws(BytesError) -> TableID {
+        TableID(try reader.readCount(limit: Limits.tableCount - 1))
+    }
+
+    private static func key(_ reader: inout ByteReader) throws(BytesError) -> Int64 {
+        Int64(try reader.readCount(limit: Int(ChangesetFormat.keyLimit - 1)))
+    }
+
+    private static func keys(
+        _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context, ascending: Bool
+    ) throws(BytesError) -> IntRun {
+        let start = reader.offset
+        let count = try reader.readCount(limit: Limits.partCellCount)
+        try context.take(count, at: start)
+        let keys = try IntRun(&reader, count)
+        guard keys.fits(0, ChangesetFormat.keyLimit) else {
+            throw BytesError(.invalid("a key is beyond what keys can be"), offset: start)
+        }
+        if ascending, keys.width != IntRun.ascending, count > 1 {
+            for index in 1..<count where keys[index - 1] >= keys[index] {
+                throw BytesError(.invalid("the keys of new rows do not ascend"), offset: start)
+            }
+        }
+        return keys
+    }
+
+    private static func rows(
+        _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context, ascending: Bool
+    ) throws(BytesError) -> Rows {
+        let table = try table(&reader)
+        let keys = try keys(&reader, &context, ascending: ascending)
+        let count = try reader.readCount(limit: Limits.columnCount)
+        var columns: [(number: Int, values: ColumnDecoder)] = []
+        columns.reserveCapacity(count)
+        for _ in 0..<count {
+            let start = reader.offset
+            let number = try reader.readCount(limit: Limits.columnCount - 1)
+            if let last = columns.last, last.number >= number {
+                throw BytesError(.invalid("the columns of rows do not ascend"), offset: start)
+            }
+            columns.append((number, try ColumnDecoder(&reader, keys.count, &context)))
+        }
+        return Rows(table: table, keys: keys, columns: columns)
+    }
+
+    private static func cells(
+        _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context
+    ) throws(BytesError) -> Cells {
+        let table = try table(&reader)
+        let column = try reader.readCount(limit: Limits.columnCount - 1)
+        let keys = try keys(&reader, &context, ascending: false)
+        let start = reader.offset
+        var touched: UnsafeRawPointer?
+        var touchedCount = 0
+        switch try reader.readUInt8() {
+        case 0: break
+        case 1:
+            let bitmap = try ColumnDecoder.bitmap(&reader, keys.count)
+            for index in 0..<keys.count where ColumnDecoder.bit(bitmap, index) { touchedCount += 1 }
+            touched = bitmap
+        default: throw BytesError(.invalid("an update block is neither with nor without touched cells"), offset: start)
+        }
+        let new = try ColumnDecoder(&reader, keys.count, &context)
+        return Cells(
+            table: table, column: column, keys: keys, touched: touched, touchedCount: touchedCount, new: new, old: nil)
+    }
+
+    /// A run of one row, which is a collection.
+    private static func collection(
+        _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context
+    ) throws(BytesError) -> ColumnDecoder {
+        let start = reader.offset
+        let values = try ColumnDecoder(&reader, 1, &context)
+        guard values.collection != .none else {
+            throw BytesError(.invalid("the elements of a collection are none"), offset: start)
+        }
+        return values
+    }
+
+    private static func script(
+        _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context
+    ) throws(BytesError) -> Script {
+        let table = try table(&reader)
+        let column = try reader.readCount(limit: Limits.columnCount - 1)
+        let key = try key(&reader)
+        let start = reader.offset
+        let count = try reader.readCount(limit: Limits.partCellCount)
+        try context.take(count, at: start)
+        var operations: [Operation] = []
+        var newCount = 0
+        var oldCount = 0
+        for _ in 0..<count {
+            let start = reader.offset
+            let code = try reader.readUInt8()
+            let first = try reader.readCount(limit: Limits.listCount - 1)
+            let second = try reader.readCount(limit: Limits.listCount - 1)
+            guard code == 4 || second > 0 else {
+                throw BytesError(.invalid("an operation of a script is about no elements"), offset: start)
+            }
+            // At most 2^20 operations of at most 2^31 elements: the sums can't overflow.
+            switch code {
+            case 1:
+                operations.append(.insert(first, count: second))
+                newCount += second
+            case 2:
+                operations.append(.remove(first, count: second))
+                oldCount += second
+            case 3:
+                operations.append(.set(first, count: second))
+                newCount += second
+                oldCount += second
+            case 4: operations.append(.move(from: first, to: second))
+            default: throw BytesError(.invalid("an unknown operation \(code) of a script"), offset: start)
+            }
+        }
+        let new = try collection(&reader, &context)
+        guard new.integers[0] == newCount else {
+            throw BytesError(
+                .invalid("a script's operations take \(newCount) new elements, and it has others"), offset: start)
+        }
+        return Script(
+            table: table, column: column, key: key, operations: operations, new: new, old: nil, oldCount: oldCount)
+    }
+
+    private static func schema(
+        _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context
+    ) throws(BytesError) -> Schema {
+        let start = reader.offset
+        let bytes: UnsafeRawBufferPointer
+        switch try reader.readUInt8() {
+        case 0: bytes = try reader.readBytes(reader.remaining)
+        case 1:
+            let id = try reader.readVarint()
+            let length = try reader.readCount(limit: Limits.schemaByteCount)
+            guard let blob = context.blobs.take(id, length) else {
+                throw BytesError(.invalid("the schema is blob \(id), which did not come before it"), offset: start)
+            }
+            bytes = blob
+        default: throw BytesError(.invalid("a schema of an unknown form"), offset: start)
+        }
+        do throws(BytesError) {
+            return try SchemaCoding.decode(bytes)
+        } catch {
+            throw BytesError(.invalid("its schema is damaged, \(error)"), offset: start)
+        }
+    }
+}

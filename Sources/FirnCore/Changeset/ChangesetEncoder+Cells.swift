@@ -1,0 +1,242 @@
+import FirnBytes
+
+/// A cell that was assigned: where it lies now, and where it lay in the version before.
+struct UpdatedCell {
+    let key: Int64
+    let chunk: Chunk
+    let oldChunk: Chunk
+    let row: Int32
+    let oldRow: Int32
+
+    init(key: Int64, chunk: Chunk, row: Int, oldChunk: Chunk, oldRow: Int) {
+        self.key = key
+        self.chunk = chunk
+        self.oldChunk = oldChunk
+        self.row = Int32(truncatingIfNeeded: row)
+        self.oldRow = Int32(truncatingIfNeeded: oldRow)
+    }
+
+    /// Whether the two cells hold the same bytes. A long value is the same where it is the same node.
+    @inline(__always)
+    var isTouched: Bool {
+        let (a, b) = (Int(row), Int(oldRow))
+        switch chunk.form {
+        case .fixed: return equal(chunk.address(a), oldChunk.address(b), chunk.node.width)
+        case .nullable:
+            return chunk.isNullFlag(a) == oldChunk.isNullFlag(b)
+                && equal(chunk.address(a), oldChunk.address(b), chunk.node.width)
+        case .variable:
+            let (new, old) = (chunk.slot(a), oldChunk.slot(b))
+            guard new.length == old.length else { return isSameLong }
+            return new.heapLength == 0
+                || equal(chunk.heap + Int(new.offset), oldChunk.heap + Int(old.offset), new.heapLength) || isSameLong
+        }
+    }
+
+    /// Whether both are blobs of the same bytes.
+    private var isSameLong: Bool {
+        guard chunk.slot(Int(row)).length == Chunk.Slot.blob, oldChunk.slot(Int(oldRow)).length == Chunk.Slot.blob,
+            let new = chunk.bytes(Int(row)), let old = oldChunk.bytes(Int(oldRow)), new.count == old.count
+        else { return false }
+        return equal(new.baseAddress.unsafelyUnwrapped, old.baseAddress.unsafelyUnwrapped, new.count)
+    }
+
+    @inline(__always)
+    private func equal(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, _ count: Int) -> Bool {
+        if count == 8 { return a.loadUnaligned(as: UInt64.self) == b.loadUnaligned(as: UInt64.self) }
+        for index in 0..<count
+        where a.load(fromByteOffset: index, as: UInt8.self) != b.load(fromByteOffset: index, as: UInt8.self) {
+            return false
+        }
+        return true
+    }
+}
+
+/// A row of the version before that went.
+struct DeletedRow {
+    let leaf: Leaf
+    let row: Int
+}
+
+extension ChangesetEncoder {
+    // MARK: Updates
+
+    /// The cell was assigned. Written with others of its column, later.
+    @inline(__always)
+    mutating func updated(column: Int, _ cell: UpdatedCell) {
+        while pendingUpdates.count <= column { pendingUpdates.append([]) }
+        pendingUpdates[column].append(cell)
+        if pendingUpdates[column].count == ChangesetFormat.updateCellCount { flushUpdates(column) }
+    }
+
+    /// The cells of one column were assigned.
+    mutating func updated(column: Int, _ cells: UnsafeBufferPointer<UpdatedCell>) {
+        guard let column = columns.first(where: { $0.number == column }) else {
+            preconditionFailure("Firn: an update of column \(column), which table \(table.index) does not have")
+        }
+        var start = 0
+        while start < cells.count {
+            let end = min(start + ChangesetFormat.updateCellCount, cells.count)
+            updateBlocks(column, UnsafeBufferPointer(rebasing: cells[start..<end]))
+            start = end
+        }
+    }
+
+    mutating func flushUpdates(_ column: Int) {
+        var cells: [UpdatedCell] = []
+        swap(&cells, &pendingUpdates[column])
+        cells.withUnsafeBufferPointer { updated(column: column, $0) }
+        cells.removeAll(keepingCapacity: true)
+        swap(&cells, &pendingUpdates[column])
+    }
+
+    private mutating func updateBlocks(_ column: Column, _ cells: UnsafeBufferPointer<UpdatedCell>) {
+        let count = cells.count
+        guard count > 0 else { return }
+        let new = stage(0, column.type, column.collection, isNullable: column.isNullable)
+        let old = stage(1, column.type, column.collection, isNullable: column.isNullable)
+        let touched = UnsafeMutablePointer<UInt8>.allocate(capacity: count)
+        defer { touched.deallocate() }
+        var touchedCount = 0
+        for index in 0..<count {
+            let cell = cells[index]
+            new.add(cell.chunk, Int(cell.row))
+            let isTouched = cell.isTouched
+            touched[index] = isTouched ? 1 : 0
+            if isTouched { touchedCount &+= 1 } else { old.add(cell.oldChunk, Int(cell.oldRow)) }
+        }
+        let newBound = 128 &+ IntRun.bound(count) &+ count &+ new.byteBound
+        let oldBound = 128 &+ old.byteBound
+        let cellCount = count &+ new.cellCount &+ old.cellCount
+        let size = RowsSize(
+            bytes: newBound + oldBound, cells: cellCount, blobs: max(new.longByteCount, old.longByteCount))
+        guard size.fits || count == 1 else {
+            updateBlocks(column, UnsafeBufferPointer(rebasing: cells[..<(count / 2)]))
+            updateBlocks(column, UnsafeBufferPointer(rebasing: cells[(count / 2)...]))
+            return
+        }
+        sendBlobs(of: new, old: false)
+        sendBlobs(of: old, old: true)
+        reserve(size.bytes, cells: cellCount)
+        let scratch = integers(count + 2 * max(new.valueCount, old.valueCount, new.rowCount) + count)
+        for index in 0..<count { scratch[index] = cells[index].key }
+        updateBlock(column, scratch, count, touched, touchedCount, new, newBound, old, oldBound)
+        for index in new.deferred {
+            let cell = cells[index]
+            elements(column, cell.key, .updated, ListCell(cell.chunk, Int(cell.row), ElementLayout(column)))
+        }
+        // Elements use the staging areas: what is deferred of the old ones is found again.
+        let layout = ElementLayout(column)
+        for cell in cells where column.collection != .none && !cell.isTouched {
+            let list = ListCell(cell.oldChunk, Int(cell.oldRow), layout)
+            if ChangesetEncoder.isDeferred(list) { elements(column, cell.key, .updatedOld, list) }
+        }
+    }
+
+    /// Writes an update block and the updateOld block that belongs to it. `keys` has `count` keys, and room behind them.
+    mutating func updateBlock(
+        _ column: Column, _ keys: UnsafeMutablePointer<Int64>, _ count: Int, _ touched: UnsafePointer<UInt8>,
+        _ touchedCount: Int, _ new: StagedColumn, _ newBound: Int, _ old: StagedColumn, _ oldBound: Int
+    ) {
+        let table = table
+        let rest = keys + count
+        block(.update, newBound) { cursor in
+            cursor.varint(table.index)
+            cursor.varint(column.number)
+            cursor.varint(count)
+            IntRun.encode(keys, count, &cursor)
+            cursor.byte(touchedCount > 0 ? 1 : 0)
+            if touchedCount > 0 { cursor.bitmap(touched, count) }
+            ColumnCoding.encode(new, rest, &cursor)
+        }
+        guard touchedCount < count else { return }
+        block(.updateOld, old: true, oldBound) { cursor in
+            cursor.varint(table.index)
+            cursor.varint(column.number)
+            ColumnCoding.encode(old, rest, &cursor)
+        }
+    }
+
+    // MARK: Deletes
+
+    /// A row went. Written with others of its table, later.
+    mutating func deleted(_ leaf: Leaf, _ row: Int) {
+        pendingDeletes.append(DeletedRow(leaf: leaf, row: row))
+        if pendingDeletes.count == 1024 { flushDeletes() }
+    }
+
+    mutating func flushDeletes() {
+        guard !pendingDeletes.isEmpty else { return }
+        var rows: [DeletedRow] = []
+        swap(&rows, &pendingDeletes)
+        // Neighbours in a leaf go straight from their chunks; lone rows are brought together.
+        var lone: [DeletedRow] = []
+        var start = 0
+        while start < rows.count {
+            var end = start + 1
+            while end < rows.count, rows[end].leaf.node == rows[start].leaf.node,
+                rows[end].row == rows[start].row + end - start
+            {
+                end += 1
+            }
+            if end - start >= 32 {
+                deleted(rows[start].leaf, rows[start].row..<rows[start].row + end - start)
+            } else {
+                lone += rows[start..<end]
+            }
+            start = end
+        }
+        deleteBlocks(lone[...])
+        rows.removeAll(keepingCapacity: true)
+        swap(&rows, &pendingDeletes)
+    }
+
+    private mutating func deleteBlocks(_ rows: ArraySlice<DeletedRow>) {
+        guard let first = rows.first else { return }
+        if rows.count == 1 {
+            deleted(first.leaf, first.row..<first.row + 1)
+            return
+        }
+        let count = rows.count
+        var size = RowsSize(bytes: 256 + 2 * IntRun.bound(count), cells: 2 * count, blobs: 0)
+        var staged: [StagedColumn] = []
+        for (place, column) in columns.enumerated() {
+            let stage = stage(place, column.type, column.collection, isNullable: column.isNullable)
+            for row in rows {
+                precondition(row.leaf.hasChunk(column.number), "Firn: a leaf lacks column \(column.number)")
+                stage.add(row.leaf.chunk(column.number), row.row)
+            }
+            size.bytes += 8 + stage.byteBound
+            size.cells += stage.cellCount
+            size.blobs += stage.longByteCount
+            staged.append(stage)
+        }
+        guard size.fits, staged.allSatisfy({ $0.deferred.isEmpty }) else {
+            let middle = rows.startIndex + count / 2
+            deleteBlocks(rows[..<middle])
+            deleteBlocks(rows[middle...])
+            return
+        }
+        for stage in staged { sendBlobs(of: stage, old: true) }
+        reserve(size.bytes, cells: size.cells)
+        let longest = staged.reduce(count) { max($0, $1.valueCount) }
+        let scratch = integers(count + 2 * longest)
+        for (index, row) in rows.enumerated() { scratch[index] = row.leaf.key(row.row) }
+        let (table, columns) = (table, columns)
+        block(.deleteOld, old: true, size.bytes) { cursor in
+            cursor.varint(table.index)
+            cursor.varint(count)
+            IntRun.encode(scratch, count, &cursor)
+            cursor.varint(columns.count)
+            for (column, stage) in zip(columns, staged) {
+                cursor.varint(column.number)
+                ColumnCoding.encode(stage, scratch + count, &cursor)
+            }
+        }
+        block(.delete, 64 + IntRun.bound(count)) { cursor in
+            cursor.varint(table.index)
+            cursor.varint(count)
+            IntRun.encode(scratch, count, &cursor)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import FirnBytes
+
+extension ChangesetEncoder {
+    /// Bytes of elements in one block.
+    private static let elementsByteCount = 256 << 10
+
+    /// Whether a collection is too long for its row's block. The same count as `StagedColumn.add(elementsOf:)` makes.
+    static func isDeferred(_ cell: ListCell) -> Bool {
+        let count = cell.count
+        let layout = cell.layout
+        if layout.form != .variable {
+            return count > max(ChangesetFormat.cellByteCount / (layout.width + 1), 1)
+        }
+        var taken = 0
+        var passed = 0
+        cell.forEachBytes { key, bytes in
+            taken += 8 + (key?.count ?? 0) + (bytes?.count ?? 0)
+            if taken > ChangesetFormat.cellByteCount, passed > 0 { return false }
+            passed += 1
+            return true
+        }
+        return passed < count
+    }
+
+    /// A collection that its row's block left empty, in as many blocks as it takes.
+    mutating func elements(_ column: Column, _ key: Int64, _ place: ElementsPlace, _ cell: ListCell) {
+        let count = cell.count
+        var next = 0
+        while next < count {
+            let stage = stage(0, column.type, column.collection, isNullable: column.isNullable)
+            next = stage.add(elementsOf: cell, count, from: next, limit: ChangesetEncoder.elementsByteCount)
+            stage.endCollection(since: 0)
+            elementsBlock(column.number, key, place, stage)
+        }
+    }
+
+    mutating func elementsBlock(_ column: Int, _ key: Int64, _ place: ElementsPlace, _ stage: StagedColumn) {
+        sendBlobs(of: stage, old: place.isOld)
+        let bound = 64 + stage.byteBound
+        reserve(bound + 64, cells: stage.cellCount)
+        let scratch = integers(2 * max(stage.valueCount, 1))
+        let table = table
+        block(.elements, old: place.isOld, bound) { cursor in
+            cursor.varint(table.index)
+            cursor.varint(column)
+            cursor.varint(Int(key))
+            cursor.byte(place.rawValue)
+            ColumnCoding.encode(stage, scratch, &cursor)
+        }
+    }
+
+    // MARK: Scripts
+
+    /// What was done to the collection of one cell, whose row this changeset does not insert.
+    mutating func script(column: Int, key: Int64, _ script: ListScript) {
+        guard let column = columns.first(where: { $0.number == column }) else {
+            preconditionFailure("Firn: a script of column \(column), which table \(table.index) does not have")
+        }
+        precondition(column.collection != .none, "Firn: a script of column \(column.number), which is no collection")
+        let (new, old) = (
+            stage(0, column.type, column.collection, isNullable: column.isNullable),
+            stage(1, column.type, column.collection, isNullable: column.isNullable)
+        )
+        var operations: [ChangesetBlock.Operation] = []
+        for edit in script.edits {
+            switch edit {
+            case .insert(let index, let value):
+                new.addElement(value)
+                ChangesetBlock.Operation.extend(&operations, .insert(index, count: 1))
+            case .remove(let index, let value):
+                old.addElement(value)
+                ChangesetBlock.Operation.extend(&operations, .remove(index, count: 1))
+            case .set(let index, let value, let replaced):
+                new.addElement(value)
+                old.addElement(replaced)
+                ChangesetBlock.Operation.extend(&operations, .set(index, count: 1))
+            case .move(let from, let to): operations.append(.move(from: from, to: to))
+            case .removeAll(let values):
+                for value in values {
+                    old.addElement(value)
+                    ChangesetBlock.Operation.extend(&operations, .remove(0, count: 1))
+                    flushScript(column, key, &operations, new, old)
+                }
+            }
+            flushScript(column, key, &operations, new, old)
+        }
+        // A script of no edits still says that the collection was assigned.
+        if !operations.isEmpty || script.isEmpty { scriptBlock(column, key, operations, new, old) }
+    }
+
+    /// Writes what is staged of a script once it is long enough.
+    private mutating func flushScript(
+        _ column: Column, _ key: Int64, _ operations: inout [ChangesetBlock.Operation], _ new: StagedColumn,
+        _ old: StagedColumn
+    ) {
+        let byteCount =
+            new.inlineByteCount + old.inlineByteCount + 17 * (new.valueCount + old.valueCount) + 16 * operations.count
+        guard
+            byteCount > ChangesetEncoder.elementsByteCount
+                || new.longByteCount + old.longByteCount > ChangesetFormat.blobByteCount
+        else { return }
+        scriptBlock(column, key, operations, new, old)
+        operations.removeAll(keepingCapacity: true)
+        for stage in [new, old] {
+            let isNullable = stage.isNullable
+            stage.begin(column.type, column.collection)
+            stage.isNullable = isNullable
+        }
+    }
+
+    private mutating func scriptBlock(
+        _ column: Column, _ key: Int64, _ operations: [ChangesetBlock.Operation], _ new: StagedColumn,
+        _ old: StagedColumn
+    ) {
+        new.endCollection(since: 0)
+        old.endCollection(since: 0)
+        sendBlobs(of: new, old: false)
+        sendBlobs(of: old, old: true)
+        let newBound = 128 + 21 * operations.count + new.byteBound
+        let oldBound = 128 + old.byteBound
+        reserve(newBound + oldBound, cells: new.cellCount + old.cellCount + operations.count)
+        let scratch = integers(2 * max(new.valueCount, old.valueCount, 1))
+        let table = table
+        block(.script, newBound) { cursor in
+            cursor.varint(table.index)
+            cursor.varint(column.number)
+            cursor.varint(Int(key))
+            cursor.varint(operations.count)
+            for operation in operations { ChangesetEncoder.write(operation, &cursor) }
+            ColumnCoding.encode(new, scratch, &cursor)
+        }
+        guard old.valueCount > 0 else { return }
+        block(.scriptOld, old: true, oldBound) { cursor in
+            cursor.varint(table.index)
+            cursor.varint(column.number)
+            cursor.varint(Int(key))
+            ColumnCoding.encode(old, scratch, &cursor)
+        }
+    }
+
+    private static func write(_ operation: ChangesetBlock.Operation, _ cursor: inout RawCursor) {
+        let (code, first, second): (UInt8, Int, Int) =
+            switch operation {
+            case .insert(let index, let count): (1, index, count)
+            case .remove(let index, let count): (2, index, count)
+            case .set(let index, let count): (3, index, count)
+            case .move(let from, let to): (4, from, to)
+            }
+        cursor.byte(code)
+        cursor.varint(first)
+        cursor.varint(second)
+    }
+}

@@ -1,0 +1,387 @@
+import FirnBytes
+
+/// Writes a changeset, block by block, and hands out each part as soon as it is full, so that compressing and writing it overlap with encoding
+/// the next.
+///
+/// The order of calls is the order of blocks: `schema`, then for each table `beginTable`, its rows, cells and scripts, and at the end `finish`.
+/// A row's insert comes before updates of its cells. What is said cell by cell (`updated`, `deleted(_:_:)`) is gathered and written by the column,
+/// at the latest when the next table begins; the nodes it refers to must stay until then.
+///
+/// Cost (measured in release on the machine of FACTS, 256 rows at a time): 14 ns for a `Person` of 9 properties that is inserted in a run (148 bytes), 29 ns for
+/// an updated integer, 100 ns for an updated string, 0.65 µs for a changeset of one new object. Memory: the part that is being filled, and a few hundred KiB of places of values.
+struct ChangesetEncoder: ~Copyable {
+    /// Takes a part that is full, or the last one, and gives back a writer, emptied, to go on with: the same one where it was dealt with at once.
+    typealias Sink = (_ part: consuming ByteWriter, _ isLast: Bool) -> ByteWriter
+
+    var part: ByteWriter
+    private var partCells = 0
+    /// Parts that went before.
+    private(set) var partCount = 0
+    private let sink: Sink
+
+    private(set) var table = TableID(0)
+    var columns: [Column] = []
+    private var measures: [ColumnCoding.Measure] = []
+    /// One for each column that needs it, made when it first does.
+    private var stages: [StagedColumn] = []
+    private var scratch = RawStack(capacity: 8 * 1024)
+    private var nextBlob = 0
+    var pendingUpdates: [[UpdatedCell]] = []
+    var pendingDeletes: [DeletedRow] = []
+    private(set) var isFinished = false
+
+    /// A column that is there, and how its chunks lie.
+    struct Column {
+        let number: Int
+        let type: ColumnType
+        let collection: CollectionKind
+        let isNullable: Bool
+        let layout: ChunkLayout
+
+        init(_ number: Int, _ schema: ColumnSchema) {
+            self.number = number
+            type = schema.type
+            collection = schema.collection
+            isNullable = schema.isNullable
+            layout = schema.layout
+        }
+    }
+
+    /// `part` is written to from its start.
+    init(part: consuming ByteWriter = ByteWriter(capacity: 4096), sink: @escaping Sink) {
+        var part = part
+        part.removeAll()
+        self.part = part
+        self.sink = sink
+    }
+
+    deinit { scratch.dispose() }
+
+    // MARK: Tables and parts
+
+    /// What follows is about this table.
+    mutating func beginTable(_ id: TableID, _ schema: TableSchema) {
+        endTable()
+        table = id
+        columns.removeAll(keepingCapacity: true)
+        columns.reserveCapacity(schema.columns.count)
+        for number in schema.columns.indices where !schema.columns[number].isRemoved {
+            columns.append(Column(number, schema.columns[number]))
+        }
+        if measures.count < columns.count {
+            measures = [ColumnCoding.Measure](repeating: ColumnCoding.Measure(), count: columns.count)
+        }
+    }
+
+    /// Writes out what is pending of the table.
+    mutating func endTable() {
+        flushDeletes()
+        for column in 0..<pendingUpdates.count where !pendingUpdates[column].isEmpty { flushUpdates(column) }
+    }
+
+    /// The last part goes out, empty though it may be. Nothing may be written after it.
+    mutating func finish() {
+        endTable()
+        precondition(!isFinished, "Firn: a changeset was finished twice")
+        isFinished = true
+        handOut(isLast: true)
+    }
+
+    private mutating func handOut(isLast: Bool) {
+        var next = ByteWriter(capacity: 16)
+        swap(&next, &part)
+        part = sink(next, isLast)
+        part.removeAll()
+        partCells = 0
+        partCount += 1
+    }
+
+    /// Room for blocks of this size in one part.
+    mutating func reserve(_ bound: Int, cells: Int) {
+        precondition(
+            bound <= Limits.partByteCount && cells <= Limits.partCellCount, "Firn: a block is longer than a part")
+        if part.count &+ bound > Limits.partByteCount || partCells &+ cells > Limits.partCellCount {
+            handOut(isLast: false)
+        }
+        partCells &+= cells
+    }
+
+    /// Writes a block whose body takes at most `bound` bytes. The room was reserved.
+    @inline(__always)
+    mutating func block(
+        _ kind: BlockKind, old: Bool = false, _ bound: Int, _ body: (inout RawCursor) -> Void
+    ) {
+        let start = part.count
+        var length = 0
+        part.append(count: bound &+ ChangesetFormat.headerByteCount) { room in
+            let base = room.baseAddress.unsafelyUnwrapped
+            var cursor = RawCursor(base + ChangesetFormat.headerByteCount)
+            body(&cursor)
+            length = cursor.address - base
+            base.storeBytes(of: kind.rawValue, as: UInt8.self)
+            base.storeBytes(of: old ? ChangesetFormat.oldFlag : 0, toByteOffset: 1, as: UInt8.self)
+            base.storeBytes(
+                of: UInt32(truncatingIfNeeded: length &- ChangesetFormat.headerByteCount), toByteOffset: 2,
+                as: UInt32.self)
+        }
+        precondition(length <= bound + ChangesetFormat.headerByteCount, "Firn: a block is longer than its bound")
+        part.truncate(to: start &+ length)
+    }
+
+    /// Memory for `count` integers.
+    mutating func integers(_ count: Int) -> UnsafeMutablePointer<Int64> {
+        scratch.removeAll()
+        return scratch.grow(count * 8).assumingMemoryBound(to: Int64.self)
+    }
+
+    /// The staging area of a column, emptied. `place` tells apart what is staged at the same time.
+    mutating func stage(_ place: Int, _ type: ColumnType, _ collection: CollectionKind, isNullable: Bool)
+        -> StagedColumn
+    {
+        while stages.count <= place { stages.append(StagedColumn()) }
+        let stage = stages[place]
+        stage.begin(type, collection)
+        stage.isNullable = isNullable
+        return stage
+    }
+
+    // MARK: Blobs
+
+    /// Sends the long values of `column` ahead and gives them their ids.
+    mutating func sendBlobs(of column: StagedColumn, old: Bool) {
+        guard column.longByteCount > 0 else { return }
+        for index in 0..<column.keys.count where column.keys[index].isLong {
+            column.keys[index].blob = sendBlob(column.keys[index].bytes, old: old)
+        }
+        for index in 0..<column.pieces.count where column.pieces[index].isLong {
+            column.pieces[index].blob = sendBlob(column.pieces[index].bytes, old: old)
+        }
+    }
+
+    mutating func sendBlob(_ bytes: UnsafeRawBufferPointer, old: Bool) -> Int {
+        let id = nextBlob
+        nextBlob += 1
+        let overhead = ChangesetFormat.headerByteCount + 2 * Varint.maximumByteCount
+        var offset = 0
+        while offset < bytes.count {
+            if part.count + overhead + 4096 > Limits.partByteCount { handOut(isLast: false) }
+            let count = min(bytes.count - offset, Limits.partByteCount - part.count - overhead)
+            let start = offset
+            block(.blob, old: old, overhead + count) { cursor in
+                cursor.varint(id)
+                cursor.varint(start)
+                cursor.bytes(UnsafeRawBufferPointer(rebasing: bytes[start..<start + count]))
+            }
+            offset += count
+        }
+        return id
+    }
+
+    // MARK: Whole stores
+
+    /// The schema that holds from this version on. It comes first.
+    mutating func schema(_ schema: Schema) {
+        var encoded = ByteWriter(capacity: 1024)
+        SchemaCoding.encode(schema, into: &encoded)
+        let count = encoded.count
+        precondition(count <= Limits.schemaByteCount, "Firn: a schema takes at most \(Limits.schemaByteCount) bytes")
+        if count <= ChangesetFormat.cellByteCount {
+            reserve(count + 64, cells: 0)
+            let bytes = encoded.bytes
+            block(.schema, count + 1) { cursor in
+                cursor.byte(0)
+                cursor.bytes(bytes)
+            }
+        } else {
+            let id = sendBlob(encoded.bytes, old: false)
+            reserve(64, cells: 0)
+            block(.schema, 32) { cursor in
+                cursor.byte(1)
+                cursor.varint(id)
+                cursor.varint(count)
+            }
+        }
+    }
+
+    /// The table's keys go on from `key`.
+    mutating func nextKey(_ key: Int64) {
+        let table = table
+        reserve(64, cells: 0)
+        block(.nextKey, 32) { cursor in
+            cursor.varint(table.index)
+            cursor.varint(Int(key))
+        }
+    }
+}
+
+// MARK: - Rows in runs
+
+extension ChangesetEncoder {
+    /// Rows of a leaf that are new, side by side: straight from their chunks.
+    mutating func inserted(_ leaf: Leaf, _ rows: Range<Int>) {
+        rowBlocks(.insert, leaf, rows)
+    }
+
+    /// Rows of a leaf of the version before that went, side by side.
+    mutating func deleted(_ leaf: Leaf, _ rows: Range<Int>) {
+        guard !rows.isEmpty else { return }
+        rowBlocks(.deleteOld, leaf, rows)
+        let bound = 64 + IntRun.bound(rows.count)
+        reserve(bound, cells: rows.count)
+        let table = table
+        block(.delete, bound) { cursor in
+            cursor.varint(table.index)
+            ChangesetEncoder.keys(leaf, rows, &cursor)
+        }
+    }
+
+    private static func keys(_ leaf: Leaf, _ rows: Range<Int>, _ cursor: inout RawCursor) {
+        cursor.varint(rows.count)
+        if let keys = leaf.keys {
+            IntRun.encode(keys + rows.lowerBound, rows.count, &cursor)
+        } else {
+            IntRun.encodeAscending(from: leaf.firstKey &+ Int64(rows.lowerBound), rows.count, &cursor)
+        }
+    }
+
+    private mutating func rowBlocks(_ kind: BlockKind, _ leaf: Leaf, _ rows: Range<Int>) {
+        guard !rows.isEmpty else { return }
+        let size = measure(leaf, rows, 0..<columns.count)
+        if size.fits {
+            rowBlock(kind, leaf, rows, 0..<columns.count, size)
+        } else if rows.count > 1 {
+            let middle = rows.lowerBound + rows.count / 2
+            rowBlocks(kind, leaf, rows.lowerBound..<middle)
+            rowBlocks(kind, leaf, middle..<rows.upperBound)
+        } else {
+            wideRow(kind, leaf, rows)
+        }
+    }
+
+    /// One row that takes more than a part: as many columns at a time as fit.
+    private mutating func wideRow(_ kind: BlockKind, _ leaf: Leaf, _ row: Range<Int>) {
+        var first = 0
+        while first < columns.count {
+            var end = first + 1
+            var size = measure(leaf, row, first..<end)
+            while end < columns.count {
+                let more = measure(leaf, row, end..<end + 1)
+                let sum = RowsSize(
+                    bytes: size.bytes + more.bytes, cells: size.cells + more.cells, blobs: size.blobs + more.blobs)
+                guard sum.fits else { break }
+                size = sum
+                end += 1
+            }
+            rowBlock(kind == .insert && first > 0 ? .insertMore : kind, leaf, row, first..<end, size)
+            first = end
+        }
+    }
+
+    struct RowsSize {
+        var bytes: Int
+        var cells: Int
+        var blobs: Int
+
+        /// Blobs before a block stay far below what a reader must hold.
+        var fits: Bool {
+            bytes <= Limits.partByteCount - 64 && cells <= Limits.partCellCount
+                && blobs <= ChangesetFormat.blobByteCount
+        }
+    }
+
+    /// What rows take at most. What does not lie in chunks as it will be written is staged, at the place of its column.
+    private mutating func measure(_ leaf: Leaf, _ rows: Range<Int>, _ places: Range<Int>) -> RowsSize {
+        let count = rows.count
+        var size = RowsSize(bytes: 64 &+ IntRun.bound(count), cells: count, blobs: 0)
+        for place in places {
+            let column = columns[place]
+            size.bytes &+= 8
+            guard leaf.hasChunk(column.number) else { continue }
+            if column.layout.form != .variable {
+                size.bytes &+= ColumnCoding.fixedBound(column.layout.width, count)
+                size.cells &+= count
+                continue
+            }
+            let chunk = leaf.chunk(column.number)
+            if column.collection == .none {
+                let measure = ColumnCoding.measure(chunk, rows)
+                measures[place] = measure
+                if measure.isPlain {
+                    size.bytes &+= ColumnCoding.bound(measure, count)
+                    size.cells &+= count
+                    continue
+                }
+            }
+            let stage = stage(place, column.type, column.collection, isNullable: column.isNullable)
+            for row in rows { stage.add(chunk, row) }
+            measures[place].longest = .max
+            size.bytes &+= stage.byteBound
+            size.cells &+= stage.cellCount
+            size.blobs &+= stage.longByteCount
+        }
+        return size
+    }
+
+    private mutating func rowBlock(
+        _ kind: BlockKind, _ leaf: Leaf, _ rows: Range<Int>, _ places: Range<Int>, _ size: RowsSize
+    ) {
+        let isOld = kind == .deleteOld
+        var scratchCount = rows.count
+        var hasDeferred = false
+        var present = 0
+        for place in places where leaf.hasChunk(columns[place].number) {
+            present &+= 1
+            guard isStaged(place) else { continue }
+            sendBlobs(of: stages[place], old: isOld)
+            scratchCount = max(scratchCount, stages[place].valueCount, stages[place].rowCount)
+            if !stages[place].deferred.isEmpty { hasDeferred = true }
+        }
+        reserve(size.bytes + 64, cells: size.cells)
+        let scratch = integers(2 * scratchCount)
+        let table = table
+        // The closure must not touch `self`, which the block is written into.
+        let (columns, measures, stages) = (columns, measures, stages)
+        block(kind, old: isOld, size.bytes) { cursor in
+            cursor.varint(table.index)
+            ChangesetEncoder.keys(leaf, rows, &cursor)
+            cursor.varint(present)
+            for place in places {
+                let column = columns[place]
+                guard leaf.hasChunk(column.number) else { continue }
+                cursor.varint(column.number)
+                let chunk = leaf.chunk(column.number)
+                if column.layout.form != .variable {
+                    ColumnCoding.encodeFixed(
+                        column.type, chunk.address(rows.lowerBound),
+                        nullFlags: column.layout.form == .nullable
+                            ? UnsafePointer(chunk.nullFlags + rows.lowerBound) : nil,
+                        rows.count, scratch, &cursor)
+                } else if column.collection == .none, measures[place].isPlain {
+                    ColumnCoding.encode(chunk, rows, measures[place], column.type, &cursor)
+                } else {
+                    ColumnCoding.encode(stages[place], scratch, &cursor)
+                }
+            }
+        }
+        guard hasDeferred else { return }
+        for place in places where leaf.hasChunk(columns[place].number) && isStaged(place) {
+            let column = columns[place]
+            for index in stages[place].deferred {
+                let row = rows.lowerBound + index
+                elements(
+                    column, leaf.key(row), isOld ? .deleted : .inserted,
+                    ListCell(leaf.chunk(column.number), row, ElementLayout(column)))
+            }
+        }
+    }
+
+    private func isStaged(_ place: Int) -> Bool {
+        columns[place].layout.form == .variable && (columns[place].collection != .none || !measures[place].isPlain)
+    }
+}
+
+extension ElementLayout {
+    init(_ column: ChangesetEncoder.Column) {
+        self.init(type: column.type, collection: column.collection, isNullable: column.isNullable)
+    }
+}

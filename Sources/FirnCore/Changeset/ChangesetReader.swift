@@ -1,0 +1,182 @@
+import FirnBytes
+
+/// Reads a changeset part by part and hands its blocks to whoever applies, shows or keeps them.
+///
+/// Nothing in the bytes is trusted: whatever they are, the reader hands out blocks that can be read without a check, or throws a
+/// `ChangesetError` that names version, part and offset. What it does not check is whether tables, columns and rows exist: see `ColumnDecoder.matches`.
+/// A reader holds one part's blobs at a time and nothing else. It is used by one thread.
+final class ChangesetReader {
+    enum Direction {
+        /// New values only: blocks of old values are skipped by their length.
+        case forward
+        /// Old values too.
+        case both
+    }
+
+    let version: UInt64
+    let direction: Direction
+    private(set) var part = 0
+    private var endOfLast = 0
+    private var blobs = BlobTable()
+    /// Whether the blobs belong to a block that was already read.
+    private var blobsAreDue = false
+
+    init(version: UInt64, direction: Direction) {
+        self.version = version
+        self.direction = direction
+    }
+
+    deinit { blobs.removeAll() }
+
+    /// Hands the blocks of the next part to `body`. What a block refers to is gone when `body` returns.
+    func read(_ bytes: UnsafeRawBufferPointer, _ body: (inout ChangesetBlock) throws -> Void) throws {
+        guard bytes.count <= Limits.partByteCount else {
+            throw error(0, "a part of \(bytes.count) bytes is longer than \(Limits.partByteCount)")
+        }
+        endOfLast = bytes.count
+        guard !bytes.isEmpty else {
+            part += 1
+            return
+        }
+        var reader = ByteReader(bytes)
+        var cells = Limits.partCellCount
+        while !reader.isAtEnd {
+            let start = reader.offset
+            var block: ChangesetBlock?
+            do throws(BytesError) {
+                block = try next(&reader, &cells)
+            } catch {
+                throw self.error(error.offset, error.reason)
+            }
+            guard var block else { continue }
+            do {
+                try body(&block)
+            } catch let error as ChangesetBlock.Refusal {
+                throw self.error(start, error.reason)
+            }
+        }
+        part += 1
+    }
+
+    /// Says that there are no more parts.
+    func finish() throws {
+        guard blobsAreDue || blobs.isEmpty else {
+            part = max(part - 1, 0)
+            throw error(endOfLast, "the changeset ends after a blob that nothing refers to")
+        }
+        blobs.removeAll()
+    }
+
+    private func error(_ offset: Int, _ reason: String) -> ChangesetError {
+        ChangesetError(version: version, part: part, offset: offset, reason: reason)
+    }
+
+    // MARK: Blocks
+
+    private struct Header {
+        let kind: UInt8
+        let isOld: Bool
+        let isOptional: Bool
+        let offset: Int
+        /// The body, at the same offsets as in the part: a reader of it begins at `start`.
+        let end: Int
+    }
+
+    private func header(_ reader: inout ByteReader) throws(BytesError) -> Header {
+        let start = reader.offset
+        let kind = try reader.readUInt8()
+        let flags = try reader.readUInt8()
+        guard flags <= 3 else { throw BytesError(.invalid("a block has unknown flags \(flags)"), offset: start) }
+        let length = Int(try reader.readUInt32())
+        guard length <= reader.remaining else {
+            throw BytesError(.overrun(wanted: UInt64(length), available: reader.remaining), offset: start)
+        }
+        return Header(
+            kind: kind, isOld: flags & ChangesetFormat.oldFlag != 0,
+            isOptional: flags & ChangesetFormat.optionalFlag != 0,
+            offset: start, end: reader.offset + length)
+    }
+
+    /// The next block; nil where it is skipped.
+    private func next(_ reader: inout ByteReader, _ cells: inout Int) throws(BytesError) -> ChangesetBlock? {
+        let header = try header(&reader)
+        guard let kind = BlockKind(rawValue: header.kind) else {
+            guard header.isOptional else {
+                throw BytesError(
+                    .invalid("a block of unknown kind \(header.kind): a newer Firn wrote it"), offset: header.offset)
+            }
+            try reader.skip(header.end - reader.offset)
+            return nil
+        }
+        if header.isOld, direction == .forward {
+            try reader.skip(header.end - reader.offset)
+            return nil
+        }
+        // The body alone, so that no field can reach into the next block; offsets stay those of the part.
+        var body = ByteReader(UnsafeRawBufferPointer(rebasing: reader.bytes[..<header.end]))
+        try body.skip(reader.offset)
+        try reader.skip(header.end - reader.offset)
+        if kind == .blob {
+            try blob(&body)
+            return nil
+        }
+        blobsAreDue = true
+        var context = ColumnDecoder.Context(cells: cells, blobs: blobs)
+        defer {
+            cells = context.cells
+            blobs = context.blobs
+        }
+        // `context` has the blobs' only reference meanwhile, so that they are not copied.
+        blobs = BlobTable()
+        var block = try ChangesetBlock(kind, header.isOld, &body, &context)
+        try body.expectEnd()
+        try pair(&block, &reader, &context)
+        return block
+    }
+
+    /// The old values that follow an update or a script at once.
+    private func pair(
+        _ block: inout ChangesetBlock, _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context
+    ) throws(BytesError) {
+        let wanted: BlockKind
+        switch block {
+        case .update: wanted = .updateOld
+        case .script: wanted = .scriptOld
+        default: return
+        }
+        guard !reader.isAtEnd, reader.bytes[reader.offset] == wanted.rawValue else { return }
+        let header = try header(&reader)
+        guard header.isOld else {
+            throw BytesError(.invalid("a block of old values is not marked as one"), offset: header.offset)
+        }
+        var body = ByteReader(UnsafeRawBufferPointer(rebasing: reader.bytes[..<header.end]))
+        try body.skip(reader.offset)
+        try reader.skip(header.end - reader.offset)
+        guard direction == .both else { return }
+        try block.addOld(&body, &context)
+        try body.expectEnd()
+    }
+
+    private func blob(_ reader: inout ByteReader) throws(BytesError) {
+        if blobsAreDue {
+            blobs.removeAll()
+            blobsAreDue = false
+        }
+        let start = reader.offset
+        let id = try reader.readVarint()
+        let offset = try reader.readCount(limit: ChangesetFormat.blobByteCount)
+        let piece = try reader.readBytes(reader.remaining)
+        guard !piece.isEmpty, blobs.append(piece, to: id, at: offset) else {
+            throw BytesError(.invalid("a piece of blob \(id) at \(offset) is out of place or too long"), offset: start)
+        }
+    }
+}
+
+extension BytesError {
+    /// What was wrong, without the place.
+    var reason: String {
+        let text = description
+        let prefix = "at byte \(offset): "
+        return text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text
+    }
+}

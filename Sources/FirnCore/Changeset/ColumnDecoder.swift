@@ -1,0 +1,393 @@
+import FirnBytes
+
+/// Reads a run of values of one column as `ColumnCoding` wrote it, from bytes that nobody vouches for.
+///
+/// Making one checks every length, so that nothing read from it afterwards looks beyond the bytes, whatever they hold. It allocates nothing (but for
+/// collections and blobs) and copies no values: its memory, the part's and the blobs', must stay while it is used.
+///
+/// Values are taken in order by `next…`, or, of fixed-width types, by whole ranges into a chunk's memory by `fill`.
+struct ColumnDecoder {
+    let type: ColumnType
+    let collection: CollectionKind
+    /// Rows.
+    let count: Int
+    private let nulls: UnsafeRawPointer?
+    /// Integers, seconds, lengths, counts of elements.
+    let integers: IntRun
+    private let nanoseconds: IntRun
+    /// Fixed values, a bitmap of bools, or the bytes of all values of varying length.
+    private let bytes: UnsafeRawPointer
+    private let boolForm: UInt8
+    private let blobs: [BlobPlace]
+    /// Of a collection: the run of a map's keys, and that of the elements.
+    private(set) var parts: [ColumnDecoder]
+    private var row = 0
+    private var byteOffset = 0
+    private var nextBlob = 0
+
+    struct BlobPlace {
+        let row: Int
+        let bytes: UnsafeRawBufferPointer
+    }
+
+    /// What a part may still hold, and the blobs that came before the block.
+    struct Context {
+        var cells: Int
+        var blobs: BlobTable
+
+        mutating func take(_ count: Int, at offset: Int) throws(BytesError) {
+            guard count <= cells else {
+                throw BytesError(.invalid("the part has more than \(Limits.partCellCount) cells"), offset: offset)
+            }
+            cells -= count
+        }
+    }
+
+    // MARK: Reading the run
+
+    init(_ reader: inout ByteReader, _ count: Int, _ context: inout Context) throws(BytesError) {
+        try self.init(&reader, count, &context, within: nil)
+    }
+
+    private init(
+        _ reader: inout ByteReader, _ count: Int, _ context: inout Context, within outer: CollectionKind?
+    ) throws(BytesError) {
+        let start = reader.offset
+        let header = try reader.readUInt8()
+        guard let type = ColumnType(rawValue: header & 15), let collection = CollectionKind(rawValue: header >> 4 & 3)
+        else { throw BytesError(.invalid("a column of an unknown type"), offset: start) }
+        try context.take(count, at: start)
+        self.type = type
+        self.collection = collection
+        self.count = count
+        let hasNulls = header & ChangesetFormat.nullsBit != 0
+        let hasBlobs = header & ChangesetFormat.blobsBit != 0
+        let anchor = reader.bytes.baseAddress.unsafelyUnwrapped
+        var integers = IntRun(empty: anchor)
+        var nanoseconds = integers
+        var bytes = anchor
+        var boolForm: UInt8 = 0
+        var places: [BlobPlace] = []
+        var parts: [ColumnDecoder] = []
+        guard collection == .none || !hasNulls && !hasBlobs && outer == nil, type.fixedWidth == nil || !hasBlobs,
+            type != .link || !hasNulls
+        else { throw BytesError(.invalid("a column's header \(header) makes no sense"), offset: start) }
+        nulls = hasNulls ? try ColumnDecoder.bitmap(&reader, count) : nil
+        if collection != .none {
+            integers = try IntRun(&reader, count)
+            guard let total = integers.sum(each: Int64(Limits.partCellCount), atMost: context.cells) else {
+                throw BytesError(.invalid("the elements of collections are too many"), offset: start)
+            }
+            if collection == .map {
+                let keys = try ColumnDecoder(&reader, total, &context, within: collection)
+                guard keys.type == .string, keys.nulls == nil else {
+                    throw BytesError(.invalid("a map's keys are no strings"), offset: start)
+                }
+                parts.append(keys)
+            }
+            let elements = try ColumnDecoder(&reader, total, &context, within: collection)
+            guard elements.type == type else {
+                throw BytesError(.invalid("a collection's elements are not of its type"), offset: start)
+            }
+            parts.append(elements)
+        } else {
+            switch type {
+            case .bool:
+                boolForm = try reader.readUInt8()
+                guard boolForm <= 2 else { throw BytesError(.invalid("bools of form \(boolForm)"), offset: start) }
+                if boolForm == 2 { bytes = try ColumnDecoder.bitmap(&reader, count) }
+            case .int: integers = try IntRun(&reader, count)
+            case .link:
+                integers = try IntRun(&reader, count)
+                guard integers.fits(-1, ChangesetFormat.keyLimit) else {
+                    throw BytesError(.invalid("a link leads to no possible key"), offset: start)
+                }
+            case .float, .double, .objectID, .uuid, .decimal:
+                let width = type.fixedWidth.unsafelyUnwrapped
+                bytes = try reader.readBytes(count * width).baseAddress ?? anchor
+            case .date:
+                integers = try IntRun(&reader, count)
+                nanoseconds = try IntRun(&reader, count)
+                guard nanoseconds.fits(-999_999_999, 1_000_000_000) else {
+                    throw BytesError(.invalid("a date has more than a second of nanoseconds"), offset: start)
+                }
+            case .string, .data, .mixed:
+                if hasBlobs { places = try ColumnDecoder.places(&reader, count, &context.blobs) }
+                integers = try IntRun(&reader, count)
+                guard let total = integers.sum(each: Int64(ChangesetFormat.cellByteCount), atMost: reader.remaining)
+                else {
+                    throw BytesError(.invalid("the lengths of values are beyond what follows"), offset: start)
+                }
+                bytes = try reader.readBytes(total).baseAddress ?? anchor
+            }
+        }
+        self.integers = integers
+        self.nanoseconds = nanoseconds
+        self.bytes = bytes
+        self.boolForm = boolForm
+        blobs = places
+        self.parts = parts
+    }
+
+    /// A bit for each of `count`; the spare ones must be 0.
+    static func bitmap(_ reader: inout ByteReader, _ count: Int) throws(BytesError) -> UnsafeRawPointer {
+        let start = reader.offset
+        let bytes = try reader.readBytes(RawCursor.bitmapByteCount(count))
+        if count & 7 != 0, bytes[bytes.count - 1] >> UInt8(count & 7) != 0 {
+            throw BytesError(.invalid("spare bits are set"), offset: start)
+        }
+        return bytes.baseAddress ?? reader.bytes.baseAddress.unsafelyUnwrapped
+    }
+
+    private static func places(
+        _ reader: inout ByteReader, _ count: Int, _ blobs: inout BlobTable
+    ) throws(BytesError) -> [BlobPlace] {
+        let number = try reader.readCount(limit: count)
+        var places: [BlobPlace] = []
+        var next = 0
+        for _ in 0..<number {
+            let start = reader.offset
+            let row = try reader.readCount(limit: count - 1)
+            let id = try reader.readVarint()
+            let length = try reader.readCount(limit: ChangesetFormat.blobByteCount)
+            guard row >= next, let bytes = blobs.take(id, length) else {
+                throw BytesError(.invalid("a value refers to blob \(id), which did not come before it"), offset: start)
+            }
+            places.append(BlobPlace(row: row, bytes: bytes))
+            next = row + 1
+        }
+        return places
+    }
+
+    // MARK: By row
+
+    @inline(__always)
+    func isNull(_ row: Int) -> Bool {
+        guard let nulls else { return type == .link && collection == .none && integers[row] < 0 }
+        return ColumnDecoder.bit(nulls, row)
+    }
+
+    var mayHaveNulls: Bool { nulls != nil }
+
+    @inline(__always)
+    static func bit(_ bitmap: UnsafeRawPointer, _ index: Int) -> Bool {
+        bitmap.load(fromByteOffset: index >> 3, as: UInt8.self) >> UInt8(index & 7) & 1 == 1
+    }
+
+    /// Whether the run is what the column holds. Nullability may have changed since.
+    func matches(_ column: ColumnSchema) -> Bool { type == column.type && collection == column.collection }
+
+    /// Writes rows of a fixed-width type as they lie in a chunk; where `nullFlags` is given, a byte for each, 1 for null, whose value is then zeros.
+    /// Without it nulls become zeros. About 0.5 ns a row.
+    func fill(_ rows: Range<Int>, into target: UnsafeMutableRawPointer, nullFlags: UnsafeMutablePointer<UInt8>?) {
+        precondition(
+            collection == .none && rows.lowerBound >= 0 && rows.upperBound <= count, "Firn: rows beyond a run of values"
+        )
+        let first = rows.lowerBound
+        switch type {
+        case .bool:
+            let flags = target.assumingMemoryBound(to: UInt8.self)
+            if boolForm == 2 {
+                for index in 0..<rows.count { flags[index] = ColumnDecoder.bit(bytes, first &+ index) ? 1 : 0 }
+            } else {
+                flags.update(repeating: boolForm, count: rows.count)
+            }
+        case .int, .link: integers.expand(rows, into: target.assumingMemoryBound(to: Int64.self))
+        case .date:
+            for index in 0..<rows.count { storeDate(first &+ index, to: target + index &* 16) }
+        case .float, .double, .objectID, .uuid, .decimal:
+            let width = type.fixedWidth.unsafelyUnwrapped
+            target.copyMemory(from: bytes + first &* width, byteCount: rows.count &* width)
+        case .string, .data, .mixed: preconditionFailure("Firn: a \(type) has no fixed width")
+        }
+        nullFlags?.update(repeating: 0, count: rows.count)
+        guard nulls != nil else { return }
+        let width = type.fixedWidth.unsafelyUnwrapped
+        for row in rows where isNull(row) {
+            (target + (row &- first) &* width).initializeMemory(as: UInt8.self, repeating: 0, count: width)
+            nullFlags?[row &- first] = 1
+        }
+    }
+
+    private func storeDate(_ row: Int, to target: UnsafeMutableRawPointer) {
+        target.storeBytes(
+            of: Timestamp(seconds: integers[row], nanoseconds: Int32(truncatingIfNeeded: nanoseconds[row])),
+            as: Timestamp.self)
+    }
+
+    // MARK: In order
+
+    /// The next row of ints or links.
+    @inline(__always)
+    mutating func nextInt() -> Int64 {
+        precondition(row < count, "Firn: a value beyond a run")
+        row &+= 1
+        return integers[row &- 1]
+    }
+
+    /// The bytes of the next row of strings, data or mixed values; nil for null.
+    @inline(__always)
+    mutating func nextBytes() -> UnsafeRawBufferPointer? {
+        precondition(row < count, "Firn: a value beyond a run")
+        let row = row
+        let length = Int(integers[row])
+        let start = bytes + byteOffset
+        byteOffset &+= length
+        self.row = row &+ 1
+        if nextBlob < blobs.count, blobs[nextBlob].row == row {
+            nextBlob &+= 1
+            return blobs[nextBlob &- 1].bytes
+        }
+        if nulls != nil, isNull(row) { return nil }
+        return UnsafeRawBufferPointer(start: start, count: length)
+    }
+
+    /// The bytes of the next `rows` values of varying length, one after the other, where none is null or a blob; else nil, and nothing is taken.
+    /// Their lengths are in `integers`, from `position` on.
+    mutating func nextBytes(ofRows rows: Int) -> UnsafeRawBufferPointer? {
+        precondition(row + rows <= count, "Firn: values beyond a run")
+        guard nulls == nil, blobs.isEmpty else { return nil }
+        var length = 0
+        for index in row..<row + rows { length &+= Int(integers[index]) }
+        let start = bytes + byteOffset
+        row += rows
+        byteOffset += length
+        return UnsafeRawBufferPointer(start: start, count: length)
+    }
+
+    /// Rows taken so far.
+    var position: Int { row }
+
+    /// The number of elements of the next row of collections. They are taken from `elements`, and a map's keys from `keys`.
+    mutating func nextCount() -> Int { Int(nextInt()) }
+
+    /// A run of collections has its elements in one run.
+    var elements: ColumnDecoder {
+        get { parts[parts.count - 1] }
+        _modify { yield &parts[parts.count - 1] }
+    }
+
+    /// A run of maps has its keys in one run, in step with `elements`.
+    var keys: ColumnDecoder {
+        get { parts[0] }
+        _modify { yield &parts[0] }
+    }
+
+    /// The next row as a value, or nil where its bytes are none: text that is not UTF-8, a mixed value that makes no sense.
+    mutating func nextValue() -> Value? {
+        switch collection {
+        case .none: return nextScalar()
+        case .list, .set:
+            guard let elements = nextElements(nextCount()) else { return nil }
+            return collection == .list ? .list(elements) : .set(elements)
+        case .map:
+            let count = nextCount()
+            var entries: [Value.MapEntry] = []
+            entries.reserveCapacity(count)
+            for _ in 0..<count {
+                guard let entry = nextEntry() else { return nil }
+                entries.append(entry)
+            }
+            return .map(entries)
+        }
+    }
+
+    /// The next `count` elements of a run of collections; a map's are maps of one entry.
+    mutating func nextElements(_ count: Int) -> [Value]? {
+        var result: [Value] = []
+        result.reserveCapacity(count)
+        for _ in 0..<count {
+            if collection == .map {
+                guard let entry = nextEntry() else { return nil }
+                result.append(.map([entry]))
+            } else {
+                guard let value = elements.nextScalar() else { return nil }
+                result.append(value)
+            }
+        }
+        return result
+    }
+
+    private mutating func nextEntry() -> Value.MapEntry? {
+        guard let bytes = keys.nextBytes(), let key = String(validating: bytes, as: UTF8.self),
+            let value = elements.nextScalar()
+        else { return nil }
+        return Value.MapEntry(key: key, value: value)
+    }
+
+    private mutating func nextScalar() -> Value? {
+        guard let width = type.fixedWidth else {
+            guard let bytes = nextBytes() else { return .null }
+            switch type {
+            case .string: return String(validating: bytes, as: UTF8.self).map(Value.string)
+            case .data: return .data([UInt8](bytes))
+            default: return MixedCoding.decode(bytes)
+            }
+        }
+        precondition(row < count, "Firn: a value beyond a run")
+        let row = row
+        self.row = row &+ 1
+        if isNull(row) { return .null }
+        switch type {
+        case .bool: return .bool(boolForm == 2 ? ColumnDecoder.bit(bytes, row) : boolForm == 1)
+        case .int: return .int(integers[row])
+        case .link: return .link(integers[row])
+        case .date:
+            return .date(
+                Timestamp(seconds: integers[row], nanoseconds: Int32(truncatingIfNeeded: nanoseconds[row])))
+        default: return FixedCoding.load(bytes + row &* width, as: type)
+        }
+    }
+}
+
+extension IntRun {
+    /// Whether all values are at least `low` and below `end`.
+    func fits(_ low: Int64, _ end: Int64) -> Bool {
+        guard let bounds else { return true }
+        return bounds.lowerBound >= low && bounds.upperBound < end
+    }
+}
+
+/// Values that came ahead of the block that holds them.
+struct BlobTable {
+    private var blobs: [UInt64: UnsafeMutableRawBufferPointer] = [:]
+    private var lengths: [UInt64: Int] = [:]
+    private(set) var byteCount = 0
+
+    var isEmpty: Bool { blobs.isEmpty }
+
+    /// Adds a piece at the end of a blob. False where it does not go on where the one before ended, or is too much.
+    mutating func append(_ piece: UnsafeRawBufferPointer, to id: UInt64, at offset: Int) -> Bool {
+        let length = lengths[id] ?? 0
+        guard offset == length, byteCount + piece.count <= ChangesetFormat.blobsByteCount,
+            length + piece.count <= ChangesetFormat.blobByteCount
+        else { return false }
+        var memory = blobs[id] ?? .allocate(byteCount: max(piece.count, 16), alignment: 16)
+        if memory.count < length + piece.count {
+            let larger = UnsafeMutableRawBufferPointer.allocate(
+                byteCount: max(length + piece.count, 2 * memory.count), alignment: 16)
+            larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<length]))
+            memory.deallocate()
+            memory = larger
+        }
+        UnsafeMutableRawBufferPointer(rebasing: memory[length..<length + piece.count]).copyMemory(from: piece)
+        blobs[id] = memory
+        lengths[id] = length + piece.count
+        byteCount += piece.count
+        return true
+    }
+
+    /// The blob, which must be whole. Its memory stays until `removeAll`.
+    mutating func take(_ id: UInt64, _ length: Int) -> UnsafeRawBufferPointer? {
+        guard let memory = blobs[id], lengths[id] == length else { return nil }
+        lengths[id] = -1
+        return UnsafeRawBufferPointer(rebasing: memory[..<length])
+    }
+
+    mutating func removeAll() {
+        for memory in blobs.values { memory.deallocate() }
+        blobs.removeAll()
+        lengths.removeAll()
+        byteCount = 0
+    }
+}

@@ -1,0 +1,263 @@
+/// Values of one column, brought together from wherever they lie, ready to be encoded.
+///
+/// Fixed-width values lie one after the other in `fixed`, with a byte of null flag each; of values of varying length only the places are kept
+/// (`pieces`), so the memory they lie in must stay until they are encoded. Of a collection's column the elements are kept that way, the number
+/// per row in `counts`, a map's keys in `keys`.
+///
+/// It belongs to one encoder, on one thread, and is used again and again: filling it allocates nothing once it has grown.
+final class StagedColumn {
+    @exclusivity(unchecked) private(set) var type: ColumnType = .int
+    @exclusivity(unchecked) private(set) var collection: CollectionKind = .none
+    /// Rows, whatever they hold.
+    @exclusivity(unchecked) private(set) var rowCount = 0
+    /// Values, of a collection's column elements.
+    @exclusivity(unchecked) private(set) var valueCount = 0
+    @exclusivity(unchecked) private(set) var hasNulls = false
+    @exclusivity(unchecked) private(set) var fixed = RawStack(capacity: 256)
+    @exclusivity(unchecked) private(set) var flags = RawStack(capacity: 64)
+    @exclusivity(unchecked) private(set) var counts = RawStack(capacity: 64)
+    @exclusivity(unchecked) var pieces: [Piece] = []
+    @exclusivity(unchecked) var keys: [Piece] = []
+    /// Bytes of the pieces and keys that lie in the block, and of those that go ahead as blobs.
+    @exclusivity(unchecked) private(set) var inlineByteCount = 0
+    @exclusivity(unchecked) private(set) var longByteCount = 0
+    /// Rows whose collection is too long for the block: it is staged as empty, and its elements are to follow.
+    @exclusivity(unchecked) private(set) var deferred: [Int] = []
+    @exclusivity(unchecked) private var arena = RawArena()
+
+    init() {}
+
+    deinit {
+        fixed.dispose()
+        flags.dispose()
+        counts.dispose()
+        arena.removeAll()
+    }
+
+    func begin(_ type: ColumnType, _ collection: CollectionKind) {
+        self.type = type
+        self.collection = collection
+        rowCount = 0
+        valueCount = 0
+        hasNulls = false
+        fixed.removeAll()
+        flags.removeAll()
+        counts.removeAll()
+        pieces.removeAll(keepingCapacity: true)
+        keys.removeAll(keepingCapacity: true)
+        inlineByteCount = 0
+        longByteCount = 0
+        deferred.removeAll(keepingCapacity: true)
+        arena.removeAll()
+    }
+
+    // MARK: What it takes
+
+    /// No encoding of it takes more bytes.
+    var byteBound: Int {
+        var bound = 64 &+ (collection == .none ? 0 : IntRun.bound(rowCount))
+        if let width = type.fixedWidth {
+            bound &+= 64 &+ valueCount &* (width &+ 1)
+        } else {
+            bound &+= 64 &+ valueCount &* 5
+        }
+        bound &+= 64 &+ keys.count &* 5 &+ inlineByteCount
+        if longByteCount > 0 { bound &+= (longByteCount / ChangesetFormat.cellByteCount) &* 30 &+ 16 }
+        return bound
+    }
+
+    var cellCount: Int { rowCount &+ (collection == .none ? 0 : valueCount &+ keys.count) }
+
+    // MARK: Filling it
+
+    /// Fixed-width values one after the other. `nullFlags` has a byte for each.
+    func addFixed(_ values: UnsafeRawPointer, _ count: Int, nullFlags: UnsafePointer<UInt8>?) {
+        let width = type.fixedWidth.unsafelyUnwrapped
+        fixed.grow(count &* width).copyMemory(from: values, byteCount: count &* width)
+        let target = flags.grow(count).assumingMemoryBound(to: UInt8.self)
+        if let nullFlags {
+            target.update(from: nullFlags, count: count)
+            for index in 0..<count where nullFlags[index] != 0 { hasNulls = true }
+        } else {
+            target.update(repeating: 0, count: count)
+        }
+        valueCount &+= count
+    }
+
+    @inline(__always)
+    func addFixed(_ value: UnsafeRawPointer, width: Int, isNull: Bool) {
+        if width == 8 {
+            fixed.grow(8).storeBytes(of: value.loadUnaligned(as: UInt64.self), as: UInt64.self)
+        } else {
+            fixed.grow(width).copyMemory(from: value, byteCount: width)
+        }
+        flags.grow(1).storeBytes(of: isNull ? 1 : 0, as: UInt8.self)
+        if isNull { hasNulls = true }
+        valueCount &+= 1
+    }
+
+    @inline(__always)
+    func addPiece(_ piece: Piece) {
+        pieces.append(piece)
+        if piece.count < 0 { hasNulls = true }
+        inlineByteCount &+= piece.inlineCount
+        if piece.isLong { longByteCount &+= piece.count }
+        valueCount &+= 1
+    }
+
+    func addKey(_ piece: Piece) {
+        keys.append(piece)
+        inlineByteCount &+= piece.inlineCount
+        if piece.isLong { longByteCount &+= piece.count }
+    }
+
+    func endRow() { rowCount &+= 1 }
+
+    func endRows(_ count: Int) { rowCount &+= count }
+
+    /// Ends a collection's row that began when there were `before` values.
+    func endCollection(since before: Int) {
+        counts.grow(8).storeBytes(of: Int64(valueCount &- before), as: Int64.self)
+        rowCount &+= 1
+    }
+
+    /// The row of `chunk`, of a column of scalars or a collection.
+    func add(_ chunk: Chunk, _ row: Int) {
+        guard collection == .none else {
+            addCollection(ListCell(chunk, row, layout))
+            return
+        }
+        switch chunk.form {
+        case .fixed: addFixed(chunk.address(row), width: chunk.node.width, isNull: false)
+        case .nullable: addFixed(chunk.address(row), width: chunk.node.width, isNull: chunk.isNullFlag(row))
+        case .variable: addPiece(Piece(chunk.bytes(row)))
+        }
+        rowCount &+= 1
+    }
+
+    private var layout: ElementLayout { ElementLayout(type: type, collection: collection, isNullable: isNullable) }
+    /// Whether elements may be null, which the layout of their cells depends on.
+    @exclusivity(unchecked) var isNullable = false
+
+    // MARK: Collections
+
+    private struct State {
+        let values: Int
+        let fixed: Int
+        let keys: Int
+        let inline: Int
+        let long: Int
+    }
+
+    /// A whole collection as a row; where it is too long, an empty one, and the row is entered in `deferred`.
+    private func addCollection(_ cell: ListCell) {
+        let before = State(
+            values: valueCount, fixed: fixed.count, keys: keys.count, inline: inlineByteCount, long: longByteCount)
+        if add(elementsOf: cell, cell.count, from: 0, limit: ChangesetFormat.cellByteCount) < cell.count {
+            if type.fixedWidth != nil {
+                fixed.truncate(to: before.fixed)
+                flags.truncate(to: before.values)
+            } else {
+                pieces.removeLast(valueCount - before.values)
+            }
+            keys.removeLast(keys.count - before.keys)
+            valueCount = before.values
+            inlineByteCount = before.inline
+            longByteCount = before.long
+            deferred.append(rowCount)
+        }
+        endCollection(since: before.values)
+    }
+
+    /// Adds elements from `start` on until they take `limit` bytes; gives the place behind the last one added. At least one is.
+    func add(elementsOf cell: ListCell, _ count: Int, from start: Int, limit: Int) -> Int {
+        guard start < count else { return start }
+        let layout = cell.layout
+        if layout.form != .variable {
+            let end = min(count, start + max(limit / (layout.width + 1), 1))
+            cell.forEachRun(start..<end) { values, nullFlags, count in
+                addFixed(values, count, nullFlags: nullFlags)
+                return true
+            }
+            return end
+        }
+        var taken = 0
+        var next = start
+        cell.forEachBytes(start..<count) { key, bytes in
+            taken += 8 + (key?.count ?? 0) + (bytes?.count ?? 0)
+            if taken > limit, next > start { return false }
+            if let key { addKey(Piece(key)) }
+            addElementBytes(bytes)
+            next += 1
+            return true
+        }
+        return next
+    }
+
+    /// An element in its plain bytes; a map's values of fixed width come that way too.
+    private func addElementBytes(_ bytes: UnsafeRawBufferPointer?) {
+        guard let width = type.fixedWidth else {
+            addPiece(Piece(bytes))
+            return
+        }
+        if let base = bytes?.baseAddress {
+            addFixed(base, width: width, isNull: false)
+        } else {
+            withUnsafeTemporaryAllocation(byteCount: 16, alignment: 16) { buffer in
+                FixedCoding.store(.null, as: type, to: buffer.baseAddress.unsafelyUnwrapped)
+                addFixed(UnsafeRawPointer(buffer.baseAddress.unsafelyUnwrapped), width: width, isNull: type != .link)
+            }
+        }
+    }
+
+    // MARK: Values
+
+    /// A row's value, of the column's type.
+    func add(_ value: Value) {
+        switch value {
+        case .list(let elements) where collection == .list, .set(let elements) where collection == .set:
+            let before = valueCount
+            for element in elements { addElement(element) }
+            endCollection(since: before)
+        case .map(let entries) where collection == .map:
+            let before = valueCount
+            for entry in entries { addElement(.map([entry])) }
+            endCollection(since: before)
+        default:
+            precondition(collection == .none, "Firn: \(value) is no value for a column of collections")
+            addScalar(value)
+            rowCount &+= 1
+        }
+    }
+
+    /// A collection's element; a map's is a map of one entry.
+    func addElement(_ element: Value) {
+        guard collection == .map else {
+            addScalar(element)
+            return
+        }
+        guard case .map(let entries) = element, let entry = entries.first, entries.count == 1 else {
+            preconditionFailure("Firn: \(element) is no entry of a map")
+        }
+        PlainCoding.withBytes(.string(entry.key), as: .string) { addKey(copied($0)) }
+        addScalar(entry.value)
+    }
+
+    private func addScalar(_ value: Value) {
+        guard let width = type.fixedWidth else {
+            PlainCoding.withBytes(value, as: type) { addPiece(copied($0)) }
+            return
+        }
+        withUnsafeTemporaryAllocation(byteCount: 16, alignment: 16) { buffer in
+            FixedCoding.store(value, as: type, to: buffer.baseAddress.unsafelyUnwrapped)
+            addFixed(
+                UnsafeRawPointer(buffer.baseAddress.unsafelyUnwrapped), width: width,
+                isNull: value == .null && type != .link)
+        }
+    }
+
+    private func copied(_ bytes: UnsafeRawBufferPointer?) -> Piece {
+        guard let bytes else { return Piece(nil) }
+        return Piece(arena.copy(bytes), bytes.count)
+    }
+}

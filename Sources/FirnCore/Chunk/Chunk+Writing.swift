@@ -1,0 +1,52 @@
+extension Chunk {
+    /// Writes a value of up to `Limits.inlineByteCount` bytes (or, with a `length` above, a reference) to a row, in place of an old value that is
+    /// no longer than it if there is one. False where the heap has no room; nothing is changed then.
+    func put(_ bytes: UnsafeRawBufferPointer, length: UInt16, _ row: Int, replacing: Bool) -> Bool {
+        let old = slot(row)
+        if replacing, old.heapLength >= bytes.count, bytes.count > 0 {
+            (heap + Int(old.offset)).copyMemory(from: bytes.baseAddress.unsafelyUnwrapped, byteCount: bytes.count)
+            setSlot(Slot(offset: old.offset, length: length), row)
+            return true
+        }
+        let used = heapUsed
+        guard used + bytes.count <= min(heapCapacity, Int(UInt16.max)) else { return false }
+        if let base = bytes.baseAddress { (heap + used).copyMemory(from: base, byteCount: bytes.count) }
+        setSlot(Slot(offset: UInt16(truncatingIfNeeded: used), length: length), row)
+        heapUsed = used + bytes.count
+        return true
+    }
+
+    /// Writes what a new row's cell is.
+    @inline(__always)
+    func putBlank(_ layout: ChunkLayout, _ row: Int) {
+        switch layout.form {
+        case .fixed, .nullable:
+            if layout.width == 8 {
+                data.storeBytes(of: layout.blank == .noLink ? -1 : 0, toByteOffset: row &* 8, as: Int64.self)
+            } else {
+                (data + row &* layout.width).initializeMemory(as: UInt8.self, repeating: 0, count: layout.width)
+            }
+            if layout.form == .nullable { nullFlags[row] = 1 }
+        case .variable: setSlot(Slot(offset: 0, length: layout.blank == .null ? Slot.null : 0), row)
+        }
+    }
+
+    /// Makes the row null (variable and nullable chunks).
+    func putNull(_ row: Int) {
+        switch form {
+        case .variable: setSlot(Slot(offset: 0, length: Slot.null), row)
+        case .nullable:
+            nullFlags[row] = 1
+            address(row).initializeMemory(as: UInt8.self, repeating: 0, count: node.width)
+        case .fixed: preconditionFailure("Firn: a null in a column that has none")
+        }
+    }
+
+    /// Writes a fixed-width value.
+    @inline(__always)
+    func putFixed<T: BitwiseCopyable>(_ value: T, _ row: Int) {
+        assert(MemoryLayout<T>.size == node.width)
+        address(row).storeBytes(of: value, as: T.self)
+        if form == .nullable { nullFlags[row] = 0 }
+    }
+}

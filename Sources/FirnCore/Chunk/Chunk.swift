@@ -1,0 +1,178 @@
+import CFirn
+
+/// The values of one property for the rows of one leaf: typed, contiguous, aligned.
+///
+/// ```
+///  0               32               64
+/// ┌───────────────┬────────────────┬──────────────────────────────────────────────────┐
+/// │ node header   │ marks, 256 bit │ values                                           │
+/// └───────────────┴────────────────┴──────────────────────────────────────────────────┘
+///   fixed            width x capacity bytes
+///   fixed, nullable  width x capacity bytes, then capacity bytes: 1 where the row is null (its value bytes are then 0)
+///   variable         a slot of 4 bytes per row, then the heap
+///
+///   slot  ┌───────────────┬───────────────┐   offset of the value within the heap, its length;
+///         │ offset (u16)  │ length (u16)  │   lengths from 0xFFFD on are no lengths:
+///         └───────────────┴───────────────┘   FFFF null · FFFE a blob · FFFD a list's tree: the heap then holds the node's reference (u64)
+/// ```
+///
+/// * `form` and `width` are of the column; `capacity` is how many rows there is room for; a variable chunk's `count` is the heap's used length.
+/// * A **mark** says that the running transaction assigned the row's value, whatever the value. A chunk copied from an older transaction's starts
+///   with none. Once committed, the marks of a chunk mean nothing.
+/// * Rows behind the leaf's count do not exist for readers, so an append writes them in place, into a chunk of whatever age: a version reads only
+///   the rows that its own leaf counts. All else is written only in chunks that bear the transaction's stamp.
+@frozen
+public struct Chunk {
+    public let node: Node
+
+    @inlinable @inline(__always) public init(_ node: Node) { self.node = node }
+
+    public enum Form: UInt8, Sendable {
+        case fixed = 0
+        case variable = 1
+        case nullable = 2
+    }
+
+    @inlinable public var data: UnsafeMutableRawPointer {
+        @inline(__always) get { node.address + 64 }
+    }
+
+    var form: Form {
+        @inline(__always) get { Form(rawValue: node.form).unsafelyUnwrapped }
+    }
+
+    // MARK: Marks
+
+    @inlinable @inline(__always)
+    public func mark(_ row: Int) {
+        let word = node.pointer(32 + (row >> 6) << 3, to: UInt64.self)
+        word.pointee |= 1 << UInt64(row & 63)
+    }
+
+    func isMarked(_ row: Int) -> Bool {
+        node.load(32 + (row >> 6) << 3, as: UInt64.self) >> UInt64(row & 63) & 1 == 1
+    }
+
+    var hasMarks: Bool {
+        node.load(32, as: UInt64.self) | node.load(40, as: UInt64.self) | node.load(48, as: UInt64.self)
+            | node.load(56, as: UInt64.self) != 0
+    }
+
+    func clearMarks() {
+        for word in 0..<4 { node.store(UInt64(0), 32 + word << 3) }
+    }
+
+    // MARK: Fixed width
+
+    @inlinable @inline(__always)
+    public func load<T: BitwiseCopyable>(_ row: Int, as type: T.Type = T.self) -> T {
+        data.loadUnaligned(fromByteOffset: row &* MemoryLayout<T>.stride, as: T.self)
+    }
+
+    @inlinable @inline(__always)
+    public func store<T: BitwiseCopyable>(_ value: T, _ row: Int) {
+        data.storeBytes(of: value, toByteOffset: row &* MemoryLayout<T>.stride, as: T.self)
+    }
+
+    /// The address of a fixed-width value.
+    @inline(__always)
+    func address(_ row: Int) -> UnsafeMutableRawPointer { data + row &* node.width }
+
+    /// Where a nullable chunk's null flags begin.
+    @inlinable public var nullFlags: UnsafeMutablePointer<UInt8> {
+        @inline(__always) get { (data + node.capacity &* node.width).assumingMemoryBound(to: UInt8.self) }
+    }
+
+    @inlinable @inline(__always)
+    public func isNullFlag(_ row: Int) -> Bool { nullFlags[row] != 0 }
+
+    /// Whether the row is null, in a chunk of any form.
+    public func isNull(_ row: Int) -> Bool {
+        switch form {
+        case .fixed: false
+        case .nullable: isNullFlag(row)
+        case .variable: slot(row).length == Slot.null
+        }
+    }
+
+    // MARK: Variable width
+
+    @frozen
+    public struct Slot {
+        public var offset: UInt16
+        public var length: UInt16
+
+        @inlinable @inline(__always)
+        public init(offset: UInt16, length: UInt16) {
+            self.offset = offset
+            self.length = length
+        }
+
+        public static let null: UInt16 = 0xFFFF
+        public static let blob: UInt16 = 0xFFFE
+        public static let tree: UInt16 = 0xFFFD
+    }
+
+    @inlinable @inline(__always)
+    public func slot(_ row: Int) -> Slot {
+        let word = data.load(fromByteOffset: row &* 4, as: UInt32.self)
+        return Slot(offset: UInt16(truncatingIfNeeded: word), length: UInt16(truncatingIfNeeded: word >> 16))
+    }
+
+    @inline(__always)
+    func setSlot(_ slot: Slot, _ row: Int) {
+        data.storeBytes(of: UInt32(slot.offset) | UInt32(slot.length) << 16, toByteOffset: row &* 4, as: UInt32.self)
+    }
+
+    @inlinable public var heap: UnsafeMutableRawPointer {
+        @inline(__always) get { data + node.capacity &* 4 }
+    }
+
+    var heapUsed: Int {
+        @inline(__always) get { node.count }
+        @inline(__always) nonmutating set { node.count = newValue }
+    }
+
+    var heapCapacity: Int { node.byteCount - 64 - node.capacity * 4 }
+
+    /// The bytes of the row's value wherever they lie; nil where it is null. A list's tree has no bytes: ask `tree(_:)` first.
+    @inlinable @inline(__always)
+    public func bytes(_ row: Int) -> UnsafeRawBufferPointer? {
+        let slot = slot(row)
+        if slot.length < 0xFFFD {
+            return UnsafeRawBufferPointer(start: heap + Int(slot.offset), count: Int(slot.length))
+        }
+        return slot.length == Slot.blob ? Blob(NodeRef(heapWord(slot)).node).bytes : nil
+    }
+
+    /// The reference that a blob's or tree's slot leads to.
+    @inlinable @inline(__always)
+    public func heapWord(_ slot: Slot) -> UInt64 {
+        (heap + Int(slot.offset)).loadUnaligned(as: UInt64.self)
+    }
+
+    /// The node that the row's value lies in, where it has one of its own: a blob, or the root of a list's tree.
+    func ownNode(_ row: Int) -> (isTree: Bool, node: Node)? {
+        let slot = slot(row)
+        guard slot.length == Slot.blob || slot.length == Slot.tree else { return nil }
+        return (slot.length == Slot.tree, NodeRef(heapWord(slot)).node)
+    }
+}
+
+/// A value above `Limits.inlineByteCount`, in a node of its own: header, then the bytes. `count` is their number. Versions share it.
+@frozen
+public struct Blob {
+    public let node: Node
+
+    @inlinable @inline(__always) public init(_ node: Node) { self.node = node }
+
+    @inlinable public var bytes: UnsafeRawBufferPointer {
+        @inline(__always) get { UnsafeRawBufferPointer(start: node.address + 32, count: node.count) }
+    }
+
+    static func make(_ bytes: UnsafeRawBufferPointer, _ writer: NodeWriter) -> Blob {
+        let node = writer.make(.blob, count: bytes.count, byteCount: Node.headerByteCount + bytes.count)
+        if let base = bytes.baseAddress { (node.address + 32).copyMemory(from: base, byteCount: bytes.count) }
+        return Blob(node)
+    }
+}

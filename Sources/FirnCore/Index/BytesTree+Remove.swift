@@ -1,0 +1,108 @@
+extension BytesTree {
+    /// Takes one occurrence of the pair away; false where there is none.
+    static func remove(
+        _ key: IndexKey, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
+    ) -> Bool {
+        guard root.pointee != 0 else { return false }
+        // Looked for first, so that nothing is copied for a pair that isn't there.
+        var page = BytesPage(NodeRef(root.pointee).node)
+        while !page.isLeaf { page = BytesPage(page.child(page.lowerChild(key, value))) }
+        let index = page.lowerBound(key, value)
+        var position = -1
+        if index == page.count {
+            // The pair may be the first of the next leaf, as a separator may be equal to it; then it is found by its position.
+            position = rank(key, value, in: NodeRef(root.pointee))
+            guard let run = run(from: position, in: NodeRef(root.pointee)), run.value(0) == value,
+                run.key(0).compare(key) == 0
+            else { return false }
+        } else {
+            guard page.value(index) == value, page.key(index).compare(key) == 0 else { return false }
+        }
+        remove(key, value, position, root, writer)
+        trimRoot(root, writer)
+        return true
+    }
+
+    /// Removes the pair at `position`, or where that is negative, the one that `lowerChild` leads to.
+    private static func remove(
+        _ key: IndexKey, _ value: Int64, _ position: Int, _ slot: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
+    ) {
+        let page = BytesPage(writer.own(slot))
+        if page.isLeaf {
+            page.remove(at: position >= 0 ? position : page.lowerBound(key, value))
+            return
+        }
+        var position = position
+        let index = position >= 0 ? page.child(at: &position) : page.lowerChild(key, value)
+        page.addToChildCount(index, -1)
+        remove(key, value, position, page.refSlot(index), writer)
+        let child = BytesPage(page.child(index))
+        if child.count == 0 {
+            writer.retire(child.node)
+            page.remove(at: index)
+        } else if child.used < BytesPage.room / 2 {
+            if !merge(page, index - 1, writer) { _ = merge(page, index, writer) }
+        }
+    }
+
+    /// Makes one page of two neighbours, where that leaves some room.
+    private static func merge(_ parent: BytesPage, _ place: Int, _ writer: NodeWriter) -> Bool {
+        guard place >= 0, place + 1 < parent.count else { return false }
+        let right = BytesPage(parent.child(place + 1))
+        let separator = parent.key(place + 1)
+        var size = BytesPage(parent.child(place)).used + right.used
+        // The right page's own first separator is but a hint; the bound stands in the parent.
+        if !right.isLeaf { size += (separator.wordCount - right.key(0).wordCount) * 8 }
+        guard size <= BytesPage.room / 8 * 7 else { return false }
+        let left = BytesPage(writer.own(parent.refSlot(place)))
+        if right.isLeaf {
+            left.append(from: right, 0..<right.count)
+        } else {
+            left.insert(
+                separator, parent.value(place + 1), ref: right.refSlot(0).pointee, count: right.childCount(0),
+                at: left.count)
+            left.append(from: right, 1..<right.count)
+        }
+        parent.addToChildCount(place, parent.childCount(place + 1))
+        parent.remove(at: place + 1)
+        writer.retire(right.node)
+        return true
+    }
+
+    /// A root of one child gives way to it, an empty one to nothing, and a leaf that holds little becomes a small one.
+    private static func trimRoot(_ root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) {
+        var page = BytesPage(NodeRef(root.pointee).node)
+        while !page.isLeaf, page.count == 1 {
+            let child = page.refSlot(0).pointee
+            writer.retire(page.node)
+            root.pointee = child
+            page = BytesPage(NodeRef(child).node)
+        }
+        if page.count == 0 {
+            writer.retire(page.node)
+            root.pointee = 0
+        } else if page.isLeaf, page.node.byteCount > BytesPage.smallByteCount, page.used < page.node.byteCount / 8 {
+            _ = resize(page, byteCount: page.node.byteCount / 4, at: root, writer)
+        }
+    }
+
+    /// The whole tree goes. O(nodes).
+    static func retireAll(_ root: NodeRef, _ writer: NodeWriter) {
+        guard !root.isNone else { return }
+        let page = BytesPage(root.node)
+        if !page.isLeaf {
+            for index in 0..<page.count { retireAll(NodeRef(page.refSlot(index).pointee), writer) }
+        }
+        writer.retire(page.node)
+    }
+
+    /// Every node, parents first.
+    static func forEachNode(_ root: NodeRef, _ body: (Node) -> Void) {
+        guard !root.isNone else { return }
+        let page = BytesPage(root.node)
+        body(page.node)
+        if !page.isLeaf {
+            for index in 0..<page.count { forEachNode(NodeRef(page.refSlot(index).pointee), body) }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+/// The index of a column: which tree it is, and how the column's values become keys.
+///
+/// Made from a column's schema; copying it costs nothing, so a transaction keeps one for each indexed column. An entry is (the value's key, the object's
+/// key); `object` is an object key throughout. Strings and data above `Limits.indexKeyByteCount` bytes, mixed collections and decimals are found as
+/// **candidates**: the caller compares with the row (`isExact`), and goes through `forEachObject` rather than `firstObject`.
+///
+/// A link column's index is its backlinks, a pair tree of (target, source): null is not in it.
+struct ColumnIndex {
+    let type: ColumnType
+    /// Whether it is a `PairTree`; else it is a `BytesTree`.
+    let isPairs: Bool
+
+    init(_ column: ColumnSchema) {
+        type = column.type
+        switch column.type {
+        case .bool, .int, .float, .double: isPairs = !column.isNullable
+        case .link: isPairs = true
+        case .string, .data, .date, .objectID, .uuid, .decimal, .mixed: isPairs = false
+        }
+    }
+
+    /// Lends `body` the key of a value of the column. Traps where the value is not of the column's type.
+    @inline(__always)
+    private func withKey<Result>(_ value: Value, pair: (UInt64) -> Result, bytes: (IndexKey) -> Result) -> Result {
+        isPairs ? pair(pairKey(value)) : IndexKey.withValue(value, in: type, bytes)
+    }
+
+    /// A value's key in a pair tree.
+    func pairKey(_ value: Value) -> UInt64 {
+        switch (type, value) {
+        case (.bool, .bool(let x)): return x ? 1 : 0
+        case (.int, .int(let x)): return IndexKey.ordered(x)
+        case (.float, .float(let x)): return UInt64(IndexKey.orderedBits(x))
+        case (.double, .double(let x)): return IndexKey.orderedBits(x)
+        case (.link, .link(let x)): return UInt64(bitPattern: x)
+        case (.link, .null): return UInt64(bitPattern: -1)
+        default: preconditionFailure("Firn: an index of \(type) has no place for \(value)")
+        }
+    }
+
+    /// Whether objects found under the value's key have that value for sure.
+    func isExact(_ value: Value) -> Bool {
+        switch value {
+        case .string(let x): IndexKey.isExact(x.utf8.count)
+        case .data(let x): IndexKey.isExact(x.count)
+        // Keys of numbers are the same where the values are equal, not only where the bits are.
+        case .decimal, .list, .set, .map: false
+        case .int, .float, .double: type != .mixed
+        default: true
+        }
+    }
+
+    // MARK: Any value
+
+    func insert(_ value: Value, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) {
+        if type == .link, isNullLink(value) { return }
+        withKey(
+            value, pair: { PairTree.insert($0, object, at: root, writer) },
+            bytes: { BytesTree.insert($0, object, at: root, writer) })
+    }
+
+    /// False where it was not there.
+    func remove(_ value: Value, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) -> Bool {
+        withKey(
+            value, pair: { PairTree.remove($0, object, at: root, writer) },
+            bytes: { BytesTree.remove($0, object, at: root, writer) })
+    }
+
+    /// The lowest key of an object with the value.
+    func firstObject(of value: Value, in root: NodeRef) -> Int64? {
+        withKey(
+            value, pair: { PairTree.firstValue(of: $0, in: root) }, bytes: { BytesTree.firstValue(of: $0, in: root) })
+    }
+
+    /// The objects with the value, by ascending key, until `body` returns false.
+    func forEachObject(of value: Value, in root: NodeRef, _ body: (Int64) -> Bool) {
+        withKey(
+            value, pair: { PairTree.forEachValue(of: $0, in: root, body) },
+            bytes: { BytesTree.forEachValue(of: $0, in: root, body) })
+    }
+
+    /// How many objects have the value.
+    func count(of value: Value, in root: NodeRef) -> Int {
+        withKey(value, pair: { PairTree.count(of: $0, in: root) }, bytes: { BytesTree.count(of: $0, in: root) })
+    }
+
+    /// How many objects have a value below this one. Objects in the order of the index stand at positions; see `forEachObject(at:)`.
+    func lowerBound(_ value: Value, in root: NodeRef) -> Int {
+        withKey(value, pair: { PairTree.lowerBound($0, in: root) }, bytes: { BytesTree.lowerBound($0, in: root) })
+    }
+
+    /// How many objects have a value not above this one.
+    func upperBound(_ value: Value, in root: NodeRef) -> Int {
+        withKey(value, pair: { PairTree.upperBound($0, in: root) }, bytes: { BytesTree.upperBound($0, in: root) })
+    }
+
+    private func isNullLink(_ value: Value) -> Bool {
+        switch value {
+        case .null, .link(-1): true
+        default: false
+        }
+    }
+
+    // MARK: Ints and links
+
+    @inline(__always)
+    private func pairKey(int: Int64) -> UInt64 { type == .link ? UInt64(bitPattern: int) : IndexKey.ordered(int) }
+
+    /// For columns of ints and, by target, of links. nil is null.
+    @inline(__always)
+    func insert(int: Int64?, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) {
+        assert(type == .int || type == .link)
+        if isPairs, let int { return PairTree.insert(pairKey(int: int), object, at: root, writer) }
+        if type == .link { return }
+        withIntKey(int) { BytesTree.insert($0, object, at: root, writer) }
+    }
+
+    @inline(__always)
+    func remove(int: Int64?, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) -> Bool {
+        assert(type == .int || type == .link)
+        if isPairs, let int { return PairTree.remove(pairKey(int: int), object, at: root, writer) }
+        if type == .link { return false }
+        return withIntKey(int) { BytesTree.remove($0, object, at: root, writer) }
+    }
+
+    @inline(__always)
+    func firstObject(int: Int64?, in root: NodeRef) -> Int64? {
+        assert(type == .int || type == .link)
+        if isPairs, let int { return PairTree.firstValue(of: pairKey(int: int), in: root) }
+        if type == .link { return nil }
+        return withIntKey(int) { BytesTree.firstValue(of: $0, in: root) }
+    }
+
+    @inline(__always)
+    func contains(int: Int64?, in root: NodeRef) -> Bool { firstObject(int: int, in: root) != nil }
+
+    func forEachObject(int: Int64?, in root: NodeRef, _ body: (Int64) -> Bool) {
+        assert(type == .int || type == .link)
+        if isPairs, let int { return PairTree.forEachValue(of: pairKey(int: int), in: root, body) }
+        if type == .link { return }
+        withIntKey(int) { BytesTree.forEachValue(of: $0, in: root, body) }
+    }
+
+    @inline(__always)
+    private func withIntKey<Result>(_ int: Int64?, _ body: (IndexKey) -> Result) -> Result {
+        precondition(!isPairs, "Firn: a column that is not nullable has no null to look for")
+        if let int { return IndexKey.withInt(int, body) }
+        return IndexKey.withNull(body)
+    }
+}

@@ -1,0 +1,96 @@
+extension PairTree {
+    /// The lowest value of `key`. The primary key's lookup: no call, no loop over values, no write.
+    static func firstValue(of key: UInt64, in root: NodeRef) -> Int64? {
+        guard !root.isNone else { return nil }
+        var node = root.node
+        while node.width != 0 {
+            let inner = PairInner(node)
+            let index = inner.child(of: key)
+            if inner.keys[index] == key, index > 0, inner.values[index] != .min {
+                // The key's pairs reach over a separator.
+                return firstValueBySearch(of: key, in: root)
+            }
+            node = inner.child(index)
+        }
+        let keys = PairLeaf(node).keys
+        let count = node.count
+        let guess = key &- keys[0]
+        if guess < UInt64(truncatingIfNeeded: count) {
+            let index = Int(truncatingIfNeeded: guess)
+            if keys[index] == key, index == 0 || keys[index &- 1] != key { return PairLeaf(node).values[index] }
+        }
+        let index = PairLeaf(node).lowerBound(key)
+        return index < count && keys[index] == key ? PairLeaf(node).values[index] : nil
+    }
+
+    @inline(never)
+    private static func firstValueBySearch(of key: UInt64, in root: NodeRef) -> Int64? {
+        guard let entry = entry(at: lowerBound(key, in: root), in: root), entry.key == key else { return nil }
+        return entry.value
+    }
+
+    static func contains(_ key: UInt64, in root: NodeRef) -> Bool { firstValue(of: key, in: root) != nil }
+
+    static func contains(_ key: UInt64, _ value: Int64, in root: NodeRef) -> Bool {
+        guard let entry = entry(at: rank(key, value, in: root), in: root) else { return false }
+        return entry == (key, value)
+    }
+
+    /// The values of `key`, ascending, until `body` returns false.
+    static func forEachValue(of key: UInt64, in root: NodeRef, _ body: (Int64) -> Bool) {
+        forEachRun(lowerBound(key, in: root)..<upperBound(key, in: root), in: root) { run in
+            for index in 0..<run.count where !body(run.values[index]) { return false }
+            return true
+        }
+    }
+
+    /// How many pairs have `key`.
+    static func count(of key: UInt64, in root: NodeRef) -> Int {
+        upperBound(key, in: root) - lowerBound(key, in: root)
+    }
+
+    // MARK: Positions
+
+    /// All pairs.
+    static func count(in root: NodeRef) -> Int {
+        guard !root.isNone else { return 0 }
+        return root.node.width == 0 ? root.node.count : PairInner(root.node).total
+    }
+
+    /// How many pairs are below (key, value).
+    static func rank(_ key: UInt64, _ value: Int64, in root: NodeRef) -> Int {
+        guard !root.isNone else { return 0 }
+        var node = root.node
+        var before = 0
+        while node.width != 0 {
+            let inner = PairInner(node)
+            let index = inner.lowerChild(key, value)
+            before &+= inner.countBefore(index)
+            node = inner.child(index)
+        }
+        return before &+ PairLeaf(node).lowerBound(key, value)
+    }
+
+    /// How many pairs have a key below `key`.
+    static func lowerBound(_ key: UInt64, in root: NodeRef) -> Int { rank(key, .min + 1, in: root) }
+
+    /// How many pairs have a key not above `key`.
+    static func upperBound(_ key: UInt64, in root: NodeRef) -> Int {
+        guard !root.isNone else { return 0 }
+        var node = root.node
+        var before = 0
+        while node.width != 0 {
+            let inner = PairInner(node)
+            let index = inner.upperChild(key, .max)
+            before &+= inner.countBefore(index)
+            node = inner.child(index)
+        }
+        return before &+ PairLeaf(node).upperBound(key, .max)
+    }
+
+    /// The pair at a position, nil behind the last.
+    static func entry(at position: Int, in root: NodeRef) -> (key: UInt64, value: Int64)? {
+        guard let run = run(from: position, in: root) else { return nil }
+        return (run.keys[0], run.values[0])
+    }
+}

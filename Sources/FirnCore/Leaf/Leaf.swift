@@ -1,0 +1,78 @@
+import CFirn
+
+/// Up to 256 rows of a table with neighbouring keys: a reference to one chunk per column.
+///
+/// ```
+///  0              32          40        48          52        64
+/// ┌──────────────┬───────────┬─────────┬───────────┬─────────┬──────────┬──────────┬──
+/// │ node header  │ first key │ keys    │ columns   │ 0       │ chunk 0  │ chunk 1  │ …
+/// └──────────────┴───────────┴─────────┴───────────┴─────────┴──────────┴──────────┴──
+///                  i64         ref       u32                   ref        ref
+/// ```
+///
+/// `count` is the number of rows. `keys` is 0 where the rows' keys are the first key and its successors, the usual case; else it is the reference
+/// of a fixed chunk of i64, ascending. A removed column's chunk is 0.
+@frozen
+public struct Leaf {
+    public let node: Node
+
+    @inlinable @inline(__always) public init(_ node: Node) { self.node = node }
+
+    @inlinable public var count: Int {
+        @inline(__always) get { node.count }
+        @inline(__always) nonmutating set { node.count = newValue }
+    }
+    var firstKey: Int64 {
+        @inline(__always) get { node.load(32) }
+        @inline(__always) nonmutating set { node.store(newValue, 32) }
+    }
+    var keysSlot: UnsafeMutablePointer<UInt64> { node.pointer(40) }
+    var columnCount: Int { Int(node.load(48, as: UInt32.self)) }
+
+    @inlinable @inline(__always)
+    public func chunkSlot(_ column: Int) -> UnsafeMutablePointer<UInt64> { node.pointer(64 &+ column &* 8) }
+
+    @inlinable @inline(__always)
+    public func chunk(_ column: Int) -> Chunk { Chunk(NodeRef(node.load(64 &+ column &* 8, as: UInt64.self)).node) }
+
+    func hasChunk(_ column: Int) -> Bool { column < columnCount && chunkSlot(column).pointee != 0 }
+
+    /// The rows' keys where they are not consecutive.
+    var keys: UnsafeMutablePointer<Int64>? {
+        let ref = NodeRef(keysSlot.pointee)
+        return ref.isNone ? nil : Chunk(ref.node).data.assumingMemoryBound(to: Int64.self)
+    }
+
+    public func key(_ row: Int) -> Int64 {
+        if let keys { return keys[row] }
+        return firstKey &+ Int64(row)
+    }
+
+    /// The row that holds `key`, or nil.
+    public func row(of key: Int64) -> Int? {
+        guard let keys else {
+            let row = key &- firstKey
+            return row >= 0 && row < Int64(count) ? Int(row) : nil
+        }
+        let row = lowerBound(key, keys)
+        return row < count && keys[row] == key ? row : nil
+    }
+
+    /// The first row whose key is not below `key`.
+    func lowerBound(_ key: Int64) -> Int {
+        if let keys { return lowerBound(key, keys) }
+        return Int(max(0, min(Int64(count), key &- firstKey)))
+    }
+
+    private func lowerBound(_ key: Int64, _ keys: UnsafeMutablePointer<Int64>) -> Int {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) >> 1
+            if keys[middle] < key { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    static func byteCount(columns: Int) -> Int { 64 + 8 * columns }
+}

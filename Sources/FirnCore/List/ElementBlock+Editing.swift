@@ -1,0 +1,138 @@
+/// Changes within one block. Each takes the block's length, expects that there is room, and gives back the new length.
+extension ElementBlock {
+    /// Opens an empty block.
+    func makeEmpty() -> Int {
+        count = 0
+        return 2
+    }
+
+    func insert(_ element: EncodedElement, at index: Int, length: Int) -> Int {
+        let count = count
+        assert(index >= 0 && index <= count)
+        let source = element.bytes.baseAddress.unsafelyUnwrapped
+        let size = element.bytes.count
+        switch layout.form {
+        case .fixed:
+            let place = base + 2 + index &* size
+            (place + size).copyMemory(from: place, byteCount: (count &- index) &* size)
+            place.copyMemory(from: source, byteCount: size)
+        case .nullable:
+            // From the right to the left: the values behind, those before, then the flags behind.
+            let old = base + 2 + count
+            (old + 1 + (index + 1) * size).copyMemory(from: old + index * size, byteCount: (count - index) * size)
+            (old + 1).copyMemory(from: old, byteCount: index * size)
+            (base + 3 + index).copyMemory(from: base + 2 + index, byteCount: count - index)
+            (base + 2 + index).storeBytes(of: element.isNull ? 1 : 0, as: UInt8.self)
+            (old + 1 + index * size).copyMemory(from: source, byteCount: size)
+        case .variable:
+            let offset = index == count ? length : address(index) - UnsafeRawPointer(base)
+            (base + offset + size).copyMemory(from: base + offset, byteCount: length - offset)
+            (base + offset).copyMemory(from: source, byteCount: size)
+        }
+        self.count = count &+ 1
+        return length &+ cost(element)
+    }
+
+    func remove(at index: Int, length: Int) -> Int {
+        let count = count
+        assert(index >= 0 && index < count)
+        let size = layout.width
+        switch layout.form {
+        case .fixed:
+            let place = base + 2 + index &* size
+            place.copyMemory(from: place + size, byteCount: (count &- index &- 1) &* size)
+            self.count = count &- 1
+            return length &- size
+        case .nullable:
+            let old = base + 2 + count
+            (base + 2 + index).copyMemory(from: base + 3 + index, byteCount: count - index - 1)
+            (old - 1).copyMemory(from: old, byteCount: index * size)
+            (old - 1 + index * size).copyMemory(from: old + (index + 1) * size, byteCount: (count - index - 1) * size)
+            self.count = count - 1
+            return length - size - 1
+        case .variable:
+            let place = base + (encoded(index).bytes.baseAddress.unsafelyUnwrapped - UnsafeRawPointer(base))
+            let taken = encoded(index).bytes.count
+            place.copyMemory(from: place + taken, byteCount: base + length - (place + taken))
+            self.count = count - 1
+            return length - taken
+        }
+    }
+
+    func replace(_ element: EncodedElement, at index: Int, length: Int) -> Int {
+        switch layout.form {
+        case .fixed, .nullable:
+            if layout.form == .nullable { (base + 2 + index).storeBytes(of: element.isNull ? 1 : 0, as: UInt8.self) }
+            (values + index &* layout.width).copyMemory(
+                from: element.bytes.baseAddress.unsafelyUnwrapped, byteCount: layout.width)
+            return length
+        case .variable:
+            let old = encoded(index).bytes
+            let place = UnsafeMutableRawPointer(mutating: old.baseAddress.unsafelyUnwrapped)
+            let behind = base + length - (place + old.count)
+            (place + element.bytes.count).copyMemory(from: place + old.count, byteCount: behind)
+            place.copyMemory(from: element.bytes.baseAddress.unsafelyUnwrapped, byteCount: element.bytes.count)
+            return length - old.count + element.bytes.count
+        }
+    }
+
+    /// Moves the elements from `index` on to `target`, an uninitialised block; gives back both lengths.
+    func split(at index: Int, length: Int, to target: ElementBlock) -> (left: Int, right: Int) {
+        let count = count
+        let moved = count - index
+        let size = layout.width
+        target.count = moved
+        switch layout.form {
+        case .fixed:
+            (target.base + 2).copyMemory(from: base + 2 + index * size, byteCount: moved * size)
+        case .nullable:
+            (target.base + 2).copyMemory(from: base + 2 + index, byteCount: moved)
+            (target.base + 2 + moved).copyMemory(from: base + 2 + count + index * size, byteCount: moved * size)
+            (base + 2 + index).copyMemory(from: base + 2 + count, byteCount: index * size)
+        case .variable:
+            let offset = address(index) - UnsafeRawPointer(base)
+            (target.base + 2).copyMemory(from: base + offset, byteCount: length - offset)
+            self.count = index
+            return (offset, length - offset + 2)
+        }
+        self.count = index
+        return (byteCount, target.byteCount)
+    }
+
+    /// Puts the elements of `other` behind these.
+    func append(_ other: ElementBlock, length: Int, otherLength: Int) -> Int {
+        let count = count
+        let more = other.count
+        let size = layout.width
+        switch layout.form {
+        case .fixed, .variable:
+            (base + length).copyMemory(from: other.base + 2, byteCount: otherLength - 2)
+        case .nullable:
+            let old = base + 2 + count
+            (old + more).copyMemory(from: old, byteCount: count * size)
+            old.copyMemory(from: other.base + 2, byteCount: more)
+            (old + more + count * size).copyMemory(from: other.base + 2 + more, byteCount: more * size)
+        }
+        self.count = count + more
+        return length + otherLength - 2
+    }
+
+    /// Where to cut the block so that the longer half is as short as can be.
+    func splitIndex(length: Int) -> Int {
+        let count = count
+        assert(count >= 2)
+        guard layout.form == .variable else { return count / 2 }
+        let half = UnsafeRawPointer(base) + 2 + (length - 2) / 2
+        var address = UnsafeRawPointer(base + 2)
+        for index in 0..<count {
+            let next = end(of: address)
+            if next > half {
+                // The cut lies before or behind the element that lies over the middle.
+                let index = half - address < next - half ? index : index + 1
+                return min(max(index, 1), count - 1)
+            }
+            address = next
+        }
+        return count - 1
+    }
+}

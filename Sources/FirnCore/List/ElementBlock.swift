@@ -1,0 +1,135 @@
+/// The elements of a short collection, or of one leaf of a long one: the same bytes in a row's cell and in a leaf.
+///
+/// ```
+///                0       2
+///               ┌───────┬─────────────────────────────────────────────────────────┐
+/// fixed         │ count │ value 0 · value 1 · …                (width bytes each) │
+///               ├───────┼──────────────────────────────┬──────────────────────────┤
+/// nullable      │ count │ null flags, a byte each      │ value 0 · value 1 · …    │   a null's value bytes are 0
+///               ├───────┼──────────────────────────────┴──────────────────────────┤
+/// variable      │ count │ code, bytes · code, bytes · …        (see `ElementPart`) │
+///               ├───────┼─────────────────────────────────────────────────────────┤
+/// map           │ count │ key code, bytes, value code, bytes · …  ascending by key │
+///               └───────┴─────────────────────────────────────────────────────────┘
+///                  u16
+/// ```
+///
+/// Nothing is aligned where a block lies in a cell. A set's elements ascend by the order of `Value.order`. The block does not say how long it is;
+/// who holds it knows (the cell's length, the leaf's `capacity`), and is told the new length by each change.
+struct ElementBlock {
+    let base: UnsafeMutableRawPointer
+    let layout: ElementLayout
+
+    @inline(__always)
+    init(_ base: UnsafeMutableRawPointer, _ layout: ElementLayout) {
+        self.base = base
+        self.layout = layout
+    }
+
+    @inline(__always)
+    init(_ base: UnsafeRawPointer, _ layout: ElementLayout) {
+        self.init(UnsafeMutableRawPointer(mutating: base), layout)
+    }
+
+    static let headerByteCount = 2
+
+    var count: Int {
+        @inline(__always) get { Int(base.loadUnaligned(as: UInt16.self)) }
+        nonmutating set { base.storeBytes(of: UInt16(newValue), as: UInt16.self) }
+    }
+
+    /// Where the values of a fixed or nullable block begin.
+    @inline(__always)
+    var values: UnsafeMutableRawPointer { base + 2 + (layout.form == .nullable ? count : 0) }
+
+    // MARK: Reading
+
+    @inline(__always)
+    func isNull(_ index: Int) -> Bool {
+        assert(index >= 0 && index < count)
+        switch layout.form {
+        case .fixed: return layout.type == .link && values.loadUnaligned(fromByteOffset: index &* 8, as: Int64.self) < 0
+        case .nullable: return base.load(fromByteOffset: 2 + index, as: UInt8.self) != 0
+        case .variable: return valuePart(index).bytes == nil
+        }
+    }
+
+    /// Where element `index` of a variable block begins. O(index).
+    func address(_ index: Int) -> UnsafeRawPointer {
+        assert(layout.form == .variable && index <= count)
+        var address = UnsafeRawPointer(base + 2)
+        for _ in 0..<(layout.collection == .map ? 2 * index : index) { address = ElementPart.skip(address) }
+        return address
+    }
+
+    /// The value's part of an element of a variable block.
+    func valuePart(_ index: Int) -> ElementPart {
+        let address = address(index)
+        return ElementPart(at: layout.collection == .map ? ElementPart.skip(address) : address)
+    }
+
+    /// The key of a map's entry.
+    func key(_ index: Int) -> UnsafeRawBufferPointer {
+        assert(layout.collection == .map)
+        return ElementPart(at: address(index)).bytes.unsafelyUnwrapped
+    }
+
+    /// The plain bytes of an element's value; nil for null.
+    func bytes(_ index: Int) -> UnsafeRawBufferPointer? {
+        if layout.form == .variable { return valuePart(index).bytes }
+        return isNull(index)
+            ? nil : UnsafeRawBufferPointer(start: values + index &* layout.width, count: layout.width)
+    }
+
+    func value(_ index: Int) -> Value {
+        switch layout.form {
+        case .nullable where isNull(index): return .null
+        case .fixed, .nullable: return FixedCoding.load(values + index &* layout.width, as: layout.type)
+        case .variable: return valuePart(index).bytes.map { PlainCoding.load($0, as: layout.type) } ?? .null
+        }
+    }
+
+    /// The element as the block holds it.
+    func encoded(_ index: Int) -> EncodedElement {
+        guard layout.form == .variable else {
+            return EncodedElement(
+                bytes: UnsafeRawBufferPointer(start: values + index &* layout.width, count: layout.width),
+                isNull: layout.form == .nullable && isNull(index))
+        }
+        let start = address(index)
+        return EncodedElement(bytes: UnsafeRawBufferPointer(start: start, count: end(of: start) - start), isNull: false)
+    }
+
+    /// Where the element at `address` of a variable block ends.
+    func end(of address: UnsafeRawPointer) -> UnsafeRawPointer {
+        let end = ElementPart.skip(address)
+        return layout.collection == .map ? ElementPart.skip(end) : end
+    }
+
+    /// The block's length, found by walking.
+    var byteCount: Int {
+        let count = count
+        switch layout.form {
+        case .fixed: return 2 + count * layout.width
+        case .nullable: return 2 + count * (layout.width + 1)
+        case .variable: return address(count) - UnsafeRawPointer(base)
+        }
+    }
+
+    /// Bytes that `element` adds to the block.
+    func cost(_ element: EncodedElement) -> Int {
+        element.bytes.count + (layout.form == .nullable ? 1 : 0)
+    }
+
+    /// Calls `body` with each blob that elements of the range refer to.
+    func forEachBlob(_ range: Range<Int>, _ body: (Node) -> Void) {
+        guard layout.form == .variable, !range.isEmpty else { return }
+        var address = address(range.lowerBound)
+        for _ in 0..<range.count * (layout.collection == .map ? 2 : 1) {
+            if address.load(as: UInt8.self) == 1 {
+                body(NodeRef((address + 1).loadUnaligned(as: UInt64.self)).node)
+            }
+            address = ElementPart.skip(address)
+        }
+    }
+}

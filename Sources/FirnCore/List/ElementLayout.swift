@@ -1,0 +1,141 @@
+/// What the elements of a collection are and how they lie in an `ElementBlock`.
+@frozen
+public struct ElementLayout: Equatable, Sendable {
+    public let type: ColumnType
+    public let collection: CollectionKind
+    public let form: Chunk.Form
+    /// Bytes per element; 0 where that varies.
+    public let width: Int
+
+    public init(type: ColumnType, collection: CollectionKind, isNullable: Bool = false) {
+        self.type = type
+        self.collection = collection
+        if collection != .map, let width = type.fixedWidth {
+            form = isNullable && type != .link ? .nullable : .fixed
+            self.width = width
+        } else {
+            form = .variable
+            width = 0
+        }
+    }
+
+    public init(_ column: ColumnSchema) {
+        self.init(type: column.type, collection: column.collection, isNullable: column.isNullable)
+    }
+
+    /// Bytes of a key or value that still lie in the block; longer ones are blobs. A map's entry has two of them, and one entry must fit
+    /// in half a leaf, so that an overfull leaf always splits in two.
+    var partByteCount: Int { collection == .map ? Limits.inlineByteCount / 2 : Limits.inlineByteCount }
+}
+
+/// One element in the form in which a block holds it, in memory that outlives the call it is passed to.
+struct EncodedElement {
+    /// Fixed types: `width` bytes. Variable ones: the parts with their codes.
+    let bytes: UnsafeRawBufferPointer
+    let isNull: Bool
+
+    /// Room that any encoded element fits in.
+    static let maximumByteCount = 1040
+
+    /// Encodes `value` (and a map's `key`) into `area`; what is too long for a block becomes a blob.
+    static func encode(
+        _ value: Value, key: UnsafeRawBufferPointer? = nil, _ layout: ElementLayout,
+        into area: UnsafeMutableRawPointer, _ writer: NodeWriter
+    ) -> EncodedElement {
+        guard layout.form == .variable else {
+            let isNull = value == .null
+            precondition(
+                !isNull || layout.form == .nullable || layout.type == .link, "Firn: a null among required elements")
+            FixedCoding.store(value, as: layout.type, to: area)
+            return EncodedElement(bytes: UnsafeRawBufferPointer(start: area, count: layout.width), isNull: isNull)
+        }
+        assert((key != nil) == (layout.collection == .map), "Firn: keys are of maps and maps have keys")
+        var end = area
+        if let key { end = ElementPart.write(key, limit: layout.partByteCount, to: end, writer) }
+        end = PlainCoding.withBytes(value, as: layout.type) {
+            ElementPart.write($0, limit: layout.partByteCount, to: end, writer)
+        }
+        return EncodedElement(bytes: UnsafeRawBufferPointer(start: area, count: end - area), isNull: value == .null)
+    }
+
+    /// An element of 8 bytes: an int or a link.
+    @inline(__always)
+    static func encode(int64 value: Int64, into area: UnsafeMutableRawPointer) -> EncodedElement {
+        area.storeBytes(of: value, as: Int64.self)
+        return EncodedElement(bytes: UnsafeRawBufferPointer(start: area, count: 8), isNull: false)
+    }
+}
+
+/// A value of any length within an element: a code, then bytes.
+///
+/// ```
+///  code (varint)   0       null
+///                  1       a blob: its reference follows (u64)
+///                  n + 2   n bytes follow
+/// ```
+struct ElementPart {
+    /// The value's bytes wherever they lie; nil for null.
+    let bytes: UnsafeRawBufferPointer?
+    /// The node they lie in where that is a blob.
+    let blob: NodeRef
+    /// What follows the part.
+    let end: UnsafeRawPointer
+
+    @inline(__always)
+    init(at address: UnsafeRawPointer) {
+        var code = Int(address.load(as: UInt8.self))
+        var start = address + 1
+        if code >= 0x80 {
+            // No part in a block is longer than 1 KiB, so that two bytes of code are enough.
+            code = code & 0x7F | Int(start.load(as: UInt8.self)) << 7
+            start += 1
+        }
+        if code >= 2 {
+            bytes = UnsafeRawBufferPointer(start: start, count: code &- 2)
+            blob = .none
+            end = start + (code &- 2)
+        } else if code == 0 {
+            bytes = nil
+            blob = .none
+            end = start
+        } else {
+            blob = NodeRef(start.loadUnaligned(as: UInt64.self))
+            bytes = Blob(blob.node).bytes
+            end = start + 8
+        }
+    }
+
+    /// Where the part at `address` ends, without looking at a blob.
+    @inline(__always)
+    static func skip(_ address: UnsafeRawPointer) -> UnsafeRawPointer {
+        let code = Int(address.load(as: UInt8.self))
+        if code < 0x80 { return address + (code == 1 ? 9 : max(code &- 1, 1)) }
+        return address + 2 + ((code & 0x7F | Int(address.load(fromByteOffset: 1, as: UInt8.self)) << 7) &- 2)
+    }
+
+    /// Writes a part and gives back where it ends.
+    static func write(
+        _ bytes: UnsafeRawBufferPointer?, limit: Int, to address: UnsafeMutableRawPointer, _ writer: NodeWriter
+    ) -> UnsafeMutableRawPointer {
+        guard let bytes else {
+            address.storeBytes(of: 0, as: UInt8.self)
+            return address + 1
+        }
+        guard bytes.count <= limit else {
+            address.storeBytes(of: 1, as: UInt8.self)
+            (address + 1).storeBytes(of: NodeRef(Blob.make(bytes, writer).node).word, as: UInt64.self)
+            return address + 9
+        }
+        let code = bytes.count + 2
+        var start = address + 1
+        if code < 0x80 {
+            address.storeBytes(of: UInt8(code), as: UInt8.self)
+        } else {
+            address.storeBytes(of: UInt8(truncatingIfNeeded: code) | 0x80, as: UInt8.self)
+            start.storeBytes(of: UInt8(code >> 7), as: UInt8.self)
+            start += 1
+        }
+        if let base = bytes.baseAddress { start.copyMemory(from: base, byteCount: bytes.count) }
+        return start + bytes.count
+    }
+}

@@ -1,0 +1,230 @@
+/// A collection as it lies in a row: its element block, or the root of its tree. A view that owns nothing; valid as long as the version it was
+/// read from is pinned, or, within a write transaction, until the row or the collection is written.
+@frozen
+public struct ListCell {
+    public let layout: ElementLayout
+    /// The block, where the collection is short; nil where it is empty or a tree.
+    @usableFromInline let block: UnsafeRawPointer?
+    /// The tree's root, where the collection is long.
+    @usableFromInline let root: NodeRef
+    /// The block's length.
+    @usableFromInline let blockByteCount: Int
+
+    /// The collection of a row of a chunk; a null cell is an empty collection.
+    @inlinable @inline(__always)
+    public init(_ chunk: Chunk, _ row: Int, _ layout: ElementLayout) {
+        let slot = chunk.slot(row)
+        if slot.length == Chunk.Slot.tree {
+            self.init(root: NodeRef(chunk.heapWord(slot)), layout)
+        } else {
+            assert(slot.length != Chunk.Slot.blob, "Firn: a collection is no blob")
+            let length = slot.length == Chunk.Slot.null ? 0 : Int(slot.length)
+            self.init(inline: UnsafeRawBufferPointer(start: chunk.heap + Int(slot.offset), count: length), layout)
+        }
+    }
+
+    /// A collection that lies inline; no bytes mean an empty one.
+    @inlinable @inline(__always)
+    public init(inline bytes: UnsafeRawBufferPointer, _ layout: ElementLayout) {
+        self.layout = layout
+        // A block begins with its count, 2 bytes.
+        block = bytes.count < 2 ? nil : bytes.baseAddress
+        blockByteCount = bytes.count < 2 ? 0 : bytes.count
+        root = .none
+    }
+
+    /// A collection that is a tree.
+    @inlinable @inline(__always)
+    public init(root: NodeRef, _ layout: ElementLayout) {
+        self.layout = layout
+        block = nil
+        blockByteCount = 0
+        self.root = root
+    }
+
+    /// Number of elements. O(1).
+    public var count: Int {
+        if let block { return Int(block.loadUnaligned(as: UInt16.self)) }
+        return root.isNone ? 0 : ListTree.count(root.node)
+    }
+
+    public var isEmpty: Bool { count == 0 }
+
+    /// The block with the element at `index`, and its place there. O(log n).
+    @inline(__always)
+    func locate(_ index: Int) -> (block: ElementBlock, index: Int) {
+        assert(index >= 0 && index < count, "Firn: element \(index) of \(count)")
+        if let block { return (ElementBlock(block, layout), index) }
+        let place = ListTree.locate(index, in: root, layout)
+        return (place.leaf.block, place.index)
+    }
+
+    // MARK: One element
+
+    /// The element's value (of a map: the entry's). O(log n), and the leaf walked where elements vary in length.
+    public func value(at index: Int) -> Value {
+        let place = locate(index)
+        return place.block.value(place.index)
+    }
+
+    public func isNull(at index: Int) -> Bool {
+        let place = locate(index)
+        return place.block.isNull(place.index)
+    }
+
+    /// The plain bytes of an element's value, nil for null: UTF-8 of a string, tag and payload of a mixed value.
+    public func bytes(at index: Int) -> UnsafeRawBufferPointer? {
+        let place = locate(index)
+        return place.block.bytes(place.index)
+    }
+
+    /// A fixed-width element as what it is in memory: `Int64` for ints and links, and so on. A null's bytes are zeros.
+    public func load<T: BitwiseCopyable>(at index: Int, as type: T.Type = T.self) -> T {
+        let place = locate(index)
+        assert(layout.width == MemoryLayout<T>.size, "Firn: an element of \(layout.width) bytes read as \(T.self)")
+        return place.block.values.loadUnaligned(fromByteOffset: place.index &* MemoryLayout<T>.size, as: T.self)
+    }
+
+    /// The int or link at `index`.
+    public func int64(at index: Int) -> Int64 { load(at: index) }
+
+    // MARK: Runs
+
+    /// The elements as one run, where they are fixed, never null and lie in one block; nil for others. Costs a few loads and allocates nothing.
+    /// The run is not aligned: use `loadUnaligned`.
+    @inlinable @inline(__always)
+    public var contiguousElements: (start: UnsafeRawPointer, count: Int)? {
+        if let block {
+            guard layout.form == .fixed else { return nil }
+            return (block + 2, Int(block.loadUnaligned(as: UInt16.self)))
+        }
+        return _contiguousTreeElements
+    }
+
+    @usableFromInline
+    var _contiguousTreeElements: (start: UnsafeRawPointer, count: Int)? {
+        guard layout.form == .fixed, !root.isNone, !ListTree.isInner(root.node) else { return nil }
+        return (UnsafeRawPointer(root.node.address + ListTree.Leaf.blockOffset + 2), root.node.count)
+    }
+
+    /// Lends the elements of fixed width block by block: where the values of a run start, their null flags (nil where none is null by flag) and how
+    /// many there are. `body` says whether to go on.
+    public func forEachRun(
+        _ range: Range<Int>? = nil,
+        _ body: (_ values: UnsafeRawPointer, _ nullFlags: UnsafePointer<UInt8>?, _ count: Int) -> Bool
+    ) {
+        assert(layout.form != .variable, "Firn: elements that vary in length have no runs")
+        forEachBlock(range ?? 0..<count) { block, range in
+            let flags = UnsafePointer((block.base + 2).assumingMemoryBound(to: UInt8.self)) + range.lowerBound
+            return body(
+                block.values + range.lowerBound * layout.width, layout.form == .nullable ? flags : nil, range.count)
+        }
+    }
+
+    /// Lends blocks and the places in them that the range covers.
+    func forEachBlock(_ range: Range<Int>, _ body: (ElementBlock, Range<Int>) -> Bool) {
+        assert(range.lowerBound >= 0 && range.upperBound <= count)
+        var next = range.lowerBound
+        while next < range.upperBound {
+            let place = locate(next)
+            let end = min(place.block.count, place.index + range.upperBound - next)
+            guard body(place.block, place.index..<end) else { return }
+            next += end - place.index
+        }
+    }
+
+    /// Calls `body` with the value of each element in order; false stops.
+    public func forEach(_ range: Range<Int>? = nil, _ body: (Value) -> Bool) {
+        forEachBytes(range) { _, bytes in body(bytes.map { PlainCoding.load($0, as: layout.type) } ?? .null) }
+    }
+
+    /// Calls `body` with the key (of a map) and the plain bytes of each element in order; false stops. Allocates nothing.
+    public func forEachBytes(
+        _ range: Range<Int>? = nil, _ body: (_ key: UnsafeRawBufferPointer?, _ bytes: UnsafeRawBufferPointer?) -> Bool
+    ) {
+        forEachBlock(range ?? 0..<count) { block, range in
+            guard layout.form == .variable else {
+                for index in range where !body(nil, block.bytes(index)) { return false }
+                return true
+            }
+            var address = block.address(range.lowerBound)
+            for _ in range {
+                var key: UnsafeRawBufferPointer?
+                if layout.collection == .map {
+                    let part = ElementPart(at: address)
+                    key = part.bytes
+                    address = part.end
+                }
+                let part = ElementPart(at: address)
+                address = part.end
+                guard body(key, part.bytes) else { return false }
+            }
+            return true
+        }
+    }
+
+    /// All elements' values. O(n).
+    public var values: [Value] {
+        var result: [Value] = []
+        result.reserveCapacity(count)
+        forEach {
+            result.append($0)
+            return true
+        }
+        return result
+    }
+
+    /// The whole collection as one value.
+    public var collectionValue: Value {
+        switch layout.collection {
+        case .map: .map(entries)
+        case .set: .set(values)
+        case .list, .none: .list(values)
+        }
+    }
+
+    // MARK: Searching
+
+    /// The first place at or behind `start` that holds the int or link. O(n), a run at a time.
+    public func firstIndex(of key: Int64, from start: Int = 0) -> Int? {
+        assert(layout.width == 8)
+        var passed = start
+        var found: Int?
+        forEachRun(start..<max(start, count)) { values, flags, count in
+            for index in 0..<count
+            where values.loadUnaligned(fromByteOffset: index &* 8, as: Int64.self) == key && flags?[index] ?? 0 == 0 {
+                found = passed + index
+                return false
+            }
+            passed += count
+            return true
+        }
+        return found
+    }
+
+    /// The first place that holds a value equal to `value`. O(n).
+    public func firstIndex(of value: Value) -> Int? {
+        var index = 0
+        var found: Int?
+        forEach {
+            if $0 == value { found = index }
+            index += 1
+            return found == nil
+        }
+        return found
+    }
+
+    /// Calls `body` with every node that the collection has of its own: the tree's, and blobs.
+    func forEachNode(_ body: (Node) -> Void) {
+        if !root.isNone {
+            ListTree.forEachNode(root, layout, body)
+        } else if let block {
+            ElementBlock(block, layout).forEachBlob(0..<count, body)
+        }
+    }
+
+    /// The row goes, or gets another collection: lets go of every node that this one has.
+    func retire(_ writer: NodeWriter) {
+        forEachNode { writer.retire($0) }
+    }
+}

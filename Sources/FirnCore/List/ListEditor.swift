@@ -1,0 +1,211 @@
+/// Changes one collection within a transaction.
+///
+/// It takes over the cell's content: what `finish()` gives back must be put in the cell's place, for the old tree's nodes may be retired by then.
+/// A short collection is copied to the scratch memory and edited there; one that outgrows `Limits.inlineByteCount` becomes a tree, and a tree
+/// that shrinks below half of that becomes inline again.
+///
+/// ```
+/// scratch  0                       2080               3136
+///         ┌───────────────────────┬──────────────────┬───────────┐
+///         │ the inline block      │ one element      │ another   │
+///         └───────────────────────┴──────────────────┴───────────┘
+/// ```
+///
+/// The scratch memory (`scratchByteCount` bytes) belongs to the transaction, which lends it to one editor at a time.
+struct ListEditor {
+    let layout: ElementLayout
+    let writer: NodeWriter
+    private let scratch: UnsafeMutableRawPointer
+    /// The tree; 0 while the collection is inline.
+    private var root: UInt64
+    /// The inline block's length; 0 while the collection is empty or a tree.
+    private var length: Int
+    /// Whether anything was changed; `finish()` need not be written back otherwise.
+    private(set) var isChanged = false
+
+    static let scratchByteCount = 4192
+    private static let elementOffset = 2080
+    private static let otherOffset = 3136
+
+    init(_ cell: ListCell, _ writer: NodeWriter, scratch: UnsafeMutableRawPointer) {
+        layout = cell.layout
+        self.writer = writer
+        self.scratch = scratch
+        root = cell.root.word
+        length = cell.blockByteCount
+        if let block = cell.block { scratch.copyMemory(from: block, byteCount: length) }
+    }
+
+    /// What is to be put in the cell's place.
+    enum Result {
+        /// These bytes, which lie in the scratch memory; none for an empty collection.
+        case inline(UnsafeRawBufferPointer)
+        /// The root of a tree, for a slot of length `Chunk.Slot.tree`.
+        case tree(NodeRef)
+    }
+
+    func finish() -> Result {
+        root == 0 ? .inline(UnsafeRawBufferPointer(start: scratch, count: length)) : .tree(NodeRef(root))
+    }
+
+    /// The collection as it stands; until the next change.
+    var cell: ListCell {
+        root == 0
+            ? ListCell(inline: UnsafeRawBufferPointer(start: scratch, count: length), layout)
+            : ListCell(root: NodeRef(root), layout)
+    }
+
+    var count: Int { cell.count }
+
+    private var block: ElementBlock { ElementBlock(scratch, layout) }
+    private var tree: ListTree { ListTree(layout: layout, writer: writer) }
+    private var elementArea: UnsafeMutableRawPointer { scratch + Self.elementOffset }
+
+    // MARK: Lists
+
+    mutating func insert(_ value: Value, at index: Int) {
+        insert(encoded: .encode(value, layout, into: elementArea, writer), at: index)
+    }
+
+    /// Inserts an int or link.
+    mutating func insert(int64 value: Int64, at index: Int) {
+        assert(layout.width == 8)
+        insert(encoded: .encode(int64: value, into: elementArea), at: index)
+    }
+
+    mutating func append(_ value: Value) { insert(value, at: count) }
+
+    mutating func append(contentsOf values: some Sequence<Value>) {
+        var end = count
+        for value in values {
+            insert(value, at: end)
+            end += 1
+        }
+    }
+
+    /// Appends ints or links, a run at a time: much cheaper than one by one.
+    mutating func append(int64s values: UnsafeBufferPointer<Int64>) {
+        assert(layout.width == 8)
+        var rest = values[...]
+        while let first = rest.first {
+            // One element by the usual way, which may open a new leaf; what that leaf has room for at once.
+            insert(int64: first, at: count)
+            rest = rest.dropFirst()
+            guard root != 0, layout.form == .fixed, !rest.isEmpty else { continue }
+            let taken = tree.fillLast(with: UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: rest)), root: &root)
+            rest = rest.dropFirst(taken)
+        }
+    }
+
+    mutating func remove(at index: Int) {
+        precondition(index >= 0 && index < count, "Firn: element \(index) of a collection of \(count)")
+        retireBlobs(at: index)
+        removeEncoded(at: index)
+    }
+
+    mutating func set(_ value: Value, at index: Int) {
+        precondition(index >= 0 && index < count, "Firn: element \(index) of a collection of \(count)")
+        replace(with: .encode(value, layout, into: elementArea, writer), at: index)
+    }
+
+    mutating func set(int64 value: Int64, at index: Int) {
+        assert(layout.width == 8)
+        precondition(index >= 0 && index < count, "Firn: element \(index) of a collection of \(count)")
+        replace(with: .encode(int64: value, into: elementArea), at: index)
+    }
+
+    /// Takes the element at `from` out and puts it in so that it stands at `to`.
+    mutating func move(from: Int, to: Int) {
+        let count = count
+        precondition(
+            from >= 0 && from < count && to >= 0 && to < count, "Firn: a move from \(from) to \(to) among \(count)")
+        guard from != to else { return }
+        let place = cell.locate(from)
+        let element = place.block.encoded(place.index)
+        let area = scratch + Self.otherOffset
+        area.copyMemory(from: element.bytes.baseAddress.unsafelyUnwrapped, byteCount: element.bytes.count)
+        removeEncoded(at: from)
+        insert(
+            encoded: EncodedElement(
+                bytes: UnsafeRawBufferPointer(start: area, count: element.bytes.count), isNull: element.isNull),
+            at: to)
+    }
+
+    mutating func removeAll() {
+        isChanged = true
+        cell.retire(writer)
+        root = 0
+        length = 0
+    }
+
+    // MARK: Encoded elements
+
+    /// Encodes an entry of a map into the scratch memory.
+    func encode(_ value: Value, key: UnsafeRawBufferPointer) -> EncodedElement {
+        .encode(value, key: key, layout, into: elementArea, writer)
+    }
+
+    mutating func insert(encoded element: EncodedElement, at index: Int) {
+        let count = count
+        precondition(index >= 0 && index <= count, "Firn: element \(index) inserted into a collection of \(count)")
+        precondition(count < Limits.listCount, "Firn: a collection holds at most \(Limits.listCount) elements")
+        isChanged = true
+        if root != 0 {
+            tree.insert(element, at: index, root: &root)
+            return
+        }
+        if length == 0 { length = block.makeEmpty() }
+        length = block.insert(element, at: index, length: length)
+        promoteIfLong()
+    }
+
+    mutating func replace(with element: EncodedElement, at index: Int) {
+        isChanged = true
+        retireBlobs(at: index)
+        if root == 0 {
+            length = block.replace(element, at: index, length: length)
+            promoteIfLong()
+        } else if tree.replace(element, at: index, root: &root) {
+            demoteIfShort()
+        } else {
+            removeEncoded(at: index)
+            insert(encoded: element, at: index)
+        }
+    }
+
+    private func retireBlobs(at index: Int) {
+        guard layout.form == .variable else { return }
+        let place = cell.locate(index)
+        place.block.forEachBlob(place.index..<place.index + 1) { writer.retire($0) }
+    }
+
+    private mutating func removeEncoded(at index: Int) {
+        isChanged = true
+        if root == 0 {
+            length = block.remove(at: index, length: length)
+        } else {
+            tree.remove(at: index, root: &root)
+            demoteIfShort()
+        }
+        // An empty collection has no bytes, so that equal ones are equal byte for byte.
+        if root == 0 && length == ElementBlock.headerByteCount { length = 0 }
+    }
+
+    // MARK: Inline or tree
+
+    private mutating func promoteIfLong() {
+        guard length > Limits.inlineByteCount else { return }
+        let room = min(length + length / 2, ListTree.leafByteCount)
+        root = NodeRef(tree.makeLeaf(block, length: length, room: room).node).word
+        length = 0
+    }
+
+    private mutating func demoteIfShort() {
+        let node = NodeRef(root).node
+        guard !ListTree.isInner(node), node.capacity <= Limits.inlineByteCount / 2 else { return }
+        length = node.capacity
+        scratch.copyMemory(from: node.address + ListTree.Leaf.blockOffset, byteCount: length)
+        root = 0
+        writer.retire(node)
+    }
+}

@@ -1,0 +1,36 @@
+extension ListTree {
+    /// Checks all that must hold of a tree and stops with a message where it doesn't: counts, levels, fill, lengths, and that no node is older than
+    /// what lies below it. O(n); for tests and debugging.
+    static func checkInvariants(_ root: NodeRef, _ layout: ElementLayout) {
+        _ = check(root.node, layout, level: nil, isRoot: true)
+    }
+
+    private static func check(_ node: Node, _ layout: ElementLayout, level: Int?, isRoot: Bool) -> Int {
+        guard node.kind == .listInner else {
+            precondition(node.kind == .listLeaf, "a list node of kind \(node.kind)")
+            precondition(level == nil || level == 0, "a leaf at level \(level ?? 0)")
+            let leaf = Leaf(node, layout)
+            precondition(
+                node.load(32, as: UInt32.self) == 0 && node.load(36, as: UInt16.self) == 0, "padding is not zero")
+            precondition(node.count == leaf.block.count, "a leaf counts \(node.count), its block \(leaf.block.count)")
+            precondition(
+                leaf.length == leaf.block.byteCount, "a block's length is \(leaf.block.byteCount), not \(leaf.length)")
+            precondition(leaf.length <= min(leafByteCount, leaf.room), "a leaf of \(leaf.length) bytes")
+            precondition(node.count > 0 && node.count <= leafElementCount, "a leaf of \(node.count) elements")
+            leaf.block.forEachBlob(0..<node.count) {
+                precondition($0.kind == .blob && $0.stamp <= node.stamp, "a blob is younger than its leaf, or none")
+            }
+            return node.count
+        }
+        let inner = Inner(node)
+        precondition(level == nil || level == node.level, "an inner node of level \(node.level) at \(level ?? 0)")
+        precondition(node.level > 0 && node.count >= (isRoot ? 2 : 1) && node.count <= fanout, "\(node.count) children")
+        for child in 0..<node.count {
+            let below = NodeRef(inner.refs[child]).node
+            precondition(below.stamp <= node.stamp, "a child is younger than its parent")
+            let count = check(below, layout, level: node.level - 1, isRoot: false)
+            precondition(count == inner.count(child), "a child holds \(count), counted as \(inner.count(child))")
+        }
+        return inner.total
+    }
+}

@@ -1,0 +1,152 @@
+/// What a running transaction does to nodes: makes them, copies those that are not its own, and lets go of those it replaced.
+///
+/// The state lies behind one pointer, so that passing a `NodeWriter` costs nothing and no access is checked for exclusivity. It belongs to the
+/// thread that runs the transaction; nobody else touches it.
+///
+/// * A node **made** here is entered in `made` (its `link` is its place there), so that a rollback can free it.
+/// * A node **retired** here that is younger than the last state held (`held`: the version begun from, or a sub-version) is freed at once: nobody
+///   else can see it. An older one goes on `dead`, the list of what died since that state.
+struct NodeWriter {
+    struct State {
+        /// The stamp that nodes made now bear.
+        var stamp: UInt64
+        /// The stamp of the last state that somebody holds: of the version begun from, or of a sub-version.
+        var held: UInt64
+        /// The transaction's first stamp: what bears it or a later one was made by this transaction.
+        let firstStamp: UInt64
+        var made: UnsafeMutablePointer<Node>
+        var madeCount = 0
+        var madeCapacity: Int
+        var dead = NodeList()
+        var nodeDelta = 0
+        var byteDelta = 0
+        /// The dead lists of sub-versions: each is what died between that base and the next.
+        var earlier: [(base: UInt64, dead: NodeList)] = []
+        /// Where accessors learn that leaves were copied or rows moved; nil outside a realm.
+        var generation: UnsafeMutablePointer<UInt64>?
+    }
+
+    let state: UnsafeMutablePointer<State>
+
+    /// A writer that makes nodes under `stamp`, above that of the version it begins from.
+    init(stamp: UInt64, held: UInt64? = nil) {
+        state = .allocate(capacity: 1)
+        state.initialize(
+            to: State(stamp: stamp, held: held ?? stamp - 1, firstStamp: stamp, made: .allocate(capacity: 64), madeCapacity: 64))
+    }
+
+    /// Frees the state itself. The nodes have found their owner by then.
+    func dispose() {
+        state.pointee.made.deallocate()
+        state.deinitialize(count: 1)
+        state.deallocate()
+    }
+
+    var stamp: UInt64 { @inline(__always) get { state.pointee.stamp } }
+    var firstStamp: UInt64 { @inline(__always) get { state.pointee.firstStamp } }
+
+    @inline(__always)
+    func owns(_ node: Node) -> Bool { node.stamp == state.pointee.stamp }
+
+    /// True where this transaction made the node, in this or an earlier sub-version.
+    @inline(__always)
+    func isNew(_ node: Node) -> Bool { node.stamp >= state.pointee.firstStamp }
+
+    /// Tells accessors that what they remember of leaves and rows may be wrong.
+    @inline(__always)
+    func layoutChanged() {
+        if let generation = state.pointee.generation { generation.pointee &+= 1 }
+    }
+
+    /// A new node with its header filled in; the payload is not initialised.
+    func make(_ kind: Node.Kind, form: UInt8 = 0, width: Int = 0, count: Int = 0, capacity: Int = 0, byteCount: Int) -> Node {
+        let length = (byteCount + 15) & ~15
+        let node = NodeHeap.allocate(byteCount: length)
+        node.stamp = state.pointee.stamp
+        node.store(kind.rawValue, 16)
+        node.form = form
+        node.width = width
+        node.count = count
+        node.capacity = capacity
+        node.byteCount = length
+        enter(node)
+        return node
+    }
+
+    /// A byte-for-byte copy of `node` under the current stamp, of the same length.
+    func copy(_ node: Node) -> Node {
+        let length = node.byteCount
+        let copy = NodeHeap.allocate(byteCount: length)
+        copy.address.copyMemory(from: node.address, byteCount: length)
+        copy.stamp = state.pointee.stamp
+        enter(copy)
+        return copy
+    }
+
+    private func enter(_ node: Node) {
+        if state.pointee.madeCount == state.pointee.madeCapacity { growMade() }
+        let place = state.pointee.madeCount
+        node.link = UInt64(place)
+        (state.pointee.made + place).initialize(to: node)
+        state.pointee.madeCount = place &+ 1
+        state.pointee.nodeDelta &+= 1
+        state.pointee.byteDelta &+= node.byteCount
+    }
+
+    private func growMade() {
+        let capacity = state.pointee.madeCapacity * 2
+        let larger = UnsafeMutablePointer<Node>.allocate(capacity: capacity)
+        larger.moveInitialize(from: state.pointee.made, count: state.pointee.madeCount)
+        state.pointee.made.deallocate()
+        state.pointee.made = larger
+        state.pointee.madeCapacity = capacity
+    }
+
+    private func leave(_ node: Node) {
+        let place = Int(node.link)
+        let last = state.pointee.madeCount &- 1
+        assert(place <= last && state.pointee.made[place] == node, "Firn: a node lost its place")
+        let moved = state.pointee.made[last]
+        state.pointee.made[place] = moved
+        moved.link = UInt64(place)
+        state.pointee.madeCount = last
+    }
+
+    /// The node is no longer part of the tip.
+    func retire(_ node: Node) {
+        if node.stamp > state.pointee.held {
+            leave(node)
+            state.pointee.nodeDelta &-= 1
+            state.pointee.byteDelta &-= node.byteCount
+            NodeHeap.free(node)
+            return
+        }
+        if isNew(node) { leave(node) }
+        state.pointee.dead.push(node)
+    }
+
+    /// Makes the node whose reference lies at `slot` this transaction's own, copying it if need be.
+    @inline(__always)
+    func own(_ slot: UnsafeMutablePointer<UInt64>) -> Node {
+        let node = NodeRef(slot.pointee).node
+        if node.stamp == state.pointee.stamp { return node }
+        return replace(node, at: slot)
+    }
+
+    @inline(never)
+    private func replace(_ node: Node, at slot: UnsafeMutablePointer<UInt64>) -> Node {
+        let copy = copy(node)
+        slot.pointee = NodeRef(copy).word
+        retire(node)
+        return copy
+    }
+
+    /// Begins a sub-version: what was made so far is from now on as immutable as any version's.
+    func beginSubversion(stamp: UInt64, base: UInt64) {
+        precondition(stamp > state.pointee.stamp)
+        state.pointee.earlier.append((base, state.pointee.dead))
+        state.pointee.dead = NodeList()
+        state.pointee.held = state.pointee.stamp
+        state.pointee.stamp = stamp
+    }
+}

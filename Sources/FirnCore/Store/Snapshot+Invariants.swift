@@ -1,0 +1,122 @@
+extension Snapshot {
+    /// Checks everything that must hold within a version, and calls `visit` for every node it reaches. O(objects). Stops with a message where something is broken.
+    public func _checkInvariants() { checkInvariants { _ in } }
+
+    func checkInvariants(visit: (Node) -> Void) {
+        let rootNode = RootNode(root)
+        visit(root)
+        for id in reference.tables.indices.map(TableID.init) where id.index < rootNode.tableCount {
+            let word = rootNode.slot(id.index).pointee
+            guard word != 0 else { continue }
+            let layout = reference.tables[id.index]
+            precondition(!layout.schema.isRemoved, "Firn: the removed table \(layout.schema.name) has a node")
+            check(TableView(word: word, layout: layout), layout, visit)
+        }
+    }
+
+    private func check(_ view: TableView, _ layout: TableLayout, _ visit: (Node) -> Void) {
+        guard let node = view.node else { return }
+        visit(node.node)
+        precondition(node.columnCount == layout.columns.count, "Firn: \(layout.schema.name) has a node of \(node.columnCount) columns")
+        RowTree.checkInvariants(
+            view.rows, rowCount: node.rowCount, nextKey: node.nextKey, columns: layout.columns, visit: visit)
+        for column in layout.columns.indices where !layout.columns[column].isRemoved {
+            checkIndex(view, layout, column, visit)
+            checkBacklinks(view, layout, column, visit)
+        }
+    }
+
+    /// An index holds every row once, under the row's value.
+    private func checkIndex(_ view: TableView, _ layout: TableLayout, _ column: Int, _ visit: (Node) -> Void) {
+        let schema = layout.columns[column]
+        let root = view.index(column)
+        guard schema.isIndexed || layout.primaryKey == column else {
+            precondition(root.isNone, "Firn: \(layout.schema.name).\(schema.name) has an index and is not indexed")
+            return
+        }
+        ColumnIndex.checkInvariants(schema, root)
+        ColumnIndex.forEachNode(schema, root, visit)
+        precondition(
+            ColumnIndex.count(schema, root) == view.count,
+            "Firn: the index of \(layout.schema.name).\(schema.name) has \(ColumnIndex.count(schema, root)) entries for \(view.count) objects")
+        view.forEachLeaf { leaf, _ in
+            for row in 0..<leaf.count {
+                precondition(
+                    ColumnIndex.contains(schema, leaf.chunk(column), row, key: leaf.key(row), in: root),
+                    "Firn: the index of \(layout.schema.name).\(schema.name) lacks object \(leaf.key(row))")
+            }
+            return true
+        }
+    }
+
+    /// Backlinks are the links, turned around, and every target exists.
+    private func checkBacklinks(_ view: TableView, _ layout: TableLayout, _ column: Int, _ visit: (Node) -> Void) {
+        let schema = layout.columns[column]
+        let root = view.backlinks(column)
+        guard schema.isLink, let target = schema.target else {
+            precondition(root.isNone, "Firn: \(layout.schema.name).\(schema.name) has backlinks and no links")
+            return
+        }
+        precondition((try? PairTree.checkInvariants(root)) != nil, "Firn: the backlinks of \(layout.schema.name).\(schema.name) are broken")
+        PairTree.forEachNode(root, visit)
+        let targets = table(target)
+        var links = 0
+        view.forEachLeaf { leaf, _ in
+            for row in 0..<leaf.count {
+                for link in self.links(view, schema, column, leaf, row) {
+                    links += 1
+                    precondition(targets.find(link) != nil, "Firn: \(layout.schema.name).\(schema.name) of \(leaf.key(row)) links to \(link), which is gone")
+                    precondition(
+                        PairTree.contains(UInt64(link), leaf.key(row), in: root),
+                        "Firn: the backlink from \(leaf.key(row)) to \(link) is missing")
+                }
+            }
+            return true
+        }
+        precondition(PairTree.count(in: root) == links, "Firn: \(PairTree.count(in: root)) backlinks for \(links) links of \(layout.schema.name).\(schema.name)")
+    }
+
+    private func links(_ view: TableView, _ schema: ColumnSchema, _ column: Int, _ leaf: Leaf, _ row: Int) -> [Int64] {
+        guard schema.collection != .none else {
+            let link: Int64 = leaf.chunk(column).load(row)
+            return link < 0 ? [] : [link]
+        }
+        return view.list(column, leaf, row).values.compactMap { value in
+            if case .link(let link) = value, link >= 0 { return link }
+            return nil
+        }
+    }
+}
+
+extension Store {
+    /// Checks every active version, and that the nodes alive are exactly those that active versions reach, each in the dead list it belongs to. To be called
+    /// while no transaction runs. O(objects x active versions).
+    public func _checkInvariants() {
+        versions.withEntries { entries, dead in
+            var reached: [Set<UInt64>] = []
+            for entry in entries {
+                var nodes = Set<UInt64>()
+                entry.snapshot.checkInvariants { node in
+                    precondition(node.stamp <= entry.stamp, "Firn: version \(entry.version) reaches a node of stamp \(node.stamp)")
+                    precondition(nodes.insert(NodeRef(node).word).inserted, "Firn: version \(entry.version) reaches a node twice")
+                }
+                reached.append(nodes)
+            }
+            let all = reached.reduce(into: Set<UInt64>()) { $0.formUnion($1) }
+            precondition(all.count == heap.nodeCount, "Firn: \(heap.nodeCount) nodes are alive and \(all.count) are reached")
+            let bytes = all.reduce(0) { $0 + NodeRef($1).node.byteCount }
+            precondition(bytes == heap.byteCount, "Firn: \(heap.byteCount) bytes are alive and \(bytes) are reached")
+            for (place, list) in dead.enumerated() {
+                for node in list {
+                    let word = NodeRef(node).word
+                    precondition(reached[place].contains(word), "Firn: a node on the dead list of a version that does not reach it")
+                    precondition(
+                        place + 1 == entries.count || !reached[place + 1].contains(word), "Firn: a node on a dead list is alive in the next version")
+                }
+            }
+            let listed = dead.reduce(0) { $0 + $1.count }
+            precondition(
+                listed == all.count - (reached.last?.count ?? 0), "Firn: \(listed) nodes are on dead lists, \(all.count - (reached.last?.count ?? 0)) are dead")
+        }
+    }
+}

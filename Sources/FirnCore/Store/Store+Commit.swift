@@ -1,0 +1,72 @@
+import FirnLog
+
+/// A version that a commit made.
+public struct CommittedVersion: Sendable {
+    public let number: UInt64
+    /// Nanoseconds since 1970.
+    public let time: Int64
+}
+
+extension WriteTransaction {
+    /// Commits, and returns when the version is durable (as the store's durability has it) and published.
+    ///
+    /// Throws where the version could not be written: it never was then, except for an outcome that the error calls unknown.
+    @discardableResult
+    public func commit() throws(StoreError) -> CommittedVersion {
+        let committed = try write()
+        try store.waitUntilPublished(committed.number)
+        return committed
+    }
+
+    /// Commits as far as the log: the write lock is free, the version is the tip, but nobody sees it before `Store.waitUntilPublished` or `whenPublished`
+    /// says that it is durable.
+    public func write() throws(StoreError) -> CommittedVersion {
+        let version = base.version + 1
+        let store = store
+        var time = max(store.clock.now(), base.time)
+        if let log = store.log {
+            do {
+                time = try append(to: log, version: version)
+            } catch {
+                cancel()
+                throw StoreError(error)
+            }
+        }
+        if store.keepsNotes { store.keep(makeNotes(), version) }
+        let root = NodeRef(rootSlot.pointee).node
+        let stamp = writer.stamp
+        let reference = reference
+        let (dead, held) = finish()
+        let (_, entries) = store.versions.add(
+            stamp: stamp, version: version, time: time, root: root, reference: reference, dead: dead,
+            states: held.map { ($0.stamp, $0.root, $0.reference) })
+        for (state, entry) in zip(held, entries) { state.owner = .committed(store.versions, entry) }
+        store.endTransaction()
+        return CommittedVersion(number: version, time: time)
+    }
+}
+
+extension Store {
+    /// Waits until a written version is durable, and publishes it.
+    public func waitUntilPublished(_ version: UInt64) throws(StoreError) {
+        guard let log else { return publish(through: version) }
+        do { try log.waitUntilDurable(version) } catch { throw StoreError(error) }
+        publish(through: log.publishedVersion)
+    }
+
+    /// Calls `done` when a written version is durable and published, or can't be; on the log's own thread.
+    public func whenPublished(_ version: UInt64, _ done: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
+        guard let log else {
+            publish(through: version)
+            return done(.success(()))
+        }
+        log.whenDurable(version) { [self] result in
+            switch result {
+            case .success:
+                publish(through: log.publishedVersion)
+                done(.success(()))
+            case .failure(let error): done(.failure(StoreError(error)))
+            }
+        }
+    }
+}

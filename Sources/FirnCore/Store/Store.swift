@@ -1,0 +1,173 @@
+import FirnLog
+import FirnStorage
+import Synchronization
+
+/// How a store is opened.
+public struct StoreOptions: Sendable {
+    /// Where and how its log lies; nil for a store in memory, which is gone when it is closed.
+    public var log: LogOptions?
+
+    public init(log: LogOptions?) { self.log = log }
+}
+
+/// A store: its versions, its log, and the one lock under which it is written.
+///
+/// Any thread may pin, read and wait; transactions follow one another. A commit goes: write lock → changeset → log → version table (the *tip*) → lock given
+/// up → durable → published. So the next writer begins on the tip while the disk still works, and nobody sees what is not durable.
+///
+/// * `versions` (guarded by its own lock) knows every active version.
+/// * `queue` is the write lock.
+/// * `stamps` counts up; only the holder of the write lock draws from it.
+/// * `listeners` is guarded by `listenerLock`; they are called outside of all locks, on the thread that published.
+/// * `publishLock` keeps publishing in order and one at a time.
+public final class Store: Sendable {
+    public let heap = NodeHeap()
+    let log: Log?
+    let versions: VersionTable
+    let queue = WriteQueue()
+    let noteKeeper = NoteKeeper()
+    let clock: any Clock
+    private let stamps: Atomic<UInt64>
+    private let listenerLock = Lock()
+    nonisolated(unsafe) private var listeners: [(id: Int, body: @Sendable (UInt64) -> Void)] = []
+    nonisolated(unsafe) private var nextListener = 0
+    private let closed = Atomic<Bool>(false)
+    /// What recovery did; nil for a store in memory.
+    public var recovery: RecoveryReport? { log?.recovery }
+    public let isReadOnly: Bool
+
+    /// Opens a store, creating it where there is none, and brings it to its last durable version.
+    public convenience init(
+        _ options: StoreOptions, storage: any Storage, clock: any Clock = SystemClock.shared,
+        randomness: any Randomness = SystemRandomness.shared
+    ) throws(StoreError) {
+        var log: Log?
+        if let logOptions = options.log {
+            do { log = try Log.open(logOptions, storage: storage, clock: clock, randomness: randomness) } catch {
+                throw StoreError(error)
+            }
+        }
+        try self.init(log: log, isReadOnly: options.log?.access == .readOnly, clock: clock)
+        if let log { try replay(log) }
+    }
+
+    private init(log: Log?, isReadOnly: Bool, clock: any Clock) throws(StoreError) {
+        self.log = log
+        self.clock = clock
+        self.isReadOnly = isReadOnly
+        let writer = NodeWriter(stamp: 1)
+        let root = RootNode.make(tables: 0, writer)
+        heap.account(nodes: 1, bytes: root.node.byteCount)
+        writer.dispose()
+        stamps = Atomic(1)
+        versions = VersionTable(
+            root: root.node, stamp: 1, version: 0, time: clock.now(), reference: SchemaReference(Schema()), heap: heap)
+    }
+
+    // MARK: Versions
+
+    /// Pins the newest published version. O(1).
+    public func pin(file: StaticString = #fileID, line: UInt = #line) -> Pin {
+        versions.pinPublished(file: file, line: line)
+    }
+
+    /// The number of the newest published version.
+    public var publishedVersion: UInt64 { versions.published.version }
+
+    /// The schema of the newest version.
+    public var schema: Schema { versions.tip.reference.schema }
+
+    /// Every version that something holds, oldest first.
+    public var activeVersions: [ActiveVersion] { versions.active }
+
+    func nextStamp() -> UInt64 { stamps.wrappingAdd(1, ordering: .relaxed).newValue }
+
+    func stamp(of pin: Pin) -> UInt64 { pin.stamp }
+
+    // MARK: Writing
+
+    /// Begins a transaction on the newest version written, waiting for those that came before.
+    public func beginWrite(file: StaticString = #fileID, line: UInt = #line) throws(StoreError) -> WriteTransaction {
+        try checkWritable()
+        queue.acquire()
+        return try makeTransaction(file, line)
+    }
+
+    /// Calls `ready` with a transaction once it is this caller's turn, on an arbitrary thread.
+    public func requestWrite(
+        file: StaticString = #fileID, line: UInt = #line,
+        _ ready: @escaping @Sendable (Result<WriteTransaction, StoreError>) -> Void
+    ) {
+        do { try checkWritable() } catch { return ready(.failure(error)) }
+        queue.request { [self] in
+            do throws(StoreError) {
+                nonisolated(unsafe) let transaction = try makeTransaction(file, line)
+                ready(.success(transaction))
+            } catch {
+                ready(.failure(error))
+            }
+        }
+    }
+
+    /// The queue is held; it is given up where this throws.
+    private func makeTransaction(_ file: StaticString, _ line: UInt) throws(StoreError) -> WriteTransaction {
+        do { try checkWritable() } catch {
+            queue.release()
+            throw error
+        }
+        let (pin, _) = versions.pinTip(file: file, line: line)
+        return WriteTransaction(store: self, base: pin, stamp: nextStamp())
+    }
+
+    func endTransaction() { queue.release() }
+
+    private func checkWritable() throws(StoreError) {
+        if closed.load(ordering: .acquiring) { throw StoreError(.closed, "the store has been closed; open it again") }
+        if isReadOnly { throw StoreError(.readOnly, "the store was opened read-only; open it for writing to change it") }
+        if let failure = log?.failure { throw StoreError(failure) }
+    }
+
+    // MARK: Publishing
+
+    /// A listener's registration; it ends when this goes.
+    public final class Listener: Sendable {
+        private let store: Store
+        private let id: Int
+
+        fileprivate init(store: Store, id: Int) {
+            self.store = store
+            self.id = id
+        }
+
+        deinit { store.removeListener(id) }
+    }
+
+    /// Calls `body` with the number of each newly published version, outside of all locks, on the thread that published it. It must be quick, and may not write.
+    public func onPublish(_ body: @escaping @Sendable (UInt64) -> Void) -> Listener {
+        listenerLock.withLock {
+            nextListener += 1
+            listeners.append((nextListener, body))
+            return Listener(store: self, id: nextListener)
+        }
+    }
+
+    private func removeListener(_ id: Int) {
+        listenerLock.withLock { listeners.removeAll { $0.id == id } }
+    }
+
+    /// Publishes what is durable, and tells the listeners.
+    func publish(through version: UInt64) {
+        guard let entry = versions.publish(through: version) else { return }
+        let bodies = listenerLock.withLock { listeners.map(\.body) }
+        for body in bodies { body(entry.version) }
+    }
+
+    /// Waits for running writes, makes everything durable and closes the log. Versions that are pinned stay readable.
+    public func close() throws(StoreError) {
+        guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        queue.acquire()
+        defer { queue.release() }
+        guard let log else { return }
+        do { try log.close() } catch { throw StoreError(error) }
+    }
+}

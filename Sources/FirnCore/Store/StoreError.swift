@@ -1,0 +1,36 @@
+import FirnLog
+
+/// What a store refuses, or what befell it: what happened, where, and what to do.
+public struct StoreError: Error, Sendable, CustomStringConvertible {
+    public enum Code: Sendable, Equatable {
+        /// The log or its files: see the error within.
+        case log(LogError)
+        /// Something in the files contradicts itself although its checksums are right.
+        case damage
+        /// An object with that primary key exists.
+        case primaryKeyTaken
+        /// The schema asked for does not fit the store's, or itself.
+        case schema
+        /// A limit of `Limits` was passed.
+        case limit
+        /// The store is read-only.
+        case readOnly
+        /// The store has been closed, or its process was forked.
+        case closed
+    }
+
+    public let code: Code
+    private let text: String
+
+    init(_ code: Code, _ text: String) {
+        self.code = code
+        self.text = text
+    }
+
+    init(_ error: LogError) {
+        code = .log(error)
+        text = error.description
+    }
+
+    public var description: String { text }
+}

@@ -1,0 +1,93 @@
+/// A state inside a transaction that an iterator holds: a version without a number.
+///
+/// While the transaction runs, the state and what died after it belong to the transaction's thread, and no lock is needed. A commit makes it an entry of the version table; a
+/// cancelled transaction leaves all it made to a `Graveyard` until the last of its states has gone.
+final class TransactionState {
+    enum Owner {
+        case running(WriteTransaction)
+        case committed(VersionTable, VersionTable.Entry)
+        /// The graveyard frees when the last of the transaction's states goes.
+        case cancelled(Graveyard)
+        case released
+    }
+
+    let stamp: UInt64
+    let root: Node
+    let reference: SchemaReference
+    var owner: Owner
+
+    init(stamp: UInt64, root: Node, reference: SchemaReference, owner: Owner) {
+        self.stamp = stamp
+        self.root = root
+        self.reference = reference
+        self.owner = owner
+    }
+
+    func release() {
+        switch owner {
+        case .running(let transaction): transaction.drop(self)
+        case .committed(let table, let entry): table.dropState(entry)
+        case .cancelled, .released: break
+        }
+        owner = .released
+    }
+}
+
+/// What a cancelled transaction made, kept until the last iterator over one of its states is gone.
+final class Graveyard {
+    private let nodes: NodeList
+    private let heap: NodeHeap
+
+    init(_ nodes: NodeList, _ heap: NodeHeap) {
+        self.nodes = nodes
+        self.heap = heap
+    }
+
+    deinit { heap.free(nodes) }
+}
+
+extension WriteTransaction {
+    /// Holds the current state, so that what is changed from here on is not seen by whoever iterates over it. O(1). The pin must be let go on the transaction's
+    /// thread.
+    public func pinState() -> Pin {
+        let state = TransactionState(
+            stamp: writer.stamp, root: NodeRef(rootSlot.pointee).node, reference: reference, owner: .running(self))
+        writer.beginSubversion(stamp: store.nextStamp(), base: lastState)
+        states.append(state)
+        for table in reference.tables { freshFrom[table.id.index] = snapshot.table(table.id).nextKey }
+        coreChanged()
+        return Pin(transactionState: Snapshot(root: state.root, reference: reference)) { state.release() }
+    }
+
+    /// A state is held no more: what died after it and was made after the state before it is garbage, the rest passes to that state.
+    fileprivate func drop(_ state: TransactionState) {
+        guard let place = states.firstIndex(where: { $0 === state }) else {
+            preconditionFailure("Firn: a state of another transaction")
+        }
+        let before = place == 0 ? store.stamp(of: base) : states[place - 1].stamp
+        states.remove(at: place)
+        writer.state.pointee.held = lastState
+        // `earlier[k]` is what died between its base and the next state; the list after the last is `dead`.
+        let lists = writer.state
+        let own: NodeList
+        if place + 1 < lists.pointee.earlier.count {
+            own = lists.pointee.earlier[place + 1].dead
+            lists.pointee.earlier.remove(at: place + 1)
+        } else {
+            own = lists.pointee.dead
+            lists.pointee.dead = lists.pointee.earlier[place].dead
+            lists.pointee.earlier.remove(at: place)
+            distribute(own, bornAfter: before) { lists.pointee.dead.push($0) }
+            return
+        }
+        distribute(own, bornAfter: before) { lists.pointee.earlier[place].dead.push($0) }
+    }
+
+    private func distribute(_ list: NodeList, bornAfter stamp: UInt64, _ pass: (Node) -> Void) {
+        var garbage = NodeList()
+        list.forEach { node in if node.stamp > stamp { garbage.push(node) } else { pass(node) } }
+        writer.state.pointee.nodeDelta -= garbage.count
+        writer.state.pointee.byteDelta -= garbage.byteCount
+        garbage.forEach { NodeHeap.free($0) }
+    }
+}

@@ -1,0 +1,193 @@
+import FirnBytes
+import FirnLog
+
+/// Applies changesets: recovery, and following another process. No rule is run again (cascades are in the changeset), object keys are kept; indexes and backlinks are derived.
+///
+/// The bytes have passed their checksums, yet nothing in them is trusted: what contradicts the store (a row that is not there, a column of another type) throws,
+/// and the transaction is cancelled.
+extension WriteTransaction {
+    func apply(_ block: inout ChangesetBlock) throws {
+        switch block {
+        case .schema(let schema): try changeSchema(to: schema)
+        case .insert(var rows): try insert(&rows)
+        case .insertMore(var rows): try setColumns(&rows)
+        case .delete(let table, let keys):
+            for place in 0..<keys.count { try deleteAlone(table, keys[place]) }
+        case .update(var cells): try update(&cells)
+        case .script(var script): try apply(&script)
+        case .elements(var elements): try append(&elements)
+        case .nextKey(let table, let key):
+            _ = try layout(table)
+            let node = ownTable(table)
+            node.nextKey = max(node.nextKey, key)
+        case .deleteOld: throw ChangesetBlock.Refusal("old values were handed to recovery")
+        }
+    }
+
+    // MARK: Checks
+
+    private func layout(_ id: TableID) throws -> TableLayout {
+        guard id.index < reference.tables.count, !reference.tables[id.index].schema.isRemoved else {
+            throw ChangesetBlock.Refusal("there is no table \(id.rawValue)")
+        }
+        return reference.tables[id.index]
+    }
+
+    private func column(_ id: TableID, _ column: Int, _ values: ColumnDecoder) throws -> ColumnSchema {
+        let layout = try layout(id)
+        guard column < layout.columns.count, !layout.columns[column].isRemoved, values.matches(layout.columns[column]) else {
+            throw ChangesetBlock.Refusal("\(layout.schema.name) has no column \(column) of type \(values.type)")
+        }
+        return layout.columns[column]
+    }
+
+    private func check(_ id: TableID, _ key: Int64) throws {
+        guard table(id).find(key) != nil else {
+            throw ChangesetBlock.Refusal("\(reference.tables[id.index].schema.name) has no object \(key)")
+        }
+    }
+
+    private func value(_ values: inout ColumnDecoder, _ schema: ColumnSchema) throws -> Value {
+        guard let value = values.nextValue() else { throw ChangesetBlock.Refusal("a value of \(schema.name) is no \(schema.type)") }
+        if value == .null, schema.type != .link, schema.collection == .none, !schema.isNullable, schema.type != .mixed {
+            throw ChangesetBlock.Refusal("a null in \(schema.name), which has none")
+        }
+        return value
+    }
+
+    // MARK: Rows
+
+    private func insert(_ rows: inout ChangesetBlock.Rows) throws {
+        let layout = try layout(rows.table)
+        for (number, values) in rows.columns { _ = try column(rows.table, number, values) }
+        var place = 0
+        while place < rows.keys.count {
+            // As many rows as come to lie in one leaf are begun first, and then filled column by column.
+            let first = try beginRow(rows.table, key: rows.keys[place])
+            var count = 1
+            while place + count < rows.keys.count, !self.rows(rows.table).isLastLeafFull() {
+                _ = try beginRow(rows.table, key: rows.keys[place + count])
+                count += 1
+            }
+            try fill(&rows, place..<place + count, layout, first)
+            place += count
+        }
+    }
+
+    /// Fills rows side by side in one leaf, which were begun and are blank, and enters them into their indexes.
+    private func fill(
+        _ rows: inout ChangesetBlock.Rows, _ places: Range<Int>, _ layout: TableLayout, _ fresh: FreshRow
+    ) throws {
+        // Columns of fixed width first: they leave the rows where they are.
+        for (number, values) in rows.columns where layout.columns[number].layout.form != .variable {
+            let chunk = fresh.leaf.chunk(number)
+            values.fill(
+                places, into: chunk.address(fresh.row), nullFlags: chunk.form == .nullable ? chunk.nullFlags + fresh.row : nil)
+            guard layout.columns[number].type == .link, values.mayHaveNulls else { continue }
+            for place in places where values.isNull(place) { chunk.store(Int64(-1), fresh.row + place - places.lowerBound) }
+        }
+        for position in rows.columns.indices {
+            let number = rows.columns[position].number
+            let schema = layout.columns[number]
+            guard schema.layout.form == .variable else { continue }
+            for place in places {
+                // A long value may split the leaf, so each row is found again.
+                var row = try find(rows.table, rows.keys[place])
+                if schema.collection != .none {
+                    fill(&row, number, try value(&rows.columns[position].values, schema))
+                } else if let bytes = rows.columns[position].values.nextBytes() {
+                    fill(&row, number, bytes: bytes)
+                } else if schema.layout.blank == .null {
+                    fillNull(row, number)
+                } else {
+                    throw ChangesetBlock.Refusal("a null in \(schema.name), which has none")
+                }
+            }
+        }
+        guard !layout.indexed.isEmpty || !layout.links.isEmpty else { return }
+        for place in places { try endRow(try find(rows.table, rows.keys[place])) }
+    }
+
+    /// A row that this transaction began.
+    private func find(_ id: TableID, _ key: Int64) throws -> FreshRow {
+        guard let place = rows(id).own(key) else { throw ChangesetBlock.Refusal("object \(key) was lost") }
+        return FreshRow(table: id, key: key, leaf: place.leaf, row: place.row)
+    }
+
+    /// Sets columns of rows that exist.
+    private func setColumns(_ rows: inout ChangesetBlock.Rows) throws {
+        for position in rows.columns.indices {
+            let number = rows.columns[position].number
+            let schema = try column(rows.table, number, rows.columns[position].values)
+            for place in 0..<rows.keys.count {
+                try check(rows.table, rows.keys[place])
+                set(rows.table, number, rows.keys[place], try value(&rows.columns[position].values, schema))
+            }
+        }
+    }
+
+    private func deleteAlone(_ id: TableID, _ key: Int64) throws {
+        _ = try layout(id)
+        try check(id, key)
+        removeRow(id, key) { _, _ in }
+    }
+
+    // MARK: Cells
+
+    private func update(_ cells: inout ChangesetBlock.Cells) throws {
+        let schema = try column(cells.table, cells.column, cells.new)
+        for place in 0..<cells.keys.count {
+            let key = cells.keys[place]
+            try check(cells.table, key)
+            set(cells.table, cells.column, key, try value(&cells.new, schema))
+        }
+    }
+
+    private func apply(_ script: inout ChangesetBlock.Script) throws {
+        _ = try column(script.table, script.column, script.new)
+        try check(script.table, script.key)
+        guard let elements = script.new.nextElements(script.new.nextCount()) else {
+            throw ChangesetBlock.Refusal("an element of a script makes no sense")
+        }
+        var rest = elements[...]
+        try edit(script.table, script.column, script.key) { change in
+            for operation in script.operations { try Self.apply(operation, &rest, &change) }
+        }
+    }
+
+    private static func apply(
+        _ operation: ChangesetBlock.Operation, _ elements: inout ArraySlice<Value>, _ change: inout ListChange
+    ) throws {
+        func check(_ isRight: Bool) throws {
+            guard isRight else { throw ChangesetBlock.Refusal("an edit of a list does not fit its \(change.count) elements") }
+        }
+        switch operation {
+        case .insert(let index, count: let count):
+            try check(index <= change.count && count <= elements.count)
+            for offset in 0..<count { change.insert(elements.removeFirst(), at: index + offset) }
+        case .remove(let index, count: let count):
+            try check(index + count <= change.count)
+            for _ in 0..<count { change.remove(at: index) }
+        case .set(let index, count: let count):
+            try check(index + count <= change.count && count <= elements.count)
+            for offset in 0..<count { change.set(elements.removeFirst(), at: index + offset) }
+        case .move(let from, let to):
+            try check(from < change.count && to < change.count)
+            change.move(from: from, to: to)
+        }
+    }
+
+    private func append(_ elements: inout ChangesetBlock.Elements) throws {
+        guard elements.place == .inserted || elements.place == .updated else {
+            throw ChangesetBlock.Refusal("old elements were handed to recovery")
+        }
+        _ = try column(elements.table, elements.column, elements.values)
+        try check(elements.table, elements.key)
+        guard let values = elements.values.nextElements(elements.values.nextCount()) else {
+            throw ChangesetBlock.Refusal("an element makes no sense")
+        }
+        edit(elements.table, elements.column, elements.key) { change in
+            for value in values { change.append(value) }
+        }
+    }
+}

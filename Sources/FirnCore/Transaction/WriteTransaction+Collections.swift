@@ -1,0 +1,109 @@
+/// Edits one list of an object. Each call is entered in the transaction's script of that list, and keeps the targets' backlinks.
+public struct ListChange {
+    let transaction: WriteTransaction
+    let cell: CellID
+    let isLink: Bool
+    let backlinks: UnsafeMutablePointer<UInt64>
+    var editor: ListEditor
+    /// nil for an object made in this transaction: its list is logged whole.
+    var script: ListScript?
+
+    public var count: Int { editor.count }
+    public var elements: ListCell { editor.cell }
+
+    private func link(_ value: Value) {
+        if isLink, case .link(let target) = value {
+            PairTree.insert(UInt64(target), cell.key, at: backlinks, transaction.writer)
+        }
+    }
+
+    private func unlink(_ value: Value) {
+        if isLink, case .link(let target) = value {
+            let isThere = PairTree.remove(UInt64(target), cell.key, at: backlinks, transaction.writer)
+            precondition(isThere, "Firn: a backlink from object \(cell.key) to \(target) is missing")
+        }
+    }
+
+    public mutating func insert(_ value: Value, at index: Int) {
+        link(value)
+        editor.insert(value, at: index)
+        script?.append(.insert(index, value))
+    }
+
+    public mutating func append(_ value: Value) { insert(value, at: count) }
+
+    @discardableResult
+    public mutating func remove(at index: Int) -> Value {
+        let old = editor.cell.value(at: index)
+        unlink(old)
+        editor.remove(at: index)
+        script?.append(.remove(index, old: old))
+        return old
+    }
+
+    public mutating func set(_ value: Value, at index: Int) {
+        let old = editor.cell.value(at: index)
+        unlink(old)
+        link(value)
+        editor.set(value, at: index)
+        script?.append(.set(index, new: value, old: old))
+    }
+
+    public mutating func move(from: Int, to: Int) {
+        editor.move(from: from, to: to)
+        script?.append(.move(from: from, to: to))
+    }
+
+    public mutating func removeAll() {
+        let old = editor.cell.values
+        old.forEach(unlink)
+        editor.removeAll()
+        script?.append(.removeAll(old: old))
+    }
+}
+
+extension WriteTransaction {
+    /// Runs `body` on a list (or set or map) of an object.
+    public func edit<R, E: Error>(
+        _ id: TableID, _ column: Int, _ key: Int64, _ body: (inout ListChange) throws(E) -> R
+    ) throws(E) -> R {
+        let schema = reference.tables[id.index].columns[column]
+        let rows = rows(id)
+        let place = place(rows, id, key)
+        let cell = CellID(table: id, column: column, key: key)
+        // A table that this transaction made (replay makes them all) is not in the base.
+        let isNew = id.index >= base.snapshot.reference.tables.count || key >= base.snapshot.table(id).nextKey
+        var change = ListChange(
+            transaction: self, cell: cell, isLink: schema.isLink, backlinks: rows.table.backlinks(column),
+            editor: ListEditor(ListCell(place.leaf.chunk(column), place.row, ElementLayout(schema)), writer, scratch: scratch),
+            script: isNew ? nil : scripts.removeValue(forKey: cell) ?? ListScript())
+        defer {
+            if change.editor.isChanged {
+                let after = put(change.editor.finish(), rows, column, place.leaf, place.row, isFresh: isFresh(id, key))
+                if writer.owns(after.leaf.chunk(column).node) { after.leaf.chunk(column).mark(after.row) }
+            }
+            if let script = change.script, !script.isEmpty { scripts[cell] = script }
+        }
+        return try body(&change)
+    }
+
+    func replaceCollection(_ id: TableID, _ column: Int, _ key: Int64, with value: Value) {
+        edit(id, column, key) { change in
+            change.removeAll()
+            for element in value.elements { change.append(element) }
+        }
+        // Assigning marks the cell even if it was empty and stays so.
+        _ = ownCell(id, column, key)
+    }
+}
+
+extension Value {
+    /// A list's or set's elements; none of null.
+    var elements: [Value] {
+        switch self {
+        case .list(let values), .set(let values): values
+        case .null: []
+        default: preconditionFailure("Firn: \(self) is no list or set")
+        }
+    }
+}

@@ -1,0 +1,54 @@
+extension WriteTransaction {
+    /// A cell that was assigned to: where it lay and where it lies.
+    struct UpdatedRun {
+        let kept: RowTree.Kept
+        /// Rows of the new leaf whose cell is marked, ascending.
+        let rows: [Int]
+    }
+
+    /// The rows of a table that came, went or may have changed.
+    func delta(_ id: TableID) -> RowTree.Delta {
+        RowTree.delta(from: base.snapshot.table(id).rows, to: table(id).rows)
+    }
+
+    /// Tables that the transaction touched.
+    var touchedTables: [TableID] {
+        let old = RootNode(base.snapshot.root)
+        let new = RootNode(NodeRef(rootSlot.pointee).node)
+        guard old.node != new.node else { return [] }
+        return (0..<new.tableCount).filter { place in
+            let before = place < old.tableCount ? old.slot(place).pointee : 0
+            return new.slot(place).pointee != before
+        }.map(TableID.init)
+    }
+
+    /// Calls `body` for each leaf's run of kept rows in which cells of the column are marked.
+    func forEachUpdate(_ column: Int, _ delta: RowTree.Delta, _ body: (RowTree.Kept, _ newRow: Int) -> Void) {
+        for kept in delta.kept where kept.old.hasChunk(column) && kept.new.hasChunk(column) {
+            let chunk = kept.new.chunk(column)
+            guard chunk.node != kept.old.chunk(column).node, writer.isNew(chunk.node), chunk.hasMarks else { continue }
+            for row in kept.newStart..<kept.newStart + kept.count where chunk.isMarked(row) { body(kept, row) }
+        }
+    }
+
+    /// What this transaction changed, for observers.
+    func makeNotes() -> ChangeNotes {
+        var result = ChangeNotes()
+        for id in touchedTables {
+            let delta = delta(id)
+            var notes = TableNotes()
+            for (leaf, rows) in delta.inserted { for row in rows { notes.inserted.insert(leaf.key(row)) } }
+            for (leaf, rows) in delta.deleted { for row in rows { notes.deleted.insert(leaf.key(row)) } }
+            for column in reference.tables[id.index].columns.indices {
+                forEachUpdate(column, delta) { kept, row in
+                    notes.modified[kept.new.key(row), default: ColumnSet()].insert(column)
+                }
+            }
+            result.tables[id] = notes
+        }
+        for (cell, script) in scripts {
+            result.tables[cell.table, default: TableNotes()].scripts[.init(key: cell.key, column: cell.column)] = script
+        }
+        return result
+    }
+}

@@ -1,0 +1,104 @@
+import FirnBytes
+import FirnLog
+
+/// Where the parts of a commit go: the first alone straight to the log on this thread, more of them through the log's workers.
+private final class PartSink {
+    let log: Log
+    let version: UInt64
+    let mayUseReserve: Bool
+    var appender: CommitAppender?
+    var position: FramePosition?
+    var failure: LogError?
+
+    init(_ log: Log, _ version: UInt64, mayUseReserve: Bool) {
+        self.log = log
+        self.version = version
+        self.mayUseReserve = mayUseReserve
+    }
+
+    func add(_ kind: LogPartKind, _ part: consuming ByteWriter) {
+        guard failure == nil else { return }
+        do throws(LogError) {
+            var begun = if let begun = appender.take() { begun } else {
+                try log.beginCommit(version: version, mayUseReserve: mayUseReserve)
+            }
+            try begun.add(kind, part)
+            appender = consume begun
+        } catch {
+            failure = error
+        }
+    }
+
+    /// Takes a part and gives memory for the next.
+    func take(_ part: consuming ByteWriter, isLast: Bool) -> ByteWriter {
+        if isLast, appender == nil, failure == nil {
+            do throws(LogError) {
+                position = try log.commit(version: version, .changes, part.bytes, mayUseReserve: mayUseReserve)
+            } catch {
+                failure = error
+            }
+            part.removeAll()
+            return part
+        }
+        add(.changes, part)
+        return isLast ? ByteWriter(capacity: 16) : log.takeBuffer()
+    }
+
+    func finish() throws(LogError) -> Int64 {
+        if let failure {
+            if let begun = appender.take() { begun.abort() }
+            throw failure
+        }
+        if let begun = appender.take() { position = try begun.finish() }
+        guard let position else { preconditionFailure("Firn: a commit without a part") }
+        return position.time
+    }
+}
+
+extension WriteTransaction {
+    /// Writes the changeset to the log as `version`; gives its time.
+    func append(to log: Log, version: UInt64) throws(LogError) -> Int64 {
+        let sink = PartSink(log, version, mayUseReserve: isSmaller)
+        if isSchemaChanged {
+            var bytes = ByteWriter(capacity: 1024)
+            SchemaCoding.encode(reference.schema, into: &bytes)
+            sink.add(.schema, bytes)
+        }
+        var encoder = ChangesetEncoder(part: log.takeBuffer()) { part, isLast in sink.take(part, isLast: isLast) }
+        for id in touchedTables where !reference.tables[id.index].schema.isRemoved { encode(id, &encoder) }
+        encoder.finish()
+        return try sink.finish()
+    }
+
+    private func encode(_ id: TableID, _ encoder: inout ChangesetEncoder) {
+        let layout = reference.tables[id.index]
+        let delta = delta(id)
+        encoder.beginTable(id, layout.schema)
+        for (leaf, rows) in delta.inserted { encoder.inserted(leaf, rows) }
+        let cells = scripts.keys.filter { $0.table == id }
+        for column in layout.columns.indices where !layout.columns[column].isRemoved {
+            let scripted = Set(cells.lazy.filter { $0.column == column }.map(\.key))
+            forEachUpdate(column, delta) { kept, row in
+                // A list that was edited is told by its script.
+                let key = kept.new.key(row)
+                guard !scripted.contains(key) else { return }
+                encoder.updated(
+                    column: column,
+                    UpdatedCell(
+                        key: key, chunk: kept.new.chunk(column), row: row, oldChunk: kept.old.chunk(column),
+                        oldRow: row - kept.newStart + kept.oldStart))
+            }
+        }
+        for cell in cells.sorted(by: { ($0.column, $0.key) < ($1.column, $1.key) }) {
+            encoder.script(column: cell.column, key: cell.key, scripts[cell]!)
+        }
+        for (leaf, rows) in delta.deleted { encoder.deleted(leaf, rows) }
+        let next = table(id).nextKey
+        if next != base.snapshot.table(id).nextKey { encoder.nextKey(next) }
+    }
+
+    /// Whether the transaction leaves fewer objects than it found: such a commit may use the room kept for a full disk.
+    private var isSmaller: Bool {
+        touchedTables.contains { table($0).count < base.snapshot.table($0).count }
+    }
+}

@@ -1,0 +1,239 @@
+extension WriteTransaction {
+    /// Gives the store another schema: tables and columns added, removed, indexed or no longer. Numbers stay: the new schema names every table and column of the old one at its
+    /// place. New columns hold blanks. Costs O(rows) of each table whose columns or indexes change.
+    public func changeSchema(to new: Schema) throws(StoreError) {
+        let old = reference.schema
+        try Self.check(new, follows: old)
+        growRoot(to: new.tables.count)
+        let layouts = SchemaReference(new)
+        setSchema(layouts)
+        for id in old.tables.indices.map(TableID.init) where old[id] != new[id] {
+            guard RootNode(NodeRef(rootSlot.pointee).node).slot(id.index).pointee != 0 else { continue }
+            if new[id].isRemoved && !old[id].isRemoved {
+                drop(id, old[id])
+            } else {
+                change(id, from: old[id], to: layouts.tables[id.index])
+            }
+        }
+    }
+
+    /// A schema may add to another, remove from it and change indexes; it may not reuse a number.
+    private static func check(_ new: Schema, follows old: Schema) throws(StoreError) {
+        func fail(_ text: String) throws(StoreError) -> Never { throw StoreError(.schema, text) }
+        guard new.tables.count >= old.tables.count else { try fail("a schema with fewer tables than the store has ever had") }
+        guard new.tables.count <= Limits.tableCount else { try fail("more than \(Limits.tableCount) classes") }
+        for (place, table) in new.tables.enumerated() {
+            guard (1...Limits.nameByteCount).contains(table.name.utf8.count) else {
+                try fail("the class name \"\(table.name.prefix(64))\" has \(table.name.utf8.count) bytes; 1 to \(Limits.nameByteCount) are allowed")
+            }
+            guard table.columns.count <= Limits.columnCount else {
+                try fail("\(table.name) has had \(table.columns.count) properties; \(Limits.columnCount) are allowed")
+            }
+            for column in table.columns {
+                guard (1...Limits.nameByteCount).contains(column.name.utf8.count) else {
+                    try fail("the property name \"\(column.name.prefix(64))\" of \(table.name) has \(column.name.utf8.count) bytes; 1 to \(Limits.nameByteCount) are allowed")
+                }
+                guard column.type != .link || column.target.map({ $0.index < new.tables.count }) ?? false else {
+                    try fail("\(table.name).\(column.name) links to no class of the schema")
+                }
+            }
+            guard place < old.tables.count else { continue }
+            let before = old.tables[place]
+            guard before.columns.count <= table.columns.count, !before.isRemoved || table.isRemoved else {
+                try fail("table \(place), \(before.name), lost columns or came back")
+            }
+            for (a, b) in zip(before.columns, table.columns) where !b.isRemoved {
+                guard !a.isRemoved, a.type == b.type, a.collection == b.collection, a.target == b.target
+                else { try fail("column \(a.name) of \(before.name) changed its type under the same number") }
+            }
+        }
+    }
+
+    private func growRoot(to count: Int) {
+        let old = ownRoot()
+        guard count > old.tableCount else { return }
+        let new = RootNode.make(tables: count, writer)
+        for place in 0..<old.tableCount { new.slot(place).pointee = old.slot(place).pointee }
+        rootSlot.pointee = NodeRef(new.node).word
+        writer.retire(old.node)
+        coreChanged()
+    }
+
+    /// Lets a whole table go.
+    private func drop(_ id: TableID, _ schema: TableSchema) {
+        let table = ownTable(id)
+        let layout = TableLayout(Schema(tables: Array(repeating: schema, count: id.index + 1)), id)
+        retireContents(table, layout, columns: schema.columns.indices.filter { !schema.columns[$0].isRemoved })
+        let rows = RowWriter(writer: writer, table: table, layouts: layout.layouts)
+        if table.rows.pointee != 0 { rows.retireSubtree(NodeRef(table.rows.pointee).node) }
+        ownRoot().slot(id.index).pointee = 0
+        writer.retire(table.node)
+    }
+
+    /// Lets the indexes, backlinks and own nodes of some columns go.
+    private func retireContents(_ table: TableNode, _ layout: TableLayout, columns: [Int]) {
+        for column in columns {
+            retireIndex(table, column, layout.columns[column])
+            if layout.columns[column].isLink {
+                PairTree.retireAll(NodeRef(table.backlinks(column).pointee), writer)
+                table.backlinks(column).pointee = 0
+            }
+        }
+        let variable = columns.filter { layout.columns[$0].layout.form == .variable }
+        guard !variable.isEmpty else { return }
+        RowTree.forEachLeaf(in: table.rows.pointee) { leaf, _ in
+            for column in variable {
+                for row in 0..<leaf.count {
+                    if layout.columns[column].collection != .none {
+                        ListCell(leaf.chunk(column), row, ElementLayout(layout.columns[column])).retire(writer)
+                    } else if let (_, node) = leaf.chunk(column).ownNode(row) {
+                        writer.retire(node)
+                    }
+                }
+            }
+            return true
+        }
+    }
+
+    private func retireIndex(_ table: TableNode, _ column: Int, _ schema: ColumnSchema) {
+        ColumnIndex.retireAll(schema, NodeRef(table.index(column).pointee), writer)
+        table.index(column).pointee = 0
+    }
+
+    private func change(_ id: TableID, from old: TableSchema, to layout: TableLayout) {
+        let oldTable = ownTable(id)
+        let removed = old.columns.indices.filter { !old.columns[$0].isRemoved && layout.columns[$0].isRemoved }
+        let oldLayout = TableLayout(Schema(tables: Array(repeating: old, count: id.index + 1)), id)
+        retireContents(oldTable, oldLayout, columns: removed)
+        let converted = old.columns.indices.filter {
+            !layout.columns[$0].isRemoved && old.columns[$0].isNullable != layout.columns[$0].isNullable
+        }
+        for column in converted { retireIndex(oldTable, column, old.columns[column]) }
+        let collections = takeCollections(oldTable, oldLayout, converted.filter { old.columns[$0].collection != .none })
+        let table = widen(oldTable, id, to: layout.columns.count)
+        if !removed.isEmpty || !converted.isEmpty || layout.columns.count > old.columns.count {
+            let rows = RowWriter(writer: writer, table: table, layouts: layout.layouts)
+            rows.rebuildLeaves(
+                LeafChange(
+                    oldCount: old.columns.count,
+                    converted: converted.filter { old.columns[$0].collection == .none },
+                    emptied: converted.filter { old.columns[$0].collection != .none }))
+        }
+        for (column, key, elements) in collections { fillConverted(id, layout.columns[column], column, key, elements) }
+        for column in layout.columns.indices where !layout.columns[column].isRemoved {
+            let isIndexed = layout.columns[column].isIndexed || layout.primaryKey == column
+            let wasIndexed = column < old.columns.count && !converted.contains(column)
+                && (old.columns[column].isIndexed || old.primaryKey == column)
+            if wasIndexed && !isIndexed { retireIndex(table, column, layout.columns[column]) }
+            if isIndexed && !wasIndexed { ColumnIndex.build(layout.columns[column], column, rows: table.rows.pointee, at: table.index(column), writer) }
+        }
+    }
+
+    /// The elements of collections whose encoding is to change; their nodes go. O(elements), also in memory.
+    private func takeCollections(
+        _ table: TableNode, _ layout: TableLayout, _ columns: [Int]
+    ) -> [(column: Int, key: Int64, elements: [Value])] {
+        var result: [(Int, Int64, [Value])] = []
+        RowTree.forEachLeaf(in: columns.isEmpty ? 0 : table.rows.pointee) { leaf, _ in
+            for column in columns {
+                for row in 0..<leaf.count {
+                    let cell = ListCell(leaf.chunk(column), row, ElementLayout(layout.columns[column]))
+                    if !cell.isEmpty { result.append((column, leaf.key(row), cell.values)) }
+                }
+            }
+            return true
+        }
+        retireContents(table, layout, columns: columns)
+        return result
+    }
+
+    private func fillConverted(_ id: TableID, _ schema: ColumnSchema, _ column: Int, _ key: Int64, _ elements: [Value]) {
+        let rows = rows(id)
+        let place = place(rows, id, key)
+        var editor = ListEditor(ListCell(place.leaf.chunk(column), place.row, ElementLayout(schema)), writer, scratch: scratch)
+        editor.append(contentsOf: elements.map { $0 == .null && !schema.isNullable ? schema.type.blankValue : $0 })
+        _ = put(editor.finish(), rows, column, place.leaf, place.row, isFresh: false)
+    }
+
+    /// A table's node with room for more columns.
+    private func widen(_ old: TableNode, _ id: TableID, to columns: Int) -> TableNode {
+        guard columns > old.columnCount else { return old }
+        let new = TableNode.make(columns: columns, writer)
+        let kept = 56 - 32
+        (new.node.address + 32).copyMemory(from: old.node.address + 32, byteCount: kept)
+        (new.node.address + 64).copyMemory(from: old.node.address + 64, byteCount: 16 * old.columnCount)
+        ownRoot().slot(id.index).pointee = NodeRef(new.node).word
+        writer.retire(old.node)
+        return new
+    }
+}
+
+/// What becomes of the columns of every leaf of a table.
+struct LeafChange {
+    /// Columns from here on are new, and blank.
+    let oldCount: Int
+    /// Columns that keep their values in the new layout; a null becomes 0 or empty where nulls are no longer allowed.
+    let converted: [Int]
+    /// Collections that begin empty.
+    let emptied: [Int]
+}
+
+extension RowWriter {
+    /// Gives every leaf the columns of the new layouts.
+    func rebuildLeaves(_ change: LeafChange) {
+        guard table.rows.pointee != 0 else { return }
+        writer.layoutChanged()
+        rebuild(table.rows, change)
+    }
+
+    private func rebuild(_ slot: UnsafeMutablePointer<UInt64>, _ change: LeafChange) {
+        let node = NodeRef(slot.pointee).node
+        guard node.isLeaf else {
+            let inner = RowNode(writer.own(slot))
+            for child in 0..<inner.count { rebuild(inner.refs + child, change) }
+            return
+        }
+        let old = Leaf(node)
+        let new = Leaf(writer.make(.leaf, count: old.count, byteCount: Leaf.byteCount(columns: layouts.count)))
+        (new.node.address + 32).initializeMemory(as: UInt8.self, repeating: 0, count: new.node.byteCount - 32)
+        (new.node.address + 32).copyMemory(from: old.node.address + 32, byteCount: 16)
+        new.node.store(UInt32(layouts.count), 48)
+        for column in 0..<layouts.count {
+            let oldChunk = column < change.oldCount && old.hasChunk(column) ? old.chunk(column) : nil
+            guard let layout = layouts[column] else {
+                if let oldChunk { writer.retire(oldChunk.node) }
+                continue
+            }
+            let chunk: Chunk
+            if let oldChunk, !change.emptied.contains(column) {
+                chunk = change.converted.contains(column) ? convert(oldChunk, to: layout, rows: old.count) : oldChunk
+            } else {
+                chunk = Chunk.make(layout, capacity: Limits.rowsPerLeaf, heap: 0, writer)
+                for row in 0..<old.count { chunk.putBlank(layout, row) }
+                if let oldChunk { writer.retire(oldChunk.node) }
+            }
+            new.chunkSlot(column).pointee = NodeRef(chunk.node).word
+        }
+        slot.pointee = NodeRef(new.node).word
+        writer.retire(old.node)
+    }
+
+    /// The same values in a chunk that has nulls, or no longer has them.
+    private func convert(_ old: Chunk, to layout: ChunkLayout, rows: Int) -> Chunk {
+        let heap = layout.form == .variable ? old.liveHeap(rows) : 0
+        let new = Chunk.make(layout, capacity: old.node.capacity, heap: heap, writer)
+        switch layout.form {
+        case .fixed: new.data.copyMemory(from: old.data, byteCount: rows * layout.width)
+        case .nullable:
+            new.data.copyMemory(from: old.data, byteCount: rows * layout.width)
+            new.nullFlags.update(repeating: 0, count: rows)
+        case .variable:
+            new.copyRows(from: old, 0..<rows, to: 0)
+            if layout.blank != .null {
+                for row in 0..<rows where new.isNull(row) { new.putBlank(layout, row) }
+            }
+        }
+        writer.retire(old.node)
+        return new
+    }
+}

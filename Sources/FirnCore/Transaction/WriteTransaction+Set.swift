@@ -1,0 +1,116 @@
+extension WriteTransaction {
+    // MARK: Plain cells
+
+    /// The accessor's slow path: makes a cell of a plain column writable in place, and marks it. Afterwards the chunk bears the current stamp.
+    public func ownCell(_ id: TableID, _ column: Int, _ key: Int64) -> (leaf: Leaf, row: Int) {
+        let rows = rows(id)
+        let place = place(rows, id, key)
+        rows.ownChunk(place.leaf, column).mark(place.row)
+        return place
+    }
+
+    /// Sets a value of a fixed-width type; its width must be the column's.
+    public func set<T: BitwiseCopyable>(_ id: TableID, _ column: Int, _ key: Int64, fixed value: T) {
+        change(id, column, key) { _, chunk, row in
+            chunk.putFixed(value, row)
+            return nil
+        }
+    }
+
+    /// Sets a string or data value.
+    public func set(_ id: TableID, _ column: Int, _ key: Int64, bytes: UnsafeRawBufferPointer) {
+        changeVariable(id, column, key) { rows, leaf, row in
+            rows.putBytes(bytes, column, leaf, row, isFresh: isFresh(id, key))
+        }
+    }
+
+    public func setNull(_ id: TableID, _ column: Int, _ key: Int64) {
+        let schema = reference.tables[id.index].columns[column]
+        if schema.type == .link, schema.collection == .none { return setLink(id, column, key, to: -1) }
+        precondition(schema.isNullable, "Firn: \(schema.name) may not be null")
+        guard schema.layout.form == .variable else {
+            change(id, column, key) { _, chunk, row in
+                chunk.putNull(row)
+                return nil
+            }
+            return
+        }
+        changeVariable(id, column, key) { rows, leaf, row in
+            rows.releaseOwnNode(column, leaf, row)
+            rows.ownChunk(leaf, column).putNull(row)
+            return (leaf, row)
+        }
+    }
+
+    /// Sets a cell of any type. A collection's cell takes all its elements anew.
+    public func set(_ id: TableID, _ column: Int, _ key: Int64, _ value: Value) {
+        let schema = reference.tables[id.index].columns[column]
+        if schema.collection != .none { return replaceCollection(id, column, key, with: value) }
+        if value == .null { return setNull(id, column, key) }
+        if case .link(let target) = value { return setLink(id, column, key, to: target) }
+        if schema.type.fixedWidth == nil {
+            return PlainCoding.withBytes(value, as: schema.type) { bytes in
+                if let bytes { set(id, column, key, bytes: bytes) } else { setNull(id, column, key) }
+            }
+        }
+        change(id, column, key) { _, chunk, row in
+            putFixed(value, schema, chunk, row)
+            return nil
+        }
+    }
+
+    /// Changes a fixed-width cell and keeps its index.
+    private func change(
+        _ id: TableID, _ column: Int, _ key: Int64, _ body: (RowWriter, Chunk, Int) -> Void?
+    ) {
+        let layout = reference.tables[id.index]
+        let rows = rows(id)
+        let place = place(rows, id, key)
+        let chunk = rows.ownChunk(place.leaf, column)
+        chunk.mark(place.row)
+        let isIndexed = layout.columns[column].isIndexed || layout.primaryKey == column
+        if isIndexed { removeFromIndex(rows, layout, column, chunk, place.row, key) }
+        _ = body(rows, chunk, place.row)
+        if isIndexed { ColumnIndex.insert(layout.columns[column], chunk, place.row, key: key, at: rows.table.index(column), writer) }
+    }
+
+    private func changeVariable(
+        _ id: TableID, _ column: Int, _ key: Int64, _ body: (RowWriter, Leaf, Int) -> (leaf: Leaf, row: Int)
+    ) {
+        let layout = reference.tables[id.index]
+        let rows = rows(id)
+        let place = place(rows, id, key)
+        let isIndexed = layout.columns[column].isIndexed || layout.primaryKey == column
+        if isIndexed { removeFromIndex(rows, layout, column, place.leaf.chunk(column), place.row, key) }
+        let (leaf, row) = body(rows, place.leaf, place.row)
+        // A fresh row is written into chunks that versions share, and needs no mark.
+        if writer.owns(leaf.chunk(column).node) { leaf.chunk(column).mark(row) }
+        if isIndexed { ColumnIndex.insert(layout.columns[column], leaf.chunk(column), row, key: key, at: rows.table.index(column), writer) }
+    }
+
+    func removeFromIndex(
+        _ rows: RowWriter, _ layout: TableLayout, _ column: Int, _ chunk: Chunk, _ row: Int, _ key: Int64
+    ) {
+        let isThere = ColumnIndex.remove(layout.columns[column], chunk, row, key: key, at: rows.table.index(column), writer)
+        precondition(isThere, "Firn: the index of \(layout.schema.name).\(layout.columns[column].name) lacks object \(key)")
+    }
+
+    // MARK: Links
+
+    /// Sets a to-one link; -1 is nil. The target must exist.
+    public func setLink(_ id: TableID, _ column: Int, _ key: Int64, to target: Int64) {
+        let rows = rows(id)
+        let place = place(rows, id, key)
+        let chunk = rows.ownChunk(place.leaf, column)
+        chunk.mark(place.row)
+        let old: Int64 = chunk.load(place.row)
+        if old >= 0 { removeBacklink(rows, column, old, key) }
+        chunk.store(target, place.row)
+        if target >= 0 { PairTree.insert(UInt64(target), key, at: rows.table.backlinks(column), writer) }
+    }
+
+    func removeBacklink(_ rows: RowWriter, _ column: Int, _ target: Int64, _ key: Int64) {
+        let isThere = PairTree.remove(UInt64(target), key, at: rows.table.backlinks(column), writer)
+        precondition(isThere, "Firn: a backlink from object \(key) to \(target) is missing")
+    }
+}

@@ -1,0 +1,160 @@
+import CFirn
+
+/// Makes the next version: the one writer's view and tools. It is confined to whoever runs it (one thread at a time); nothing it does is seen elsewhere before
+/// `commit`.
+///
+/// The current state is a tree like any version's, under the transaction's stamp: reading inside a transaction is reading a `Snapshot`. What the
+/// transaction replaces stays for the versions that need it.
+///
+/// Objects are made by `beginRow`, filled, and entered into indexes by `endRow`; they are changed by `set...`, which marks the cell whatever the value and keeps
+/// indexes and backlinks. Keys passed to it must exist: a caller that is not sure asks `table(_:).find` first.
+public final class WriteTransaction {
+    let store: Store
+    /// The version that the transaction began from.
+    public let base: Pin
+    let writer: NodeWriter
+    /// Where the reference of the current root lies.
+    let rootSlot: UnsafeMutablePointer<UInt64>
+    public private(set) var reference: SchemaReference
+    /// By table: keys from here on were handed out since the last (sub-)version, so that their rows may be written in place.
+    var freshFrom: [Int64]
+    /// The edit scripts of lists, by cell.
+    var scripts: [CellID: ListScript] = [:]
+    /// States that iterators hold, oldest first.
+    var states: [TransactionState] = []
+    var isSchemaChanged = false
+    private(set) var isOpen = true
+    /// Where one list at a time is edited.
+    let scratch = UnsafeMutableRawPointer.allocate(byteCount: ListEditor.scratchByteCount, alignment: 16)
+    /// Told by the realm, so that its accessors learn of moved rows and of the current root.
+    public var core: UnsafeMutablePointer<firn_realm_core_t>? {
+        didSet {
+            writer.state.pointee.generation = core.map {
+                UnsafeMutableRawPointer($0).assumingMemoryBound(to: UInt64.self)
+            }
+            coreChanged()
+        }
+    }
+
+    init(store: Store, base: Pin, stamp: UInt64) {
+        self.store = store
+        self.base = base
+        writer = NodeWriter(stamp: stamp, held: base.stamp)
+        reference = base.snapshot.reference
+        rootSlot = .allocate(capacity: 1)
+        rootSlot.initialize(to: NodeRef(base.snapshot.root).word)
+        freshFrom = reference.tables.map { base.snapshot.table($0.id).nextKey }
+    }
+
+    deinit {
+        if isOpen { cancel() }
+        rootSlot.deallocate()
+        scratch.deallocate()
+    }
+
+    /// The stamp under which nodes are made now.
+    public var stamp: UInt64 { writer.stamp }
+
+    /// The current state, changes included. Valid until the next change.
+    public var snapshot: Snapshot { Snapshot(root: NodeRef(rootSlot.pointee).node, reference: reference) }
+
+    public func table(_ id: TableID) -> TableView { snapshot.table(id) }
+
+    /// Whether anything was changed.
+    public var hasChanges: Bool { rootSlot.pointee != NodeRef(base.snapshot.root).word || isSchemaChanged }
+
+    // MARK: Owned places
+
+    func ownRoot() -> RootNode {
+        let before = rootSlot.pointee
+        let node = writer.own(rootSlot)
+        if rootSlot.pointee != before { coreChanged() }
+        return RootNode(node)
+    }
+
+    func coreChanged() {
+        core?.pointee.root = rootSlot.pointee
+        core?.pointee.stamp = writer.stamp
+    }
+
+    func ownTable(_ id: TableID) -> TableNode {
+        let slot = ownRoot().slot(id.index)
+        if slot.pointee == 0 {
+            let node = TableNode.make(columns: reference.tables[id.index].columns.count, writer)
+            slot.pointee = NodeRef(node.node).word
+            return node
+        }
+        return TableNode(writer.own(slot))
+    }
+
+    func rows(_ id: TableID) -> RowWriter {
+        RowWriter(writer: writer, table: ownTable(id), layouts: reference.tables[id.index].layouts)
+    }
+
+    func place(_ rows: RowWriter, _ id: TableID, _ key: Int64) -> (leaf: Leaf, row: Int) {
+        guard let place = rows.own(key) else {
+            preconditionFailure("Firn: table \(reference.tables[id.index].schema.name) has no object with key \(key)")
+        }
+        return place
+    }
+
+    func isFresh(_ id: TableID, _ key: Int64) -> Bool { key >= freshFrom[id.index] }
+
+    // MARK: Ending
+
+    func setSchema(_ schema: SchemaReference) {
+        reference = schema
+        isSchemaChanged = true
+        while freshFrom.count < schema.tables.count { freshFrom.append(0) }
+    }
+
+    /// Undoes everything and gives the write lock up. States that iterators still hold stay readable until they go.
+    public func cancel() {
+        precondition(isOpen, "Firn: the transaction has ended already")
+        isOpen = false
+        let heap = store.heap
+        heap.account(nodes: writer.state.pointee.nodeDelta, bytes: writer.state.pointee.byteDelta)
+        var garbage = NodeList()
+        for place in 0..<writer.state.pointee.madeCount { garbage.push(writer.state.pointee.made[place]) }
+        // Of what died, the transaction's own is garbage too; the rest is alive again.
+        let deadLists = writer.state.pointee.earlier.map(\.dead) + [writer.state.pointee.dead]
+        for list in deadLists {
+            list.forEach { node in if writer.isNew(node) { garbage.push(node) } }
+        }
+        if states.isEmpty {
+            heap.free(garbage)
+        } else {
+            let graveyard = Graveyard(garbage, heap)
+            for state in states { state.owner = .cancelled(graveyard) }
+        }
+        states = []
+        core = nil
+        writer.dispose()
+        store.endTransaction()
+    }
+
+    /// Hands the new nodes and the dead over to the version table. The caller goes on to log and publish.
+    func finish() -> (dead: [(stamp: UInt64, nodes: NodeList)], states: [TransactionState]) {
+        precondition(isOpen, "Firn: the transaction has ended already")
+        isOpen = false
+        store.heap.account(nodes: writer.state.pointee.nodeDelta, bytes: writer.state.pointee.byteDelta)
+        let bases = writer.state.pointee.earlier.map(\.base) + [lastState]
+        let lists = writer.state.pointee.earlier.map(\.dead) + [writer.state.pointee.dead]
+        let result = zip(bases, lists).map { (stamp: $0, nodes: $1) }
+        let held = states
+        states = []
+        core = nil
+        writer.dispose()
+        return (result, held)
+    }
+
+    /// The stamp of the last state that is held: the version begun from, or an iterator's.
+    var lastState: UInt64 { states.last?.stamp ?? store.stamp(of: base) }
+}
+
+/// A cell of a table.
+struct CellID: Hashable {
+    let table: TableID
+    let column: Int
+    let key: Int64
+}

@@ -1,0 +1,105 @@
+import CFirn
+
+/// An inner node of a table's row tree: up to 64 children, with the least key and the number of rows below each.
+///
+/// ```
+///  0              32             544            1056            1568
+/// ┌──────────────┬──────────────┬──────────────┬───────────────┐
+/// │ node header  │ 64 keys, i64 │ 64 refs, u64 │ 64 counts, i64│
+/// └──────────────┴──────────────┴──────────────┴───────────────┘
+/// ```
+///
+/// `count` is the number of children, `width` the level (1 just above the leaves). A key is not above any key below its child and above all keys
+/// before it. Entries behind `count` are 0.
+struct RowNode {
+    let node: Node
+
+    @inline(__always) init(_ node: Node) { self.node = node }
+
+    static let byteCount = 32 + 3 * 8 * Limits.fanout
+
+    var count: Int {
+        @inline(__always) get { node.count }
+        nonmutating set { node.count = newValue }
+    }
+    var keys: UnsafeMutablePointer<Int64> { @inline(__always) get { node.pointer(32) } }
+    var refs: UnsafeMutablePointer<UInt64> { @inline(__always) get { node.pointer(544) } }
+    var counts: UnsafeMutablePointer<Int64> { @inline(__always) get { node.pointer(1056) } }
+
+    static func make(level: Int, _ writer: NodeWriter) -> RowNode {
+        let node = writer.make(.rowInner, width: level, capacity: Limits.fanout, byteCount: byteCount)
+        (node.address + 32).initializeMemory(as: UInt8.self, repeating: 0, count: byteCount - 32)
+        return RowNode(node)
+    }
+
+    /// The child that holds `key` if any does: the last whose key is not above it; 0 where all are.
+    @inline(__always)
+    func child(of key: Int64) -> Int {
+        let keys = keys
+        let count = count
+        // Keys handed out in order fill every child but the last: try the place that this gives before searching.
+        let shift = UInt64(8 &+ 6 &* (node.level &- 1))
+        let guess = Int(truncatingIfNeeded: (key &- keys[0]) >> shift)
+        if guess >= 0, guess < count, keys[guess] <= key, guess &+ 1 == count || key < keys[guess &+ 1] { return guess }
+        var low = 0
+        var length = count
+        while length > 1 {
+            let half = length >> 1
+            low = keys[low &+ half] <= key ? low &+ half : low
+            length &-= half
+        }
+        return low
+    }
+
+    var rowCount: Int64 {
+        var total: Int64 = 0
+        for child in 0..<count { total &+= counts[child] }
+        return total
+    }
+
+    func insert(key: Int64, ref: UInt64, rows: Int64, at place: Int) {
+        let moved = count - place
+        (keys + place + 1).update(from: keys + place, count: moved)
+        (refs + place + 1).update(from: refs + place, count: moved)
+        (counts + place + 1).update(from: counts + place, count: moved)
+        keys[place] = key
+        refs[place] = ref
+        counts[place] = rows
+        count += 1
+    }
+
+    func remove(at place: Int) {
+        let moved = count - place - 1
+        (keys + place).update(from: keys + place + 1, count: moved)
+        (refs + place).update(from: refs + place + 1, count: moved)
+        (counts + place).update(from: counts + place + 1, count: moved)
+        count -= 1
+        keys[count] = 0
+        refs[count] = 0
+        counts[count] = 0
+    }
+
+    /// Moves children from `place` on to the end of `other`.
+    func moveChildren(from place: Int, to other: RowNode) {
+        let moved = count - place
+        (other.keys + other.count).update(from: keys + place, count: moved)
+        (other.refs + other.count).update(from: refs + place, count: moved)
+        (other.counts + other.count).update(from: counts + place, count: moved)
+        other.count += moved
+        (keys + place).update(repeating: 0, count: moved)
+        (refs + place).update(repeating: 0, count: moved)
+        (counts + place).update(repeating: 0, count: moved)
+        count = place
+    }
+}
+
+extension Node {
+    /// Whether the node of a row tree is a leaf.
+    @inline(__always) var isLeaf: Bool { width == 0 }
+
+    /// The rows below a node of a row tree.
+    var rowsBelow: Int64 { isLeaf ? Int64(count) : RowNode(self).rowCount }
+
+    /// A key that is not above any below the node of a row tree.
+    var lowestKey: Int64 { isLeaf ? Leaf(self).key(0) : RowNode(self).keys[0] }
+}

@@ -1,0 +1,45 @@
+import CFirn
+
+extension RowTree {
+    /// The leaves in order, as `forEachLeaf`, with the leaves ahead and their chunks of a column on their way into the cache: a scan then runs at the
+    /// speed of memory and not of its latency (0.8 → 0.4 ns a row, FACTS P10). `lines` is how many cache lines of a chunk are worth fetching.
+    static func scan(in root: UInt64, _ column: Int, lines: Int, _ body: (Leaf, Int) -> Bool) {
+        guard root != 0 else { return }
+        _ = scan(NodeRef(root).node, 0, column, lines, body)
+    }
+
+    private static func scan(
+        _ node: Node, _ start: Int, _ column: Int, _ lines: Int, _ body: (Leaf, Int) -> Bool
+    ) -> Bool {
+        if node.isLeaf { return node.count == 0 || body(Leaf(node), start) }
+        let inner = RowNode(node)
+        let count = inner.count
+        var start = start
+        let isLast = node.level == 1
+        for child in 0..<count {
+            if isLast {
+                if child &+ 6 < count {
+                    let leaf = NodeRef(inner.refs[child &+ 6]).node.address
+                    firn_prefetch(leaf)
+                    firn_prefetch(leaf + (64 + column * 8))
+                }
+                if child &+ 3 < count {
+                    let chunk = Leaf(NodeRef(inner.refs[child &+ 3]).node).chunk(column).node.address
+                    for line in 0..<lines { firn_prefetch(chunk + line * 64) }
+                }
+            }
+            let rows = Int(inner.counts[child])
+            if !scan(NodeRef(inner.refs[child]).node, start, column, lines, body) { return false }
+            start += rows
+        }
+        return true
+    }
+}
+
+extension TableView {
+    /// Calls `body` with each leaf and the position of its first row until it returns false, for a scan that reads mainly `column`.
+    public func scan(_ column: Int, _ body: (Leaf, _ start: Int) -> Bool) {
+        let width = layout.layouts[column]?.width ?? 0
+        RowTree.scan(in: rows, column, lines: 1 + (width * Limits.rowsPerLeaf + 63) / 64, body)
+    }
+}

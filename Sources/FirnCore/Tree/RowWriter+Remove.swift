@@ -1,0 +1,118 @@
+extension RowWriter {
+    /// Below this many rows a leaf is joined with a neighbour, if both together fill at most three quarters of one.
+    private static let smallLeaf = Limits.rowsPerLeaf / 4
+
+    /// Takes the row with `key` out. What its cells hold in nodes of their own must be gone already. Rows behind it move up at once: a committed leaf
+    /// and a leaf inside a transaction look alike, and no reader ever has to skip a deleted row.
+    func remove(_ key: Int64) {
+        writer.layoutChanged()
+        let isEmpty = remove(key, table.rows)
+        table.rowCount -= 1
+        if isEmpty {
+            retireSubtree(NodeRef(table.rows.pointee).node)
+            table.rows.pointee = 0
+            return
+        }
+        // A root with one child gives way to it.
+        while true {
+            let root = NodeRef(table.rows.pointee).node
+            guard !root.isLeaf, root.count == 1 else { return }
+            table.rows.pointee = RowNode(root).refs[0]
+            writer.retire(root)
+        }
+    }
+
+    /// Removes below the node at `slot`; true where nothing is left there.
+    private func remove(_ key: Int64, _ slot: UnsafeMutablePointer<UInt64>) -> Bool {
+        if NodeRef(slot.pointee).node.isLeaf {
+            let leaf = ownLeaf(slot)
+            guard let row = leaf.row(of: key) else { preconditionFailure("Firn: no row has key \(key)") }
+            removeRow(leaf, row)
+            return leaf.count == 0
+        }
+        let inner = RowNode(writer.own(slot))
+        let place = inner.child(of: key)
+        let isEmpty = remove(key, inner.refs + place)
+        inner.counts[place] -= 1
+        if isEmpty {
+            retireSubtree(NodeRef(inner.refs[place]).node)
+            inner.remove(at: place)
+            return inner.count == 0
+        }
+        join(inner, place)
+        return false
+    }
+
+    private func removeRow(_ leaf: Leaf, _ row: Int) {
+        let count = leaf.count
+        if row < count - 1 || leaf.keys != nil {
+            if row == 0, leaf.keys == nil {
+                leaf.firstKey += 1
+            } else {
+                let keys = ownKeys(leaf) ?? makeSparse(leaf)
+                keys.removeRow(row, of: count)
+                leaf.firstKey = keys.load(0)
+            }
+            // Taking out the last row needs no chunk to change: rows behind the count do not exist. Marks there are never looked at again
+            // because a later row in that place is an inserted one.
+            if row < count - 1 {
+                for column in 0..<layouts.count where layouts[column] != nil {
+                    ownChunk(leaf, column).removeRow(row, of: count)
+                }
+            }
+        }
+        leaf.count = count - 1
+        // The place of a removed last row may be written again only in chunks that no version shares: give it its own.
+        if row == count - 1 {
+            for column in 0..<layouts.count where layouts[column] != nil { _ = ownChunk(leaf, column) }
+            _ = ownKeys(leaf)
+        }
+    }
+
+    /// Joins a small child with its right or left neighbour.
+    private func join(_ inner: RowNode, _ place: Int) {
+        let node = NodeRef(inner.refs[place]).node
+        guard inner.count > 1, node.count < (node.isLeaf ? Self.smallLeaf : Limits.fanout / 4) else { return }
+        let left = place + 1 < inner.count ? place : place - 1
+        let a = NodeRef(inner.refs[left]).node
+        let b = NodeRef(inner.refs[left + 1]).node
+        if node.isLeaf {
+            guard a.count + b.count <= Limits.rowsPerLeaf * 3 / 4, heapsFit(Leaf(a), Leaf(b)) else { return }
+            let target = ownLeaf(inner.refs + left)
+            let source = ownLeaf(inner.refs + left + 1)
+            move(rows: 0..<source.count, of: source, to: target)
+            retireLeaf(source)
+        } else {
+            guard a.count + b.count <= Limits.fanout * 3 / 4 else { return }
+            let target = RowNode(writer.own(inner.refs + left))
+            let source = RowNode(writer.own(inner.refs + left + 1))
+            source.moveChildren(from: 0, to: target)
+            writer.retire(source.node)
+        }
+        inner.counts[left] += inner.counts[left + 1]
+        inner.remove(at: left + 1)
+    }
+
+    private func heapsFit(_ a: Leaf, _ b: Leaf) -> Bool {
+        for column in 0..<layouts.count where layouts[column]?.form == .variable {
+            let total = a.chunk(column).liveHeap(a.count) + b.chunk(column).liveHeap(b.count)
+            if total > Limits.chunkByteCount / 2 { return false }
+        }
+        return true
+    }
+
+    /// Lets a leaf and its chunks go, not what their cells hold.
+    func retireLeaf(_ leaf: Leaf) {
+        for column in 0..<leaf.columnCount where leaf.hasChunk(column) { writer.retire(leaf.chunk(column).node) }
+        if leaf.keysSlot.pointee != 0 { writer.retire(NodeRef(leaf.keysSlot.pointee).node) }
+        writer.retire(leaf.node)
+    }
+
+    /// Lets a subtree go, not what its cells hold.
+    func retireSubtree(_ node: Node) {
+        if node.isLeaf { return retireLeaf(Leaf(node)) }
+        let inner = RowNode(node)
+        for child in 0..<inner.count { retireSubtree(NodeRef(inner.refs[child]).node) }
+        writer.retire(node)
+    }
+}

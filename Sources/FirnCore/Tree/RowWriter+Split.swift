@@ -1,0 +1,99 @@
+extension RowWriter {
+    /// Cuts the leaf that holds `key` in two.
+    func split(at key: Int64) {
+        writer.layoutChanged()
+        if let sibling = split(key, table.rows) { growRoot(sibling) }
+    }
+
+    private func split(_ key: Int64, _ slot: UnsafeMutablePointer<UInt64>) -> Node? {
+        if NodeRef(slot.pointee).node.isLeaf {
+            let leaf = ownLeaf(slot)
+            precondition(leaf.count > 1, "Firn: one row's values pass the limit of a chunk")
+            let right = makeEmptyLeaf(firstKey: leaf.key(leaf.count / 2))
+            move(rows: leaf.count / 2..<leaf.count, of: leaf, to: right)
+            return right.node
+        }
+        let inner = RowNode(writer.own(slot))
+        let place = inner.child(of: key)
+        guard let sibling = split(key, inner.refs + place) else {
+            inner.counts[place] = NodeRef(inner.refs[place]).node.rowsBelow
+            return nil
+        }
+        let rows = sibling.rowsBelow
+        let siblingKey = sibling.lowestKey
+        inner.counts[place] = NodeRef(inner.refs[place]).node.rowsBelow
+        if inner.count < Limits.fanout {
+            inner.insert(key: siblingKey, ref: NodeRef(sibling).word, rows: rows, at: place + 1)
+            return nil
+        }
+        let right = RowNode.make(level: inner.node.level, writer)
+        inner.moveChildren(from: Limits.fanout / 2, to: right)
+        if place + 1 <= inner.count {
+            inner.insert(key: siblingKey, ref: NodeRef(sibling).word, rows: rows, at: place + 1)
+        } else {
+            right.insert(key: siblingKey, ref: NodeRef(sibling).word, rows: rows, at: place + 1 - inner.count)
+        }
+        return right.node
+    }
+
+    /// A leaf without chunks, for `move` to fill.
+    private func makeEmptyLeaf(firstKey: Int64) -> Leaf {
+        let node = writer.make(.leaf, byteCount: Leaf.byteCount(columns: layouts.count))
+        (node.address + 32).initializeMemory(as: UInt8.self, repeating: 0, count: node.byteCount - 32)
+        node.store(UInt32(layouts.count), 48)
+        let leaf = Leaf(node)
+        leaf.firstKey = firstKey
+        return leaf
+    }
+
+    /// Moves the last rows of one leaf behind those of its right neighbour-to-be (which may be new and without chunks). Both leaves are the transaction's own.
+    func move(rows: Range<Int>, of source: Leaf, to target: Leaf) {
+        assert(rows.upperBound == source.count)
+        let total = target.count + rows.count
+        for column in 0..<layouts.count {
+            guard let layout = layouts[column] else { continue }
+            let from = source.chunk(column)
+            let into: Chunk
+            if target.hasChunk(column) {
+                let old = target.chunk(column)
+                let heap = layout.form == .variable ? old.liveHeap(target.count) + from.liveHeap(rows) : 0
+                into = resize(target, column, rows: target.count, capacity: Limits.rowsPerLeaf, heap: heap + heap / 8)
+            } else {
+                let heap = layout.form == .variable ? from.liveHeap(rows) : 0
+                into = Chunk.make(layout, capacity: Limits.rowsPerLeaf, heap: heap + heap / 8 + 64, writer)
+                target.chunkSlot(column).pointee = NodeRef(into.node).word
+            }
+            into.copyRows(from: from, rows, to: target.count)
+            if writer.isNew(from.node) {
+                for row in rows where from.isMarked(row) { into.mark(target.count + row - rows.lowerBound) }
+            }
+        }
+        moveKeys(rows, of: source, to: target)
+        target.count = total
+        source.count = rows.lowerBound
+    }
+
+    private func moveKeys(_ rows: Range<Int>, of source: Leaf, to target: Leaf) {
+        let firstMoved = source.key(rows.lowerBound)
+        let isDense = source.keys == nil && target.keys == nil
+        if isDense, target.count == 0 || target.firstKey &+ Int64(target.count) == firstMoved {
+            if target.count == 0 { target.firstKey = firstMoved }
+            return
+        }
+        let keys: Chunk
+        if target.keys == nil {
+            keys = makeSparse(target)
+            if target.count == 0 { target.firstKey = firstMoved }
+        } else {
+            let old = Chunk(NodeRef(target.keysSlot.pointee).node)
+            if writer.owns(old.node), old.node.capacity == Limits.rowsPerLeaf {
+                keys = old
+            } else {
+                keys = old.resized(rows: target.count, capacity: Limits.rowsPerLeaf, heap: 0, writer)
+                target.keysSlot.pointee = NodeRef(keys.node).word
+                writer.retire(old.node)
+            }
+        }
+        for row in rows { keys.store(source.key(row), target.count + row - rows.lowerBound) }
+    }
+}

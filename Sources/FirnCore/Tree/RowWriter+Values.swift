@@ -1,0 +1,55 @@
+extension RowWriter {
+    /// Writes a variable cell: a value's bytes, a list's inline block, or the reference of a list's tree. Gives the place of the row afterwards, as the
+    /// leaf is split where a chunk would pass its limit. `isFresh` says that no version has seen the row yet, so that it is written in place.
+    ///
+    /// What the cell held before in a node of its own is let go, unless it is the tree that is being put again.
+    @discardableResult
+    func put(
+        _ bytes: UnsafeRawBufferPointer, length: UInt16, _ column: Int, _ leaf: Leaf, _ row: Int, isFresh: Bool
+    ) -> (leaf: Leaf, row: Int) {
+        var chunk = isFresh ? leaf.chunk(column) : ownChunk(leaf, column)
+        if !chunk.put(bytes, length: length, row, replacing: !isFresh || writer.owns(chunk.node)) {
+            let live = chunk.liveHeap(leaf.count) - chunk.slot(row).heapLength + bytes.count
+            if live >= Limits.chunkByteCount - 8 {
+                let key = leaf.key(row)
+                split(at: key)
+                guard let place = own(key) else { preconditionFailure("Firn: a row was lost by a split") }
+                return put(bytes, length: length, column, place.leaf, place.row, isFresh: false)
+            }
+            // The old value is dropped first, so that the new chunk does not carry it along.
+            chunk = isFresh ? ownChunk(leaf, column) : chunk
+            chunk.setSlot(Chunk.Slot(offset: 0, length: 0), row)
+            chunk = resize(leaf, column, rows: leaf.count, capacity: chunk.node.capacity, heap: live + live / 2 + 64)
+            guard chunk.put(bytes, length: length, row, replacing: false) else {
+                preconditionFailure("Firn: a chunk of \(chunk.heapCapacity) bytes has no room for \(live)")
+            }
+        }
+        return (leaf, row)
+    }
+
+    /// Writes a string or data value; one that is too long for its chunk gets a blob.
+    @discardableResult
+    func putBytes(
+        _ bytes: UnsafeRawBufferPointer, _ column: Int, _ leaf: Leaf, _ row: Int, isFresh: Bool
+    ) -> (leaf: Leaf, row: Int) {
+        releaseOwnNode(column, leaf, row)
+        guard bytes.count > Limits.inlineByteCount else {
+            return put(bytes, length: UInt16(bytes.count), column, leaf, row, isFresh: isFresh)
+        }
+        let blob = Blob.make(bytes, writer)
+        return putReference(blob.node, length: Chunk.Slot.blob, column, leaf, row, isFresh: isFresh)
+    }
+
+    /// Puts a reference (of a blob or a list's tree) into a variable cell.
+    @discardableResult
+    func putReference(
+        _ node: Node, length: UInt16, _ column: Int, _ leaf: Leaf, _ row: Int, isFresh: Bool
+    ) -> (leaf: Leaf, row: Int) {
+        withUnsafeBytes(of: NodeRef(node).word) { put($0, length: length, column, leaf, row, isFresh: isFresh) }
+    }
+
+    /// Retires the blob that a variable cell holds, if it holds one. A list's tree is the list editor's to let go.
+    func releaseOwnNode(_ column: Int, _ leaf: Leaf, _ row: Int) {
+        if let (isTree, node) = leaf.chunk(column).ownNode(row), !isTree { writer.retire(node) }
+    }
+}

@@ -1,0 +1,203 @@
+/// Changing a table's rows. The table's node must be the transaction's own; the writer keeps counts and ownership right on the way.
+struct RowWriter {
+    let writer: NodeWriter
+    let table: TableNode
+    /// The columns' layouts; nil for a removed column.
+    let layouts: UnsafeBufferPointer<ChunkLayout?>
+
+    // MARK: Owning
+
+    /// Makes the path to `key` this transaction's own and gives the leaf and row.
+    func own(_ key: Int64) -> (leaf: Leaf, row: Int)? {
+        guard table.rows.pointee != 0 else { return nil }
+        var slot = table.rows
+        // A table of one leaf has it as its root.
+        var node = NodeRef(slot.pointee).node.isLeaf ? ownLeaf(slot).node : writer.own(slot)
+        while !node.isLeaf {
+            let inner = RowNode(node)
+            slot = inner.refs + inner.child(of: key)
+            if NodeRef(slot.pointee).node.isLeaf {
+                node = ownLeaf(slot).node
+            } else {
+                node = writer.own(slot)
+            }
+        }
+        let leaf = Leaf(node)
+        guard let row = leaf.row(of: key) else { return nil }
+        return (leaf, row)
+    }
+
+    /// A leaf of the transaction's own: accessors that remember the old one must find themselves again.
+    @inline(__always)
+    func ownLeaf(_ slot: UnsafeMutablePointer<UInt64>) -> Leaf {
+        let before = slot.pointee
+        let node = writer.own(slot)
+        if slot.pointee != before { writer.layoutChanged() }
+        return Leaf(node)
+    }
+
+    /// The column's chunk in a leaf of the transaction's own, writable in place. Marks of older transactions are cleared.
+    @inline(__always)
+    func ownChunk(_ leaf: Leaf, _ column: Int) -> Chunk {
+        let slot = leaf.chunkSlot(column)
+        let old = NodeRef(slot.pointee).node
+        if writer.owns(old) { return Chunk(old) }
+        return copyChunk(old, slot)
+    }
+
+    @inline(never)
+    private func copyChunk(_ old: Node, _ slot: UnsafeMutablePointer<UInt64>) -> Chunk {
+        let chunk = Chunk(writer.copy(old))
+        if !writer.isNew(old) { chunk.clearMarks() }
+        slot.pointee = NodeRef(chunk.node).word
+        writer.retire(old)
+        return chunk
+    }
+
+    func ownKeys(_ leaf: Leaf) -> Chunk? {
+        leaf.keys == nil ? nil : Chunk(writer.own(leaf.keysSlot))
+    }
+
+    // MARK: Appending
+
+    /// Adds a row behind all others, its values 0, empty or null. `key` must be above all keys.
+    func append(_ key: Int64) -> (leaf: Leaf, row: Int) {
+        if table.rows.pointee == 0 {
+            let leaf = makeLeaf(firstKey: key, capacity: 8)
+            table.rows.pointee = NodeRef(leaf.node).word
+        } else if isLastLeafFull() {
+            appendLeaf(makeLeaf(firstKey: key, capacity: Limits.rowsPerLeaf))
+        }
+        var slot = table.rows
+        while !NodeRef(slot.pointee).node.isLeaf {
+            let inner = RowNode(writer.own(slot))
+            let last = inner.count - 1
+            inner.counts[last] += 1
+            slot = inner.refs + last
+        }
+        let leaf = ownLeaf(slot)
+        let row = leaf.count
+        growForRow(leaf, row)
+        if let keys = ownKeys(leaf) {
+            keys.store(key, row)
+        } else if key != leaf.firstKey &+ Int64(row) {
+            if row == 0 { leaf.firstKey = key } else { makeSparse(leaf).store(key, row) }
+        }
+        leaf.count = row + 1
+        table.rowCount += 1
+        clearRow(leaf, row)
+        return (leaf, row)
+    }
+
+    /// Whether the next row begins a leaf.
+    func isLastLeafFull() -> Bool {
+        var node = NodeRef(table.rows.pointee).node
+        while !node.isLeaf {
+            let inner = RowNode(node)
+            node = NodeRef(inner.refs[inner.count - 1]).node
+        }
+        return node.count >= Limits.rowsPerLeaf || isHeapNearlyFull(Leaf(node))
+    }
+
+    /// A leaf whose strings fill a chunk ends early, while there is still room to write its last row's.
+    private func isHeapNearlyFull(_ leaf: Leaf) -> Bool {
+        for column in 0..<layouts.count {
+            guard let layout = layouts[column], layout.form == .variable else { continue }
+            if leaf.chunk(column).heapUsed > Limits.chunkByteCount - 2 * Limits.inlineByteCount { return true }
+        }
+        return false
+    }
+
+    /// Room in every chunk for a row at `row`. A chunk that is full is replaced by a larger one.
+    private func growForRow(_ leaf: Leaf, _ row: Int) {
+        guard row > 0 else { return }
+        for column in 0..<layouts.count where layouts[column] != nil {
+            let chunk = leaf.chunk(column)
+            if chunk.node.capacity > row { continue }
+            resize(leaf, column, rows: row, capacity: min(Limits.rowsPerLeaf, row * 4), heap: chunk.heapUsed * 2)
+        }
+        if let keys = leaf.keys.map({ _ in Chunk(NodeRef(leaf.keysSlot.pointee).node) }), keys.node.capacity <= row {
+            let larger = keys.resized(rows: row, capacity: Limits.rowsPerLeaf, heap: 0, writer)
+            leaf.keysSlot.pointee = NodeRef(larger.node).word
+            writer.retire(keys.node)
+        }
+    }
+
+    /// Replaces a column's chunk by one with other room.
+    @discardableResult
+    func resize(_ leaf: Leaf, _ column: Int, rows: Int, capacity: Int, heap: Int) -> Chunk {
+        let old = leaf.chunk(column)
+        let new = old.resized(rows: rows, capacity: capacity, heap: min(heap, Limits.chunkByteCount - 1), writer)
+        leaf.chunkSlot(column).pointee = NodeRef(new.node).word
+        writer.retire(old.node)
+        return new
+    }
+
+    private func clearRow(_ leaf: Leaf, _ row: Int) {
+        for column in 0..<layouts.count {
+            guard let layout = layouts[column] else { continue }
+            leaf.chunk(column).putBlank(layout, row)
+        }
+    }
+
+    func makeLeaf(firstKey: Int64, capacity: Int) -> Leaf {
+        let node = writer.make(.leaf, byteCount: Leaf.byteCount(columns: layouts.count))
+        (node.address + 32).initializeMemory(as: UInt8.self, repeating: 0, count: node.byteCount - 32)
+        node.store(UInt32(layouts.count), 48)
+        let leaf = Leaf(node)
+        leaf.firstKey = firstKey
+        for column in 0..<layouts.count {
+            guard let layout = layouts[column] else { continue }
+            let chunk = Chunk.make(layout, capacity: capacity, heap: heapHint(column, capacity), writer)
+            leaf.chunkSlot(column).pointee = NodeRef(chunk.node).word
+        }
+        return leaf
+    }
+
+    /// A new leaf's strings will take about what the last one's do: room for a sixteenth more makes growing rare.
+    private func heapHint(_ column: Int, _ capacity: Int) -> Int {
+        guard layouts[column]?.form == .variable else { return 0 }
+        guard capacity == Limits.rowsPerLeaf, table.rows.pointee != 0 else { return capacity * 16 }
+        var node = NodeRef(table.rows.pointee).node
+        while !node.isLeaf { node = NodeRef(RowNode(node).refs[RowNode(node).count - 1]).node }
+        guard Leaf(node).hasChunk(column), node.count > 0 else { return capacity * 16 }
+        let used = Leaf(node).chunk(column).heapUsed * Limits.rowsPerLeaf / node.count
+        return min(used + used / 16 + 64, Limits.chunkByteCount - 1)
+    }
+
+    /// Gives a leaf with consecutive keys a chunk of explicit ones.
+    func makeSparse(_ leaf: Leaf) -> Chunk {
+        let keys = Chunk.make(ChunkLayout(form: .fixed, width: 8), capacity: Limits.rowsPerLeaf, writer)
+        for row in 0..<leaf.count { keys.store(leaf.firstKey &+ Int64(row), row) }
+        leaf.keysSlot.pointee = NodeRef(keys.node).word
+        return keys
+    }
+
+    /// Hangs an empty leaf behind the last.
+    private func appendLeaf(_ leaf: Leaf) {
+        if let sibling = appendLeaf(leaf, table.rows) { growRoot(sibling) }
+    }
+
+    private func appendLeaf(_ leaf: Leaf, _ slot: UnsafeMutablePointer<UInt64>) -> Node? {
+        if NodeRef(slot.pointee).node.isLeaf { return leaf.node }
+        let inner = RowNode(writer.own(slot))
+        guard let sibling = appendLeaf(leaf, inner.refs + inner.count - 1) else { return nil }
+        if inner.count < Limits.fanout {
+            inner.insert(key: leaf.firstKey, ref: NodeRef(sibling).word, rows: 0, at: inner.count)
+            return nil
+        }
+        let right = RowNode.make(level: inner.node.level, writer)
+        right.insert(key: leaf.firstKey, ref: NodeRef(sibling).word, rows: 0, at: 0)
+        return right.node
+    }
+
+    /// A root above the present one and its new right sibling.
+    func growRoot(_ sibling: Node) {
+        let left = NodeRef(table.rows.pointee).node
+        let root = RowNode.make(level: left.level + 1, writer)
+        root.insert(key: left.lowestKey, ref: NodeRef(left).word, rows: left.rowsBelow, at: 0)
+        let siblingKey = sibling.isLeaf ? Leaf(sibling).firstKey : RowNode(sibling).keys[0]
+        root.insert(key: siblingKey, ref: NodeRef(sibling).word, rows: sibling.rowsBelow, at: 1)
+        table.rows.pointee = NodeRef(root.node).word
+    }
+}

@@ -1,0 +1,178 @@
+/// How a mixed value lies in its cell or element: a tag, then a payload that reaches to the end.
+///
+/// ```
+/// ┌─────┬──────────────────────────┐
+/// │ tag │ payload                  │
+/// └─────┴──────────────────────────┘
+///    0  null         nothing (only inside a nested collection: a mixed cell that is null has no bytes)
+///    1  bool         1 byte             7  date       16 bytes
+///    2  int          8 bytes            8  objectID   12 bytes
+///    3  float        4 bytes            9  uuid       16 bytes
+///    4  double       8 bytes           10  decimal    16 bytes
+///    5  string       UTF-8             11  link       8 bytes (of a column's own target; for completeness)
+///    6  data         bytes             12  typed link table u32 · key i64
+///   13  list   } count varint, then per element:            length varint · value (tag and payload)
+///   14  set    }
+///   15  map      count varint, then per entry: key length varint · key UTF-8 · value length varint · value
+/// ```
+///
+/// Fixed payloads lie as `FixedCoding` says; tags up to 11 are those of `ColumnType`. Varints are little-endian groups of 7 bits.
+enum MixedCoding {
+    private static let typedLink: UInt8 = 12
+    private static let list: UInt8 = 13
+    private static let set: UInt8 = 14
+    private static let map: UInt8 = 15
+
+    // MARK: Encoding
+
+    /// Appends the tag and payload of `value`.
+    static func encode(_ value: Value, into bytes: inout [UInt8]) {
+        switch value {
+        case .null: bytes.append(0)
+        case .bool: encodeFixed(value, .bool, &bytes)
+        case .int: encodeFixed(value, .int, &bytes)
+        case .float: encodeFixed(value, .float, &bytes)
+        case .double: encodeFixed(value, .double, &bytes)
+        case .date: encodeFixed(value, .date, &bytes)
+        case .objectID: encodeFixed(value, .objectID, &bytes)
+        case .uuid: encodeFixed(value, .uuid, &bytes)
+        case .decimal: encodeFixed(value, .decimal, &bytes)
+        case .link: encodeFixed(value, .link, &bytes)
+        case .string(let string):
+            bytes.append(ColumnType.string.rawValue)
+            bytes.append(contentsOf: string.utf8)
+        case .data(let data):
+            bytes.append(ColumnType.data.rawValue)
+            bytes.append(contentsOf: data)
+        case .typedLink(let table, let key):
+            bytes.append(typedLink)
+            withUnsafeBytes(of: table.rawValue.littleEndian) { bytes.append(contentsOf: $0) }
+            withUnsafeBytes(of: key.littleEndian) { bytes.append(contentsOf: $0) }
+        case .list(let elements): encodeElements(elements, list, &bytes)
+        case .set(let elements): encodeElements(elements, set, &bytes)
+        case .map(let entries):
+            bytes.append(map)
+            appendVarint(entries.count, &bytes)
+            for entry in entries {
+                appendVarint(entry.key.utf8.count, &bytes)
+                bytes.append(contentsOf: entry.key.utf8)
+                encodeNested(entry.value, &bytes)
+            }
+        }
+    }
+
+    private static func encodeFixed(_ value: Value, _ type: ColumnType, _ bytes: inout [UInt8]) {
+        bytes.append(type.rawValue)
+        PlainCoding.withBytes(value, as: type) { bytes.append(contentsOf: $0.unsafelyUnwrapped) }
+    }
+
+    private static func encodeElements(_ elements: [Value], _ tag: UInt8, _ bytes: inout [UInt8]) {
+        bytes.append(tag)
+        appendVarint(elements.count, &bytes)
+        for element in elements { encodeNested(element, &bytes) }
+    }
+
+    private static func encodeNested(_ value: Value, _ bytes: inout [UInt8]) {
+        var nested: [UInt8] = []
+        encode(value, into: &nested)
+        appendVarint(nested.count, &bytes)
+        bytes.append(contentsOf: nested)
+    }
+
+    private static func appendVarint(_ value: Int, _ bytes: inout [UInt8]) {
+        var rest = value
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    // MARK: Decoding
+
+    /// The value of bytes that come out of a node, whose checksum held.
+    static func decodeTrusted(_ bytes: UnsafeRawBufferPointer) -> Value {
+        guard let value = decode(bytes) else {
+            preconditionFailure(
+                "Firn: \(bytes.count) bytes of a mixed value make no sense; the store's memory was overwritten")
+        }
+        return value
+    }
+
+    /// The value, or nil where the bytes are none: for bytes that nobody vouches for. Collections deeper than `Limits.nesting` are refused.
+    static func decode(_ bytes: UnsafeRawBufferPointer) -> Value? {
+        decode(bytes, depth: 0)
+    }
+
+    private static func decode(_ bytes: UnsafeRawBufferPointer, depth: Int) -> Value? {
+        guard let tag = bytes.first else { return nil }
+        let payload = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
+        switch tag {
+        case 0: return payload.isEmpty ? .null : nil
+        case typedLink:
+            guard payload.count == 12 else { return nil }
+            let table = UInt32(littleEndian: payload.loadUnaligned(as: UInt32.self))
+            return .typedLink(
+                TableID(rawValue: table), Int64(littleEndian: payload.loadUnaligned(fromByteOffset: 4, as: Int64.self)))
+        case list: return elements(payload, depth).map(Value.list)
+        case set: return elements(payload, depth).map(Value.set)
+        case map: return entries(payload, depth).map(Value.map)
+        default:
+            guard let type = ColumnType(rawValue: tag), type != .mixed else { return nil }
+            if let width = type.fixedWidth {
+                guard payload.count == width else { return nil }
+                // Both parts of a date are as the file has them; only signs that differ would break its order.
+                return FixedCoding.load(payload.baseAddress.unsafelyUnwrapped, as: type)
+            }
+            return PlainCoding.load(payload, as: type)
+        }
+    }
+
+    private static func elements(_ payload: UnsafeRawBufferPointer, _ depth: Int) -> [Value]? {
+        guard depth < Limits.nesting else { return nil }
+        var rest = payload
+        guard let count = takeVarint(&rest), count <= rest.count else { return nil }
+        var result: [Value] = []
+        result.reserveCapacity(count)
+        for _ in 0..<count {
+            guard let nested = takeBytes(&rest), let value = decode(nested, depth: depth + 1) else { return nil }
+            result.append(value)
+        }
+        return rest.isEmpty ? result : nil
+    }
+
+    private static func entries(_ payload: UnsafeRawBufferPointer, _ depth: Int) -> [Value.MapEntry]? {
+        guard depth < Limits.nesting else { return nil }
+        var rest = payload
+        guard let count = takeVarint(&rest), count <= rest.count else { return nil }
+        var result: [Value.MapEntry] = []
+        result.reserveCapacity(count)
+        for _ in 0..<count {
+            guard let key = takeBytes(&rest), let nested = takeBytes(&rest),
+                let value = decode(nested, depth: depth + 1)
+            else { return nil }
+            result.append(Value.MapEntry(key: String(decoding: key, as: UTF8.self), value: value))
+        }
+        return rest.isEmpty ? result : nil
+    }
+
+    private static func takeVarint(_ rest: inout UnsafeRawBufferPointer) -> Int? {
+        var value: UInt64 = 0
+        for place in 0..<min(rest.count, 5) {
+            let byte = rest[place]
+            value |= UInt64(byte & 0x7F) << UInt64(7 * place)
+            if byte < 0x80 {
+                rest = UnsafeRawBufferPointer(rebasing: rest[(place + 1)...])
+                return Int(value)
+            }
+        }
+        return nil
+    }
+
+    private static func takeBytes(_ rest: inout UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        guard let count = takeVarint(&rest), count <= rest.count else { return nil }
+        let bytes = UnsafeRawBufferPointer(rebasing: rest[..<count])
+        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        return bytes
+    }
+}

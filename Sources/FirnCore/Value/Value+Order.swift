@@ -1,0 +1,107 @@
+extension Value {
+    /// The total order of all values (SEMANTICS 71): negative where `a` comes before `b`, positive where it comes behind, 0 where they are one and
+    /// the same place.
+    ///
+    /// * null < bool < numbers < string < data < date < object id < uuid < links < lists < sets < maps.
+    /// * Numbers of all types compare by their exact value, beyond 2^53 too; −0 and 0 are equal, and so are 1, 1.0 and the decimals 1.0 and 1.00.
+    ///   NaNs come before all other numbers, among themselves by type (float, double, decimal), then by bits.
+    /// * Strings compare by their UTF-8 bytes, data by bytes; links by table, then key; collections by their first differing elements, then count.
+    ///
+    /// Two values that are `==` are equal here; the reverse does not hold for numbers of different types. Sets hold one element per place.
+    public static func order(_ a: Value, _ b: Value) -> Int {
+        switch (a, b) {
+        case (.int(let x), .int(let y)): return sign(x, y)
+        case (.string(let x), .string(let y)): return order(utf8: x, y)
+        case (.bool(let x), .bool(let y)): return (x ? 1 : 0) - (y ? 1 : 0)
+        case (.data(let x), .data(let y)):
+            return x.withUnsafeBytes { x in y.withUnsafeBytes { order(bytes: x, $0) } }
+        case (.date(let x), .date(let y)): return sign(x, y)
+        case (.objectID(let x), .objectID(let y)): return sign(x, y)
+        case (.uuid(let x), .uuid(let y)): return sign(x, y)
+        case (.link(let x), .link(let y)): return sign(x, y)
+        case (.typedLink(let t, let x), .typedLink(let u, let y)): return t == u ? sign(x, y) : sign(t, u)
+        case (.list(let x), .list(let y)), (.set(let x), .set(let y)): return order(elements: x, y)
+        case (.map(let x), .map(let y)): return order(entries: x, y)
+        default:
+            let ranks = (a.rank, b.rank)
+            if ranks.0 == ranks.1, let x = a.number, let y = b.number { return Number.order(x, y) }
+            return ranks.0 - ranks.1
+        }
+    }
+
+    /// Whether `a` comes before `b` in the total order.
+    public static func precedes(_ a: Value, _ b: Value) -> Bool { order(a, b) < 0 }
+
+    /// The place of the value's type among types.
+    private var rank: Int {
+        switch self {
+        case .null: 0
+        case .bool: 1
+        case .int, .float, .double, .decimal: 2
+        case .string: 3
+        case .data: 4
+        case .date: 5
+        case .objectID: 6
+        case .uuid: 7
+        case .link: 8
+        case .typedLink: 9
+        case .list: 10
+        case .set: 11
+        case .map: 12
+        }
+    }
+
+    private var number: Number? {
+        switch self {
+        case .int(let x): .int(x)
+        case .float(let x): .float(x)
+        case .double(let x): .double(x)
+        case .decimal(let x): .decimal(x)
+        default: nil
+        }
+    }
+
+    @inline(__always)
+    private static func sign<T: Comparable>(_ a: T, _ b: T) -> Int { a < b ? -1 : a == b ? 0 : 1 }
+
+    /// Bytewise, unsigned; a prefix comes first.
+    static func order(bytes a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
+        let common = min(a.count, b.count)
+        var place = 0
+        while place &+ 8 <= common {
+            let x = a.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+            let y = b.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+            if x != y { return x.bigEndian < y.bigEndian ? -1 : 1 }
+            place &+= 8
+        }
+        while place < common {
+            if a[place] != b[place] { return a[place] < b[place] ? -1 : 1 }
+            place &+= 1
+        }
+        return sign(a.count, b.count)
+    }
+
+    private static func order(utf8 a: String, _ b: String) -> Int {
+        PlainCoding.withBytes(.string(a), as: .string) { x in
+            PlainCoding.withBytes(.string(b), as: .string) { order(bytes: x.unsafelyUnwrapped, $0.unsafelyUnwrapped) }
+        }
+    }
+
+    private static func order(elements a: [Value], _ b: [Value]) -> Int {
+        for (x, y) in zip(a, b) {
+            let result = order(x, y)
+            if result != 0 { return result }
+        }
+        return sign(a.count, b.count)
+    }
+
+    private static func order(entries a: [MapEntry], _ b: [MapEntry]) -> Int {
+        for (x, y) in zip(a, b) {
+            let keys = order(utf8: x.key, y.key)
+            if keys != 0 { return keys }
+            let result = order(x.value, y.value)
+            if result != 0 { return result }
+        }
+        return sign(a.count, b.count)
+    }
+}

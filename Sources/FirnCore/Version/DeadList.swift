@@ -1,0 +1,89 @@
+/// The nodes that died when one version was replaced by the next, in buckets by birth.
+///
+/// History is linear, so a dead node is needed exactly by the versions in [birth, death). When version p goes and q is the active version before
+/// it, those of p's dead born after q are freed, and the rest pass to q. (The rule is that of ZFS's dead lists; `deadlist.py` in the design proves it
+/// against reachability.)
+///
+/// A **bucket** holds the dead born in (low, high], where both bounds were active when it was made. q was active before any of p's nodes died, and bounds
+/// only ever vanish from below, so q is a bound of every bucket it does not lie outside of: a bucket is freed or passed on whole, in O(1).
+struct DeadList {
+    struct Bucket {
+        /// Births in the bucket are above this stamp ...
+        var low: UInt64
+        /// ... and not above this one.
+        var high: UInt64
+        var nodes: NodeList
+    }
+
+    /// Ascending by birth.
+    private(set) var buckets: [Bucket] = []
+
+    /// Sorts a transaction's dead by birth into the intervals between `active` stamps (ascending; the last is that of the version they died after).
+    init(_ nodes: NodeList, active: ArraySlice<UInt64>) {
+        // A commit's dead are few and mostly of the last interval or two: remember the intervals met, not all there are.
+        var met: [(place: Int, nodes: NodeList)] = []
+        nodes.forEach { node in
+            var low = active.startIndex
+            var high = active.endIndex - 1
+            while low < high {
+                let middle = (low + high) >> 1
+                if active[middle] < node.stamp { low = middle + 1 } else { high = middle }
+            }
+            if let known = met.firstIndex(where: { $0.place == low }) {
+                met[known].nodes.push(node)
+            } else {
+                var list = NodeList()
+                list.push(node)
+                met.append((low, list))
+            }
+        }
+        met.sort { $0.place < $1.place }
+        buckets = met.map { place, list in
+            Bucket(low: place == active.startIndex ? 0 : active[place - 1], high: active[place], nodes: list)
+        }
+    }
+
+    init() {}
+
+    /// Bytes of the nodes born after `stamp`: what the list's version retains alone, if `stamp` is that of the active version before it.
+    func byteCount(bornAfter stamp: UInt64) -> Int {
+        buckets.reversed().prefix { $0.low >= stamp }.reduce(0) { $0 + $1.nodes.byteCount }
+    }
+
+    /// Takes out the nodes born after `stamp`.
+    mutating func takeNodes(bornAfter stamp: UInt64) -> NodeList {
+        var result = NodeList()
+        while let bucket = buckets.last, bucket.low >= stamp {
+            result.join(bucket.nodes)
+            buckets.removeLast()
+        }
+        return result
+    }
+
+    /// Takes over another list's buckets. Two buckets become one where no active version lies inside the births of both together; `nextActive`
+    /// gives the least active stamp above another.
+    mutating func join(_ other: DeadList, nextActive: (UInt64) -> UInt64) {
+        guard !other.buckets.isEmpty else { return }
+        var merged: [Bucket] = []
+        merged.reserveCapacity(buckets.count + other.buckets.count)
+        var (i, j) = (0, 0)
+        while i < buckets.count || j < other.buckets.count {
+            var next: Bucket
+            if j == other.buckets.count || (i < buckets.count && buckets[i].low <= other.buckets[j].low) {
+                next = buckets[i]
+                i += 1
+            } else {
+                next = other.buckets[j]
+                j += 1
+            }
+            if let last = merged.last, nextActive(last.low) >= max(last.high, next.high) {
+                next.low = last.low
+                next.high = max(last.high, next.high)
+                next.nodes.join(last.nodes)
+                merged.removeLast()
+            }
+            merged.append(next)
+        }
+        buckets = merged
+    }
+}

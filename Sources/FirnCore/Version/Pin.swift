@@ -1,0 +1,64 @@
+/// A version held: while it lives, everything the version reaches stays in memory, unchanged. Making and dropping one is O(1); dropping the last pin of a
+/// version frees what only that version reached.
+///
+/// A pin may be passed to any thread. It remembers where it was made, for `Store.activeVersions`.
+public final class Pin: @unchecked Sendable {
+    /// The version's number; 0 for a state inside a transaction.
+    public let version: UInt64
+    /// When it was committed, in nanoseconds since 1970.
+    public let time: Int64
+    public let snapshot: Snapshot
+    public let file: StaticString
+    public let line: UInt
+
+    /// The table that counts this pin; nil for the pins of a state inside a transaction, which `release` gives back.
+    private let table: VersionTable?
+    private let entry: VersionTable.Entry?
+    private let release: (() -> Void)?
+
+    // Neighbours among the pins of one version, guarded by the version table's lock.
+    unowned(unsafe) var previous: Pin?
+    unowned(unsafe) var next: Pin?
+
+    init(
+        entry: VersionTable.Entry, table: VersionTable, snapshot: Snapshot, file: StaticString, line: UInt
+    ) {
+        version = entry.version
+        time = entry.time
+        self.snapshot = snapshot
+        self.file = file
+        self.line = line
+        self.table = table
+        self.entry = entry
+        release = nil
+    }
+
+    /// The pin of a state inside a transaction, which belongs to the transaction's thread.
+    init(transactionState snapshot: Snapshot, release: @escaping () -> Void) {
+        version = 0
+        time = 0
+        self.snapshot = snapshot
+        file = ""
+        line = 0
+        table = nil
+        entry = nil
+        self.release = release
+    }
+
+    /// The birth stamp of the version's newest nodes.
+    var stamp: UInt64 {
+        guard let entry else { preconditionFailure("Firn: a state inside a transaction has no stamp of its own") }
+        return entry.stamp
+    }
+
+    /// Another pin of the same version, counted for another holder.
+    public func again(file: StaticString = #fileID, line: UInt = #line) -> Pin {
+        guard let table, let entry else { preconditionFailure("Firn: a state inside a transaction cannot be pinned twice") }
+        return table.pin(entry, file: file, line: line)
+    }
+
+    deinit {
+        if let entry, let table { table.unpin(self, entry) }
+        release?()
+    }
+}

@@ -1,0 +1,61 @@
+extension TableView {
+    /// The value of a cell, of any type.
+    public func value(_ column: Int, _ leaf: Leaf, _ row: Int) -> Value {
+        let schema = layout.columns[column]
+        if schema.collection != .none { return list(column, leaf, row).collectionValue }
+        let chunk = leaf.chunk(column)
+        if schema.type.fixedWidth != nil {
+            if chunk.form == .nullable, chunk.isNullFlag(row) { return .null }
+            return FixedCoding.load(chunk.address(row), as: schema.type)
+        }
+        guard let bytes = chunk.bytes(row) else { return .null }
+        return PlainCoding.load(bytes, as: schema.type)
+    }
+
+    /// The value of an object's property; nil where there is no such object.
+    public func value(_ column: Int, of key: Int64) -> Value? {
+        guard let place = find(key) else { return nil }
+        return value(column, place.leaf, place.row)
+    }
+
+    /// The elements of a collection.
+    public func list(_ column: Int, _ leaf: Leaf, _ row: Int) -> ListCell {
+        ListCell(leaf.chunk(column), row, ElementLayout(layout.columns[column]))
+    }
+
+    // MARK: Primary keys
+
+    /// The object with an integer primary key. O(log n).
+    @inline(__always)
+    public func firstKey(primaryKeyInt value: Int64) -> Int64? {
+        guard let column = layout.primaryKey, let node else { return nil }
+        let schema = layout.columns[column]
+        guard !schema.isNullable else { return firstKey(primaryKey: .int(value)) }
+        return PairTree.firstValue(of: UInt64(bitPattern: value) ^ (1 << 63), in: NodeRef(node.index(column).pointee))
+    }
+
+    /// The object with a primary key; nil where there is none.
+    public func firstKey(primaryKey value: Value) -> Int64? {
+        guard let column = layout.primaryKey else { return nil }
+        return firstKey(column, equalTo: value)
+    }
+
+    /// The object of the lowest key whose value in an indexed column equals `value`.
+    func firstKey(_ column: Int, equalTo value: Value) -> Int64? {
+        var found: Int64?
+        ColumnIndex.forEachKey(layout.columns[column], value, in: index(column)) { key in
+            // Of a long value the index holds a hash: the row decides.
+            guard let place = find(key), self.value(column, place.leaf, place.row) == value else { return true }
+            found = key
+            return false
+        }
+        return found
+    }
+
+    /// Whether another object has the primary key of the row at `row`, which the index does not hold yet.
+    func primaryKeyIsTaken(byRowLike leaf: Leaf, _ row: Int, _ column: Int) -> Bool {
+        let schema = layout.columns[column]
+        if schema.type == .int, !schema.isNullable { return firstKey(primaryKeyInt: leaf.chunk(column).load(row)) != nil }
+        return firstKey(column, equalTo: value(column, leaf, row)) != nil
+    }
+}

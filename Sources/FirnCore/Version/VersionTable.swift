@@ -1,0 +1,256 @@
+import FirnStorage
+
+/// The versions that are active: held by a pin, or the newest, or written and not yet published.
+///
+/// `lock` guards everything here: the entries, their counts, their pins' chain and their dead lists. It is held for a few dozen instructions; nodes are
+/// freed and user code is called outside of it. (Lock order: kernel lock, write ticket, version table.)
+final class VersionTable: @unchecked Sendable {
+    /// One version, or a state inside a transaction that outlived it (`version` is 0 then).
+    final class Entry {
+        let stamp: UInt64
+        let version: UInt64
+        let time: Int64
+        let root: Node
+        let reference: SchemaReference
+        fileprivate(set) var holders = 0
+        fileprivate unowned(unsafe) var firstPin: Pin?
+        /// What died when the next version replaced this one.
+        fileprivate var dead = DeadList()
+        /// The store's own interest: the newest published version, and those not yet published.
+        fileprivate var isKept = true
+
+        fileprivate init(stamp: UInt64, version: UInt64, time: Int64, root: Node, reference: SchemaReference) {
+            self.stamp = stamp
+            self.version = version
+            self.time = time
+            self.root = root
+            self.reference = reference
+        }
+
+        var snapshot: Snapshot { Snapshot(root: root, reference: reference) }
+    }
+
+    private let lock = Lock()
+    private let heap: NodeHeap
+    /// Ascending by stamp. The last is the tip.
+    private var entries: [Entry]
+    /// The entries' stamps, place by place.
+    private var stamps: [UInt64]
+    private var publishedEntry: Entry
+
+    init(root: Node, stamp: UInt64, version: UInt64, time: Int64, reference: SchemaReference, heap: NodeHeap) {
+        self.heap = heap
+        publishedEntry = Entry(stamp: stamp, version: version, time: time, root: root, reference: reference)
+        entries = [publishedEntry]
+        stamps = [stamp]
+    }
+
+    deinit {
+        // The store is closed and no pin is left: all that is alive is what died before the tip, and what the tip reaches.
+        var nodes: [Node] = []
+        entries[entries.count - 1].snapshot.forEachNode { nodes.append($0) }
+        for entry in entries { for bucket in entry.dead.buckets { heap.free(bucket.nodes) } }
+        var garbage = NodeList()
+        for node in nodes { garbage.push(node) }
+        heap.free(garbage)
+    }
+
+    /// The last version written.
+    var tip: Entry { lock.withLock { entries[entries.count - 1] } }
+
+    /// The last version that is durable.
+    var published: Entry { lock.withLock { publishedEntry } }
+
+    // MARK: Pins
+
+    /// Pins the newest published version.
+    func pinPublished(file: StaticString, line: UInt) -> Pin {
+        lock.lock()
+        defer { lock.unlock() }
+        return makePin(publishedEntry, file, line)
+    }
+
+    func pin(_ entry: Entry, file: StaticString, line: UInt) -> Pin {
+        lock.lock()
+        defer { lock.unlock() }
+        return makePin(entry, file, line)
+    }
+
+    /// Pins the tip: for a transaction's base.
+    func pinTip(file: StaticString, line: UInt) -> (Pin, Entry) {
+        lock.lock()
+        defer { lock.unlock() }
+        let entry = entries[entries.count - 1]
+        return (makePin(entry, file, line), entry)
+    }
+
+    private func makePin(_ entry: Entry, _ file: StaticString, _ line: UInt) -> Pin {
+        let pin = Pin(entry: entry, table: self, snapshot: entry.snapshot, file: file, line: line)
+        entry.holders += 1
+        pin.next = entry.firstPin
+        entry.firstPin?.previous = pin
+        entry.firstPin = pin
+        return pin
+    }
+
+    func unpin(_ pin: Pin, _ entry: Entry) {
+        lock.lock()
+        if let previous = pin.previous { previous.next = pin.next } else { entry.firstPin = pin.next }
+        pin.next?.previous = pin.previous
+        entry.holders -= 1
+        let garbage = entry.holders == 0 && !entry.isKept ? drop(entry) : NodeList()
+        lock.unlock()
+        heap.free(garbage)
+    }
+
+    // MARK: Versions come and go
+
+    /// Adds the version that a transaction made: `dead` is what died since each of the states named, the base first.
+    func add(
+        stamp: UInt64, version: UInt64, time: Int64, root: Node, reference: SchemaReference,
+        dead: [(stamp: UInt64, nodes: NodeList)], states: [(stamp: UInt64, root: Node, reference: SchemaReference)]
+    ) -> (new: Entry, states: [Entry]) {
+        lock.lock()
+        defer { lock.unlock() }
+        let stateEntries = states.map { state in
+            let entry = Entry(stamp: state.stamp, version: 0, time: time, root: state.root, reference: state.reference)
+            entry.isKept = false
+            entry.holders = 1
+            return entry
+        }
+        entries.append(contentsOf: stateEntries)
+        stamps.append(contentsOf: stateEntries.map(\.stamp))
+        for list in dead {
+            guard let place = place(of: list.stamp) else {
+                preconditionFailure("Firn: nodes died after a version that is not active")
+            }
+            entries[place].dead = DeadList(list.nodes, active: stamps[...place])
+        }
+        let entry = Entry(stamp: stamp, version: version, time: time, root: root, reference: reference)
+        entries.append(entry)
+        stamps.append(stamp)
+        return (entry, stateEntries)
+    }
+
+    /// A state inside a finished transaction is held no more.
+    func dropState(_ entry: Entry) {
+        lock.lock()
+        entry.holders -= 1
+        let garbage = entry.holders == 0 ? drop(entry) : NodeList()
+        lock.unlock()
+        heap.free(garbage)
+    }
+
+    /// Publishes every version up to `version`, and lets go of those that nobody holds. Gives the newly published version, nil where nothing is new.
+    func publish(through version: UInt64) -> Entry? {
+        lock.lock()
+        var garbage = NodeList()
+        var newest: Entry?
+        while let next = nextVersion(after: publishedEntry), next.version <= version {
+            let old = publishedEntry
+            publishedEntry = next
+            newest = next
+            old.isKept = false
+            if old.holders == 0 { garbage.join(drop(old)) }
+        }
+        lock.unlock()
+        heap.free(garbage)
+        return newest
+    }
+
+    private func nextVersion(after entry: Entry) -> Entry? {
+        guard var place = place(of: entry.stamp) else { preconditionFailure("Firn: the published version is not active") }
+        place += 1
+        while place < entries.count, entries[place].version == 0 { place += 1 }
+        return place < entries.count ? entries[place] : nil
+    }
+
+    /// After a failed sync: versions above the last durable one never were. Their nodes stay until the store is closed, as nothing will be written any more.
+    func forgetUnpublished() -> Entry { lock.withLock { publishedEntry } }
+
+    /// Removes an entry; gives the nodes that only it reached. The lock is held.
+    private func drop(_ entry: Entry) -> NodeList {
+        guard let place = place(of: entry.stamp) else { preconditionFailure("Firn: version \(entry.version) is not active") }
+        let before = place == 0 ? 0 : entries[place - 1].stamp
+        let garbage = entry.dead.takeNodes(bornAfter: before)
+        entries.remove(at: place)
+        stamps.remove(at: place)
+        if place > 0 {
+            entries[place - 1].dead.join(entry.dead) { stamp in
+                let next = lowerBound(stamp + 1)
+                return next < stamps.count ? stamps[next] : .max
+            }
+        }
+        entry.dead = DeadList()
+        return garbage
+    }
+
+    private func place(of stamp: UInt64) -> Int? {
+        let place = lowerBound(stamp)
+        return place < stamps.count && stamps[place] == stamp ? place : nil
+    }
+
+    /// The first place whose stamp is not below `stamp`.
+    private func lowerBound(_ stamp: UInt64) -> Int {
+        var low = 0
+        var high = stamps.count
+        while low < high {
+            let middle = (low + high) >> 1
+            if stamps[middle] < stamp { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    // MARK: Showing
+
+    /// Every active version, oldest first.
+    var active: [ActiveVersion] {
+        lock.lock()
+        defer { lock.unlock() }
+        return entries.enumerated().compactMap { place, entry in
+            guard entry.version != 0 || entry.stamp == 0 || entry.isKept else { return nil }
+            var places: [String] = []
+            var next = entry.firstPin
+            while let pin = next {
+                places.append("\(pin.file):\(pin.line)")
+                next = pin.next
+            }
+            let before = place == 0 ? 0 : entries[place - 1].stamp
+            return ActiveVersion(
+                number: entry.version, time: entry.time, holders: entry.holders,
+                retainedByteCount: entry.dead.byteCount(bornAfter: before), pinnedAt: places)
+        }
+    }
+
+    /// Every entry's state and the dead nodes that the lists account for: for `_checkInvariants`.
+    func withEntries<R>(_ body: ([Entry], [[Node]]) -> R) -> R {
+        lock.lock()
+        defer { lock.unlock() }
+        let lists = entries.map { entry in
+            var nodes: [Node] = []
+            for bucket in entry.dead.buckets {
+                bucket.nodes.forEach { node in
+                    precondition(
+                        node.stamp > bucket.low && node.stamp <= bucket.high,
+                        "Firn: a node born at \(node.stamp) in the bucket of (\(bucket.low), \(bucket.high)]")
+                    nodes.append(node)
+                }
+            }
+            return nodes
+        }
+        return body(entries, lists)
+    }
+}
+
+/// A version that something holds, as `Store.activeVersions` shows it.
+public struct ActiveVersion: Sendable {
+    public let number: UInt64
+    /// When it was committed, in nanoseconds since 1970.
+    public let time: Int64
+    /// Pins on it. The newest version is active without any.
+    public let holders: Int
+    /// Bytes of memory that would be free if this version alone were let go.
+    public let retainedByteCount: Int
+    /// Where its pins were made, as `file:line`.
+    public let pinnedAt: [String]
+}

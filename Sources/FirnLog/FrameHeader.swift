@@ -1,0 +1,130 @@
+import FirnBytes
+
+/// The head of a frame. A frame is this, a payload and zeros up to the next multiple of 64 bytes; a segment is its own head and then
+/// frames without a gap. Numbers are little-endian.
+///
+/// ```
+/// byte   0      4        6       7      8
+///        ┌──────┬────────┬───────┬──────┬───────────────┐
+///        │ FIRN │ format │ kind  │flags │ store id high │
+///     16 ├──────┴─┬──────┴──┬────┴──────┴───────────────┤
+///        │ epoch  │ segment │ offset in the segment     │
+///     32 ├────────┴─────────┼───────────────────────────┤
+///        │ version          │ time, ns since 1970 (UTC) │
+///     48 ├──────────────────┼─────────────┬─────────────┤
+///        │ durable mark     │ part        │ raw length  │
+///     64 ├────────┬─────────┼─────────────┼─────────────┤
+///        │ stored │ payload │ chain: CRC  │ header CRC  │
+///        │ length │ CRC     │ of previous │ (0 ..< 76)  │
+///     80 ├────────┴─────────┴─────────────┴─────────────┤
+///        │ payload, `stored length` bytes               │
+///        ├──────────────────────────────────────────────┤
+///        │ zeros to the next multiple of 64             │
+///        └──────────────────────────────────────────────┘
+/// ```
+///
+/// - **kind**: 1 schema, 2 changes (the two kinds of a commit's parts), 3 mark (no payload; repeats the durable mark), 4 opening (the
+///   schema in force where the segment begins; no part of a commit).
+/// - **flags**: bit 0 LAST (this part ends the commit; also set on marks and openings), bit 1 LZ4 (the payload is one LZ4 block of `raw length`
+///   bytes; else the two lengths are equal). All others are zero.
+/// - **version**: of a part, the version that the commit makes; of a mark or an opening, the last version before it.
+/// - **time**: when the commit began; never less than that of the frame before.
+/// - **durable mark**: the highest version known to be durable when the frame was written.
+/// - **part**: counts from 0 within a commit; 0 for marks and openings.
+/// - **payload CRC**: CRC-32C of the stored payload. **header CRC**: CRC-32C of bytes 0 ..< 76; as it covers the payload's, it stands for
+///   the whole frame, and **chain** is that of the frame before (of the segment's head for the first), so that no frame can be left out,
+///   put in or moved.
+struct FrameHeader: Equatable {
+    static let byteCount = 80
+    static let magic: UInt32 = 0x4E52_4946  // "FIRN"
+
+    enum Kind: UInt8 {
+        case schema = 1
+        case changes = 2
+        case mark = 3
+        case opening = 4
+
+        /// Parts belong to a commit; the other kinds stand alone.
+        var isPart: Bool { self == .schema || self == .changes }
+    }
+
+    struct Flags: OptionSet {
+        var rawValue: UInt8
+        static let last = Flags(rawValue: 1)
+        static let lz4 = Flags(rawValue: 2)
+        static let all: Flags = [.last, .lz4]
+    }
+
+    var kind: Kind
+    var flags: Flags
+    var storeHigh: UInt64
+    var epoch: UInt32
+    var segment: UInt32
+    var offset: UInt64
+    var version: UInt64
+    var time: Int64
+    var mark: UInt64
+    var part: UInt32
+    var rawCount: UInt32
+    var storedCount: UInt32
+    var payloadCRC: UInt32
+    var chain: UInt32
+
+    /// The bytes of the whole frame in the file.
+    var frameByteCount: Int { Self.frameByteCount(stored: Int(storedCount)) }
+
+    static func frameByteCount(stored: Int) -> Int {
+        (byteCount + stored + LogLimits.frameAlignment - 1) & ~(LogLimits.frameAlignment - 1)
+    }
+
+    /// Writes the header at `target`, which has 80 bytes, and returns its CRC.
+    func encode(at target: UnsafeMutableRawPointer) -> UInt32 {
+        func put<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, _ offset: Int) {
+            target.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
+        }
+        put(Self.magic, 0)
+        put(LogLimits.format, 4)
+        put(kind.rawValue, 6)
+        put(flags.rawValue, 7)
+        put(storeHigh, 8)
+        put(epoch, 16)
+        put(segment, 20)
+        put(offset, 24)
+        put(version, 32)
+        put(time, 40)
+        put(mark, 48)
+        put(part, 56)
+        put(rawCount, 60)
+        put(storedCount, 64)
+        put(payloadCRC, 68)
+        put(chain, 72)
+        let crc = CRC32C.checksum(UnsafeRawBufferPointer(start: target, count: 76))
+        put(crc, 76)
+        return crc
+    }
+
+    /// Reads a header; nil where the bytes are not one, whatever they are. `crc` is its own checksum, which the next frame's chain repeats.
+    static func decode(_ bytes: UnsafeRawBufferPointer) -> (header: FrameHeader, crc: UInt32)? {
+        guard bytes.count >= byteCount else { return nil }
+        func get<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T {
+            T(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: T.self))
+        }
+        guard get(0) == magic else { return nil }
+        let crc: UInt32 = get(76)
+        guard crc == CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<76])) else { return nil }
+        guard get(4) == LogLimits.format, let kind = Kind(rawValue: get(6)) else { return nil }
+        let flags = Flags(rawValue: get(7))
+        guard flags.isSubset(of: .all) else { return nil }
+        let header = FrameHeader(
+            kind: kind, flags: flags, storeHigh: get(8), epoch: get(16), segment: get(20), offset: get(24),
+            version: get(32), time: get(40), mark: get(48), part: get(56), rawCount: get(60), storedCount: get(64),
+            payloadCRC: get(68), chain: get(72))
+        guard header.rawCount <= LogLimits.payloadByteCount, header.storedCount <= header.rawCount,
+            flags.contains(.lz4) || header.storedCount == header.rawCount
+        else { return nil }
+        if !kind.isPart {
+            guard flags.contains(.last), header.part == 0, kind == .opening || header.rawCount == 0 else { return nil }
+        }
+        return (header, crc)
+    }
+}

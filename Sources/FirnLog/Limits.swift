@@ -1,0 +1,22 @@
+/// Every limit of the log. Each is enforced with an error that names it.
+public enum LogLimits {
+    /// The format that this release writes, and the newest it reads.
+    public static let format: UInt16 = 1
+    /// Frames begin at multiples of this many bytes.
+    public static let frameAlignment = 64
+    /// The most a part may hold before compression; Firn's own parts are at most `LogOptions.partByteCount`.
+    public static let payloadByteCount = 16 << 20
+    /// Segments that one store may list.
+    public static let segmentCount = 1 << 20
+    /// Parts in one commit.
+    public static let partCount = 1 << 31
+    /// The bytes of a segment, at which the log goes on in a new one. A commit is never split, so one that is longer than a segment
+    /// makes a longer segment.
+    public static let segmentByteCount = 64 << 20
+    /// The file that is kept so that a full disk can still delete.
+    public static let reserveByteCount = 4 << 20
+    /// The first and the greatest step in which a segment is filled with zeros ahead of the writer.
+    public static let fillByteCount = (first: 256 << 10, most: 4 << 20)
+    /// Parts of this size and above are written without filling first: for them the cost of lengthening the file is small.
+    public static let unfilledPartByteCount = 256 << 10
+}

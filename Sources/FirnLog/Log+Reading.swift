@@ -1,0 +1,84 @@
+import FirnStorage
+
+extension Log {
+    /// The last version written; in a log opened read-only the last that the writer has published.
+    public var writtenVersion: UInt64 { writer?.group.writtenVersion ?? publishedVersion }
+
+    /// The last version known to be on the disk.
+    public var durableVersion: UInt64 {
+        if let writer { return writer.group.durableVersion }
+        return page.isValid ? max(page.durableMark, seen.load(ordering: .acquiring)) : seen.load(ordering: .acquiring)
+    }
+
+    /// The last version that may be seen outside its transaction: the last durable one, or with `.relaxed` and `.none` the last written.
+    public var publishedVersion: UInt64 {
+        if let writer { return writer.group.publishedVersion }
+        // While another process takes the store over, the page is nobody's for a moment: then what was seen last holds.
+        if page.isValid { seen.max(page.published, ordering: .acquiringAndReleasing) }
+        return seen.load(ordering: .acquiring)
+    }
+
+    /// Waits until a version above `version` is published, here or by another process, for `milliseconds` at most; returns the newest one.
+    /// Blocks: not for threads of Swift's pool.
+    public func waitForVersion(after version: UInt64, milliseconds: Int) throws(LogError) -> UInt64 {
+        try checkOpen()
+        page.waitForNewer(than: version, nanoseconds: Int64(milliseconds) * 1_000_000)
+        return publishedVersion
+    }
+
+    /// Why the log takes no more writes: a write or sync failed; nil while all is well. Readers go on.
+    public var failure: LogError? { writer?.group.currentFailure }
+
+    /// The schema in force at the end of the log, as it was handed over; empty where there was none.
+    public var schema: [UInt8] {
+        writer?.tail.snapshot().schema ?? recoveredSchema
+    }
+
+    /// Calls `body` with each whole commit of the versions `version + 1 ... through`, in order. Every byte is checked on the way.
+    ///
+    /// Cost: O(bytes of these commits, and of those before them in their segment).
+    ///
+    /// - Throws: `.damage` with the place; `.versionNotHere`; whatever `body` throws.
+    public func replay(
+        after version: UInt64, through: UInt64, _ body: (inout CommitReader) throws -> Void
+    ) throws {
+        try checkOpen()
+        guard through > version else { return }
+        guard through <= writtenVersion else {
+            throw LogError(.versionNotHere(through), path: folder.path, detail: "the last is \(writtenVersion)")
+        }
+        // A reader beside the writer sees its segments by the manifest.
+        let manifest = try writer?.tail.snapshot().manifest ?? folder.readManifest()
+        try LogCursor(folder: folder, manifest: manifest).replay(after: version, through: through, body)
+    }
+
+    func checkOpen() throws(LogError) {
+        if FirnStorage.forkGeneration() != forkGeneration { throw LogError(.forked, path: folder.path) }
+        if isClosed.load(ordering: .acquiring) { throw LogError(.closed, path: folder.path) }
+    }
+
+    /// Ends the log's work: what is written becomes durable, the durable mark is written once more, the file is trimmed, the locks
+    /// are given up. A second call does nothing.
+    ///
+    /// - Throws: what the last sync threw. The log is closed all the same.
+    public func close() throws(LogError) {
+        guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        // In a forked child threads and locks have stayed with the parent, who goes on.
+        if FirnStorage.forkGeneration() != forkGeneration { return }
+        defer { locks.leave() }
+        guard let writer else { return }
+        defer { page.writerProcess = 0 }
+        writer.keeper?.stop()
+        writer.queue.stop()
+        let tail = writer.tail
+        tail.begin()
+        defer {
+            tail.endAppending()
+            tail.file.close()
+        }
+        guard writer.group.currentFailure == nil else { return }
+        try writer.group.wait(for: writer.group.writtenVersion)
+        try tail.writeMark()
+        try tail.trim()
+    }
+}

@@ -1,0 +1,277 @@
+import FirnBytes
+import FirnStorage
+import Synchronization
+
+/// The log of a store: the list of its commits, on disk.
+///
+/// Opening it recovers it (`recovery` says what was found). `replay` reads the commits back. `beginCommit` writes one, `waitUntilDurable` or `whenDurable`
+/// make it durable, together with all others written meanwhile.
+///
+/// All calls may come from any thread, but one commit at a time may be begun: who calls holds a write ticket of his own. What changes here:
+/// `isClosed` (atomic); the rest stands in `LogWriter`.
+public final class Log: @unchecked Sendable {
+    public let options: LogOptions
+    public let recovery: RecoveryReport
+    let folder: StoreFolder
+    let locks: StoreLocks
+    let page: SharedPage
+    /// The highest version that a log opened read-only has seen published. Atomic: it only rises.
+    let seen: Atomic<UInt64>
+    let writer: LogWriter?
+    /// The schema at the end of a log that was opened read-only.
+    let recoveredSchema: [UInt8]
+    let isClosed = Atomic<Bool>(false)
+    /// Differs from the process's where it has been forked since.
+    let forkGeneration = FirnStorage.forkGeneration()
+
+    private init(
+        options: LogOptions, recovery: RecoveryReport, folder: StoreFolder, locks: StoreLocks, page: SharedPage,
+        schema: [UInt8], writer: LogWriter?
+    ) {
+        recoveredSchema = schema
+        self.options = options
+        self.recovery = recovery
+        self.folder = folder
+        self.locks = locks
+        self.page = page
+        seen = Atomic(recovery.lastVersion)
+        self.writer = writer
+    }
+
+    deinit { try? close() }
+
+    // MARK: Opening
+
+    /// Opens the store at `options.folder`, or makes one where nothing (or an empty folder) is and writing is wanted.
+    ///
+    /// Cost: reading the newest segment, at most 64 MiB; everything with `verify: .everything`.
+    public static func open(
+        _ options: LogOptions, storage: any Storage, clock: any Clock = SystemClock.shared,
+        randomness: any Randomness = SystemRandomness.shared
+    ) throws(LogError) -> Log {
+        precondition(
+            options.segmentByteCount >= 4096 && options.segmentByteCount % LogLimits.frameAlignment == 0,
+            "segmentByteCount is a multiple of 64 and at least 4096")
+        precondition(
+            options.partByteCount >= 64 && options.partByteCount <= LogLimits.payloadByteCount,
+            "partByteCount is 64 ... \(LogLimits.payloadByteCount)")
+        let folder = StoreFolder(path: options.folder, storage: storage)
+        switch options.access {
+        case .readOnly: return try openForReading(options, folder)
+        case .readWrite(let wait): return try openForWriting(options, folder, clock, randomness, waitMilliseconds: wait)
+        }
+    }
+
+    private static func checkVolume(_ path: String, _ storage: any Storage) throws(LogError) {
+        let volume = try stored { () throws(StorageError) in try storage.volume(of: path) }
+        if volume.isNetwork { throw LogError(.networkFileSystem(volume.fileSystem), path: path) }
+    }
+
+    private static func openForWriting(
+        _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ randomness: any Randomness,
+        waitMilliseconds: Int
+    ) throws(LogError) -> Log {
+        let storage = folder.storage
+        if try folder.find() == .nothing {
+            try checkVolume(folder.parent, storage)
+            try folder.createFolderIfAbsent(folder.path)
+            try stored { () throws(StorageError) in try storage.syncFolder(folder.parent) }
+        } else {
+            try checkVolume(folder.path, storage)
+        }
+        let locks = StoreLocks(
+            lock: try stored { () throws(StorageError) in try storage.lockFile(folder.lock) }, path: folder.path)
+        do {
+            try locks.lockWriter(waitMilliseconds: waitMilliseconds) { SharedPage.writerProcess(folder) }
+            let isAlone = try locks.enter(asWriter: true)
+            // Look again: another may have made the store while we waited.
+            let created = try folder.find() != .store
+            if created { try create(folder, clock, randomness) }
+            return try openLocked(
+                options, folder, clock, randomness, locks, isAlone: isAlone, created: created)
+        } catch {
+            locks.leave()
+            throw error
+        }
+    }
+
+    /// Makes a store. It exists when the manifest does; whatever a crash leaves before that is taken for an empty folder.
+    private static func create(
+        _ folder: StoreFolder, _ clock: any Clock, _ randomness: any Randomness
+    ) throws(LogError) {
+        let storage = folder.storage
+        try folder.removeIfPresent(folder.newManifest)
+        try folder.createFolderIfAbsent(folder.log)
+        try folder.createFolderIfAbsent(folder.checkpoints)
+        let manifest = Manifest(
+            storeID: StoreID(randomness), created: clock.now(),
+            segments: [Manifest.Segment(segment: 1, epoch: 1, firstVersion: 1)])
+        let header = SegmentHeader(
+            storeID: manifest.storeID, epoch: 1, segment: 1, chain: 0, firstVersion: 1, mark: 0)
+        let path = folder.segment(1)
+        try folder.removeIfPresent(path)
+        let file = try stored { () throws(StorageError) in try storage.open(path, .create) }
+        defer { file.close() }
+        try folder.write(SegmentStart.encode(header, schema: [], time: 0).bytes, to: file, at: 0)
+        try stored { () throws(StorageError) in
+            try file.sync()
+            try storage.syncFolder(folder.log)
+            // The folders must be there before the manifest is.
+            try storage.syncFolder(folder.path)
+        }
+        var renamed = false
+        try folder.replaceManifest(nil, with: manifest, renamed: &renamed)
+    }
+
+    private static func openLocked(
+        _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ randomness: any Randomness,
+        _ locks: StoreLocks, isAlone: Bool, created: Bool
+    ) throws(LogError) -> Log {
+        let storage = folder.storage
+        let manifest = try folder.readManifest()
+        let page = SharedPage(
+            try stored { () throws(StorageError) in
+                try storage.sharedMemory(folder.shared, byteCount: SharedPage.byteCount)
+            }, storeHigh: manifest.storeID.high)
+        let pageMark = page.isValid(epoch: manifest.epoch) ? page.durableMark : 0
+        var recovery = try Recovery.read(folder, manifest, pageMark: pageMark, verify: options.verify)
+        var report = RecoveryReport(
+            outcome: created ? .created : recovery.tornTail.map { .tornTail($0) } ?? .clean,
+            lastVersion: recovery.lastVersion, lastTime: recovery.scan.lastTime, storeID: manifest.storeID,
+            epoch: manifest.epoch)
+        try recovery.removeUnlistedSegments()
+        if recovery.needsTakeover {
+            do throws(LogError) {
+                report.secondedCommits = try recovery.takeOver()
+            } catch  where error.code == .diskFull {
+                // The reserve is there so that a full disk can still be opened and freed; the next try takes its room.
+                try folder.removeIfPresent(folder.reserve)
+                report.secondedCommits = try recovery.takeOver()
+            }
+        } else {
+            try recovery.trimSealedSegments()
+        }
+        report.epoch = recovery.manifest.epoch
+
+        let segmentPath = folder.segment(recovery.manifest.openSegment.segment)
+        let file = try stored { () throws(StorageError) in try storage.open(segmentPath, .readWrite) }
+        let size = try stored { () throws(StorageError) in try file.size() }
+        let isReserveGone = !makeReserve(folder, byteCount: options.reserveByteCount)
+        page.prepare(
+            epoch: recovery.manifest.epoch, durable: recovery.lastVersion, published: recovery.lastVersion,
+            generation: recovery.manifest.generation, fresh: isAlone)
+        page.writerProcess = UInt64(currentProcessID())
+        let group = GroupCommit(
+            file: file, version: recovery.lastVersion, page: page, publishesWhenWritten: options.durability != .full)
+        let tail = LogTail(
+            folder: folder, options: options, clock: clock, group: group, page: page, file: file,
+            manifest: recovery.manifest, end: recovery.scan.end, filled: max(size, recovery.scan.end),
+            chain: recovery.scan.chain, lastTime: recovery.scan.lastTime, schema: recovery.scan.schema ?? [],
+            isReserveGone: isReserveGone)
+        tail.markWritten = max(recovery.scan.mark, recovery.manifest.openSegment.firstVersion - 1)
+        let writer = LogWriter(group: group, tail: tail)
+        try writer.keeper?.start()
+        return Log(
+            options: options, recovery: report, folder: folder, locks: locks, page: page,
+            schema: [], writer: writer)
+    }
+
+    private static func openForReading(_ options: LogOptions, _ folder: StoreFolder) throws(LogError) -> Log {
+        switch try folder.find() {
+        case .nothing:
+            throw LogError(
+                .storage(StorageError(.notFound, operation: "open", path: folder.path)), path: folder.path,
+                detail: "read-only opening makes no store; open it with `.readWrite` once, or check the path")
+        case .empty:
+            throw LogError(
+                .notAStore, path: folder.path, detail: "it is an empty folder, and read-only opening makes nothing")
+        case .store: break
+        }
+        let storage = folder.storage
+        try checkVolume(folder.path, storage)
+        let locks = StoreLocks(
+            lock: try stored { () throws(StorageError) in try storage.lockFile(folder.lock) }, path: folder.path)
+        do throws(LogError) {
+            _ = try locks.enter(asWriter: false)
+            var attempt = 0
+            while true {
+                attempt += 1
+                let manifest = try folder.readManifest()
+                let page = SharedPage(
+                    try stored { () throws(StorageError) in
+                        try storage.sharedMemory(folder.shared, byteCount: SharedPage.byteCount)
+                    }, storeHigh: manifest.storeID.high)
+                let valid = page.isValid(epoch: manifest.epoch)
+                if try locks.hasWriter() {
+                    // The writer tells how far to read, once its recovery is over.
+                    if valid {
+                        let report = RecoveryReport(
+                            outcome: .clean, lastVersion: page.published, lastTime: 0, storeID: manifest.storeID,
+                            epoch: manifest.epoch)
+                        return Log(
+                            options: options, recovery: report, folder: folder, locks: locks, page: page,
+                            schema: [], writer: nil)
+                    }
+                    if attempt > 2000 {
+                        throw LogError(.locked(processID: SharedPage.writerProcess(folder)), path: folder.path)
+                    }
+                    locks.rest(2_000_000)
+                    continue
+                }
+                let recovery: Recovery
+                do throws(LogError) {
+                    recovery = try Recovery.read(
+                        folder, manifest, pageMark: valid ? page.durableMark : 0, verify: options.verify)
+                } catch {
+                    // A writer may have come meanwhile and changed what we read.
+                    let now = try folder.readManifest()
+                    let hasWriter = try locks.hasWriter()
+                    guard now != manifest || hasWriter, attempt < 2000 else { throw error }
+                    continue
+                }
+                // Without a writer, the disk may lack what no mark covers. A sync tells; but after a failed one nothing does, and
+                // without the right to write the commits again only what the mark covers is shown.
+                var last = recovery.lastVersion
+                if last > recovery.durable {
+                    let failed = valid && page.failureMark != 0
+                    let reader = try SegmentReader(folder, manifest.openSegment, storeID: manifest.storeID)
+                    if failed || (try? reader.sync()) == nil { last = recovery.durable }
+                }
+                let report = RecoveryReport(
+                    outcome: recovery.tornTail.map { .tornTail($0) } ?? .clean,
+                    lastVersion: last, lastTime: recovery.scan.lastTime,
+                    storeID: manifest.storeID, epoch: manifest.epoch)
+                return Log(
+                    options: options, recovery: report, folder: folder, locks: locks, page: page,
+                    schema: recovery.scan.schema ?? [], writer: nil)
+            }
+        } catch {
+            locks.leave()
+            throw error
+        }
+    }
+
+    /// Makes the reserve, unless it is there; false where the disk has no room for it.
+    static func makeReserve(_ folder: StoreFolder, byteCount: Int) -> Bool {
+        guard byteCount > 0 else { return true }
+        do throws(StorageError) {
+            if let status = try folder.storage.status(folder.reserve), status.byteCount >= byteCount { return true }
+            let available = try folder.storage.volume(of: folder.path).availableByteCount
+            guard available > 2 * byteCount else { return false }
+            try? folder.storage.remove(folder.reserve)
+            let file = try folder.storage.open(folder.reserve, .create)
+            defer { file.close() }
+            let zeros = LogTail.zeros
+            var offset = 0
+            while offset < byteCount {
+                let count = min(zeros.count, byteCount - offset)
+                try file.write(UnsafeRawBufferPointer(rebasing: zeros[..<count]), at: offset)
+                offset += count
+            }
+            return true
+        } catch {
+            try? folder.storage.remove(folder.reserve)
+            return false
+        }
+    }
+}

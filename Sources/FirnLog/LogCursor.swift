@@ -1,0 +1,121 @@
+import FirnBytes
+import FirnStorage
+
+/// One part of a commit, as it was handed to the log.
+public struct LogPart {
+    public var kind: LogPartKind
+    /// Valid until the next call of the reader that gave it.
+    public var bytes: UnsafeRawBufferPointer
+}
+
+/// Reads one commit's parts, front to back.
+public struct CommitReader: ~Copyable {
+    public let version: UInt64
+    /// Nanoseconds since 1970.
+    public let time: Int64
+    private let reader: SegmentReader
+    fileprivate var offset: Int
+    fileprivate var chain: UInt32
+    fileprivate var isAtEnd = false
+    private var part: UInt32 = 0
+    private var scratch = ByteWriter(capacity: 16)
+
+    fileprivate init(_ first: FrameHeader, _ reader: SegmentReader, chain: UInt32) {
+        version = first.version
+        time = first.time
+        self.reader = reader
+        offset = Int(first.offset)
+        self.chain = chain
+    }
+
+    /// The next part; nil after the last.
+    ///
+    /// - Throws: `.damage`, with the place.
+    public mutating func next() throws(LogError) -> LogPart? {
+        guard let (frame, bytes) = try nextFrame(decompressing: true) else { return nil }
+        return LogPart(kind: frame.kind == .schema ? .schema : .changes, bytes: bytes)
+    }
+
+    /// Passes over what was not read, checking it.
+    fileprivate mutating func skipRest() throws(LogError) {
+        while try nextFrame(decompressing: false) != nil {}
+    }
+
+    private mutating func nextFrame(
+        decompressing: Bool
+    ) throws(LogError) -> (FrameHeader, UnsafeRawBufferPointer)? {
+        if isAtEnd { return nil }
+        guard case .frame(let frame, let crc) = try reader.item(at: offset), frame.chain == chain,
+            frame.kind.isPart, frame.version == version, frame.part == part
+        else {
+            throw LogError(
+                .damage, path: reader.path, offset: offset, detail: "part \(part) of version \(version) is not whole")
+        }
+        part &+= 1
+        chain = crc
+        offset += frame.frameByteCount
+        isAtEnd = frame.flags.contains(.last)
+        let bytes = decompressing ? try reader.rawPayload(of: frame, in: &scratch) : try reader.payload(of: frame)
+        return (frame, bytes)
+    }
+}
+
+/// Walks the whole commits of a store in order, checking every byte on the way.
+struct LogCursor {
+    let folder: StoreFolder
+    let manifest: Manifest
+
+    /// Calls `body` for each commit of the versions `after + 1 ... through`.
+    func replay(
+        after: UInt64, through: UInt64, _ body: (inout CommitReader) throws -> Void
+    ) throws {
+        guard through > after else { return }
+        guard manifest.segments[0].firstVersion <= after &+ 1 else {
+            throw LogError(
+                .versionNotHere(after &+ 1), path: folder.log,
+                detail: "its oldest is \(manifest.segments[0].firstVersion)")
+        }
+        var next = after + 1
+        let first = manifest.segments.lastIndex { $0.firstVersion <= next } ?? 0
+        for (index, entry) in manifest.segments.enumerated().dropFirst(first) where next <= through {
+            let reader = try SegmentReader(folder, entry, storeID: manifest.storeID)
+            if index > 0, manifest.segments[index - 1].chainEnd != reader.header.chain {
+                throw LogError(
+                    .damage, path: reader.path, offset: 0,
+                    detail: "the segment's head does not follow the segment before")
+            }
+            var offset = SegmentHeader.byteCount
+            var chain = reader.headerCRC
+            var version = entry.firstVersion - 1
+            while next <= through {
+                guard case .frame(let frame, let crc) = try reader.item(at: offset), frame.chain == chain else {
+                    if entry.isSealed, offset == reader.byteCount, version == entry.lastVersion { break }
+                    throw LogError(
+                        .damage, path: reader.path, offset: offset,
+                        detail: "version \(version &+ 1) was durable, but there is no whole frame of it")
+                }
+                guard frame.kind.isPart else {
+                    offset += frame.frameByteCount
+                    chain = crc
+                    continue
+                }
+                var commit = CommitReader(frame, reader, chain: chain)
+                guard commit.version == version &+ 1 else {
+                    throw LogError(
+                        .damage, path: reader.path, offset: offset, detail: "version \(version &+ 1) should stand here")
+                }
+                version = commit.version
+                if version == next {
+                    try body(&commit)
+                    next += 1
+                }
+                try commit.skipRest()
+                offset = commit.offset
+                chain = commit.chain
+            }
+        }
+        guard next > through else {
+            throw LogError(.versionNotHere(next), path: folder.log, detail: "the log ends before it")
+        }
+    }
+}

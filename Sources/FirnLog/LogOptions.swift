@@ -1,0 +1,56 @@
+/// When a commit counts as done.
+public enum Durability: Sendable, Equatable {
+    /// When it is on the disk: a power cut loses nothing that was acknowledged.
+    case full
+    /// When it is written. It is on the disk at most this many milliseconds later; a power cut may lose the commits of that time,
+    /// the newest ones, and never a part of one. If the disk fails meanwhile, the next commit says so.
+    case relaxed(milliseconds: Int)
+    /// When it is written. Firn syncs only when it seals a segment (each 64 MiB) and when the log is closed: till then the operating system decides
+    /// what reaches the disk, and when. The end of the process loses nothing.
+    case none
+}
+
+/// What to read when a store is opened.
+public enum VerifyOnOpen: Sendable, Equatable {
+    /// The manifest, each segment's head, and all of the newest segment. The rest is checked when it is first read.
+    case directory
+    /// Every byte.
+    case everything
+}
+
+/// How a store is opened.
+public struct LogOptions: Sendable {
+    public enum Access: Sendable, Equatable {
+        /// Reads beside whoever writes; changes nothing.
+        case readOnly
+        /// Reads and writes. One process at a time may: another opener waits this many milliseconds for it (0: not at all)
+        /// and then fails with `.locked`.
+        case readWrite(waitMilliseconds: Int)
+    }
+
+    /// The store's folder. It is created where nothing bears the name and its parent exists.
+    public var folder: String
+    public var access: Access
+    public var durability: Durability
+    public var verify: VerifyOnOpen
+    /// The length at which a segment is sealed, a multiple of 64 and at least 4 KiB.
+    public var segmentByteCount = LogLimits.segmentByteCount
+    /// The most that a part holds before compression; what is longer is refused.
+    public var partByteCount = 1 << 20
+    /// The room that is kept so that a full disk can still delete; 0 keeps none.
+    public var reserveByteCount = LogLimits.reserveByteCount
+    /// How long the log must have been quiet before it writes its durable mark once more.
+    public var idleMilliseconds = 200
+    /// False does all work on the threads that call, in an order that depends on nothing but the calls: for simulations.
+    public var usesThreads = true
+
+    public init(
+        folder: String, access: Access = .readWrite(waitMilliseconds: 0), durability: Durability = .full,
+        verify: VerifyOnOpen = .directory
+    ) {
+        self.folder = folder
+        self.access = access
+        self.durability = durability
+        self.verify = verify
+    }
+}

@@ -1,0 +1,294 @@
+import FirnBytes
+import FirnStorage
+
+/// The end of the log, where frames are written.
+///
+/// At any time one **appender** at most owns the tail: the commit that is being written, or the mark that an idle log writes. `begin` takes it, `end` gives it back.
+/// What changes:
+/// - `file`, `end`, `chain`, `lastTime`, `isReserveGone`, `isDirty`, `markWritten`: owned by the appender. (In a commit of many parts the thread
+///   that writes a part owns them; the parts' queue hands them on, one part after another.)
+/// - `manifest`, `schema`: changed by the appender, under `lock`, so that the appender may read them without it and anybody with it (`snapshot`).
+/// - `isAppending`, `filled`, `filling`, `fillStep`: guarded by `lock`. Room is filled with zeros by another thread while the appender
+///   writes, so each write first makes sure that the zeros don't come down on it.
+final class LogTail: @unchecked Sendable {
+    let folder: StoreFolder
+    let options: LogOptions
+    let clock: any Clock
+    let group: GroupCommit
+    let page: SharedPage?
+
+    // Owned by the appender.
+    var file: any StorageFile
+    private(set) var manifest: Manifest
+    var end: Int
+    var chain: UInt32
+    var lastTime: Int64
+    private(set) var schema: [UInt8]
+    var isReserveGone: Bool
+    /// The durable mark that the newest frame bears.
+    var markWritten: UInt64 = 0
+
+    /// A write of the present commit failed, so that the file may hold pieces of it behind `end`.
+    private(set) var isDirty = false
+
+    private let lock = Lock()
+    private let changed = Condition()
+    private var isAppending = false
+    /// Zeros have been written up to here, or the file ends here.
+    private var filled: Int
+    private var filling: Range<Int>?
+    private var fillStep = LogLimits.fillByteCount.first
+
+    init(
+        folder: StoreFolder, options: LogOptions, clock: any Clock, group: GroupCommit, page: SharedPage?,
+        file: any StorageFile, manifest: Manifest, end: Int, filled: Int, chain: UInt32, lastTime: Int64,
+        schema: [UInt8], isReserveGone: Bool
+    ) {
+        self.folder = folder
+        self.options = options
+        self.clock = clock
+        self.group = group
+        self.page = page
+        self.file = file
+        self.manifest = manifest
+        self.end = end
+        self.filled = filled
+        self.chain = chain
+        self.lastTime = lastTime
+        self.schema = schema
+        self.isReserveGone = isReserveGone
+    }
+
+    // MARK: Owning the tail
+
+    /// Becomes the appender; waits while a mark is being written.
+    func begin() {
+        lock.lock()
+        while isAppending { changed.wait(lock) }
+        isAppending = true
+        lock.unlock()
+    }
+
+    /// As `begin`, but false where there is an appender.
+    func tryBegin() -> Bool {
+        lock.withLock {
+            if isAppending { return false }
+            isAppending = true
+            return true
+        }
+    }
+
+    /// What anybody may ask for, beside the appender.
+    func snapshot() -> (manifest: Manifest, schema: [UInt8]) { lock.withLock { (manifest, schema) } }
+
+    /// By the appender.
+    func setSchema(_ bytes: [UInt8]) { lock.withLock { schema = bytes } }
+
+    func endAppending() {
+        lock.lock()
+        isAppending = false
+        changed.broadcast()
+        lock.unlock()
+    }
+
+    /// The time of a new frame: the clock's, but never before the frame that was written last.
+    func nextTime() -> Int64 {
+        lastTime = max(lastTime, clock.now())
+        return lastTime
+    }
+
+    // MARK: Writing
+
+    /// Completes the frame that `buffer` holds (80 bytes of room, payload, padding) and writes it at the end of the log, which it moves.
+    func write(_ buffer: inout ByteWriter, _ part: EncodedPart, time: Int64) throws(StorageError) {
+        let open = manifest.openSegment
+        let mark = group.durableVersion
+        let header = FrameHeader(
+            kind: part.kind, flags: part.flags, storeHigh: manifest.storeID.high, epoch: open.epoch,
+            segment: open.segment, offset: UInt64(end), version: part.version, time: time, mark: mark, part: part.part,
+            rawCount: part.rawCount, storedCount: part.storedCount, payloadCRC: part.payloadCRC, chain: chain)
+        let crc = header.encode(at: buffer.mutableBytes.baseAddress!)
+        let count = buffer.count
+        claim(end..<(end + count))
+        isDirty = true
+        try file.write(buffer.bytes, at: end)
+        isDirty = false
+        if count >= LogLimits.unfilledPartByteCount { file.startWriteback(end..<(end + count)) }
+        end += count
+        chain = crc
+        markWritten = mark
+    }
+
+    /// Waits until no zeros are being written to the range, and keeps later ones away from it.
+    private func claim(_ range: Range<Int>) {
+        lock.lock()
+        while let filling, filling.lowerBound < range.upperBound { changed.wait(lock) }
+        filled = max(filled, range.upperBound)
+        lock.unlock()
+    }
+
+    /// Repeats the durable mark in a frame of its own, and syncs it, so that the last commit is protected by a mark behind it too. Nothing where
+    /// the newest frame bears the mark already.
+    func writeMark() throws(LogError) {
+        guard group.durableVersion > markWritten else { return }
+        var buffer = ByteWriter(capacity: 128)
+        buffer.appendZeros(FrameHeader.frameByteCount(stored: 0))
+        let part = EncodedPart(
+            kind: .mark, flags: .last, version: group.writtenVersion, part: 0, rawCount: 0, storedCount: 0,
+            payloadCRC: 0)
+        let start = end
+        let chain = self.chain
+        do {
+            try write(&buffer, part, time: nextTime())
+        } catch  where error.code == .noSpace {
+            // A mark is a precaution; without room for it the log goes on.
+            do {
+                try cut(to: start, chain: chain)
+            } catch {
+                group.fail(LogError(error))
+                throw LogError(error)
+            }
+            return
+        } catch {
+            group.fail(LogError(error))
+            throw LogError(error)
+        }
+        try group.syncAll()
+    }
+
+    /// Waits until no zeros are being written.
+    private func stopFilling() {
+        lock.lock()
+        while filling != nil { changed.wait(lock) }
+        lock.unlock()
+    }
+
+    /// Takes the log back to where a commit began: what it wrote is cut off, so that no frame of it can be met behind the next one's.
+    func cut(to end: Int, chain: UInt32) throws(StorageError) {
+        stopFilling()
+        lock.withLock { filled = end }
+        self.end = end
+        self.chain = chain
+        try file.truncate(to: end)
+        isDirty = false
+    }
+
+    // MARK: Room
+
+    /// True where the room filled with zeros is nearly used up.
+    var wantsRoom: Bool {
+        guard options.durability != .none else { return false }
+        return lock.withLock { filling == nil && filled - end < fillStep / 2 && filled < options.segmentByteCount }
+    }
+
+    /// Fills the next step with zeros, so that commits into it need not lengthen the file. A full disk just ends that.
+    func fill() {
+        lock.lock()
+        guard filling == nil, filled < options.segmentByteCount else {
+            lock.unlock()
+            return
+        }
+        let range = filled..<min(filled + fillStep, options.segmentByteCount)
+        filling = range
+        fillStep = min(fillStep * 2, LogLimits.fillByteCount.most)
+        let file = self.file
+        lock.unlock()
+        var reached = range.lowerBound
+        do {
+            while reached < range.upperBound {
+                let count = min(Self.zeros.count, range.upperBound - reached)
+                try file.write(UnsafeRawBufferPointer(rebasing: Self.zeros[..<count]), at: reached)
+                reached += count
+            }
+        } catch {
+            // Whatever was written is zeros. If the disk fails, the next commit meets that itself.
+        }
+        lock.lock()
+        filled = reached
+        filling = nil
+        changed.broadcast()
+        lock.unlock()
+    }
+
+    // Written once, before anybody sees it.
+    nonisolated(unsafe) static let zeros: UnsafeRawBufferPointer = {
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 4096)
+        memory.initializeMemory(as: UInt8.self, repeating: 0)
+        return UnsafeRawBufferPointer(memory)
+    }()
+
+    // MARK: Segments
+
+    var wantsRoll: Bool { end >= options.segmentByteCount }
+
+    /// Seals the segment and goes on in a new one. Everything written so far is durable after it.
+    func roll() throws(LogError) {
+        stopFilling()
+        try group.lead { old throws(LogError) in
+            // 1. All that is written becomes durable; the room behind it goes.
+            try stored { () throws(StorageError) in try old.truncate(to: end) }
+            try synced(old)
+            let version = group.writtenVersion
+            var next = manifest
+            // 2. The new segment, whole, before anything says that it is there.
+            let header = SegmentHeader(
+                storeID: manifest.storeID, epoch: manifest.epoch, segment: manifest.openSegment.segment + 1,
+                chain: chain,
+                firstVersion: version + 1, mark: version)
+            let path = folder.segment(header.segment)
+            try folder.removeIfPresent(path)
+            let file: any StorageFile
+            let (bytes, headerCRC) = SegmentStart.encode(header, schema: schema, time: lastTime)
+            do throws(LogError) {
+                file = try stored { () throws(StorageError) in try folder.storage.open(path, .create) }
+                try folder.write(bytes, to: file, at: 0)
+                try stored { () throws(StorageError) in
+                    try file.sync()
+                    try folder.storage.syncFolder(folder.log)
+                }
+                // 3. The manifest says so.
+                next.generation += 1
+                next.segments[next.segments.count - 1].isSealed = true
+                next.segments[next.segments.count - 1].chainEnd = chain
+                next.segments[next.segments.count - 1].lastVersion = version
+                next.segments[next.segments.count - 1].byteCount = UInt64(end)
+                next.segments.append(
+                    Manifest.Segment(segment: header.segment, epoch: header.epoch, firstVersion: header.firstVersion))
+                var renamed = false
+                do throws(LogError) {
+                    try folder.replaceManifest(manifest, with: next, renamed: &renamed)
+                } catch  where renamed && error.code == .diskFull {
+                    // Which manifest stands is not known: that is no mere full disk.
+                    throw LogError(
+                        .storage(StorageError(.noSpace, operation: "rename", path: folder.manifest)),
+                        path: folder.manifest)
+                }
+            } catch  where error.code == .diskFull {
+                try? folder.removeIfPresent(path)
+                throw error
+            }
+            old.close()
+            page?.setGeneration(next.generation)
+            self.file = file
+            end = bytes.count
+            chain = headerCRC
+            lock.withLock {
+                manifest = next
+                filled = bytes.count
+                fillStep = LogLimits.fillByteCount.first
+            }
+            return file
+        }
+    }
+
+    /// Cuts the room off and syncs: the file ends with the last frame.
+    func trim() throws(LogError) {
+        stopFilling()
+        try group.lead { file throws(LogError) in
+            try stored { () throws(StorageError) in try file.truncate(to: end) }
+            try synced(file)
+            return file
+        }
+        lock.withLock { filled = end }
+    }
+}

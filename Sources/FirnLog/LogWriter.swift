@@ -1,0 +1,38 @@
+import FirnBytes
+import FirnStorage
+
+/// What only a log that is open for writing has.
+///
+/// `scratch` and `encoder` are owned by the appender (see `LogTail`); `spare` is guarded by `spareLock`, which is held for a few instructions.
+final class LogWriter: @unchecked Sendable {
+    let group: GroupCommit
+    let tail: LogTail
+    let queue: PartQueue
+    /// nil where the log uses no threads of its own.
+    let keeper: LogKeeper?
+    var scratch = ByteWriter(capacity: 4096)
+    var encoder = PartEncoder()
+    /// Memory of a part that was written, to be filled again.
+    private let spareLock = Lock()
+    private var spare: ByteWriter?
+
+    init(group: GroupCommit, tail: LogTail) {
+        self.group = group
+        self.tail = tail
+        queue = PartQueue(tail: tail)
+        keeper = tail.options.usesThreads ? LogKeeper(tail: tail, group: group) : nil
+    }
+
+    func takeSpare() -> ByteWriter {
+        spareLock.lock()
+        defer { spareLock.unlock() }
+        return spare.take() ?? ByteWriter()
+    }
+
+    func keepSpare(_ buffer: consuming ByteWriter) {
+        buffer.removeAll()
+        spareLock.lock()
+        spare = consume buffer
+        spareLock.unlock()
+    }
+}

@@ -1,0 +1,195 @@
+import FirnBytes
+
+/// What a store consists of, in the file `manifest`: its identity, its epoch, its live checkpoint and its segments.
+///
+/// The file holds the current generation and behind it the one before (a new store has none), each a block under checksums. It is replaced whole:
+/// `manifest.new` is written and synced, renamed over `manifest`, and the folder synced. The block before is never used to open a store;
+/// it is there for `firn` when the current one is damaged. Numbers are little-endian.
+///
+/// ```
+/// byte   0                       8           12          16
+///        ┌───────────────────────┬───────────┬───────────┐
+///        │ FIRNMANI              │ format    │ block     │
+///        │                       │           │ byte count│
+///     16 ├───────────────────────┼───────────┴───────────┤
+///        │ generation            │ store id high         │
+///     32 ├───────────────────────┼───────────┬───────────┤
+///        │ store id low          │ epoch     │ segments n│
+///     48 ├───────────┬───────────┼───────────┼───────────┤
+///        │ required  │ optional  │ reserved  │ CRC of    │
+///        │ features  │ features  │ (zero)    │ 0 ..< 60  │
+///     64 ├───────────┴───────────┼───────────┴───────────┤
+///        │ checkpoint id         │ checkpoint version    │   all zero: there is none
+///     80 ├───────────────────────┼───────────┬───────────┤
+///        │ checkpoint byte count │ its CRC   │ reserved  │
+///     96 ├───────────────────────┼───────────┴───────────┤
+///        │ created, ns since 1970│ reserved (zero)       │
+///    112 ├───────────────────────┴───────────────────────┤
+///        │ reserved (zero)                               │
+///    128 ├───────────────────────────────────────────────┤
+///        │ n entries of 48 bytes, oldest segment first   │
+///        ├───────────────────────────────────────────────┤
+///        │ zeros                                         │
+///        ├───────────────────────────────────┬───────────┤
+///        │                                   │ CRC of all│   the last 4 bytes of the block,
+///        └───────────────────────────────────┴───────────┘   whose length is a multiple of 64
+///
+/// entry  0           4           8           12          16
+///        ┌───────────┬───────────┬───────────┬───────────┐
+///        │ segment   │ epoch     │ state     │ chain end │
+///     16 ├───────────┴───────────┼───────────┴───────────┤
+///        │ first version         │ last version          │
+///     32 ├───────────────────────┼───────────────────────┤
+///        │ byte count            │ reserved (zero)       │
+///     48 └───────────────────────┴───────────────────────┘
+/// ```
+///
+/// **state** is 0 for the one open segment, the last, and 1 for a sealed one. A sealed one is valid for `byte count` bytes, holds the versions first ...
+/// last (last = first - 1: none) and ends with the frame whose header CRC is **chain end**; what the file holds beyond that is to be cut.
+/// For the open one these three are zero. The first 64 bytes keep their meaning in every format, so that a later one can be told from damage.
+/// An unknown bit in **required features** means that this release can't read the store; one in **optional features** means nothing to it.
+struct Manifest: Equatable {
+    static let magic: UInt64 = 0x494E_414D_4E52_4946  // "FIRNMANI"
+    static let headByteCount = 128
+    static let entryByteCount = 48
+    /// Features that this release knows and a reader must know.
+    static let knownFeatures: UInt32 = 0
+
+    struct Segment: Equatable {
+        var segment: UInt32
+        var epoch: UInt32
+        var isSealed = false
+        var chainEnd: UInt32 = 0
+        var firstVersion: UInt64
+        var lastVersion: UInt64 = 0
+        var byteCount: UInt64 = 0
+    }
+
+    struct Checkpoint: Equatable {
+        var id: UInt64
+        var version: UInt64
+        var byteCount: UInt64
+        var crc: UInt32
+    }
+
+    var storeID: StoreID
+    var generation: UInt64 = 1
+    var epoch: UInt32 = 1
+    var created: Int64
+    var checkpoint: Checkpoint?
+    var segments: [Segment]
+
+    var openSegment: Segment { segments[segments.count - 1] }
+
+    /// The block of this generation.
+    func encode() -> [UInt8] {
+        let content = Self.headByteCount + segments.count * Self.entryByteCount + 4
+        let byteCount = (content + 63) & ~63
+        var writer = ByteWriter(capacity: byteCount)
+        writer.append(Self.magic)
+        writer.append(UInt32(LogLimits.format))
+        writer.append(UInt32(byteCount))
+        writer.append(generation)
+        writer.append(storeID.high)
+        writer.append(storeID.low)
+        writer.append(epoch)
+        writer.append(UInt32(segments.count))
+        writer.append(Self.knownFeatures)
+        writer.append(UInt32(0))
+        writer.append(UInt32(0))
+        writer.append(CRC32C.checksum(writer.bytes))
+        writer.append(checkpoint?.id ?? 0)
+        writer.append(checkpoint?.version ?? 0)
+        writer.append(checkpoint?.byteCount ?? 0)
+        writer.append(checkpoint?.crc ?? 0)
+        writer.append(UInt32(0))
+        writer.append(created)
+        writer.appendZeros(Self.headByteCount - writer.count)
+        for entry in segments {
+            writer.append(entry.segment)
+            writer.append(entry.epoch)
+            writer.append(UInt32(entry.isSealed ? 1 : 0))
+            writer.append(entry.chainEnd)
+            writer.append(entry.firstVersion)
+            writer.append(entry.lastVersion)
+            writer.append(entry.byteCount)
+            writer.append(UInt64(0))
+        }
+        writer.appendZeros(byteCount - 4 - writer.count)
+        writer.append(CRC32C.checksum(writer.bytes))
+        return writer.array()
+    }
+
+    /// Why a block is not one.
+    enum Refusal: Error, Equatable {
+        case newerFormat(UInt32)
+        case damage(String, offset: Int)
+    }
+
+    /// Reads a file's blocks: the current one, decoded, and the one before it, as it lies there (empty in a new store).
+    static func decode(file bytes: UnsafeRawBufferPointer) throws(Refusal) -> (current: Manifest, previous: [UInt8]) {
+        let (current, byteCount) = try decode(block: bytes)
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[byteCount...])
+        if rest.isEmpty {
+            guard current.generation == 1 else {
+                throw .damage("the generation before the current one is missing", offset: byteCount)
+            }
+            return (current, [])
+        }
+        let before: (manifest: Manifest, byteCount: Int)
+        do {
+            before = try decode(block: rest)
+        } catch .damage(let text, let offset) {
+            throw .damage("in the generation before the current one, \(text)", offset: byteCount + offset)
+        }
+        guard before.byteCount == rest.count, before.manifest.storeID == current.storeID,
+            before.manifest.generation + 1 == current.generation
+        else { throw .damage("the generation before the current one does not fit it", offset: byteCount) }
+        return (current, [UInt8](rest))
+    }
+
+    /// Reads the block that `bytes` begin with.
+    static func decode(block bytes: UnsafeRawBufferPointer) throws(Refusal) -> (manifest: Manifest, byteCount: Int) {
+        func get<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T {
+            T(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: T.self))
+        }
+        guard bytes.count >= headByteCount else { throw .damage("it is too short", offset: 0) }
+        guard get(0) == magic, get(60) == CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<60])) else {
+            throw .damage("the checksum of its head is wrong", offset: 0)
+        }
+        let format: UInt32 = get(8)
+        guard format <= LogLimits.format else { throw .newerFormat(format) }
+        guard get(48, UInt32.self) & ~knownFeatures == 0 else { throw .newerFormat(format) }
+        let byteCount = Int(get(12, UInt32.self))
+        let count = Int(get(44, UInt32.self))
+        guard format == LogLimits.format, byteCount % 64 == 0, byteCount <= bytes.count, count >= 1,
+            count <= LogLimits.segmentCount, byteCount == (headByteCount + count * entryByteCount + 4 + 63) & ~63
+        else { throw .damage("its lengths do not agree", offset: 8) }
+        guard get(byteCount - 4) == CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<(byteCount - 4)])) else {
+            throw .damage("its checksum is wrong", offset: 0)
+        }
+        let checkpointID: UInt64 = get(64)
+        var manifest = Manifest(
+            storeID: StoreID(high: get(24), low: get(32)), generation: get(16), epoch: get(40), created: get(96),
+            checkpoint: checkpointID == 0
+                ? nil : Checkpoint(id: checkpointID, version: get(72), byteCount: get(80), crc: get(88)),
+            segments: [])
+        for index in 0..<count {
+            let at = headByteCount + index * entryByteCount
+            let state: UInt32 = get(at + 8)
+            let entry = Segment(
+                segment: get(at), epoch: get(at + 4), isSealed: state == 1, chainEnd: get(at + 12),
+                firstVersion: get(at + 16), lastVersion: get(at + 24), byteCount: get(at + 32))
+            let previous = manifest.segments.last
+            guard state <= 1, entry.isSealed == (index < count - 1), entry.firstVersion >= 1,
+                entry.byteCount <= UInt64(Int.max / 2), entry.epoch <= manifest.epoch,
+                previous == nil
+                    || previous!.segment < entry.segment && previous!.lastVersion &+ 1 == entry.firstVersion
+                        && previous!.epoch <= entry.epoch,
+                !entry.isSealed || entry.lastVersion &+ 1 >= entry.firstVersion
+            else { throw .damage("entry \(index) of its segments makes no sense", offset: at) }
+            manifest.segments.append(entry)
+        }
+        return (manifest, byteCount)
+    }
+}

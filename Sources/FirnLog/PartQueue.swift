@@ -1,0 +1,159 @@
+import FirnBytes
+import FirnStorage
+
+/// The parts of a long commit on their way to the disk: up to two are compressed at once, beside the caller who encodes the next; they are written in order.
+///
+/// 1. The caller hands a part over with `submit`; there are `capacity` places, and when all are taken it waits. So a commit's memory is bounded.
+/// 2. A worker takes the oldest part that nobody has taken and compresses it into its place's frame buffer.
+/// 3. A worker that has compressed one becomes the writer, if there is none: it writes parts as long as the next in order is ready.
+/// 4. `drain` waits until all are written; the caller compresses and writes with the workers meanwhile. If no thread could be started, it does everything.
+///
+/// Guarded by `lock`: all counts, `isWriting`, `failure`, and each place's state. A place's buffers belong to the caller until it is submitted, then to
+/// the worker that took it, then to the writer.
+final class PartQueue: @unchecked Sendable {
+    private final class Place {
+        var raw = ByteWriter(capacity: 16)
+        var frame = ByteWriter(capacity: 16)
+        var kind = FrameHeader.Kind.changes
+        var isLast = false
+        var part: UInt32 = 0
+        var isReady = false
+        var encoded: EncodedPart?
+    }
+
+    private static let capacity = 4
+    private static let workerCount = 2
+
+    private let lock = Lock()
+    private let work = Condition()
+    private let progress = Condition()
+    private let places = (0..<capacity).map { _ in Place() }
+    private var submitted = 0
+    private var taken = 0
+    private var written = 0
+    private var isWriting = false
+    private var isStopping = false
+    private var failure: StorageError?
+    private var workers: [StorageThread] = []
+    private var version: UInt64 = 0
+    private var time: Int64 = 0
+    private let tail: LogTail
+    // Used by the caller when it helps.
+    private var ownEncoder = PartEncoder()
+
+    init(tail: LogTail) { self.tail = tail }
+
+    /// Before a commit's first part.
+    func begin(version: UInt64, time: Int64) {
+        lock.lock()
+        precondition(submitted == written, "the commit before has left parts behind")
+        self.version = version
+        self.time = time
+        failure = nil
+        if tail.options.usesThreads, workers.isEmpty {
+            for index in 1...Self.workerCount {
+                if let worker = try? StorageThread.start(name: "firn-part-\(index)", { [self] in self.run() }) {
+                    workers.append(worker)
+                }
+            }
+        }
+        lock.unlock()
+    }
+
+    /// Hands a part over; `raw` gets other memory for it, to be used again. Throws what writing an earlier part threw.
+    func submit(
+        _ raw: inout ByteWriter, kind: FrameHeader.Kind, part: UInt32, isLast: Bool
+    ) throws(StorageError) {
+        lock.lock()
+        while submitted - written == Self.capacity {
+            if workers.isEmpty { step(&ownEncoder) } else { progress.wait(lock) }
+        }
+        let place = places[submitted % Self.capacity]
+        swap(&place.raw, &raw)
+        place.kind = kind
+        place.part = part
+        place.isLast = isLast
+        place.isReady = false
+        submitted += 1
+        work.signal()
+        let failure = self.failure
+        lock.unlock()
+        if let failure { throw failure }
+    }
+
+    /// Waits until all is written.
+    func drain() throws(StorageError) {
+        lock.lock()
+        while written < submitted {
+            if taken < submitted { step(&ownEncoder) } else { progress.wait(lock) }
+        }
+        let failure = self.failure
+        lock.unlock()
+        if let failure { throw failure }
+    }
+
+    func stop() {
+        lock.lock()
+        isStopping = true
+        let workers = self.workers
+        self.workers = []
+        work.broadcast()
+        lock.unlock()
+        for worker in workers { worker.join() }
+    }
+
+    private func run() {
+        var encoder = PartEncoder()
+        lock.lock()
+        while true {
+            if taken < submitted {
+                step(&encoder)
+            } else if isStopping {
+                break
+            } else {
+                work.wait(lock)
+            }
+        }
+        lock.unlock()
+    }
+
+    /// Compresses one part and writes what is ready. Called and left with the lock held.
+    private func step(_ encoder: inout PartEncoder) {
+        let place = places[taken % Self.capacity]
+        taken += 1
+        let skip = failure != nil
+        let version = self.version
+        lock.unlock()
+        if !skip {
+            var encoded = encoder.encode(
+                place.raw.bytes, kind: place.kind, version: version, part: place.part, into: &place.frame)
+            if place.isLast { encoded.flags.insert(.last) }
+            place.encoded = encoded
+        }
+        lock.lock()
+        place.isReady = true
+        if isWriting { return }
+        isWriting = true
+        while written < taken, case let next = places[written % Self.capacity], next.isReady {
+            let skip = failure != nil
+            let time = self.time
+            var thrown: StorageError?
+            lock.unlock()
+            if !skip, let encoded = next.encoded {
+                do {
+                    try tail.write(&next.frame, encoded, time: time)
+                } catch {
+                    thrown = error
+                }
+            }
+            lock.lock()
+            if let thrown { failure = thrown }
+            next.isReady = false
+            next.encoded = nil
+            next.raw.removeAll()
+            written += 1
+            progress.broadcast()
+        }
+        isWriting = false
+    }
+}

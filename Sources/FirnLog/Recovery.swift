@@ -1,0 +1,271 @@
+import FirnBytes
+import FirnStorage
+
+/// What opening a store found.
+public struct RecoveryReport: Sendable, Equatable {
+    /// A tail that was never acknowledged, and was cut off.
+    public struct TornTail: Sendable, Equatable, CustomStringConvertible {
+        /// The segment's file.
+        public var path: String
+        public var segment: UInt32
+        /// Where the log was broken.
+        public var offset: Int
+        /// The version that was being committed there.
+        public var version: UInt64
+        /// How many bytes were cut, padding and preallocated zeros not counted where nothing stands behind them.
+        public var byteCount: Int
+        /// Whole frames among them, and the commits that those end.
+        public var wholeFrames: Int
+        public var wholeCommits: Int
+        public var reason: String
+
+        public var description: String {
+            "the log's tail was torn at \(path), byte \(offset), while version \(version) was being committed (\(reason)): "
+                + "\(byteCount) bytes with \(wholeFrames) whole frames were cut off. None of it had been acknowledged as durable."
+        }
+    }
+
+    public enum Outcome: Sendable, Equatable {
+        case created
+        case clean
+        case tornTail(TornTail)
+    }
+
+    public var outcome: Outcome
+    /// The last version of the log; 0 in a store without a commit.
+    public var lastVersion: UInt64
+    /// When it was committed, in nanoseconds since 1970; 0 where no frame tells.
+    public var lastTime: Int64
+    public var storeID: StoreID
+    public var epoch: UInt32
+    /// Whole commits that no durable mark covered, and that were therefore written again to a new segment and synced.
+    public var secondedCommits: Int = 0
+}
+
+/// Recovery at open: reads the log and decides what it is.
+///
+/// 1. The manifest says which segments there are. All but the last are sealed: they were synced before the manifest said so, and what is wrong
+///    with one is damage. The last is read to the first place B where no good frame of this place in the chain stands.
+/// 2. D, the durable mark, is the highest of: the marks in all frames of the last segment, those behind B included; its head's; the
+///    shared page's, if the page is of this store and epoch (`SharedPage` argues why that is safe).
+/// 3. The version at B is the one after the last whole commit. If D has reached it, B was durable: **damage**. Open throws, nothing is changed.
+///    The same where the log just ends before D.
+/// 4. Else everything from B on was never acknowledged as durable: a **torn tail**. (Under `relaxed` and `none` it may have been acknowledged
+///    as written.) Zeros up to the end of the file are no tail, but room that was filled ahead. Anything else there is one, be it a single bit: it is
+///    reported, and cut.
+/// 5. The whole commits between D and B are there for the reader, but the disk may lack them: if a sync failed, the system shows pages that never
+///    reached it, and calls them clean. So if there are any, or a tail is to be cut, a new segment under a new epoch is made; those commits are
+///    written again into it; it is synced; and the manifest is replaced, which seals the old segment at the end of what D covers. Only then does
+///    the log serve. Until the manifest is replaced, the old state stands untouched, so a crash on the way leads to the same decision again.
+/// 6. Only then is the old segment cut. A crash before that leaves bytes behind its sealed length, which count for nothing and are cut at the next open.
+struct Recovery {
+    let folder: StoreFolder
+    var manifest: Manifest
+    /// Of the last segment.
+    var scan: SegmentScan
+    /// The highest version known to be durable.
+    var durable: UInt64
+    var tornTail: RecoveryReport.TornTail?
+
+    var lastVersion: UInt64 { scan.lastVersion }
+    var needsTakeover: Bool { tornTail != nil || lastVersion > durable }
+
+    /// Reads and decides (steps 1 to 4), changing nothing. `pageMark` is the shared page's durable mark, 0 where it is not to be believed.
+    static func read(
+        _ folder: StoreFolder, _ manifest: Manifest, pageMark: UInt64, verify: VerifyOnOpen
+    ) throws(LogError) -> Recovery {
+        var chain: UInt32? = manifest.segments.count == 1 && manifest.segments[0].firstVersion == 1 ? 0 : nil
+        var time: Int64 = 0
+        var schema: [UInt8]?
+        for entry in manifest.segments.dropLast() {
+            let reader = try SegmentReader(folder, entry, storeID: manifest.storeID)
+            if verify == .everything {
+                let scan = try SegmentScan.scan(reader, chainStart: chain, previousTime: time)
+                if let broken = scan.broken {
+                    throw LogError(.damage, path: reader.path, offset: broken.offset, detail: broken.reason)
+                }
+                guard scan.end == reader.byteCount, scan.chain == entry.chainEnd, scan.lastVersion == entry.lastVersion
+                else {
+                    throw LogError(
+                        .damage, path: reader.path, offset: scan.end,
+                        detail:
+                            "the segment ends with version \(scan.lastVersion), but the manifest says \(entry.lastVersion)"
+                    )
+                }
+                time = scan.lastTime
+                schema = scan.schema
+            } else if let chain, chain != reader.header.chain {
+                throw LogError(
+                    .damage, path: reader.path, offset: 0,
+                    detail: "the segment's head does not follow the segment before")
+            }
+            chain = entry.chainEnd
+        }
+
+        let open = manifest.openSegment
+        let reader = try SegmentReader(folder, open, storeID: manifest.storeID)
+        var scan = try SegmentScan.scan(reader, chainStart: chain, previousTime: time)
+        if scan.schema == nil { scan.schema = schema }
+        // A new segment without a frame knows neither the time nor the schema: the one before does.
+        for entry in manifest.segments.dropLast().reversed() where scan.lastTime == 0 {
+            let reader = try SegmentReader(folder, entry, storeID: manifest.storeID)
+            let before = try SegmentScan.scan(reader, chainStart: nil, previousTime: 0)
+            scan.lastTime = before.lastTime
+            if scan.schema == nil { scan.schema = before.schema }
+        }
+        // All that lies in sealed segments is durable.
+        let durable = max(scan.mark, scan.markBehind, pageMark, open.firstVersion - 1)
+        scan.unproven.removeAll { $0.version <= durable }
+        if durable > scan.lastVersion {
+            throw LogError(
+                .damage, path: reader.path, offset: scan.broken?.offset ?? scan.end,
+                detail: scan.broken.map { "\($0.reason), and version \($0.version) was durable" }
+                    ?? "the log ends with version \(scan.lastVersion), but version \(durable) was durable")
+        }
+        var torn: RecoveryReport.TornTail?
+        if let broken = scan.broken {
+            torn = RecoveryReport.TornTail(
+                path: reader.path, segment: open.segment, offset: broken.offset, version: broken.version,
+                byteCount: reader.byteCount - scan.end, wholeFrames: scan.framesBehind,
+                wholeCommits: scan.commitsBehind, reason: broken.reason)
+        }
+        return Recovery(folder: folder, manifest: manifest, scan: scan, durable: durable, tornTail: torn)
+    }
+
+    /// Steps 5 and 6: makes what was read durable in a new segment of a new epoch, with which the log goes on. Returns how many commits were
+    /// written again. Where it throws, the store is as it was, and it may be called again.
+    mutating func takeOver() throws(LogError) -> Int {
+        let old = manifest.openSegment
+        let reader = try SegmentReader(folder, old, storeID: manifest.storeID)
+        let unproven = scan.unproven
+        let keep = unproven.first.map { $0.range.lowerBound } ?? scan.end
+        let keptChain = try chainEnd(before: keep, reader)
+        let epoch = manifest.epoch + 1
+        let header = SegmentHeader(
+            storeID: manifest.storeID, epoch: epoch, segment: old.segment + 1, chain: keptChain,
+            firstVersion: durable + 1, mark: durable)
+        try removeUnlistedSegments()
+
+        // The new segment.
+        let path = folder.segment(header.segment)
+        let file = try stored { () throws(StorageError) in try folder.storage.open(path, .create) }
+        defer { file.close() }
+        let (start, startChain) = SegmentStart.encode(
+            header, schema: try schema(before: keep, reader) ?? [], time: unproven.first?.timeBefore ?? scan.lastTime)
+        var out = ByteWriter(capacity: 1 << 20)
+        out.append(start)
+        var chain = startChain
+        var written = 0
+        for commit in unproven {
+            var offset = commit.range.lowerBound
+            while offset < commit.range.upperBound {
+                guard case .frame(var frame, _) = try reader.item(at: offset) else {
+                    throw LogError(
+                        .damage, path: reader.path, offset: offset, detail: "the frame changed while it was read")
+                }
+                let payload = try reader.payload(of: frame)
+                offset += frame.frameByteCount
+                if !frame.kind.isPart { continue }
+                frame.epoch = epoch
+                frame.segment = header.segment
+                frame.offset = UInt64(written + out.count)
+                frame.chain = chain
+                frame.mark = durable
+                let start = out.count
+                out.appendZeros(FrameHeader.byteCount)
+                out.append(payload)
+                out.appendZeros(start + frame.frameByteCount - out.count)
+                chain = frame.encode(at: out.mutableBytes.baseAddress! + start)
+                if out.count >= 1 << 20 {
+                    try flush(&out, to: file, &written)
+                }
+            }
+        }
+        try flush(&out, to: file, &written)
+        try stored { () throws(StorageError) in try file.sync() }
+        try stored { () throws(StorageError) in try folder.storage.syncFolder(folder.log) }
+
+        // The new manifest.
+        var next = manifest
+        next.generation += 1
+        next.epoch = epoch
+        next.segments[next.segments.count - 1].isSealed = true
+        next.segments[next.segments.count - 1].chainEnd = keptChain
+        next.segments[next.segments.count - 1].lastVersion = durable
+        next.segments[next.segments.count - 1].byteCount = UInt64(keep)
+        next.segments.append(
+            Manifest.Segment(segment: header.segment, epoch: epoch, firstVersion: header.firstVersion))
+        var renamed = false
+        try folder.replaceManifest(manifest, with: next, renamed: &renamed)
+        manifest = next
+        durable = scan.lastVersion
+        scan.chain = chain
+        scan.end = written
+        let copied = unproven.count
+        scan.unproven = []
+        scan.broken = nil
+        try trimSealedSegments()
+        return copied
+    }
+
+    private func flush(_ out: inout ByteWriter, to file: any StorageFile, _ written: inout Int) throws(LogError) {
+        let bytes = out.bytes
+        do {
+            try file.write(bytes, at: written)
+        } catch {
+            throw LogError(error)
+        }
+        written += out.count
+        out.removeAll()
+    }
+
+    /// The header CRC of the frame that ends at `end`, or the head's.
+    private func chainEnd(before end: Int, _ reader: SegmentReader) throws(LogError) -> UInt32 {
+        if end == scan.end { return scan.chain }
+        // The frame there names it.
+        guard case .frame(let frame, _) = try reader.item(at: end) else {
+            throw LogError(.damage, path: reader.path, offset: end, detail: "the frame changed while it was read")
+        }
+        return frame.chain
+    }
+
+    /// The schema in force at `end`.
+    private func schema(before end: Int, _ reader: SegmentReader) throws(LogError) -> [UInt8]? {
+        if end == scan.end { return scan.schema }
+        var schema: [UInt8]?
+        var scratch = ByteWriter()
+        var offset = SegmentHeader.byteCount
+        while offset < end, case .frame(let frame, _) = try reader.item(at: offset) {
+            if frame.kind == .schema || frame.kind == .opening {
+                schema = [UInt8](try reader.rawPayload(of: frame, in: &scratch))
+            }
+            offset += frame.frameByteCount
+        }
+        return schema
+    }
+
+    /// Removes segments that a crash left before the manifest listed them: they were never part of the store.
+    func removeUnlistedSegments() throws(LogError) {
+        let listed = Set(manifest.segments.map(\.segment))
+        for name in try stored({ () throws(StorageError) in try folder.storage.list(folder.log) }) {
+            if let number = StoreFolder.segmentNumber(of: name), !listed.contains(number),
+                number > manifest.openSegment.segment
+            {
+                try folder.removeIfPresent(folder.log + "/" + name)
+            }
+        }
+    }
+
+    /// Cuts what lies behind the sealed length of the newest sealed segment.
+    func trimSealedSegments() throws(LogError) {
+        guard let entry = manifest.segments.dropLast().last else { return }
+        let path = folder.segment(entry.segment)
+        try stored { () throws(StorageError) in
+            guard let status = try folder.storage.status(path), status.byteCount > Int(entry.byteCount) else { return }
+            let file = try folder.storage.open(path, .readWrite)
+            defer { file.close() }
+            try file.truncate(to: Int(entry.byteCount))
+            try file.sync()
+        }
+    }
+}

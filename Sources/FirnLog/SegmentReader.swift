@@ -1,0 +1,156 @@
+import FirnBytes
+import FirnStorage
+
+/// Reads a segment's frames one after another through a window of memory, checking each.
+final class SegmentReader {
+    /// What stands at an offset.
+    enum Item {
+        case frame(FrameHeader, crc: UInt32)
+        /// No good frame; why, and whether the header at least is whole.
+        case bad(String, FrameHeader?)
+        /// The file ends here, or holds nothing but zeros from here on.
+        case end
+    }
+
+    let path: String
+    let number: UInt32
+    /// The bytes that count: the file's length, or less where the manifest says so.
+    let byteCount: Int
+    private let file: any StorageFile
+    private let storeHigh: UInt64
+    private var window: UnsafeMutableRawBufferPointer
+    private var windowStart = 0
+    private var windowCount = 0
+    private(set) var header: SegmentHeader
+    private(set) var headerCRC: UInt32
+
+    /// Opens the segment and checks its head.
+    init(_ folder: StoreFolder, _ entry: Manifest.Segment, storeID: StoreID) throws(LogError) {
+        path = folder.segment(entry.segment)
+        number = entry.segment
+        storeHigh = storeID.high
+        do {
+            file = try folder.storage.open(path, .read)
+        } catch  where error.code == .notFound {
+            throw LogError(.damage, path: path, detail: "the manifest lists it, but it is missing")
+        } catch {
+            throw LogError(error)
+        }
+        let size: Int
+        do {
+            size = try file.size()
+        } catch {
+            throw LogError(error)
+        }
+        if entry.isSealed {
+            guard size >= Int(entry.byteCount) else {
+                throw LogError(
+                    .damage, path: path, offset: size,
+                    detail: "it ends here, but the manifest says it holds \(entry.byteCount) bytes")
+            }
+            byteCount = Int(entry.byteCount)
+        } else {
+            byteCount = size
+        }
+        window = .allocate(byteCount: 256 << 10, alignment: 64)
+        header = SegmentHeader(storeID: storeID, epoch: 0, segment: 0, chain: 0, firstVersion: 0, mark: 0)
+        headerCRC = 0
+        let head = try bytes(at: 0, count: SegmentHeader.byteCount)
+        guard let found = SegmentHeader.decode(head) else {
+            throw LogError(.damage, path: path, offset: 0, detail: "the segment's head is not whole")
+        }
+        header = found.header
+        headerCRC = found.crc
+        guard header.storeID == storeID, header.segment == entry.segment, header.epoch == entry.epoch,
+            header.firstVersion == entry.firstVersion
+        else {
+            throw LogError(
+                .damage, path: path, offset: 0, detail: "the segment's head belongs to another place or store")
+        }
+    }
+
+    deinit { window.deallocate() }
+
+    /// The bytes from `offset`, as many of `count` as the segment has. Valid until the next call.
+    func bytes(at offset: Int, count: Int) throws(LogError) -> UnsafeRawBufferPointer {
+        let wanted = max(0, min(count, byteCount - offset))
+        if offset < windowStart || offset + wanted > windowStart + windowCount {
+            if wanted > window.count {
+                window.deallocate()
+                window = .allocate(byteCount: wanted, alignment: 64)
+            }
+            windowStart = offset
+            windowCount = 0
+            let target = UnsafeMutableRawBufferPointer(rebasing: window[..<min(window.count, byteCount - offset)])
+            do {
+                windowCount = try file.read(into: target, at: offset)
+            } catch {
+                throw LogError(error)
+            }
+        }
+        let start = offset - windowStart
+        return UnsafeRawBufferPointer(rebasing: window[start..<min(start + wanted, windowCount)])
+    }
+
+    /// The frame at `offset`, its header, payload and padding checked.
+    func item(at offset: Int) throws(LogError) -> Item {
+        let head = try bytes(at: offset, count: FrameHeader.byteCount)
+        guard !head.isEmpty else { return .end }
+        guard let (header, crc) = FrameHeader.decode(head) else {
+            if head.isAllZero, try isAllZero(from: offset) { return .end }
+            return .bad("there is no whole frame header", nil)
+        }
+        guard header.storeHigh == storeHigh, header.segment == number, header.offset == UInt64(offset),
+            header.epoch == self.header.epoch
+        else { return .bad("the frame belongs to another place or store", nil) }
+        let frame = try bytes(at: offset, count: header.frameByteCount)
+        guard frame.count == header.frameByteCount else { return .bad("the file ends within the frame", header) }
+        let end = FrameHeader.byteCount + Int(header.storedCount)
+        guard CRC32C.checksum(UnsafeRawBufferPointer(rebasing: frame[FrameHeader.byteCount..<end])) == header.payloadCRC
+        else {
+            return .bad("the checksum of the frame's payload is wrong", header)
+        }
+        guard UnsafeRawBufferPointer(rebasing: frame[end...]).isAllZero else {
+            return .bad("the padding behind the frame is not zero", header)
+        }
+        return .frame(header, crc: crc)
+    }
+
+    /// The stored payload of a frame that `item` found good. Valid until the next call.
+    func payload(of header: FrameHeader) throws(LogError) -> UnsafeRawBufferPointer {
+        try bytes(at: Int(header.offset) + FrameHeader.byteCount, count: Int(header.storedCount))
+    }
+
+    /// The payload as it was before compression, in `buffer` where it was compressed. Valid until the next call.
+    func rawPayload(of header: FrameHeader, in buffer: inout ByteWriter) throws(LogError) -> UnsafeRawBufferPointer {
+        let payload = try payload(of: header)
+        guard header.flags.contains(.lz4) else { return payload }
+        buffer.removeAll()
+        var failure: BytesError?
+        buffer.append(count: Int(header.rawCount)) { target in
+            do {
+                try LZ4.decompress(payload, into: target)
+            } catch {
+                failure = error as? BytesError
+            }
+        }
+        if let failure {
+            throw LogError(
+                .damage, path: path, offset: Int(header.offset), detail: "the part does not decompress: \(failure)")
+        }
+        return buffer.bytes
+    }
+
+    func isAllZero(from offset: Int) throws(LogError) -> Bool {
+        var offset = offset
+        while offset < byteCount {
+            let piece = try bytes(at: offset, count: window.count)
+            if piece.isEmpty { return true }
+            if !piece.isAllZero { return false }
+            offset += piece.count
+        }
+        return true
+    }
+
+    func sync() throws(StorageError) { try file.sync() }
+}

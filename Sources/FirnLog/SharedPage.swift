@@ -1,0 +1,163 @@
+import FirnBytes
+import FirnStorage
+
+/// The page that the processes which have a store open share: the file `shared`, mapped. It holds no data; when nobody has the store open,
+/// the next writer makes it anew.
+///
+/// ```
+/// byte   0                       8           12          16
+///        ┌───────────────────────┬───────────┬───────────┐
+///        │ FIRNPAGE              │ format    │ epoch     │
+///     16 ├───────────────────────┼───────────┼───────────┤
+///        │ store id high         │ CRC of    │ zero      │
+///        │                       │ 0 ..< 24  │           │
+///     32 ├───────────────────────┼───────────┴───────────┤
+///        │ durable mark, even    │ its check             │
+///     48 ├───────────────────────┼───────────────────────┤
+///        │ durable mark, odd     │ its check             │
+///     64 ├───────────────────────┼───────────────────────┤
+///        │ published version     │ failure mark          │
+///     80 ├───────────┬───────────┼───────────────────────┤
+///        │ wake word │ sleepers  │ manifest generation   │
+///     96 ├───────────┴───────────┼───────────────────────┤
+///        │ writer's process id   │ zero                  │
+///    256 ├───────────────────────┴───────────────────────┤
+///        │ 60 slots of 64 bytes, one per process:        │
+///        │ process id, start time, pins (zero: free)     │
+///   4096 └───────────────────────────────────────────────┘
+/// ```
+///
+/// Each word of eight bytes is read and written in one piece (atomically). A mark's check is `mark ^ store id high ^ 0x4D41524B` ("MARK"). The marks are written in
+/// turn, mark before check, so that one of the two pairs agrees whenever the writer is stopped.
+///
+/// **Why a stale or torn page can't mislead recovery.** Recovery takes from it the durable mark, as a lower bound of what was durable, and nothing else.
+/// 1. The mark is stored only after the sync that made it true, and what is durable stays so within one epoch. So each value it ever
+///    held is true for ever in that epoch; a page that is too old understates, which is what having no page does.
+/// 2. After a power cut the file may hold any of the page's states, or parts of several. A pair that agrees was written as a pair, except with a chance of 2^-64
+///    per torn pair; one that does not is ignored. A page of zeros has no magic. A page of another store or epoch fails the comparison of its head, whose
+///    CRC covers both, and is ignored.
+/// 3. A mark that overstates would be needed to do harm, and the harm would be a refusal to open, never a loss. It can only come about by copying
+///    a store's folder while it is written, the log before the page: then the copy does lack acknowledged commits, and saying so is right.
+/// Hence no question of which boot wrote the page arises.
+final class SharedPage: @unchecked Sendable {
+    // Sendable: all access after `prepare` is by atomic words.
+    static let byteCount = 4096
+    private static let magic: UInt64 = 0x4547_4150_4E52_4946  // "FIRNPAGE"
+    private static let checkSalt: UInt64 = 0x4D41_524B
+
+    private let memory: any SharedMemory
+    private let storeHigh: UInt64
+    /// Which of the two pairs is written next. Guarded by the one who publishes: the leader of a sync.
+    private var turn = 0
+
+    init(_ memory: any SharedMemory, storeHigh: UInt64) {
+        self.memory = memory
+        self.storeHigh = storeHigh
+    }
+
+    private func word(_ offset: Int) -> SharedLongWord { SharedLongWord(memory.bytes.baseAddress! + offset) }
+
+    private func load(_ offset: Int) -> UInt64 { word(offset).load() }
+    private func store(_ value: UInt64, _ offset: Int) { word(offset).store(value) }
+
+    /// True where the page is this store's, of whatever epoch.
+    var isValid: Bool { isValid(epoch: UInt32(truncatingIfNeeded: load(8) >> 32)) }
+
+    /// True where the page is this store's and of this epoch.
+    func isValid(epoch: UInt32) -> Bool {
+        let head = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory.bytes)[0..<24])
+        return load(0) == Self.magic && load(8) == UInt64(LogLimits.format) | UInt64(epoch) << 32
+            && load(16) == storeHigh
+            && load(24) == UInt64(CRC32C.checksum(head))
+    }
+
+    /// The highest durable mark that a pair which agrees holds; 0 where none does.
+    var durableMark: UInt64 {
+        var highest: UInt64 = 0
+        for pair in [32, 48] {
+            let mark = load(pair)
+            if load(pair + 8) == mark ^ storeHigh ^ Self.checkSalt { highest = max(highest, mark) }
+        }
+        return highest
+    }
+
+    /// The version that readers may see: durable, or written where the durability asks for no more.
+    var published: UInt64 { load(64) }
+
+    /// 0, or one more than the last durable version before a write or sync failed.
+    var failureMark: UInt64 { load(72) }
+
+    var generation: UInt64 { load(88) }
+
+    /// The process that writes; 0 where there is none.
+    var writerProcess: UInt64 {
+        get { load(96) }
+        set { store(newValue, 96) }
+    }
+
+    /// Makes the page this epoch's. `fresh` where nobody else has it mapped: then all of it is cleared first.
+    func prepare(epoch: UInt32, durable: UInt64, published: UInt64, generation: UInt64, fresh: Bool) {
+        store(0, 0)  // no reader believes it meanwhile
+        if fresh {
+            for offset in stride(from: 8, to: Self.byteCount, by: 8) { store(0, offset) }
+        }
+        store(UInt64(LogLimits.format) | UInt64(epoch) << 32, 8)
+        store(storeHigh, 16)
+        store(0, 40)
+        store(0, 56)
+        store(0, 72)
+        setDurable(durable)
+        setDurable(durable)
+        store(published, 64)
+        store(generation, 88)
+        var head = ByteWriter(capacity: 24)
+        head.append(Self.magic)
+        head.append(UInt64(LogLimits.format) | UInt64(epoch) << 32)
+        head.append(storeHigh)
+        store(UInt64(CRC32C.checksum(head.bytes)), 24)
+        store(Self.magic, 0)
+    }
+
+    /// After the sync that made it true.
+    func setDurable(_ mark: UInt64) {
+        let pair = turn == 0 ? 32 : 48
+        turn ^= 1
+        store(mark, pair)
+        store(mark ^ storeHigh ^ Self.checkSalt, pair + 8)
+    }
+
+    private var wakeWord: SharedWord { SharedWord(memory.bytes.baseAddress! + 80) }
+    /// How many wait on the wake word; a process that dies while it waits leaves it too high, which costs a needless system call a commit.
+    private var sleepers: SharedWord { SharedWord(memory.bytes.baseAddress! + 84) }
+
+    /// Waits until something newer than `version` is published, for `nanoseconds` at most.
+    func waitForNewer(than version: UInt64, nanoseconds: Int64) {
+        let deadline = SystemClock.shared.monotonic() + nanoseconds
+        sleepers.add(1)
+        defer { sleepers.add(UInt32.max) }
+        while true {
+            let word = wakeWord.load()
+            let left = deadline - SystemClock.shared.monotonic()
+            if published > version || left <= 0 { return }
+            _ = wakeWord.wait(expected: word, timeout: left)
+        }
+    }
+
+    /// The process that writes, read from the page's file without mapping it; nil where none is known.
+    static func writerProcess(_ folder: StoreFolder) -> Int32? {
+        guard let file = try? folder.storage.open(folder.shared, .read) else { return nil }
+        defer { file.close() }
+        var process: UInt64 = 0
+        let count = withUnsafeMutableBytes(of: &process) { try? file.read(into: $0, at: 96) }
+        guard count == 8, process != 0 else { return nil }
+        return Int32(exactly: UInt64(littleEndian: process))
+    }
+
+    func setPublished(_ version: UInt64) {
+        store(version, 64)
+        wakeWord.add(1)
+        if sleepers.load() != 0 { wakeWord.wake() }
+    }
+    func setFailure(durable: UInt64) { store(durable &+ 1, 72) }
+    func setGeneration(_ generation: UInt64) { store(generation, 88) }
+}

@@ -1,0 +1,181 @@
+import FirnBytes
+import FirnStorage
+
+/// The names in a store's folder, and the steps on files that more than one part of the log takes.
+///
+/// ```
+/// STORE/manifest      what the store consists of (Manifest)
+///       manifest.new  the next manifest, while it is being written
+///       log/0000000001.segment …   (SegmentHeader, FrameHeader)
+///       checkpoint/   checkpoint files
+///       shared        the page that processes share (SharedPage); holds no data
+///       lock          locks of bytes (StoreLocks); empty
+///       reserve       4 MiB of zeros, given back when the disk is full
+/// ```
+struct StoreFolder: Sendable {
+    let path: String
+    let storage: any Storage
+
+    var manifest: String { path + "/manifest" }
+    var newManifest: String { path + "/manifest.new" }
+    var log: String { path + "/log" }
+    var checkpoints: String { path + "/checkpoint" }
+    var shared: String { path + "/shared" }
+    var lock: String { path + "/lock" }
+    var reserve: String { path + "/reserve" }
+
+    static let names: Set<String> = ["manifest", "manifest.new", "log", "checkpoint", "shared", "lock", "reserve"]
+
+    func segment(_ number: UInt32) -> String {
+        let digits = String(number)
+        return log + "/" + String(repeating: "0", count: 10 - digits.count) + digits + ".segment"
+    }
+
+    /// The number in the name of a segment's file; nil for other names.
+    static func segmentNumber(of name: String) -> UInt32? {
+        guard name.utf8.count == 18, name.hasSuffix(".segment") else { return nil }
+        return UInt32(name.prefix(10))
+    }
+
+    // MARK: What stands there
+
+    enum Found: Equatable {
+        /// Nothing bears the name.
+        case nothing
+        /// An empty folder, or what a creation left that was cut short before the store existed.
+        case empty
+        case store
+    }
+
+    /// What stands at the path. Throws where it is neither a store nor a place for one, having changed nothing.
+    func find() throws(LogError) -> Found {
+        guard let status = try stored({ () throws(StorageError) in try storage.status(path) }) else { return .nothing }
+        guard status.kind == .folder else {
+            throw LogError(.notAStore, path: path, detail: describeFile(status))
+        }
+        let names = try stored { () throws(StorageError) in try storage.list(path) }
+        if names.contains("manifest") { return .store }
+        let others = names.filter { !Self.names.contains($0) }.sorted()
+        if !others.isEmpty {
+            let shown = others.prefix(3).joined(separator: ", ")
+            throw LogError(
+                .foreignFolder, path: path, detail: others.count > 3 ? "\(shown) and \(others.count - 3) more" : shown)
+        }
+        // Without a manifest there was never a commit; if there is one in the log, somebody removed the manifest.
+        if names.contains("log") {
+            for name in try stored({ () throws(StorageError) in try storage.list(log) }) {
+                let status = try stored { () throws(StorageError) in try storage.status(log + "/" + name) }
+                if Self.segmentNumber(of: name) != 1 || (status?.byteCount ?? 0) > SegmentHeader.byteCount {
+                    throw LogError(.damage, path: manifest, detail: "it is missing, although the log holds frames")
+                }
+            }
+        }
+        return .empty
+    }
+
+    private func describeFile(_ status: FileStatus) -> String {
+        guard status.kind == .file else { return "it is neither a file nor a folder" }
+        // A Realm database file says "T-DB" at byte 16.
+        var head = [UInt8](repeating: 0, count: 24)
+        if let file = try? storage.open(path, .read),
+            let count = try? head.withUnsafeMutableBytes({ try file.read(into: $0, at: 0) }), count == 24,
+            head[16..<20].elementsEqual("T-DB".utf8)
+        {
+            return "it is a file of a Realm database, whose format Firn does not read"
+        }
+        if path.hasSuffix(".realm") {
+            return "it is a file, by its name one of a Realm database, whose format Firn does not read"
+        }
+        return "it is a file of \(status.byteCount) bytes"
+    }
+
+    // MARK: The manifest
+
+    /// Reads and checks the manifest.
+    func readManifest() throws(LogError) -> Manifest {
+        let file = try stored { () throws(StorageError) in try storage.open(manifest, .read) }
+        defer { file.close() }
+        let size = try stored { () throws(StorageError) in try file.size() }
+        guard size <= 2 * (LogLimits.segmentCount * Manifest.entryByteCount + 4096) else {
+            throw LogError(.damage, path: manifest, detail: "it is \(size) bytes long, more than a manifest can be")
+        }
+        var bytes = [UInt8](repeating: 0, count: size)
+        let count: Int
+        do {
+            count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+        } catch {
+            throw LogError(error as! StorageError)
+        }
+        do {
+            return try bytes.withUnsafeBytes {
+                try Manifest.decode(file: UnsafeRawBufferPointer(rebasing: $0[..<count]))
+            }.current
+        } catch let refusal as Manifest.Refusal {
+            switch refusal {
+            case .newerFormat(let format): throw LogError(.newerFormat(found: format), path: manifest)
+            case .damage(let text, let offset): throw LogError(.damage, path: manifest, offset: offset, detail: text)
+            }
+        } catch {
+            throw LogError(.damage, path: manifest, detail: "\(error)")
+        }
+    }
+
+    /// Puts `next` in the place of `previous` (nil for a new store), durably. Where it throws before the rename, the old manifest stands.
+    /// `renamed` is set when the new one may stand.
+    func replaceManifest(
+        _ previous: Manifest?, with next: Manifest, renamed: inout Bool
+    ) throws(LogError) {
+        let bytes = next.encode() + (previous?.encode() ?? [])
+        try removeIfPresent(newManifest)
+        do {
+            let file = try stored { () throws(StorageError) in try storage.open(newManifest, .create) }
+            defer { file.close() }
+            try write(bytes, to: file, at: 0)
+            try stored { () throws(StorageError) in try file.sync() }
+        } catch {
+            try? removeIfPresent(newManifest)
+            throw error
+        }
+        renamed = true
+        try stored { () throws(StorageError) in try storage.rename(newManifest, to: manifest) }
+        try stored { () throws(StorageError) in try storage.syncFolder(path) }
+    }
+
+    // MARK: Files
+
+    func write(_ bytes: [UInt8], to file: any StorageFile, at offset: Int) throws(LogError) {
+        do {
+            try bytes.withUnsafeBytes { try file.write($0, at: offset) }
+        } catch {
+            throw LogError(error as! StorageError)
+        }
+    }
+
+    func removeIfPresent(_ path: String) throws(LogError) {
+        do {
+            try storage.remove(path)
+        } catch  where error.code == .notFound {
+            return
+        } catch {
+            throw LogError(error)
+        }
+    }
+
+    func createFolderIfAbsent(_ path: String) throws(LogError) {
+        do {
+            try storage.createFolder(path)
+        } catch  where error.code == .exists {
+            return
+        } catch {
+            throw LogError(error)
+        }
+    }
+
+    /// The folder that holds this one.
+    var parent: String {
+        var trimmed = path[...]
+        while trimmed.count > 1, trimmed.last == "/" { trimmed = trimmed.dropLast() }
+        guard let slash = trimmed.lastIndex(of: "/") else { return "." }
+        return slash == trimmed.startIndex ? "/" : String(trimmed[..<slash])
+    }
+}

@@ -1,0 +1,194 @@
+import FirnCore
+
+/// A property path bound to tables and columns.
+struct BoundPath: Sendable {
+    enum Step: Sendable, Hashable {
+        /// To the object that a to-one link leads to.
+        case link(Int, to: TableID)
+        /// To each object in a collection of links.
+        case links(Int, to: TableID)
+        /// To each object of another table that links here.
+        case sources(of: TableID, Int)
+
+        var isToMany: Bool {
+            if case .link = self { false } else { true }
+        }
+    }
+
+    enum End: Sendable, Hashable {
+        /// The object itself.
+        case object
+        /// The value of a column.
+        case value(Int)
+        /// Each element of a collection.
+        case elements(Int)
+        /// Each key of a map.
+        case keys(Int)
+        /// A map's value for a key, null where there is none.
+        case entry(Int, String)
+        /// A list's element at a place, null where there is none.
+        case element(Int, Int)
+        /// Each object of another table that links here.
+        case sources(of: TableID, Int)
+    }
+
+    /// Where the path begins.
+    var root: TableID
+    var steps: [Step] = []
+    var end: End = .object
+    /// What is taken out of a mixed value at the end.
+    var inner: [PropertyPath.Component] = []
+    /// Where `end` lies.
+    var table: TableID
+    /// What the values are; links for objects.
+    var type: ColumnType = .link
+    /// A link's table.
+    var target: TableID?
+    var isNullable = false
+    /// As it was written.
+    var text: String
+    var place: TextPlace?
+
+    /// Whether the end is a collection.
+    var endsInCollection: Bool {
+        switch end {
+        case .elements, .keys, .sources: true
+        case .object, .value, .entry, .element: false
+        }
+    }
+
+    var hasToManyStep: Bool { steps.contains(where: \.isToMany) }
+    var isToMany: Bool { endsInCollection || hasToManyStep }
+}
+
+extension BoundPath {
+    /// Calls `body` with each value that the path leads to from the row; false stops. A to-one path gives exactly one value, null behind a nil link.
+    @discardableResult
+    func forEachValue(_ leaf: Leaf, _ row: Int, _ context: QueryContext, _ body: (Value) -> Bool) -> Bool {
+        walk(0, context.table(root), leaf, row, context, body)
+    }
+
+    private func walk(
+        _ place: Int, _ table: TableView, _ leaf: Leaf, _ row: Int, _ context: QueryContext, _ body: (Value) -> Bool
+    ) -> Bool {
+        guard place < steps.count else { return finish(table, leaf, row, context, body) }
+        func go(_ key: Int64, _ target: TableView) -> Bool {
+            guard let found = target.find(key) else { return true }
+            return walk(place + 1, target, found.leaf, found.row, context, body)
+        }
+        switch steps[place] {
+        case .link(let column, let target):
+            let key: Int64 = leaf.chunk(column).load(row)
+            let next = context.table(target)
+            if key >= 0, next.find(key) != nil { return go(key, next) }
+            // Behind a nil link a single value is null; a collection is not there.
+            let isSingle = !endsInCollection && !steps[place...].contains(where: \.isToMany)
+            return isSingle ? body(.null) : true
+        case .links(let column, let target):
+            let next = context.table(target)
+            return table.list(column, leaf, row).forEachLink { go($0, next) }
+        case .sources(let origin, let column):
+            let next = context.table(origin)
+            var goesOn = true
+            next.forEachSource(of: leaf.key(row), column) {
+                goesOn = go($0, next)
+                return goesOn
+            }
+            return goesOn
+        }
+    }
+
+    private func finish(
+        _ table: TableView, _ leaf: Leaf, _ row: Int, _ context: QueryContext, _ body: (Value) -> Bool
+    ) -> Bool {
+        switch end {
+        case .object: return body(.link(leaf.key(row)))
+        case .value(let column): return body(taken(from: table.value(column, leaf, row)))
+        case .elements(let column):
+            var goesOn = true
+            table.list(column, leaf, row).forEach {
+                goesOn = body(taken(from: $0))
+                return goesOn
+            }
+            return goesOn
+        case .keys(let column):
+            let list = table.list(column, leaf, row)
+            for index in 0..<list.count where !body(.string(list.key(at: index))) { return false }
+            return true
+        case .entry(let column, let key):
+            return body(taken(from: table.list(column, leaf, row).value(forKey: key) ?? .null))
+        case .element(let column, let index):
+            let list = table.list(column, leaf, row)
+            return body(index < list.count ? taken(from: list.value(at: index)) : .null)
+        case .sources(let origin, let column):
+            var goesOn = true
+            context.table(origin).forEachSource(of: leaf.key(row), column) {
+                goesOn = body(.link($0))
+                return goesOn
+            }
+            return goesOn
+        }
+    }
+
+    /// What `inner` takes out of a value; a nil link is null.
+    private func taken(from value: Value) -> Value {
+        var value = value
+        for component in inner {
+            switch (component, value) {
+            case (.key(let key), .map(let entries)):
+                value = entries.first { $0.key.utf8.elementsEqual(key.utf8) }?.value ?? .null
+            case (.index(let index), .list(let values)): value = index < values.count ? values[index] : .null
+            default: return .null
+            }
+        }
+        if case .link(let key) = value, key < 0 { return .null }
+        return value
+    }
+
+    /// The value of a to-one path.
+    func value(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Value {
+        var result = Value.null
+        forEachValue(leaf, row, context) {
+            result = $0
+            return false
+        }
+        return result
+    }
+
+    /// How many values the path leads to. Collections know their length.
+    func count(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Int {
+        if steps.isEmpty {
+            switch end {
+            case .elements(let column), .keys(let column): return context.table(root).list(column, leaf, row).count
+            case .sources(let origin, let column): return context.table(origin).sourceCount(of: leaf.key(row), column)
+            default: break
+            }
+        }
+        var count = 0
+        forEachValue(leaf, row, context) { _ in
+            count += 1
+            return true
+        }
+        return count
+    }
+}
+
+extension ListCell {
+    /// Calls `body` with each link that is not nil; false stops.
+    @inline(__always)
+    func forEachLink(_ body: (Int64) -> Bool) -> Bool {
+        if let run = contiguousElements {
+            for index in 0..<run.count {
+                let key = run.start.loadUnaligned(fromByteOffset: index &* 8, as: Int64.self)
+                if key >= 0, !body(key) { return false }
+            }
+            return true
+        }
+        var goesOn = true
+        forEach { value in
+            if case .link(let key) = value, key >= 0 { goesOn = body(key) }
+            return goesOn
+        }
+        return goesOn
+    }
+}

@@ -1,0 +1,207 @@
+import FirnCore
+
+extension QueryCompiler {
+    /// The node for a path against constants, from its step `place` on.
+    func build(_ path: BoundPath, _ place: Int, _ test: ConstantTest) -> any QueryNode {
+        let table = tableOfStep(path, place)
+        guard place < path.steps.count else { return end(path, table, test) }
+        let part = build(path, place + 1, test)
+        let step = path.steps[place]
+        switch step {
+        case .link(let column, let target):
+            let isSingle = !path.endsInCollection && !path.steps[place...].contains(where: \.isToMany)
+            return LinkNode(
+                column: column, name: schema[table].columns[column].name, target: target, part: part,
+                takesNil: isSingle && test.holds(.null))
+        case .links, .sources: return AnyLinkNode(table: table, step: step, name: path.text, part: part)
+        }
+    }
+
+    private func tableOfStep(_ path: BoundPath, _ place: Int) -> TableID {
+        guard place > 0 else { return path.root }
+        switch path.steps[place - 1] {
+        case .link(_, let target), .links(_, let target): return target
+        case .sources(let origin, _): return origin
+        }
+    }
+
+    private func end(_ path: BoundPath, _ table: TableID, _ test: ConstantTest) -> any QueryNode {
+        switch path.end {
+        case .object: return KeyNode(test: test)
+        case .value(let column) where path.inner.isEmpty:
+            if let node = columnNode(table, column, test) { return node }
+        default: break
+        }
+        var rest = path
+        rest.root = table
+        rest.steps = []
+        return ValueNode(path: rest, test: test)
+    }
+
+    /// The node that scans a column with kernels; nil where only its values can be compared.
+    private func columnNode(_ table: TableID, _ column: Int, _ test: ConstantTest) -> (any QueryNode)? {
+        let schema = schema[table].columns[column]
+        switch schema.type {
+        case .decimal, .mixed: return nil
+        case .string, .data: return bytesNode(column, schema, test)
+        default: return fixedNode(column, schema, test)
+        }
+    }
+
+    // MARK: Fixed width
+
+    private func fixedNode(_ column: Int, _ schema: ColumnSchema, _ test: ConstantTest) -> (any QueryNode)? {
+        let isNullable = schema.isNullable && schema.type != .link
+        if test.operation == .in { return setNode(column, schema, test) }
+        if test.operation == .between {
+            if test.values.contains(.null) { return ConstantNode(value: test.isNegated) }
+            let bounds = zip([Comparison.Operation.greaterOrEqual, .lessOrEqual], test.values)
+            let parts = bounds.map { ConstantTest(operation: $0, options: [], values: [$1]) }
+            if let both = BoundRange.range(of: schema.type, parts) {
+                return rangeNode(column, schema, both, test, isNegated: test.isNegated)
+            }
+            return nil
+        }
+        if test.value == .null {
+            let takesNull = test.holds(.null)
+            switch test.operation {
+            case .equal, .notEqual:
+                let wantsNull = (test.operation == .equal) != test.isNegated
+                if schema.type == .link {
+                    return RangeNode(
+                        column: column, name: schema.name, range: .int64(-1, -1), isNegated: !wantsNull,
+                        takesNull: false,
+                        isNullable: false)
+                }
+                guard isNullable else { return ConstantNode(value: !wantsNull) }
+                return NullNode(column: column, name: schema.name, isNegated: !wantsNull)
+            default: return ConstantNode(value: takesNull)
+            }
+        }
+        let isUnequal = test.operation == .notEqual
+        let plain = ConstantTest(operation: isUnequal ? .equal : test.operation, options: [], values: test.values)
+        guard let range = BoundRange.range(of: schema.type, [plain]) else { return nil }
+        return rangeNode(column, schema, range, test, isNegated: test.isNegated != isUnequal)
+    }
+
+    private func rangeNode(
+        _ column: Int, _ schema: ColumnSchema, _ range: FixedRange, _ test: ConstantTest, isNegated: Bool
+    ) -> any QueryNode {
+        RangeNode(
+            column: column, name: schema.name, range: range, isNegated: isNegated, takesNull: test.holds(.null),
+            isNullable: schema.isNullable && schema.type != .link)
+    }
+
+    private func setNode(_ column: Int, _ schema: ColumnSchema, _ test: ConstantTest) -> (any QueryNode)? {
+        let values = test.values.filter { $0 != .null }
+        let takesNull = test.values.count > values.count
+        let isLong = values.count > 8
+        if isLong, schema.type == .int || schema.type == .link {
+            var keys: Set<Int64> = []
+            for value in values {
+                guard case .int64(let low, let high)? = BoundRange.range(of: schema.type, [.equal(value)]) else {
+                    return nil
+                }
+                if low == high { keys.insert(low) }
+            }
+            if schema.type == .link, takesNull { keys.insert(-1) }
+            return IntSetNode(
+                column: column, name: schema.name, values: keys, isNegated: test.isNegated,
+                takesNull: test.holds(.null),
+                isNullable: schema.isNullable && schema.type != .link)
+        }
+        var parts: [any QueryNode] = []
+        for value in values + (takesNull ? [.null] : []) {
+            guard let part = fixedNode(column, schema, .equal(value)) else { return nil }
+            parts.append(part)
+        }
+        let any: any QueryNode = parts.count == 1 ? parts[0] : AnyNode(parts)
+        return test.isNegated ? NotNode(part: any) : any
+    }
+
+    // MARK: Bytes
+
+    private func bytesNode(_ column: Int, _ schema: ColumnSchema, _ test: ConstantTest) -> (any QueryNode)? {
+        let takesNull = test.holds(.null)
+        if test.operation == .between {
+            if test.values.contains(.null) { return ConstantNode(value: test.isNegated) }
+            guard let low = test.values[0].plainBytes, let high = test.values[1].plainBytes else { return nil }
+            let parts = [(low, UInt32(6)), (high, UInt32(3))].map { bytes, wanted in
+                BytesNode(
+                    column: column, name: schema.name, relation: .order(wanted), needle: bytes, isNegated: false,
+                    takesNull: false)
+            }
+            let both = AllNode(parts)
+            return test.isNegated ? NotNode(part: both) : both
+        }
+        if test.operation == .in {
+            guard test.options.isEmpty else {
+                let any = AnyNode(test.values.compactMap { bytesNode(column, schema, .equal($0, test.options)) })
+                return test.isNegated ? NotNode(part: any) : any
+            }
+            return BytesSetNode(
+                column: column, name: schema.name, values: ByteSet(test.values.compactMap(\.plainBytes)),
+                isNegated: test.isNegated, takesNull: takesNull)
+        }
+        if test.value == .null {
+            // Null against null holds for everything but order; null against a value for "!=" alone.
+            let takesOthers = test.holds(schema.type == .string ? .string("") : .data([]))
+            if takesNull == takesOthers { return ConstantNode(value: takesNull) }
+            return NullNode(column: column, name: schema.name, isNegated: takesOthers)
+        }
+        guard let needle = test.value.plainBytes else { return nil }
+        if !test.options.isEmpty || test.operation == .like {
+            return foldedNode(column, schema, test, takesNull)
+        }
+        let (relation, isUnequal): (BytesRelation, Bool) =
+            switch test.operation {
+            case .equal: (.equal, false)
+            case .notEqual: (.equal, true)
+            case .less: (.order(1), false)
+            case .lessOrEqual: (.order(3), false)
+            case .greater: (.order(4), false)
+            case .greaterOrEqual: (.order(6), false)
+            case .beginsWith: (.begins, false)
+            case .endsWith: (.ends, false)
+            case .contains, .like, .in, .between: (.contains, false)
+            }
+        return BytesNode(
+            column: column, name: schema.name, relation: relation, needle: needle,
+            isNegated: test.isNegated != isUnequal, takesNull: takesNull)
+    }
+
+    private func foldedNode(
+        _ column: Int, _ schema: ColumnSchema, _ test: ConstantTest, _ takesNull: Bool
+    ) -> (any QueryNode)? {
+        guard case .string(let needle) = test.value else { return nil }
+        let (relation, isUnequal): (TextTest.Relation, Bool) =
+            switch test.operation {
+            case .notEqual: (.equal, true)
+            case .beginsWith: (.begins, false)
+            case .endsWith: (.ends, false)
+            case .contains: (.contains, false)
+            case .like: (.like, false)
+            default: (.equal, false)
+            }
+        return FoldedTextNode(
+            column: column, name: schema.name, test: TextTest(relation, needle, test.options),
+            isNegated: test.isNegated != isUnequal, takesNull: takesNull)
+    }
+}
+
+extension ConstantTest {
+    static func equal(_ value: Value, _ options: Comparison.Options = []) -> ConstantTest {
+        ConstantTest(operation: .equal, options: options, values: [value])
+    }
+}
+
+extension Value {
+    /// The bytes of a string or data value.
+    var plainBytes: [UInt8]? {
+        switch self {
+        case .string(let text): Array(text.utf8)
+        case .data(let bytes): bytes
+        default: nil
+        }
+    }
+}

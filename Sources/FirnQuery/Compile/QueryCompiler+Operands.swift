@@ -1,0 +1,228 @@
+import FirnCore
+
+extension QueryCompiler {
+    mutating func bind(_ operand: Operand, _ comparison: Comparison, _ scope: Scope) throws(QueryError) -> Side {
+        switch operand {
+        case .value(let value): return .constants([value])
+        case .values(let values):
+            switch comparison.operation {
+            case .in: return .constants(values)
+            case .between where values.count == 2: return .constants(values)
+            case .between:
+                throw fault(
+                    .argument, "BETWEEN has \(values.count) bounds.", "Give it two: BETWEEN {1, 5}.", comparison)
+            default:
+                throw fault(
+                    .type, "Several values stand where one should.", "Use IN or BETWEEN, or ANY before the path.",
+                    comparison)
+            }
+        case .path(let path):
+            let bound = try bind(path, scope, comparison)
+            guard path.aggregate != nil else { return .source(.path(bound), type: bound.type, target: bound.target) }
+            return try aggregate(path, bound, comparison)
+        case .subquery(let path, let variable, let predicate):
+            return try subquery(path, variable, predicate, comparison, scope)
+        }
+    }
+
+    private mutating func bind(
+        _ path: PropertyPath, _ scope: Scope, _ comparison: Comparison
+    ) throws(QueryError) -> BoundPath {
+        guard path.variable == scope.variable else {
+            let message =
+                path.variable.map { "'\($0)' is not the variable of the SUBQUERY around it." }
+                ?? "'\(path.text)' does not begin with the variable of its SUBQUERY."
+            throw QueryError(
+                .syntax, message, advice: "Within SUBQUERY(list, $x, …) every path begins with '$x'.",
+                at: path.place ?? comparison.place)
+        }
+        return try bind(path, from: scope.table)
+    }
+
+    private mutating func aggregate(
+        _ path: PropertyPath, _ collection: BoundPath, _ comparison: Comparison
+    ) throws(QueryError) -> Side {
+        guard let aggregate = path.aggregate else { preconditionFailure("Firn: no aggregate to bind") }
+        guard collection.isToMany else {
+            throw fault(
+                .type, "'\(path.text)' takes \(aggregate.keyword) of what is no collection.",
+                "Aggregates are of lists, sets, maps and backlinks.", comparison)
+        }
+        guard comparison.quantifier == nil else {
+            throw fault(
+                .unsupported, "'\(path.text)' is one value, and ANY, ALL or NONE stands before it.",
+                "Leave the word out.", comparison)
+        }
+        var values = collection
+        if !path.elementPath.isEmpty {
+            values = try bind(
+                path.components + path.elementPath, from: collection.root, text: path.text, place: path.place)
+        }
+        if aggregate == .count {
+            guard path.elementPath.isEmpty else {
+                throw fault(.syntax, "A path goes on behind @count.", "Put @count at the end.", comparison)
+            }
+            return .source(.aggregate(.count, values), type: .int, target: nil)
+        }
+        let type = try aggregateType(aggregate, values.type, values.text, place: path.place)
+        return .source(.aggregate(aggregate, values), type: type, target: nil)
+    }
+
+    /// What an aggregate over values of a type is, or why there is none.
+    func aggregateType(
+        _ aggregate: PropertyPath.Aggregate, _ type: ColumnType, _ text: String, place: TextPlace?
+    ) throws(QueryError) -> ColumnType {
+        switch (aggregate, type) {
+        case (.count, _): return .int
+        case (.min, .date), (.max, .date): return .date
+        case (_, .mixed), (_, .decimal): return type
+        case (.average, .int), (.average, .float), (.average, .double), (.sum, .float): return .double
+        case (_, .int), (_, .float), (_, .double): return type
+        default:
+            throw QueryError(
+                .type, "\(aggregate.keyword) can't be taken of '\(text)', whose values are of type \(type).",
+                advice: "Numbers have @min, @max, @sum and @avg; dates @min and @max.", at: place)
+        }
+    }
+
+    private mutating func subquery(
+        _ path: PropertyPath, _ variable: String, _ predicate: Predicate, _ comparison: Comparison, _ scope: Scope
+    ) throws(QueryError) -> Side {
+        let collection = try bind(path, scope, comparison)
+        guard path.aggregate == nil, collection.isToMany, collection.type == .link, let target = collection.target,
+            collection.inner.isEmpty
+        else {
+            throw fault(
+                .type, "SUBQUERY looks through '\(path.text)', which is no collection of objects.",
+                "Name a list, set, map or backlinks of objects.", comparison)
+        }
+        let inner = Scope(table: target, variable: variable, depth: try scope.deeper().depth)
+        return .source(.matchCount(collection, try compile(predicate, inner)), type: .int, target: nil)
+    }
+
+    // MARK: Types
+
+    /// Checks a comparison with constants and brings them to the column's type.
+    func constantTest(
+        _ comparison: Comparison, _ values: [Value], type: ColumnType, target: TableID?
+    ) throws(QueryError) -> ConstantTest {
+        var converted: [Value] = []
+        for value in values { converted.append(try convert(value, type, target, comparison)) }
+        for value in converted { try check(comparison, type, nil, target, value) }
+        if converted.isEmpty { try checkOperation(comparison, .mixed) }
+        return ConstantTest(operation: comparison.operation, options: comparison.options, values: converted)
+    }
+
+    /// A constant as the column's type has it. Numbers stay exact, but for Float columns, whose constants are rounded to Float as Realm does.
+    private func convert(
+        _ value: Value, _ type: ColumnType, _ target: TableID?, _ comparison: Comparison
+    ) throws(QueryError) -> Value {
+        switch (type, value) {
+        case (.bool, .int(0)): return .bool(false)
+        case (.bool, .int(1)): return .bool(true)
+        case (.float, .int(let x)): return .float(Float(x))
+        case (.float, .double(let x)): return .float(Float(x))
+        case (.double, .float(let x)): return .double(Double(x))
+        case (.uuid, .string(let text)): return PredicateParser.uuid(text) ?? value
+        case (.objectID, .string(let text)): return PredicateParser.objectID(text) ?? value
+        case (.link, .typedLink(let table, let key)):
+            guard target == nil || table == target else {
+                throw fault(
+                    .type, "An object of '\(resolver.className(of: table))' is compared with links to another class.",
+                    "Give an object of the property's class.", comparison)
+            }
+            return .link(key)
+        case (.link, .link(let key)) where key < 0: return .null
+        default: return value
+        }
+    }
+
+    func check(
+        _ comparison: Comparison, _ left: ColumnType?, _ right: ColumnType?, _ target: TableID?, _ value: Value
+    ) throws(QueryError) {
+        guard let type = left ?? right else { return }
+        try checkOperation(comparison, type)
+        guard let other = value.columnType else { return }
+        try checkPair(comparison, type, other)
+    }
+
+    func check(
+        _ comparison: Comparison, _ left: ColumnType, _ right: ColumnType, _ leftTarget: TableID?,
+        _ rightTarget: TableID?
+    ) throws(QueryError) {
+        try checkOperation(comparison, left)
+        try checkOperation(comparison, right)
+        try checkPair(comparison, left, right)
+        if left == .link, right == .link, leftTarget != rightTarget {
+            throw fault(.type, "Links to different classes are compared.", "They are never equal.", comparison)
+        }
+    }
+
+    private func checkPair(_ comparison: Comparison, _ left: ColumnType, _ right: ColumnType) throws(QueryError) {
+        let isComparable = left == right || left == .mixed || right == .mixed || left.isNumber && right.isNumber
+        guard isComparable else {
+            throw fault(
+                .type, "A value of type \(left) is compared with one of type \(right).",
+                "Compare values of one type; numbers of all types compare with each other.", comparison)
+        }
+    }
+
+    private func checkOperation(_ comparison: Comparison, _ type: ColumnType) throws(QueryError) {
+        let isText = type == .string || type == .mixed
+        switch comparison.operation {
+        case .equal, .notEqual, .in: break
+        case .less, .lessOrEqual, .greater, .greaterOrEqual, .between:
+            guard type != .bool, type != .link else {
+                throw fault(.type, "Values of type \(type) have no order.", "Use ==, != or IN.", comparison)
+            }
+            guard comparison.options.isEmpty else {
+                throw fault(
+                    .unsupported, "Order comparisons of strings are case sensitive.", "Leave the options out.",
+                    comparison)
+            }
+        case .beginsWith, .endsWith, .contains:
+            guard isText || type == .data else {
+                throw fault(
+                    .type, "\(comparison.operation.keyword) is for strings and data, and this is of type \(type).",
+                    "Use ==, <, > or IN.", comparison)
+            }
+        case .like:
+            guard isText else {
+                throw fault(.type, "LIKE is for strings, and this is of type \(type).", "Use == or IN.", comparison)
+            }
+            guard !comparison.options.contains(.diacriticInsensitive) else {
+                throw fault(
+                    .unsupported, "LIKE does not ignore diacritics.", "Use LIKE[c], or CONTAINS[cd].", comparison)
+            }
+        }
+        guard comparison.options.isEmpty || isText else {
+            throw fault(
+                .type, "Options are for strings, and this is of type \(type).", "Leave [c] and [d] out.", comparison)
+        }
+    }
+}
+
+extension ColumnType {
+    var isNumber: Bool { self == .int || self == .float || self == .double || self == .decimal }
+}
+
+extension Value {
+    /// The type of a constant; nil for null and for collections within mixed values.
+    var columnType: ColumnType? {
+        switch self {
+        case .null: nil
+        case .bool: .bool
+        case .int: .int
+        case .float: .float
+        case .double: .double
+        case .string: .string
+        case .data: .data
+        case .date: .date
+        case .objectID: .objectID
+        case .uuid: .uuid
+        case .decimal: .decimal
+        case .link, .typedLink: .link
+        case .list, .set, .map: .mixed
+        }
+    }
+}

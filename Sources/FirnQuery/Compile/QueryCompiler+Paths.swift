@@ -1,0 +1,157 @@
+import FirnCore
+
+extension QueryCompiler {
+    /// Binds a path, aggregate aside, that begins at `table`.
+    mutating func bind(_ path: PropertyPath, from table: TableID) throws(QueryError) -> BoundPath {
+        try bind(path.components, from: table, text: path.text, place: path.place)
+    }
+
+    mutating func bind(
+        _ components: [PropertyPath.Component], from table: TableID, text: String, place: TextPlace?
+    ) throws(QueryError) -> BoundPath {
+        var bound = BoundPath(root: table, table: table, text: text, place: place)
+        bound.target = table
+        var rest = components[...]
+        while let component = rest.popFirst() {
+            guard case .name(let name) = component else {
+                try take(component, &bound)
+                continue
+            }
+            try advance(&bound)
+            if name == "@links" || name == "@backlinks" {
+                try bindLinks(&bound, &rest)
+            } else if name.hasPrefix("@") {
+                throw unknown(name, in: bound)
+            } else {
+                try bindProperty(name, &bound)
+            }
+            // The keys and values of a map are named behind it.
+            if case .name(let next) = rest.first, case .elements(let column) = bound.end,
+                schema[bound.table].columns[column].collection == .map
+            {
+                let lower = next.lowercased()
+                if lower == "@allkeys" || lower == "@keys" {
+                    rest.removeFirst()
+                    (bound.end, bound.type, bound.target, bound.isNullable) = (.keys(column), .string, nil, false)
+                } else if lower == "@allvalues" || lower == "@values" {
+                    rest.removeFirst()
+                }
+            }
+        }
+        return bound
+    }
+
+    /// Turns the end of what is bound so far into a step, for a further name.
+    private func advance(_ bound: inout BoundPath) throws(QueryError) {
+        let step: BoundPath.Step
+        switch bound.end {
+        case .object: return
+        case .value(let column) where bound.type == .link && bound.inner.isEmpty:
+            step = .link(column, to: bound.target ?? bound.table)
+        case .elements(let column) where bound.type == .link: step = .links(column, to: bound.target ?? bound.table)
+        case .sources(let origin, let column): step = .sources(of: origin, column)
+        default:
+            throw QueryError(
+                .type, "'\(bound.text)' goes on behind a property that is no link.",
+                advice: "Only links, collections of links and backlinks lead to other properties.", at: bound.place)
+        }
+        bound.steps.append(step)
+        bound.table = bound.target ?? bound.table
+        bound.end = .object
+        bound.isNullable = false
+    }
+
+    private mutating func bindProperty(_ name: String, _ bound: inout BoundPath) throws(QueryError) {
+        guard let property = resolver.property(name, of: bound.table) else { throw unknown(name, in: bound) }
+        switch property {
+        case .column(let column):
+            let column = (place: column, schema: schema[bound.table].columns[column])
+            reads.insert(ColumnReference(table: bound.table, column: column.place))
+            bound.end = column.schema.collection == .none ? .value(column.place) : .elements(column.place)
+            bound.type = column.schema.type
+            bound.target = column.schema.target
+            bound.isNullable = column.schema.isNullable || column.schema.type == .link
+        case .backlinks(let origin, let column): bindSources(origin, column, &bound)
+        }
+    }
+
+    private mutating func bindSources(_ origin: TableID, _ column: Int, _ bound: inout BoundPath) {
+        reads.insert(ColumnReference(table: origin, column: column))
+        bound.end = .sources(of: origin, column)
+        bound.type = .link
+        bound.target = origin
+    }
+
+    /// `@links.Class.property`
+    private mutating func bindLinks(
+        _ bound: inout BoundPath, _ rest: inout ArraySlice<PropertyPath.Component>
+    ) throws(QueryError) {
+        guard case .name(let className) = rest.popFirst(), case .name(let name) = rest.popFirst(),
+            let origin = schema.tables.indices.map({ TableID($0) }).first(where: {
+                !schema[$0].isRemoved && resolver.className(of: $0) == className
+            }),
+            case .column(let column) = resolver.property(name, of: origin), schema[origin].columns[column].isLink,
+            schema[origin].columns[column].target == bound.table
+        else {
+            throw QueryError(
+                .unknownProperty, "'\(bound.text)' names no links to '\(resolver.className(of: bound.table))'.",
+                advice: "Write '@links.Class.property' with a link property that leads here.", at: bound.place)
+        }
+        bindSources(origin, column, &bound)
+    }
+
+    /// An element by key or place.
+    private func take(_ component: PropertyPath.Component, _ bound: inout BoundPath) throws(QueryError) {
+        if bound.type == .mixed, bound.inner.isEmpty == false || !bound.endsInCollection {
+            bound.inner.append(component)
+            return
+        }
+        switch (bound.end, component) {
+        case (.elements(let column), .key(let key)) where schema[bound.table].columns[column].collection == .map:
+            bound.end = .entry(column, key)
+        case (.elements(let column), .index(let index)) where schema[bound.table].columns[column].collection == .list:
+            bound.end = .element(column, index)
+        default:
+            throw QueryError(
+                .type, "'\(bound.text)' takes an element out of what has none.",
+                advice: "A map has elements by string, a list by place, a mixed value by both.", at: bound.place)
+        }
+        bound.isNullable = true
+    }
+
+    private func unknown(_ name: String, in bound: BoundPath) -> QueryError {
+        let known = resolver.propertyNames(of: bound.table).sorted().joined(separator: ", ")
+        return QueryError(
+            .unknownProperty, "'\(resolver.className(of: bound.table))' has no property '\(name)'.",
+            advice: "Its properties are: \(known).", at: bound.place)
+    }
+}
+
+extension PropertyPath {
+    /// As it would be written in a query.
+    public var text: String {
+        var text = variable ?? ""
+        func add(_ components: [Component]) {
+            for component in components {
+                switch component {
+                case .name(let name): text += (text.isEmpty ? "" : ".") + PropertyPath.escaped(name)
+                case .key(let key): text += "[\(PredicateText.quoted(key))]"
+                case .index(let index): text += "[\(index)]"
+                }
+            }
+        }
+        add(components)
+        if let aggregate { text += (text.isEmpty ? "" : ".") + aggregate.keyword }
+        add(elementPath)
+        return text.isEmpty ? "SELF" : text
+    }
+
+    private static let keywords: Set<String> = [
+        "AND", "OR", "NOT", "ANY", "SOME", "ALL", "NONE", "IN", "BETWEEN", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE",
+        "MATCHES",
+        "TRUE", "FALSE", "YES", "NO", "NIL", "NULL", "INF", "INFINITY", "NAN", "SELF", "SUBQUERY", "TRUEPREDICATE",
+        "FALSEPREDICATE", "UUID", "OID", "FIRST", "SIZE",
+    ]
+
+    private static func escaped(_ name: String) -> String { keywords.contains(name.uppercased()) ? "#" + name : name }
+}

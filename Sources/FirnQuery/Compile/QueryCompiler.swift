@@ -1,0 +1,212 @@
+import FirnCore
+
+/// Binds a predicate to a schema: every name to a column, every constant to its column's type, every comparison to the node that evaluates it
+/// fastest. What can't be evaluated is reported here, once, so that evaluating never fails.
+struct QueryCompiler {
+    let schema: Schema
+    let resolver: any PropertyResolver
+    /// Every column read.
+    var reads: Set<ColumnReference> = []
+
+    init(_ schema: Schema, _ resolver: any PropertyResolver) {
+        self.schema = schema
+        self.resolver = resolver
+    }
+
+    /// Where paths begin: the table, and within a SUBQUERY its variable.
+    struct Scope {
+        var table: TableID
+        var variable: String?
+        var depth = 0
+
+        func deeper() throws(QueryError) -> Scope {
+            guard depth < Limits.queryNesting * 2 else {
+                throw QueryError(
+                    .limit, "The predicate is nested more than \(Limits.queryNesting * 2) deep.",
+                    advice: "Join conditions by && and ||, which stay flat.")
+            }
+            return Scope(table: table, variable: variable, depth: depth + 1)
+        }
+    }
+
+    mutating func compile(_ predicate: Predicate, _ scope: Scope) throws(QueryError) -> any QueryNode {
+        let inner = try scope.deeper()
+        switch predicate {
+        case .constant(let value): return ConstantNode(value: value)
+        case .comparison(let comparison): return try compile(comparison, inner)
+        case .not(let part): return NotNode(part: try compile(part, inner))
+        case .all(let parts):
+            let nodes = try compile(parts, inner)
+            if nodes.isEmpty { return ConstantNode(value: true) }
+            return nodes.count == 1 ? nodes[0] : AllNode(nodes)
+        case .any(let parts):
+            let nodes = try compile(parts, inner)
+            if nodes.isEmpty { return ConstantNode(value: false) }
+            return nodes.count == 1 ? nodes[0] : AnyNode(nodes)
+        }
+    }
+
+    private mutating func compile(_ parts: [Predicate], _ scope: Scope) throws(QueryError) -> [any QueryNode] {
+        var nodes: [any QueryNode] = []
+        for part in parts { nodes.append(try compile(part, scope)) }
+        return nodes
+    }
+
+    // MARK: Comparisons
+
+    /// A side of a comparison, bound.
+    enum Side {
+        case constants([Value])
+        case source(ValueSource, type: ColumnType, target: TableID?)
+
+        var path: BoundPath? {
+            if case .source(.path(let path), _, _) = self { path } else { nil }
+        }
+
+        var isToMany: Bool { path?.isToMany ?? false }
+    }
+
+    private mutating func compile(_ comparison: Comparison, _ scope: Scope) throws(QueryError) -> any QueryNode {
+        var comparison = comparison
+        var left = try bind(comparison.left, comparison, scope)
+        var right = try bind(comparison.right, comparison, scope)
+        if case .constants = left, case .source = right, let turned = comparison.operation.turned {
+            swap(&left, &right)
+            comparison.operation = turned
+        }
+        // "x IN path" says that some element equals x; "path CONTAINS x" the same of a collection, where no ANY asks for its elements' text.
+        if comparison.operation == .in, let path = right.path {
+            guard path.isToMany else {
+                throw fault(
+                    .type, "'\(path.text)' is no collection.", "IN takes {…}, an array argument or a collection.",
+                    comparison)
+            }
+            swap(&left, &right)
+            comparison.operation = .equal
+        } else if comparison.operation == .contains, comparison.quantifier == nil, left.path?.endsInCollection == true {
+            comparison.operation = .equal
+        }
+        try checkQuantifier(comparison, left, right)
+        switch (left, right) {
+        case (.constants(let a), .constants(let b)):
+            let test = try constantTest(comparison, b, type: .mixed, target: nil)
+            return ConstantNode(value: a.count == 1 && test.holds(a[0]))
+        case (.source(.path(let path), let type, let target), .constants(let values)):
+            let test = try constantTest(comparison, values, type: type, target: target)
+            return quantified(comparison.quantifier, test) { build(path, 0, $0) }
+        case (.source(let source, let type, let target), .constants(let values)):
+            let test = try constantTest(comparison, values, type: type, target: target)
+            return relation(comparison, source, test)
+        case (.constants(let values), .source(let source, let type, let target)):
+            try check(comparison, nil, type, target, values.first ?? .null)
+            return RelationNode(
+                left: .constant(values.first ?? .null), right: source, operation: comparison.operation,
+                options: comparison.options, isNegated: false)
+        case (.source(let a, let leftType, let leftTarget), .source(let b, let rightType, let rightTarget)):
+            try check(comparison, leftType, rightType, leftTarget, rightTarget)
+            return pair(comparison, a, b)
+        }
+    }
+
+    func fault(_ code: QueryError.Code, _ message: String, _ advice: String, _ comparison: Comparison) -> QueryError {
+        QueryError(code, message, advice: advice, at: comparison.place)
+    }
+
+    private func checkQuantifier(_ comparison: Comparison, _ left: Side, _ right: Side) throws(QueryError) {
+        if left.isToMany, right.isToMany {
+            throw fault(
+                .type, "Both sides are collections.", "Compare a collection with a single value, or use SUBQUERY.",
+                comparison)
+        }
+        for side in [left, right] {
+            guard let path = side.path else { continue }
+            if path.hasToManyStep, comparison.quantifier == nil {
+                throw fault(
+                    .type, "'\(path.text)' runs through a collection.",
+                    "Say ANY, ALL or NONE before it, or compare an aggregate such as @count.", comparison)
+            }
+        }
+        if comparison.quantifier != nil, !left.isToMany, !right.isToMany {
+            throw fault(
+                .type, "ANY, ALL and NONE ask for a path to a collection.", "Leave the word out, or name a collection.",
+                comparison)
+        }
+    }
+
+    private func quantified(
+        _ quantifier: Comparison.Quantifier?, _ test: ConstantTest, _ build: (ConstantTest) -> any QueryNode
+    ) -> any QueryNode {
+        switch quantifier {
+        case nil, .any: build(test)
+        case .some(.none): NotNode(part: build(test))
+        case .all: NotNode(part: build(test.negated))
+        }
+    }
+
+    /// An aggregate or a SUBQUERY against constants.
+    private func relation(_ comparison: Comparison, _ source: ValueSource, _ test: ConstantTest) -> any QueryNode {
+        func node(_ operation: Comparison.Operation, _ value: Value) -> any QueryNode {
+            RelationNode(
+                left: source, right: .constant(value), operation: operation, options: test.options, isNegated: false)
+        }
+        switch test.operation {
+        case .in:
+            return test.values.isEmpty ? ConstantNode(value: false) : AnyNode(test.values.map { node(.equal, $0) })
+        case .between: return AllNode([node(.greaterOrEqual, test.values[0]), node(.lessOrEqual, test.values[1])])
+        default: return node(test.operation, test.value)
+        }
+    }
+
+    private func pair(_ comparison: Comparison, _ left: ValueSource, _ right: ValueSource) -> any QueryNode {
+        if let node = columnPair(comparison, left, right) { return node }
+        func node(isNegated: Bool) -> any QueryNode {
+            RelationNode(
+                left: left, right: right, operation: comparison.operation, options: comparison.options,
+                isNegated: isNegated)
+        }
+        switch comparison.quantifier {
+        case nil, .any: return node(isNegated: false)
+        case .some(.none): return NotNode(part: node(isNegated: false))
+        case .all: return NotNode(part: node(isNegated: true))
+        }
+    }
+
+    /// Two plain columns of ints or doubles have a kernel.
+    private func columnPair(
+        _ comparison: Comparison, _ left: ValueSource, _ right: ValueSource
+    ) -> (any QueryNode)? {
+        guard case .path(let a) = left, case .path(let b) = right, a.steps.isEmpty, b.steps.isEmpty, a.root == b.root,
+            case .value(let x) = a.end, case .value(let y) = b.end, a.type == b.type,
+            a.type == .int || a.type == .double,
+            !a.isNullable, !b.isNullable
+        else { return nil }
+        func node(_ x: Int, _ y: Int, _ relation: ColumnPairNode.Relation, isNegated: Bool = false) -> any QueryNode {
+            ColumnPairNode(
+                left: x, right: y, name: "\(a.text) \(comparison.operation.keyword) \(b.text)",
+                isDouble: a.type == .double, relation: relation, isNegated: isNegated)
+        }
+        switch comparison.operation {
+        case .equal: return node(x, y, .equal)
+        case .notEqual: return node(x, y, .equal, isNegated: true)
+        case .less: return node(x, y, .less)
+        case .greater: return node(y, x, .less)
+        case .lessOrEqual: return AnyNode([node(x, y, .less), node(x, y, .equal)])
+        case .greaterOrEqual: return AnyNode([node(y, x, .less), node(x, y, .equal)])
+        default: return nil
+        }
+    }
+}
+
+extension Comparison.Operation {
+    /// The operation with its sides exchanged; nil where the constant must stay on the left.
+    var turned: Comparison.Operation? {
+        switch self {
+        case .equal, .notEqual: self
+        case .less: .greater
+        case .lessOrEqual: .greaterOrEqual
+        case .greater: .less
+        case .greaterOrEqual: .lessOrEqual
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import CFirn
+import FirnCore
+
+/// How a variable value must relate to a constant.
+enum BytesRelation: Sendable, Hashable {
+    case equal, begins, ends, contains
+    /// Its order against the constant is among these: 1 below, 2 equal, 4 above.
+    case order(UInt32)
+
+    func holds(_ value: UnsafeRawBufferPointer, _ needle: UnsafeRawBufferPointer) -> Bool {
+        switch self {
+        case .equal: return value.count == needle.count && ByteText.begins(value, with: needle)
+        case .begins: return ByteText.begins(value, with: needle)
+        case .ends:
+            return value.count >= needle.count
+                && ByteText.begins(UnsafeRawBufferPointer(rebasing: value.suffix(needle.count)), with: needle)
+        case .contains: return ByteText.contains(value, needle)
+        case .order(let wanted):
+            let order = ByteText.order(value, needle)
+            return wanted & (order < 0 ? 1 : order == 0 ? 2 : 4) != 0
+        }
+    }
+}
+
+/// A string or data column's bytes relate to a constant, or do not. One kernel call per leaf; no String is built.
+struct BytesNode: QueryNode {
+    let column: Int
+    let name: String
+    let relation: BytesRelation
+    let needle: [UInt8]
+    let isNegated: Bool
+    /// Whether a null matches.
+    let takesNull: Bool
+
+    var cost: Double {
+        switch relation {
+        case .equal: 2
+        case .begins, .ends: 3
+        case .order: 5
+        case .contains: 15
+        }
+    }
+
+    var explanation: String {
+        let verb =
+            switch relation {
+            case .equal: "equal to"
+            case .begins: "beginning with"
+            case .ends: "ending with"
+            case .contains: "containing"
+            case .order(let wanted): ["", "below", "", "up to", "above", "", "from"][Int(wanted & 7) % 7]
+            }
+        return "scan \(name) \(isNegated ? "not " : "")\(verb) \(needle.count) bytes"
+    }
+
+    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+        let chunk = leaf.chunk(column)
+        var found = rows
+        var others = RowMask()
+        let count = UInt32(truncatingIfNeeded: leaf.count)
+        needle.withUnsafeBufferPointer { needle in
+            let bytes = needle.baseAddress
+            let length = UInt32(clamping: needle.count)
+            let heap = UnsafePointer(chunk.heap.assumingMemoryBound(to: UInt8.self))
+            let slots = chunk.slots
+            found.withWords { rows in
+                others.withWords { others in
+                    switch relation {
+                    case .equal: firn_bytes_equal(slots, heap, count, bytes, length, rows, others)
+                    case .begins: firn_bytes_begin(slots, heap, count, bytes, length, rows, others)
+                    case .ends: firn_bytes_end(slots, heap, count, bytes, length, rows, others)
+                    case .contains: firn_bytes_contain(slots, heap, count, bytes, length, rows, others)
+                    case .order(let wanted): firn_bytes_order(slots, heap, count, bytes, length, wanted, rows, others)
+                    }
+                }
+            }
+        }
+        if !others.isEmpty {
+            others.filter { holds(chunk, $0) }
+            found = found | others
+        }
+        if isNegated { found = rows - found }
+        if isNegated || takesNull {
+            let nulls = RowMask.nulls(chunk, leaf.count)
+            found = takesNull ? found | (rows & nulls) : found - nulls
+        }
+        rows = found
+    }
+
+    private func holds(_ chunk: Chunk, _ row: Int) -> Bool {
+        guard let value = chunk.bytes(row) else { return false }
+        return needle.withUnsafeBytes { relation.holds(value, $0) }
+    }
+
+    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+        guard let value = leaf.chunk(column).bytes(row) else { return takesNull }
+        return needle.withUnsafeBytes { relation.holds(value, $0) } != isNegated
+    }
+}
+
+/// A string column compared with options, or by LIKE: row by row, folded into a scratch buffer.
+struct FoldedTextNode: QueryNode {
+    let column: Int
+    let name: String
+    let test: TextTest
+    let isNegated: Bool
+    let takesNull: Bool
+    var cost: Double { 40 }
+    var explanation: String { "scan \(name) \(isNegated ? "not " : "")\(test.explanation)" }
+
+    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+        let chunk = leaf.chunk(column)
+        var scratch: [UInt8] = []
+        rows.filter { row in
+            guard let value = chunk.bytes(row) else { return takesNull }
+            return test.holds(value, &scratch) != isNegated
+        }
+    }
+
+    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+        var rows = RowMask(row: row)
+        narrow(&rows, leaf, context)
+        return !rows.isEmpty
+    }
+}
+
+/// A string or data column is one of many values.
+struct BytesSetNode: QueryNode {
+    let column: Int
+    let name: String
+    let values: ByteSet
+    let isNegated: Bool
+    let takesNull: Bool
+    var cost: Double { 20 }
+    var explanation: String { "scan \(name) \(isNegated ? "not in" : "in") \(values.count) values" }
+
+    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+        let chunk = leaf.chunk(column)
+        rows.filter { row in
+            guard let value = chunk.bytes(row) else { return takesNull }
+            return values.contains(value) != isNegated
+        }
+    }
+}

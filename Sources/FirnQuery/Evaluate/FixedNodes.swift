@@ -1,0 +1,176 @@
+import CFirn
+import FirnCore
+
+/// The range that a comparison with a constant comes down to, both ends included, by the column's form in memory.
+enum FixedRange: Sendable, Hashable {
+    /// Ints and links.
+    case int64(Int64, Int64)
+    case double(Double, Double)
+    case float(Float, Float)
+    case bool(UInt8, UInt8)
+    case date(Timestamp, Timestamp)
+    case uuid(UUIDBytes, UUIDBytes)
+    case objectID(ObjectIDBytes, ObjectIDBytes)
+}
+
+/// A fixed-width column's value lies in a range, or does not. One kernel call per leaf.
+struct RangeNode: QueryNode {
+    let column: Int
+    let name: String
+    let range: FixedRange
+    /// The rows outside the range match instead.
+    let isNegated: Bool
+    /// Whether a null matches.
+    let takesNull: Bool
+    let isNullable: Bool
+
+    var cost: Double {
+        switch range {
+        case .int64, .double: 0.3
+        case .float, .bool: 0.2
+        case .date, .uuid, .objectID: 1
+        }
+    }
+
+    var explanation: String {
+        let bounds =
+            switch range {
+            case .int64(let low, let high): low == high ? "\(low)" : "\(low)...\(high)"
+            case .double(let low, let high): low == high ? "\(low)" : "\(low)...\(high)"
+            case .float(let low, let high): low == high ? "\(low)" : "\(low)...\(high)"
+            case .bool(let low, let high): low == high ? "\(low == 1)" : "\(low)...\(high)"
+            case .date(let low, let high): "T\(low.seconds):\(low.nanoseconds)...T\(high.seconds):\(high.nanoseconds)"
+            case .uuid, .objectID: "a range of ids"
+            }
+        return "scan \(name) \(isNegated ? "outside" : "in") \(bounds)\(takesNull && isNullable ? " or null" : "")"
+    }
+
+    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+        let chunk = leaf.chunk(column)
+        let count = UInt32(truncatingIfNeeded: leaf.count)
+        var found = RowMask()
+        found.withWords { mask in
+            switch range {
+            case .int64(let low, let high): firn_select_i64(chunk.values(), count, low, high, mask)
+            case .double(let low, let high): firn_select_f64(chunk.values(), count, low, high, mask)
+            case .float(let low, let high): firn_select_f32(chunk.values(), count, low, high, mask)
+            case .bool(let low, let high): firn_select_u8(chunk.values(), count, low, high, mask)
+            case .date(let low, let high):
+                firn_select_date(
+                    chunk.values(), count, low.seconds, low.nanoseconds, high.seconds, high.nanoseconds, mask)
+            case .uuid(let low, let high): RangeNode.uuids(chunk, count, low, high, mask)
+            case .objectID(let low, let high): RangeNode.objectIDs(chunk, count, low, high, mask)
+            }
+        }
+        if isNegated { found = rows - found } else { found = rows & found }
+        if isNullable {
+            // A null's bytes are zeros, which the kernel took for a value.
+            let nulls = RowMask.nulls(chunk, leaf.count)
+            found = takesNull ? found | (rows & nulls) : found - nulls
+        }
+        rows = found
+    }
+
+    private static func uuids(
+        _ chunk: Chunk, _ count: UInt32, _ low: UUIDBytes, _ high: UUIDBytes, _ mask: UnsafeMutablePointer<UInt64>
+    ) {
+        withUnsafeBytes(of: (low, high)) {
+            let words = $0.assumingMemoryBound(to: UInt64.self).baseAddress.unsafelyUnwrapped
+            firn_select_u128(chunk.values(), count, words, words + 2, mask)
+        }
+    }
+
+    private static func objectIDs(
+        _ chunk: Chunk, _ count: UInt32, _ low: ObjectIDBytes, _ high: ObjectIDBytes,
+        _ mask: UnsafeMutablePointer<UInt64>
+    ) {
+        withUnsafeBytes(of: (low, high)) {
+            let words = $0.assumingMemoryBound(to: UInt32.self).baseAddress.unsafelyUnwrapped
+            firn_select_u96(chunk.values(), count, words, words + 3, mask)
+        }
+    }
+
+    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+        let chunk = leaf.chunk(column)
+        if isNullable, chunk.isNullFlag(row) { return takesNull }
+        let isInside: Bool =
+            switch range {
+            case .int64(let low, let high): (low...).contains(chunk.load(row)) && chunk.load(row) <= high
+            case .double(let low, let high): chunk.load(row) >= low && chunk.load(row) <= high
+            case .float(let low, let high): chunk.load(row) >= low && chunk.load(row) <= high
+            case .bool(let low, let high): chunk.load(row) >= low && chunk.load(row) <= high
+            case .date(let low, let high): !(chunk.load(row) < low) && !(high < chunk.load(row))
+            case .uuid(let low, let high): !(chunk.load(row) < low) && !(high < chunk.load(row))
+            case .objectID(let low, let high): !(chunk.load(row) < low) && !(high < chunk.load(row))
+            }
+        return isInside != isNegated
+    }
+}
+
+/// A nullable column's value is null, or is not.
+struct NullNode: QueryNode {
+    let column: Int
+    let name: String
+    let isNegated: Bool
+    var cost: Double { 0.2 }
+    var explanation: String { "scan \(name) \(isNegated ? "is not" : "is") null" }
+
+    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+        let nulls = RowMask.nulls(leaf.chunk(column), leaf.count)
+        rows = isNegated ? rows - nulls : rows & nulls
+    }
+
+    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+        leaf.chunk(column).isNull(row) != isNegated
+    }
+}
+
+/// A column of ints or links is one of many values.
+struct IntSetNode: QueryNode {
+    let column: Int
+    let name: String
+    let values: Set<Int64>
+    let isNegated: Bool
+    let takesNull: Bool
+    let isNullable: Bool
+    var cost: Double { 15 }
+    var explanation: String { "scan \(name) \(isNegated ? "not in" : "in") \(values.count) values" }
+
+    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+        rows.filter { matches(leaf, $0, context) }
+    }
+
+    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+        let chunk = leaf.chunk(column)
+        if isNullable, chunk.isNullFlag(row) { return takesNull }
+        return values.contains(chunk.load(row)) != isNegated
+    }
+}
+
+/// Two columns of ints, or two of doubles, neither nullable, compared with each other.
+struct ColumnPairNode: QueryNode {
+    enum Relation { case equal, less }
+    let left: Int
+    let right: Int
+    let name: String
+    let isDouble: Bool
+    let relation: Relation
+    let isNegated: Bool
+    var cost: Double { 0.4 }
+    var explanation: String { "scan \(name)" }
+
+    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+        let (a, b) = (leaf.chunk(left), leaf.chunk(right))
+        let count = UInt32(truncatingIfNeeded: leaf.count)
+        var found = RowMask()
+        found.withWords { mask in
+            switch (relation, isDouble) {
+            case (.equal, false): firn_equal_i64(a.values(), b.values(), count, mask)
+            case (.less, false): firn_less_i64(a.values(), b.values(), count, mask)
+            case (.equal, true): firn_equal_f64(a.values(), b.values(), count, mask)
+            case (.less, true): firn_less_f64(a.values(), b.values(), count, mask)
+            }
+        }
+        rows = isNegated ? rows - found : rows & found
+    }
+}

@@ -1,0 +1,188 @@
+import FirnCore
+
+/// The object that a to-one link leads to fulfils a condition.
+struct LinkNode: QueryNode {
+    let column: Int
+    let name: String
+    let target: TableID
+    let part: any QueryNode
+    /// Whether a nil link matches: the path's value is null then.
+    let takesNil: Bool
+
+    var cost: Double { 60 + part.cost * 8 }
+    var explanation: String { "follow \(name) to \(part.explanation)" }
+
+    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+        let table = context.table(target)
+        let links: UnsafePointer<Int64> = leaf.chunk(column).values()
+        rows.filter { row in
+            guard links[row] >= 0, let place = table.find(links[row]) else { return takesNil }
+            return part.matches(place.leaf, place.row, context)
+        }
+    }
+
+    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+        let key: Int64 = leaf.chunk(column).load(row)
+        guard key >= 0, let place = context.table(target).find(key) else { return takesNil }
+        return part.matches(place.leaf, place.row, context)
+    }
+}
+
+/// At least one of the objects in a collection of links, or of those that link here, fulfils a condition.
+struct AnyLinkNode: QueryNode {
+    let table: TableID
+    let step: BoundPath.Step
+    let name: String
+    let part: any QueryNode
+
+    var cost: Double { 200 + part.cost * 20 }
+    var explanation: String { "follow any of \(name) to \(part.explanation)" }
+
+    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+        rows.filter { matches(leaf, $0, context) }
+    }
+
+    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+        var found = false
+        step.forEachKey(table, leaf, row, context) { key, target in
+            guard let place = target.find(key) else { return true }
+            found = part.matches(place.leaf, place.row, context)
+            return !found
+        }
+        return found
+    }
+}
+
+extension BoundPath.Step {
+    /// Calls `body` with the key and table of each object that the step leads to; false stops.
+    func forEachKey(
+        _ table: TableID, _ leaf: Leaf, _ row: Int, _ context: QueryContext, _ body: (Int64, TableView) -> Bool
+    ) {
+        switch self {
+        case .link(let column, let target):
+            let key: Int64 = leaf.chunk(column).load(row)
+            if key >= 0 { _ = body(key, context.table(target)) }
+        case .links(let column, let target):
+            let view = context.table(target)
+            _ = context.table(table).list(column, leaf, row).forEachLink { body($0, view) }
+        case .sources(let origin, let column):
+            let view = context.table(origin)
+            view.forEachSource(of: leaf.key(row), column) { body($0, view) }
+        }
+    }
+}
+
+/// The object itself is, or is not, one of some.
+struct KeyNode: QueryNode {
+    let test: ConstantTest
+    var cost: Double { 5 }
+    var explanation: String { "object \(test.explanation)" }
+
+    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+        rows.filter { test.holds(.link(leaf.key($0))) }
+    }
+}
+
+/// At least one of a path's values passes a test: values of mixed and decimal columns, elements, and what lies within them.
+struct ValueNode: QueryNode {
+    let path: BoundPath
+    let test: ConstantTest
+    var cost: Double { 150 }
+    var explanation: String { "test \(path.text) \(test.explanation)" }
+
+    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+        rows.filter { matches(leaf, $0, context) }
+    }
+
+    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+        var found = false
+        path.forEachValue(leaf, row, context) {
+            found = test.holds($0)
+            return !found
+        }
+        return found
+    }
+}
+
+/// Two things that depend on the object are compared: at least one pair of their values is in the relation.
+struct RelationNode: QueryNode {
+    let left: ValueSource
+    let right: ValueSource
+    let operation: Comparison.Operation
+    let options: Comparison.Options
+    let isNegated: Bool
+    var cost: Double { 100 + left.cost + right.cost }
+    var explanation: String { "compare \(left.text) \(isNegated ? "not " : "")\(operation.keyword) \(right.text)" }
+
+    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+        rows.filter { matches(leaf, $0, context) }
+    }
+
+    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+        var found = false
+        left.forEachValue(leaf, row, context) { a in
+            right.forEachValue(leaf, row, context) { b in
+                found = ValueComparison.holds(operation, a, b, options) != isNegated
+                return !found
+            }
+            return !found
+        }
+        return found
+    }
+}
+
+/// A side of a comparison whose values depend on the object.
+indirect enum ValueSource: Sendable {
+    case constant(Value)
+    case path(BoundPath)
+    /// An aggregate over the values of a path.
+    case aggregate(PropertyPath.Aggregate, BoundPath)
+    /// How many of the objects that a path leads to fulfil a condition.
+    case matchCount(BoundPath, any QueryNode)
+
+    func forEachValue(_ leaf: Leaf, _ row: Int, _ context: QueryContext, _ body: (Value) -> Bool) {
+        switch self {
+        case .constant(let value): _ = body(value)
+        case .path(let path): path.forEachValue(leaf, row, context, body)
+        case .aggregate(.count, let path): _ = body(.int(Int64(path.count(leaf, row, context))))
+        case .aggregate(let aggregate, let path):
+            var accumulator = Accumulator(path.type, for: aggregate)
+            path.forEachValue(leaf, row, context) {
+                accumulator.add($0)
+                return true
+            }
+            _ = body(accumulator.result(aggregate))
+        case .matchCount(let path, let part):
+            var count: Int64 = 0
+            let table = context.table(path.target ?? path.table)
+            path.forEachValue(leaf, row, context) { value in
+                if case .link(let key) = value, let place = table.find(key),
+                    part.matches(place.leaf, place.row, context)
+                {
+                    count += 1
+                }
+                return true
+            }
+            _ = body(.int(count))
+        }
+    }
+
+    var cost: Double {
+        switch self {
+        case .constant: 0
+        case .path(let path): 50 * Double(path.steps.count + 1)
+        case .aggregate(.count, _): 100
+        case .aggregate: 500
+        case .matchCount(_, let part): 500 + 20 * part.cost
+        }
+    }
+
+    var text: String {
+        switch self {
+        case .constant(let value): "\(value)"
+        case .path(let path): path.text
+        case .aggregate(_, let path): path.text
+        case .matchCount(let path, let part): "the number of \(path.text) with \(part.explanation)"
+        }
+    }
+}

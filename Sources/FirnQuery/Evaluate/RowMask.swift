@@ -1,0 +1,106 @@
+import CFirn
+import FirnCore
+
+/// A selection among the rows of one leaf: bit i stands for row i.
+public struct RowMask: Equatable, Sendable {
+    var words: SIMD4<UInt64>
+
+    @inline(__always)
+    init(words: SIMD4<UInt64>) { self.words = words }
+
+    /// No row.
+    @inline(__always)
+    public init() { words = .zero }
+
+    /// One row.
+    @inline(__always)
+    public init(row: Int) {
+        words = .zero
+        words[row >> 6] = 1 << UInt64(row & 63)
+    }
+
+    /// The first `count` rows.
+    @inline(__always)
+    public init(count: Int) {
+        if count == Limits.rowsPerLeaf {
+            words = SIMD4(repeating: .max)
+            return
+        }
+        words = .zero
+        for word in 0..<4 {
+            let rest = count - word * 64
+            words[word] = rest >= 64 ? .max : rest <= 0 ? 0 : (1 << UInt64(rest)) - 1
+        }
+    }
+
+    public var isEmpty: Bool { @inline(__always) get { words == .zero } }
+
+    public var count: Int {
+        words[0].nonzeroBitCount + words[1].nonzeroBitCount + words[2].nonzeroBitCount + words[3].nonzeroBitCount
+    }
+
+    public func contains(_ row: Int) -> Bool { words[row >> 6] >> UInt64(row & 63) & 1 == 1 }
+
+    @inline(__always)
+    public mutating func insert(_ row: Int) { words[row >> 6] |= 1 << UInt64(row & 63) }
+
+    @inline(__always)
+    static func & (a: RowMask, b: RowMask) -> RowMask { RowMask(words: a.words & b.words) }
+    @inline(__always)
+    static func | (a: RowMask, b: RowMask) -> RowMask { RowMask(words: a.words | b.words) }
+    /// The rows of `a` that are not in `b`.
+    @inline(__always)
+    static func - (a: RowMask, b: RowMask) -> RowMask { RowMask(words: a.words & ~b.words) }
+
+    /// Calls `body` with each row, ascending.
+    @inline(__always)
+    public func forEach<E: Error>(_ body: (Int) throws(E) -> Void) throws(E) {
+        for word in 0..<4 {
+            var left = words[word]
+            while left != 0 {
+                try body(word << 6 | left.trailingZeroBitCount)
+                left &= left &- 1
+            }
+        }
+    }
+
+    /// Keeps the rows for which `body` holds.
+    @inline(__always)
+    mutating func filter(_ body: (Int) -> Bool) {
+        for word in 0..<4 {
+            var left = words[word]
+            var kept: UInt64 = 0
+            while left != 0 {
+                let bit = left.trailingZeroBitCount
+                if body(word << 6 | bit) { kept |= 1 << UInt64(bit) }
+                left &= left &- 1
+            }
+            words[word] = kept
+        }
+    }
+
+    /// Lets a kernel write a mask, or narrow this one.
+    @inline(__always)
+    mutating func withWords<R>(_ body: (UnsafeMutablePointer<UInt64>) -> R) -> R {
+        withUnsafeMutableBytes(of: &words) {
+            body($0.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt64.self))
+        }
+    }
+
+    /// What a kernel answers.
+    @inline(__always)
+    static func from(_ body: (UnsafeMutablePointer<UInt64>) -> Void) -> RowMask {
+        var mask = RowMask()
+        mask.withWords(body)
+        return mask
+    }
+
+    /// The rows of a leaf whose value is null.
+    static func nulls(_ chunk: Chunk, _ count: Int) -> RowMask {
+        switch Chunk.Form(rawValue: chunk.node.form) {
+        case .nullable: from { firn_select_u8(chunk.nullFlags, UInt32(count), 1, .max, $0) }
+        case .variable: from { firn_bytes_null(chunk.slots, UInt32(count), $0) }
+        default: RowMask()
+        }
+    }
+}

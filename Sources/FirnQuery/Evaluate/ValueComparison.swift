@@ -1,0 +1,120 @@
+import FirnCore
+
+/// Comparing two values as queries do. The kernels must agree with it; tests hold them against each other.
+enum ValueComparison {
+    /// Whether `a operation b` holds, for all operations but IN and BETWEEN.
+    static func holds(
+        _ operation: Comparison.Operation, _ a: Value, _ b: Value, _ options: Comparison.Options = []
+    ) -> Bool {
+        switch operation {
+        case .equal: isEqual(a, b, options)
+        case .notEqual: !isEqual(a, b, options)
+        case .less: order(a, b).map { $0 < 0 } ?? false
+        case .lessOrEqual: order(a, b).map { $0 <= 0 } ?? false
+        case .greater: order(a, b).map { $0 > 0 } ?? false
+        case .greaterOrEqual: order(a, b).map { $0 >= 0 } ?? false
+        case .beginsWith: relates(.begins, a, b, options)
+        case .endsWith: relates(.ends, a, b, options)
+        case .contains: relates(.contains, a, b, options)
+        case .like: relates(.like, a, b, options)
+        case .in, .between: preconditionFailure("Firn: a comparison with several values was not taken apart")
+        }
+    }
+
+    private static func isEqual(_ a: Value, _ b: Value, _ options: Comparison.Options) -> Bool {
+        switch (a, b) {
+        case (.null, .null): true
+        case (.string(let x), .string(let y)) where !options.isEmpty:
+            Folding.folded(x, options) == Folding.folded(y, options)
+        case (.link(let x), .typedLink(_, let y)), (.typedLink(_, let x), .link(let y)): x == y
+        case (.float(let x), .float(let y)): x == y
+        case (.double(let x), .double(let y)): x == y
+        case (.decimal(let x), .decimal(let y)) where x.isNaN || y.isNaN: x == y
+        default: isNumber(a) && isNumber(b) ? order(a, b) == 0 : a == b
+        }
+    }
+
+    /// How two values of one kind are ordered; nil where they can't be compared: null, NaN, different kinds, links and collections.
+    static func order(_ a: Value, _ b: Value) -> Int? {
+        switch (a, b) {
+        case (.string, .string), (.data, .data), (.date, .date), (.objectID, .objectID), (.uuid, .uuid), (.bool, .bool):
+            Value.order(a, b)
+        default: isNumber(a) && isNumber(b) && !isNaN(a) && !isNaN(b) ? Value.order(a, b) : nil
+        }
+    }
+
+    static func isNumber(_ value: Value) -> Bool {
+        switch value {
+        case .int, .float, .double, .decimal: true
+        default: false
+        }
+    }
+
+    /// Of Float and Double, and of a decimal that is compared in order.
+    static func isNaN(_ value: Value) -> Bool {
+        switch value {
+        case .float(let x): x.isNaN
+        case .double(let x): x.isNaN
+        case .decimal(let x): x.isNaN
+        default: false
+        }
+    }
+
+    /// A null is found by the null needle only, and the null needle finds nothing else.
+    private static func relates(
+        _ relation: TextTest.Relation, _ a: Value, _ b: Value, _ options: Comparison.Options
+    ) -> Bool {
+        switch (a, b) {
+        case (.null, .null): return true
+        case (.string(let text), .string(let needle)):
+            var scratch: [UInt8] = []
+            var text = text
+            return text.withUTF8 { TextTest(relation, needle, options).holds(UnsafeRawBufferPointer($0), &scratch) }
+        case (.data(let data), .data(let needle)):
+            let bytes: BytesRelation =
+                switch relation {
+                case .begins: .begins
+                case .ends: .ends
+                case .contains: .contains
+                case .equal, .like: .equal
+                }
+            return data.withUnsafeBytes { data in needle.withUnsafeBytes { bytes.holds(data, $0) } }
+        default: return false
+        }
+    }
+}
+
+/// What a value must be like against constants: the right-hand side of a comparison, and its complement.
+struct ConstantTest: Sendable {
+    let operation: Comparison.Operation
+    let options: Comparison.Options
+    /// One, or as many as IN and BETWEEN have.
+    let values: [Value]
+    var isNegated = false
+
+    /// The one value of a comparison that is not IN or BETWEEN.
+    var value: Value { values[0] }
+
+    func holds(_ value: Value) -> Bool {
+        let holds =
+            switch operation {
+            case .in: values.contains { ValueComparison.holds(.equal, value, $0, options) }
+            case .between:
+                ValueComparison.holds(.greaterOrEqual, value, values[0])
+                    && ValueComparison.holds(.lessOrEqual, value, values[1])
+            default: ValueComparison.holds(operation, value, self.value, options)
+            }
+        return holds != isNegated
+    }
+
+    var negated: ConstantTest {
+        var test = self
+        test.isNegated.toggle()
+        return test
+    }
+
+    var explanation: String {
+        let right = values.count == 1 ? values.description : "\(values.count) values"
+        return "\(isNegated ? "not " : "")\(operation.keyword) \(right)"
+    }
+}

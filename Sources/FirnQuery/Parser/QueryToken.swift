@@ -1,0 +1,39 @@
+/// A word of a query's text.
+struct QueryToken {
+    enum Kind: Equatable {
+        /// A name or keyword. One written `#name` is never a keyword. Names may begin with `@` or `$`.
+        case word(String, isEscaped: Bool)
+        case string(String)
+        case int(Int64)
+        case double(Double)
+        /// `%@`, `%d`, `%K`…: the letter.
+        case argument(UInt8)
+        /// `(`, `==`, `&&`…, in one spelling each.
+        case symbol(String)
+        case end
+    }
+
+    var kind: Kind
+    /// Where it begins and ends, in bytes of the text.
+    var offset: Int
+    var end: Int
+
+    /// The keyword that the token may be, in capitals.
+    var keyword: String? {
+        guard case .word(let name, isEscaped: false) = kind else { return nil }
+        return name.utf8.allSatisfy { $0 < 0x80 } ? name.uppercased() : nil
+    }
+
+    /// As an error names it.
+    var spelling: String {
+        switch kind {
+        case .word(let name, let isEscaped): isEscaped ? "'#\(name)'" : "'\(name)'"
+        case .string: "a string"
+        case .int(let value): "'\(value)'"
+        case .double(let value): "'\(value)'"
+        case .argument(let letter): "'%\(Character(Unicode.Scalar(letter)))'"
+        case .symbol(let symbol): "'\(symbol)'"
+        case .end: "the end of the query"
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import FirnCore
+
+/// Adds values up for min, max, sum and average (SEMANTICS 73).
+///
+/// * Nulls, and in mixed columns what is no number, are passed over.
+/// * **Ints** are added exactly, in 128 bits. A sum that an Int64 can't hold is the nearest one that it can (it saturates); the average is taken from
+///   the exact sum. Nothing traps or wraps.
+/// * **Floats** are added as doubles, so their sum is a double. Sums of doubles follow IEEE 754, NaN included; the order of adding is not promised.
+/// * **Decimals** are added exactly as far as 34 digits go; decimal NaNs are passed over.
+/// * min and max pass over NaN. Numbers of different types in mixed columns compare by value.
+struct Accumulator {
+    private let type: ColumnType
+    /// Whether min and max, and whether the sum, are asked for.
+    let needsRange: Bool
+    let needsSum: Bool
+    private(set) var count = 0
+    private var integers: Int128 = 0
+    private var doubles = 0.0
+    private var decimals = DecimalSum()
+    private var hasDoubles = false
+    private var hasDecimals = false
+    private var low = Value.null
+    private var high = Value.null
+
+    init(_ type: ColumnType, for aggregate: PropertyPath.Aggregate) {
+        self.type = type
+        needsRange = aggregate == .min || aggregate == .max
+        needsSum = aggregate == .sum || aggregate == .average
+    }
+
+    mutating func add(_ value: Value) {
+        switch value {
+        case .int(let x): integers += Int128(x)
+        case .float(let x):
+            doubles += Double(x)
+            hasDoubles = true
+        case .double(let x):
+            doubles += x
+            hasDoubles = true
+        case .decimal(let x):
+            if x.isNaN { return }
+            decimals.add(x)
+            hasDecimals = true
+        case .date: break
+        default: return
+        }
+        count += 1
+        widen(value)
+    }
+
+    /// Takes a chunk's worth of ints in.
+    @inline(__always)
+    mutating func add(ints sum: Int128, count: Int) {
+        integers += sum
+        self.count += count
+    }
+
+    /// Takes a chunk's worth of doubles in.
+    @inline(__always)
+    mutating func add(doubles sum: Double, count: Int) {
+        doubles += sum
+        hasDoubles = true
+        self.count += count
+    }
+
+    /// Takes the lowest and the highest of a chunk in.
+    mutating func add(low: Value, high: Value) {
+        widen(low)
+        widen(high)
+    }
+
+    private mutating func widen(_ value: Value) {
+        if !needsRange { return }
+        if ValueComparison.isNaN(value) { return }
+        if low == .null || Value.order(value, low) < 0 { low = value }
+        if high == .null || Value.order(value, high) > 0 { high = value }
+    }
+
+    func result(_ aggregate: PropertyPath.Aggregate) -> Value {
+        switch aggregate {
+        case .count: .int(Int64(count))
+        case .min: low
+        case .max: high
+        case .sum: sum
+        case .average: average
+        }
+    }
+
+    private var sum: Value {
+        if hasDecimals || type == .decimal { return .decimal(allAsDecimal.bits) }
+        if hasDoubles || type == .double || type == .float { return .double(doubles + Double(integers)) }
+        return .int(Int64(clamping: integers))
+    }
+
+    private var average: Value {
+        if count == 0 { return .null }
+        if hasDecimals || type == .decimal { return .decimal(allAsDecimal.divided(by: count)) }
+        return .double((doubles + Double(integers)) / Double(count))
+    }
+
+    /// Doubles among decimals count by their shortest decimal form.
+    private var allAsDecimal: DecimalSum {
+        var all = decimals
+        all.add(integers)
+        if hasDoubles { all.add(doubles) }
+        return all
+    }
+}

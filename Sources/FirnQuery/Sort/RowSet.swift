@@ -1,0 +1,72 @@
+import FirnCore
+
+/// Rows of a table in some order, each by where it lies, so that sorting reads columns without looking keys up. Valid while the version is held.
+struct RowSet {
+    private(set) var leaves: [Leaf] = []
+    /// The leaf's place in `leaves`, shifted by 8, and the row in it.
+    private(set) var places: [UInt64] = []
+    /// Whether the rows are in the order of the table, so that a leaf's rows stand together.
+    private(set) var isInOrder = true
+
+    var count: Int { places.count }
+
+    mutating func reserve(_ count: Int) {
+        places.reserveCapacity(count)
+        leaves.reserveCapacity(count / 200 + 1)
+    }
+
+    /// Adds rows of the next leaf.
+    mutating func append(_ leaf: Leaf, _ rows: RowMask) {
+        let base = UInt64(leaves.count) << 8
+        leaves.append(leaf)
+        rows.forEach { places.append(base | UInt64($0)) }
+    }
+
+    /// Adds one row from anywhere.
+    mutating func append(_ leaf: Leaf, _ row: Int) {
+        isInOrder = false
+        if leaves.last?.node != leaf.node { leaves.append(leaf) }
+        places.append(UInt64(leaves.count - 1) << 8 | UInt64(row))
+    }
+
+    @inline(__always)
+    subscript(index: Int) -> (leaf: Leaf, row: Int) {
+        let place = places[index]
+        return (leaves[Int(place >> 8)], Int(place & 255))
+    }
+
+    /// The objects' keys, in the order of the set.
+    var keys: [Int64] {
+        [Int64](unsafeUninitializedCapacity: count) { buffer, filled in
+            var index = 0
+            forEachRun { leaf, run in
+                if let keys = leaf.explicitKeys {
+                    for place in places[run] {
+                        buffer[index] = keys[Int(place & 255)]
+                        index &+= 1
+                    }
+                } else {
+                    let first = leaf.key(0)
+                    for place in places[run] {
+                        buffer[index] = first &+ Int64(place & 255)
+                        index &+= 1
+                    }
+                }
+            }
+            filled = index
+        }
+    }
+
+    /// Calls `body` with each run of elements that lie in one leaf.
+    @inline(__always)
+    func forEachRun(_ body: (Leaf, Range<Int>) -> Void) {
+        var start = 0
+        while start < places.count {
+            let leaf = places[start] >> 8
+            var end = start + 1
+            while end < places.count, places[end] >> 8 == leaf { end += 1 }
+            body(leaves[Int(leaf)], start..<end)
+            start = end
+        }
+    }
+}

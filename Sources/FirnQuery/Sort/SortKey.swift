@@ -1,0 +1,200 @@
+import CFirn
+import FirnCore
+
+/// A property to sort by.
+public struct SortDescriptor: Sendable, Hashable {
+    public var path: PropertyPath
+    public var isAscending: Bool
+
+    public init(_ path: PropertyPath, ascending: Bool = true) {
+        self.path = path
+        isAscending = ascending
+    }
+}
+
+/// A sort descriptor bound to columns: how the value of each row becomes **words** whose order as numbers is the order of the values.
+///
+/// ```
+/// word 0                     a null
+/// word 1 … UInt64.max - 1    a value
+/// word UInt64.max            behind a nil link (SEMANTICS 70: last where ascending)
+///
+///   bool, int, float, double   the whole value; only at either end of the range two values share a word, and the word at depth 1 parts them
+///   string, data, date, uuid,  ┌────────────────────────────┬─────────────────────────────┐  at depth d: bytes from 7d on;
+///   object id                  │ 7 bytes, filled with zeros │ 1 + bytes left, at most 9   │  9 means: go deeper
+///                              └────────────────────────────┴─────────────────────────────┘
+///   decimal, mixed             1, and the values decide
+/// ```
+struct SortKey: Sendable {
+    let path: BoundPath
+    let isAscending: Bool
+
+    /// Behind this depth values are compared whole: long equal beginnings are not worth a pass each.
+    static let maximumDepth = 8
+
+    /// Whether equal words of a depth leave open which value is lower.
+    @inline(__always)
+    func isOpen(_ word: UInt64, depth: Int) -> Bool {
+        if word == 0 || word == .max { return false }
+        switch path.type {
+        case .bool, .float: return false
+        case .int, .double: return depth == 0 && (word == 1 || word == .max - 1)
+        case .decimal, .mixed, .link: return true
+        case .string, .data, .date, .uuid, .objectID: return word & 0xFF == 9
+        }
+    }
+
+    /// Where the row's value lies; nil behind a nil link.
+    @inline(__always)
+    func locate(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> (leaf: Leaf, row: Int)? {
+        var place = (leaf: leaf, row: row)
+        for step in path.steps {
+            guard case .link(let column, let target) = step else { return nil }
+            let key: Int64 = place.leaf.chunk(column).load(place.row)
+            guard key >= 0, let next = context.table(target).find(key) else { return nil }
+            place = next
+        }
+        return place
+    }
+
+    var column: Int {
+        guard case .value(let column) = path.end else { preconditionFailure("Firn: a sort key is a column") }
+        return column
+    }
+
+    /// The word of a row, for ascending order.
+    @inline(__always)
+    func word(_ leaf: Leaf, _ row: Int, _ depth: Int, _ context: QueryContext) -> UInt64 {
+        guard !path.steps.isEmpty else { return word(at: leaf, row, depth) }
+        guard let place = locate(leaf, row, context) else { return .max }
+        return word(at: place.leaf, place.row, depth)
+    }
+
+    @inline(__always)
+    private func word(at leaf: Leaf, _ row: Int, _ depth: Int) -> UInt64 {
+        let chunk = leaf.chunk(column)
+        switch path.type {
+        case .string, .data:
+            guard let bytes = chunk.bytes(row) else { return 0 }
+            return SortKey.word(bytes, depth)
+        case .decimal, .mixed, .link: return chunk.isNull(row) ? 0 : 1
+        default: break
+        }
+        if path.isNullable, chunk.node.form == Chunk.Form.nullable.rawValue, chunk.isNullFlag(row) { return 0 }
+        switch path.type {
+        case .bool: return UInt64(chunk.load(row, as: UInt8.self)) + 1
+        case .int:
+            let value = UInt64(bitPattern: chunk.load(row, as: Int64.self)) ^ 1 << 63
+            if depth > 0 { return value == 0 || value == .max - 1 ? 1 : 2 }
+            return min(max(value, 1), .max - 1)
+        case .float: return SortKey.word(Double(chunk.load(row, as: Float.self)))
+        case .double: return depth > 0 ? 1 : SortKey.word(chunk.load(row, as: Double.self))
+        case .date:
+            let date: Timestamp = chunk.load(row)
+            return SortKey.word(
+                UInt64(bitPattern: date.seconds) ^ 1 << 63,
+                UInt64(UInt32(bitPattern: date.nanoseconds) ^ 1 << 31) << 32, 12, depth)
+        case .uuid:
+            let uuid: UUIDBytes = chunk.load(row)
+            return SortKey.word(uuid.high, uuid.low, 16, depth)
+        default:
+            let id = chunk.data.loadUnaligned(fromByteOffset: row &* 12, as: (UInt32, UInt32, UInt32).self)
+            return SortKey.word(UInt64(id.0) << 32 | UInt64(id.1), UInt64(id.2) << 32, 12, depth)
+        }
+    }
+
+    @inline(__always)
+    private static func word(_ value: Double) -> UInt64 {
+        var word: UInt64 = 0
+        withUnsafePointer(to: value) { firn_words_f64($0, 1, &word) }
+        return word
+    }
+
+    /// 7 bytes of a value in two words of which the first is the higher.
+    private static func word(_ high: UInt64, _ low: UInt64, _ count: Int, _ depth: Int) -> UInt64 {
+        let value = UInt128(high) << 64 | UInt128(low)
+        let bytes = UInt64(truncatingIfNeeded: (value << UInt128(56 * depth)) >> 64)
+        return bytes & ~0xFF | UInt64(min(max(count - 7 * depth, 0), 8) + 1)
+    }
+
+    @inline(__always)
+    private static func word(_ bytes: UnsafeRawBufferPointer, _ depth: Int) -> UInt64 {
+        let start = 7 &* depth
+        let left = bytes.count &- start
+        if left >= 8 {
+            return UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self)) & ~0xFF | 9
+        }
+        var word: UInt64 = 0
+        for index in 0..<max(left, 0) { word |= UInt64(bytes[start + index]) << UInt64(56 - 8 * index) }
+        return word | UInt64(max(left, 0) + 1)
+    }
+
+    /// Fills in the words of rows that are all of their leaf, at depth 0; false where there is no kernel for that.
+    @inline(__always)
+    func fillWords(_ leaf: Leaf, _ words: UnsafeMutablePointer<UInt64>) -> Bool {
+        guard path.steps.isEmpty, !path.isNullable else { return false }
+        let chunk = leaf.chunk(column)
+        switch path.type {
+        case .int: firn_words_i64(chunk.values(), UInt32(leaf.count), words)
+        case .double: firn_words_f64(chunk.values(), UInt32(leaf.count), words)
+        default: return false
+        }
+        return true
+    }
+
+    /// Compares two rows by the whole value, in the key's direction.
+    func order(_ a: (leaf: Leaf, row: Int), _ b: (leaf: Leaf, row: Int), _ context: QueryContext) -> Int {
+        let order = ascendingOrder(locate(a.leaf, a.row, context), locate(b.leaf, b.row, context), context)
+        return isAscending ? order : -order
+    }
+
+    private func ascendingOrder(
+        _ a: (leaf: Leaf, row: Int)?, _ b: (leaf: Leaf, row: Int)?, _ context: QueryContext
+    ) -> Int {
+        guard let a, let b else { return (a == nil ? 1 : 0) - (b == nil ? 1 : 0) }
+        switch path.type {
+        case .string, .data:
+            let x = a.leaf.chunk(column).bytes(a.row)
+            let y = b.leaf.chunk(column).bytes(b.row)
+            guard let x, let y else { return (x == nil ? 0 : 1) - (y == nil ? 0 : 1) }
+            return ByteText.order(x, y)
+        case .decimal, .mixed:
+            let table = context.table(path.table)
+            return Value.order(table.value(column, a.leaf, a.row), table.value(column, b.leaf, b.row))
+        default:
+            for depth in 0..<3 {
+                let x = word(at: a.leaf, a.row, depth)
+                let y = word(at: b.leaf, b.row, depth)
+                if x != y { return x < y ? -1 : 1 }
+                if !isOpen(x, depth: depth) { return 0 }
+            }
+            return 0
+        }
+    }
+}
+
+extension QueryCompiler {
+    /// Binds a path to sort or to tell values apart by: to one value, through to-one links.
+    mutating func singleValuePath(_ path: PropertyPath, from table: TableID, _ purpose: String) throws(QueryError)
+        -> BoundPath
+    {
+        let bound = try bind(path, from: table)
+        guard path.aggregate == nil, path.variable == nil, !bound.isToMany, case .value = bound.end, bound.inner.isEmpty
+        else {
+            throw QueryError(
+                .type, "'\(path.text)' leads to no single value to \(purpose) by.",
+                advice: "Name a property that holds one value, through to-one links.", at: path.place)
+        }
+        return bound
+    }
+
+    mutating func sortKey(_ descriptor: SortDescriptor, from table: TableID) throws(QueryError) -> SortKey {
+        let bound = try singleValuePath(descriptor.path, from: table, "sort")
+        guard bound.type != .link else {
+            throw QueryError(
+                .type, "Objects can't be sorted by '\(descriptor.path.text)', which is a link.",
+                advice: "Name a property of the linked object.", at: descriptor.path.place)
+        }
+        return SortKey(path: bound, isAscending: descriptor.isAscending)
+    }
+}

@@ -1,0 +1,260 @@
+import CFirn
+import FirnCore
+
+/// Sorts a row set by several keys, stably: radix passes over the first key's words, then each run of equal words by what is deeper in that key, or by
+/// the next. Values are read column by column; whole values are compared only where words can't decide.
+struct Sorter {
+    private let rows: RowSet
+    private let keys: [SortKey]
+    private let context: QueryContext
+
+    /// The sorted order, as places in `rows`.
+    static func order(_ rows: RowSet, _ keys: [SortKey], _ context: QueryContext) -> [UInt32] {
+        precondition(rows.count <= Int(UInt32.max), "Firn: more rows to sort than a UInt32 counts")
+        var order = [UInt32](unsafeUninitializedCapacity: rows.count) { buffer, count in
+            for index in 0..<rows.count { buffer[index] = UInt32(truncatingIfNeeded: index) }
+            count = rows.count
+        }
+        guard rows.count > 1, !keys.isEmpty else { return order }
+        let sorter = Sorter(rows: rows, keys: keys, context: context)
+        let words = UnsafeMutablePointer<UInt64>.allocate(capacity: rows.count * 2)
+        let numbers = UnsafeMutablePointer<UInt32>.allocate(capacity: rows.count)
+        defer {
+            words.deallocate()
+            numbers.deallocate()
+        }
+        order.withUnsafeMutableBufferPointer { order in
+            sorter.sort(
+                order, 0, 0,
+                Scratch(words: words, otherWords: words + rows.count, otherNumbers: numbers))
+        }
+        return order
+    }
+
+    /// Room for the words of a range and for the passes; a range within a range uses its part of it.
+    private struct Scratch {
+        let words: UnsafeMutablePointer<UInt64>
+        let otherWords: UnsafeMutablePointer<UInt64>
+        let otherNumbers: UnsafeMutablePointer<UInt32>
+
+        func part(_ offset: Int) -> Scratch {
+            Scratch(words: words + offset, otherWords: otherWords + offset, otherNumbers: otherNumbers + offset)
+        }
+    }
+
+    private func sort(_ order: UnsafeMutableBufferPointer<UInt32>, _ place: Int, _ depth: Int, _ scratch: Scratch) {
+        guard order.count > 1, place < keys.count else { return }
+        if order.count <= 16 { return insertionSort(order, place) }
+        let key = keys[place]
+        if depth > SortKey.maximumDepth || depth > 0 && (key.path.type == .decimal || key.path.type == .mixed) {
+            return sortByValues(order, place, scratch)
+        }
+        fill(order, key, depth, scratch.words)
+        if !key.isAscending { for index in 0..<order.count { scratch.words[index] = ~scratch.words[index] } }
+        guard let numbers = order.baseAddress else { return }
+        firn_sort_pairs(scratch.words, numbers, scratch.otherWords, scratch.otherNumbers, Int64(order.count))
+        var start = 0
+        while start < order.count {
+            let word = scratch.words[start]
+            var end = start + 1
+            while end < order.count, scratch.words[end] == word { end += 1 }
+            if end - start > 1 {
+                let run = UnsafeMutableBufferPointer(rebasing: order[start..<end])
+                // The words of this run are no longer needed, so what sorts it may use their room.
+                if key.isOpen(key.isAscending ? word : ~word, depth: depth) {
+                    sort(run, place, depth + 1, scratch.part(start))
+                } else {
+                    sort(run, place + 1, 0, scratch.part(start))
+                }
+            }
+            start = end
+        }
+    }
+
+    private func fill(
+        _ order: UnsafeMutableBufferPointer<UInt32>, _ key: SortKey, _ depth: Int, _ words: UnsafeMutablePointer<UInt64>
+    ) {
+        // Untouched order over untouched rows: leaf by leaf.
+        if depth == 0, rows.isInOrder, order.count == rows.count, order.first == 0, key.path.steps.isEmpty,
+            isUntouched(order)
+        {
+            rows.forEachRun { leaf, run in
+                if run.count == leaf.count, key.fillWords(leaf, words + run.lowerBound) { return }
+                for index in run { words[index] = key.word(leaf, rows[index].row, 0, context) }
+            }
+            return
+        }
+        for index in 0..<order.count {
+            let place = rows[Int(order[index])]
+            words[index] = key.word(place.leaf, place.row, depth, context)
+        }
+    }
+
+    private func isUntouched(_ order: UnsafeMutableBufferPointer<UInt32>) -> Bool {
+        for index in 0..<order.count where order[index] != UInt32(truncatingIfNeeded: index) { return false }
+        return true
+    }
+
+    /// By all keys from `place` on.
+    private func compare(_ a: UInt32, _ b: UInt32, _ place: Int) -> Int {
+        let (x, y) = (rows[Int(a)], rows[Int(b)])
+        for key in keys[place...] {
+            let order = key.order(x, y, context)
+            if order != 0 { return order }
+        }
+        return 0
+    }
+
+    private func insertionSort(_ order: UnsafeMutableBufferPointer<UInt32>, _ place: Int) {
+        for index in 1..<order.count {
+            let moved = order[index]
+            var at = index
+            while at > 0, compare(order[at - 1], moved, place) > 0 {
+                order[at] = order[at - 1]
+                at -= 1
+            }
+            order[at] = moved
+        }
+    }
+
+    /// By whole values of all keys from `place` on, equal ones in their present order.
+    private func sortByValues(_ order: UnsafeMutableBufferPointer<UInt32>, _ place: Int, _ scratch: Scratch) {
+        // Bottom-up merging, which is stable and needs no more room than there is.
+        var width = 16
+        var start = 0
+        while start < order.count {
+            insertionSort(UnsafeMutableBufferPointer(rebasing: order[start..<min(start + width, order.count)]), place)
+            start += width
+        }
+        while width < order.count {
+            var start = 0
+            while start + width < order.count {
+                merge(order, start, start + width, min(start + 2 * width, order.count), place, scratch.otherNumbers)
+                start += 2 * width
+            }
+            width *= 2
+        }
+    }
+
+    private func merge(
+        _ order: UnsafeMutableBufferPointer<UInt32>, _ start: Int, _ middle: Int, _ end: Int, _ place: Int,
+        _ room: UnsafeMutablePointer<UInt32>
+    ) {
+        for index in start..<middle { room[index] = order[index] }
+        var (left, right, at) = (start, middle, start)
+        while left < middle {
+            if right < end, compare(order[right], room[left], place) < 0 {
+                order[at] = order[right]
+                right += 1
+            } else {
+                order[at] = room[left]
+                left += 1
+            }
+            at += 1
+        }
+    }
+}
+
+/// Keeps the first `limit` of the rows that it is shown, in the order of some keys; of equal ones those that came first. A heap with the last kept row
+/// on top, so that nearly every row costs one compare of words.
+struct TopRows {
+    private struct Entry {
+        let word: UInt64
+        let index: UInt32
+    }
+
+    private let limit: Int
+    private let keys: [SortKey]
+    private let context: QueryContext
+    private var rows = RowSet()
+    private var heap: [Entry] = []
+
+    init(_ limit: Int, _ keys: [SortKey], _ context: QueryContext) {
+        self.limit = limit
+        self.keys = keys
+        self.context = context
+    }
+
+    mutating func add(_ leaf: Leaf, _ selected: RowMask) {
+        guard limit > 0 else { return }
+        let key = keys[0]
+        withUnsafeTemporaryAllocation(of: UInt64.self, capacity: Limits.rowsPerLeaf) { words in
+            let isFilled = selected.count == leaf.count && key.fillWords(leaf, words.baseAddress.unsafelyUnwrapped)
+            selected.forEach { row in
+                let word = isFilled ? words[row] : key.word(leaf, row, 0, context)
+                offer(key.isAscending ? word : ~word, leaf, row)
+            }
+        }
+    }
+
+    @inline(__always)
+    private mutating func offer(_ word: UInt64, _ leaf: Leaf, _ row: Int) {
+        if heap.count == limit {
+            let top = heap[0]
+            if word > top.word { return }
+            if word == top.word, !isBefore((leaf, row), rows[Int(top.index)]) { return }
+        }
+        insert(word, leaf, row)
+    }
+
+    @inline(never)
+    private mutating func insert(_ word: UInt64, _ leaf: Leaf, _ row: Int) {
+        rows.append(leaf, row)
+        let entry = Entry(word: word, index: UInt32(rows.count - 1))
+        if heap.count < limit {
+            heap.append(entry)
+            siftUp(heap.count - 1)
+        } else {
+            heap[0] = entry
+            siftDown(0)
+        }
+    }
+
+    private func isBefore(_ a: (leaf: Leaf, row: Int), _ b: (leaf: Leaf, row: Int)) -> Bool {
+        for key in keys {
+            let order = key.order(a, b, context)
+            if order != 0 { return order < 0 }
+        }
+        return false
+    }
+
+    /// Whether `a` comes behind `b`; later ones behind earlier ones where they are equal.
+    private func isBehind(_ a: Entry, _ b: Entry) -> Bool {
+        if a.word != b.word { return a.word > b.word }
+        let (x, y) = (rows[Int(a.index)], rows[Int(b.index)])
+        if isBefore(x, y) { return false }
+        return isBefore(y, x) || a.index > b.index
+    }
+
+    private mutating func siftUp(_ start: Int) {
+        var at = start
+        while at > 0 {
+            let parent = (at - 1) / 2
+            guard isBehind(heap[at], heap[parent]) else { return }
+            heap.swapAt(at, parent)
+            at = parent
+        }
+    }
+
+    private mutating func siftDown(_ start: Int) {
+        var at = start
+        while true {
+            var last = at
+            for child in [2 * at + 1, 2 * at + 2] where child < heap.count && isBehind(heap[child], heap[last]) {
+                last = child
+            }
+            if last == at { return }
+            heap.swapAt(at, last)
+            at = last
+        }
+    }
+
+    /// The kept rows in order.
+    consuming func finish() -> [Int64] {
+        let sorted = heap.sorted { isBehind($1, $0) }
+        return sorted.map {
+            let place = rows[Int($0.index)]
+            return place.leaf.key(place.row)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Where Firn takes the time from, so that tests can set it.
+public protocol Clock: AnyObject, Sendable {
+    /// Nanoseconds since 1970 (UTC). May go back when the system's clock is set.
+    func now() -> Int64
+
+    /// Nanoseconds since some fixed moment; never goes back.
+    func monotonic() -> Int64
+}
+
+/// The operating system's clocks. About 25 ns a call.
+public final class SystemClock: Clock {
+    public static let shared = SystemClock()
+
+    public init() {}
+
+    public func now() -> Int64 {
+        Self.read(CLOCK_REALTIME)
+    }
+
+    public func monotonic() -> Int64 {
+        Self.read(CLOCK_MONOTONIC)
+    }
+
+    private static func read(_ clock: clockid_t) -> Int64 {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
+}
+
+/// A clock that stands still until it is told to move.
+public final class ManualClock: Clock {
+    // Atomic: tests move the clock while other threads read it.
+    private let wall: Atomic<Int64>
+    private let elapsed: Atomic<Int64>
+
+    public init(now: Int64 = 1_700_000_000_000_000_000, monotonic: Int64 = 0) {
+        wall = Atomic(now)
+        elapsed = Atomic(monotonic)
+    }
+
+    public func now() -> Int64 {
+        wall.load(ordering: .acquiring)
+    }
+
+    public func monotonic() -> Int64 {
+        elapsed.load(ordering: .acquiring)
+    }
+
+    /// Lets `nanoseconds` pass on both clocks.
+    public func advance(by nanoseconds: Int64) {
+        precondition(nanoseconds >= 0, "time can't pass backwards; use set(now:) to set the wall clock back")
+        wall.wrappingAdd(nanoseconds, ordering: .acquiringAndReleasing)
+        elapsed.wrappingAdd(nanoseconds, ordering: .acquiringAndReleasing)
+    }
+
+    /// Sets the wall clock, forwards or back, as a user may; the monotonic clock stays.
+    public func set(now: Int64) {
+        wall.store(now, ordering: .releasing)
+    }
+}

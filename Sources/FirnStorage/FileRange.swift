@@ -1,0 +1,27 @@
+/// The checks of offsets and ranges that every form of `Storage` makes alike.
+package enum FileRange {
+    /// Mappings begin at multiples of this: the largest page of the systems that Firn knows is 16 KiB, and 64 KiB leaves room.
+    package static let mappingAlignment = 64 << 10
+
+    package static func check(offset: Int, _ operation: String, _ path: String) throws(StorageError) {
+        if offset < 0 {
+            throw StorageError(.input("offset \(offset) is negative"), operation: operation, path: path)
+        }
+    }
+
+    /// A mapping must lie within the file, since touching memory behind a file's end kills the process.
+    package static func check(mapping range: Range<Int>, size: Int, _ path: String) throws(StorageError) {
+        if range.lowerBound < 0 || range.lowerBound % mappingAlignment != 0 {
+            throw StorageError(
+                .input("a mapping must begin at a multiple of \(mappingAlignment), not at \(range.lowerBound)"),
+                operation: "map", path: path)
+        }
+        if range.isEmpty || range.upperBound > size {
+            throw StorageError(
+                .input(
+                    "the range \(range.lowerBound)..<\(range.upperBound) to map is empty or passes the file's \(size) bytes"
+                ),
+                operation: "map", path: path)
+        }
+    }
+}

@@ -1,0 +1,41 @@
+/// The locks on one lock file that lives in memory: which handle holds which byte, and how.
+///
+/// As with the kernel's locks of open file descriptions: a handle that holds a byte and locks it again changes how it holds it, and
+/// keeps what it had where that fails.
+package struct LockTable {
+    package typealias Owner = Int
+
+    private struct Holders {
+        var exclusive: Owner?
+        var shared: Set<Owner> = []
+    }
+
+    private var bytes: [Int: Holders] = [:]
+
+    package init() {}
+
+    package mutating func tryLock(_ byte: Int, exclusive: Bool, by owner: Owner) -> Bool {
+        var holders = bytes[byte] ?? Holders()
+        if let other = holders.exclusive, other != owner { return false }
+        if exclusive {
+            guard holders.shared.allSatisfy({ $0 == owner }) else { return false }
+            holders = Holders(exclusive: owner)
+        } else {
+            holders.exclusive = nil
+            holders.shared.insert(owner)
+        }
+        bytes[byte] = holders
+        return true
+    }
+
+    package mutating func unlock(_ byte: Int, by owner: Owner) {
+        guard var holders = bytes[byte] else { return }
+        if holders.exclusive == owner { holders.exclusive = nil }
+        holders.shared.remove(owner)
+        bytes[byte] = holders.exclusive == nil && holders.shared.isEmpty ? nil : holders
+    }
+
+    package mutating func unlockAll(by owner: Owner) {
+        for byte in Array(bytes.keys) { unlock(byte, by: owner) }
+    }
+}

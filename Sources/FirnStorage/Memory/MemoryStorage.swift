@@ -1,0 +1,151 @@
+/// Files that live in memory and go with the storage. They behave as files do: mappings show later writes, an open file that has been
+/// removed can still be read, and handles exclude each other by locks. Syncing does nothing, since nothing can outlive the process.
+///
+/// One lock guards all of it: the tree of names, every file's bytes and every handle's state. Nothing waits while holding it.
+public final class MemoryStorage: Storage {
+    final class Node: NameTreeNode {
+        var children: [String: Node]?
+        var bytes = StableBytes()
+        var locks = LockTable()
+
+        init(isFolder: Bool) {
+            children = isFolder ? [:] : nil
+        }
+    }
+
+    struct State {
+        var tree = NameTree(root: Node(isFolder: true))
+        var lastOwner = 0
+    }
+
+    let guarded = Guarded(State())
+
+    public init() {}
+
+    public func open(_ path: String, _ mode: OpenMode) throws(StorageError) -> any StorageFile {
+        try guarded.withLock { (state) throws(StorageError) in
+            if mode == .create {
+                let node = Node(isFolder: false)
+                try Self.insert(node, at: path, &state, "create")
+                return MemoryFile(self, node, path, mode)
+            }
+            let node = try state.tree.existing(path, "open")
+            guard node.children == nil else { throw StorageError(.isAFolder, operation: "open", path: path) }
+            return MemoryFile(self, node, path, mode)
+        }
+    }
+
+    public func createFolder(_ path: String) throws(StorageError) {
+        try guarded.withLock { (state) throws(StorageError) in
+            try Self.insert(Node(isFolder: true), at: path, &state, "create folder")
+        }
+    }
+
+    public func list(_ path: String) throws(StorageError) -> [String] {
+        try guarded.withLock { (state) throws(StorageError) in
+            Array(try state.tree.existingFolder(path, "list").children!.keys)
+        }
+    }
+
+    public func status(_ path: String) throws(StorageError) -> FileStatus? {
+        try guarded.withLock { (state) throws(StorageError) in
+            guard let node = try state.tree.node(at: path, "status") else { return nil }
+            guard node.children == nil else { return FileStatus(kind: .folder, byteCount: 0, allocatedByteCount: 0) }
+            return FileStatus(kind: .file, byteCount: node.bytes.count, allocatedByteCount: node.bytes.count)
+        }
+    }
+
+    public func rename(_ path: String, to newPath: String) throws(StorageError) {
+        try guarded.withLock { (state) throws(StorageError) in
+            let old = try state.tree.place(of: path, "rename")
+            guard let node = old.folder.children?[old.name] else {
+                throw StorageError(.notFound, operation: "rename", path: path)
+            }
+            let new = try state.tree.place(of: newPath, "rename", outside: node)
+            if let replaced = new.folder.children?[new.name] {
+                if replaced === node { return }
+                try Self.checkReplacement(of: replaced, by: node, newPath)
+            }
+            old.folder.children?[old.name] = nil
+            new.folder.children?[new.name] = node
+        }
+    }
+
+    public func remove(_ path: String) throws(StorageError) {
+        try guarded.withLock { (state) throws(StorageError) in
+            let place = try state.tree.place(of: path, "remove")
+            guard let node = place.folder.children?[place.name] else {
+                throw StorageError(.notFound, operation: "remove", path: path)
+            }
+            guard node.children?.isEmpty ?? true else {
+                throw StorageError(.notEmpty, operation: "remove", path: path)
+            }
+            place.folder.children?[place.name] = nil
+        }
+    }
+
+    public func syncFolder(_ path: String) throws(StorageError) {
+        try guarded.withLock { (state) throws(StorageError) in
+            _ = try state.tree.existingFolder(path, "sync of a folder")
+        }
+    }
+
+    public func lockFile(_ path: String) throws(StorageError) -> any StorageLock {
+        try guarded.withLock { (state) throws(StorageError) in
+            let node = try Self.openOrCreate(path, &state, "open of a lock file")
+            state.lastOwner += 1
+            return MemoryLock(self, node, owner: state.lastOwner, path)
+        }
+    }
+
+    public func sharedMemory(_ path: String, byteCount: Int) throws(StorageError) -> any SharedMemory {
+        try guarded.withLock { (state) throws(StorageError) in
+            let node = try Self.openOrCreate(path, &state, "map of shared memory")
+            guard byteCount > 0, let buffer = node.bytes.pin(byteCount: byteCount) else {
+                throw StorageError(
+                    .input("it is mapped already with fewer bytes than the \(byteCount) asked for"),
+                    operation: "map of shared memory", path: path)
+            }
+            return StableSharedMemory(buffer, byteCount: byteCount)
+        }
+    }
+
+    public func volume(of path: String) throws(StorageError) -> Volume {
+        try guarded.withLock { (state) throws(StorageError) in
+            _ = try state.tree.existing(path, "status of the volume")
+            return Volume(fileSystem: "memory", isNetwork: false, availableByteCount: .max)
+        }
+    }
+
+    private static func insert(
+        _ node: Node, at path: String, _ state: inout State, _ operation: String
+    ) throws(StorageError) {
+        if try state.tree.node(at: path, operation) != nil {
+            throw StorageError(.exists, operation: operation, path: path)
+        }
+        let place = try state.tree.place(of: path, operation)
+        place.folder.children?[place.name] = node
+    }
+
+    private static func openOrCreate(
+        _ path: String, _ state: inout State, _ operation: String
+    ) throws(StorageError) -> Node {
+        if let node = try state.tree.node(at: path, operation) {
+            guard node.children == nil else { throw StorageError(.isAFolder, operation: operation, path: path) }
+            return node
+        }
+        let node = Node(isFolder: false)
+        try insert(node, at: path, &state, operation)
+        return node
+    }
+
+    private static func checkReplacement(of old: Node, by new: Node, _ path: String) throws(StorageError) {
+        switch (old.children, new.children) {
+        case (nil, nil): return
+        case (nil, _): throw StorageError(.notAFolder, operation: "rename", path: path)
+        case (_, nil): throw StorageError(.isAFolder, operation: "rename", path: path)
+        case (let children?, _):
+            if !children.isEmpty { throw StorageError(.notEmpty, operation: "rename", path: path) }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// A file's bytes in memory, which can be mapped: what is written later shows in every mapping made before, as in a file that the
+/// operating system has mapped.
+///
+///     current ──▶ [ bytes ... count | zeros ... capacity ]
+///     older   ──▶ the buffers that the file outgrew while something had them mapped; each write goes to them too
+///
+/// Growing doubles, so n appended bytes cost O(n). What lies behind `count` is zero at all times. Capacities are multiples of 4096.
+/// Guarded by the lock of the storage that owns it; a mapping's reader is ordered against writers by what the writer published, as in shared memory.
+package struct StableBytes: ~Copyable {
+    package private(set) var count = 0
+    /// No byte from here on has been written: they are zero, and their memory may never have been touched.
+    package private(set) var written = 0
+    private var current: StableBuffer
+    private var older: [WeakBuffer] = []
+    private var isPinned = false
+
+    private struct WeakBuffer {
+        weak var buffer: StableBuffer?
+    }
+
+    package init() {
+        current = .empty
+    }
+
+    package var pointer: UnsafeRawPointer { UnsafeRawPointer(current.base) }
+
+    /// Copies from `offset` on and returns how many bytes there were.
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
+        guard offset < count, let target = buffer.baseAddress else { return 0 }
+        let length = min(buffer.count, count - offset)
+        target.copyMemory(from: current.base + offset, byteCount: length)
+        return length
+    }
+
+    /// Writes at `offset`; a gap before it becomes zeros. False, with nothing done, where `pin` forbids the growth.
+    package mutating func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
+        guard let source = bytes.baseAddress, bytes.count > 0 else { return true }
+        let end = offset + bytes.count
+        guard reserve(end) else { return false }
+        (current.base + offset).copyMemory(from: source, byteCount: bytes.count)
+        if !older.isEmpty {
+            forEachOlder { buffer in
+                let length = min(end, buffer.capacity) - offset
+                if length > 0 { (buffer.base + offset).copyMemory(from: source, byteCount: length) }
+            }
+        }
+        count = max(count, end)
+        written = max(written, end)
+        return true
+    }
+
+    /// Sets the length. What is cut off reads as zeros afterwards. False as for `write`.
+    package mutating func truncate(to byteCount: Int) -> Bool {
+        guard reserve(byteCount) else { return false }
+        if byteCount < count {
+            let old = written
+            if byteCount < old {
+                current.zero(byteCount..<old)
+                forEachOlder { if byteCount < $0.capacity { $0.zero(byteCount..<min(old, $0.capacity)) } }
+                written = isPinned ? current.capacity : byteCount
+            }
+        }
+        count = byteCount
+        return true
+    }
+
+    /// The memory that holds the bytes now; it stays in step with the file for as long as it is kept.
+    package func buffer() -> StableBuffer { current }
+
+    /// Lets nobody outgrow the buffer from now on, for memory that is also written through its mapping.
+    package mutating func pin(byteCount: Int) -> StableBuffer? {
+        guard reserve(byteCount) else { return nil }
+        count = max(count, byteCount)
+        // From now on bytes are written that nobody tells of.
+        written = current.capacity
+        isPinned = true
+        return current
+    }
+
+    /// The same bytes in memory of their own.
+    package func copy() -> StableBytes {
+        var result = StableBytes()
+        let length = min(written, count)
+        _ = result.write(UnsafeRawBufferPointer(start: current.base, count: length), at: 0)
+        _ = result.truncate(to: count)
+        return result
+    }
+
+    private mutating func reserve(_ needed: Int) -> Bool {
+        guard needed > current.capacity else { return true }
+        guard !isPinned else { return false }
+        let capacity = max(needed, current.capacity * 2)
+        let grown = StableBuffer(capacity: (capacity + 4095) & ~4095)
+        if written > 0 { grown.base.copyMemory(from: current.base, byteCount: written) }
+        if current.capacity > 0 { older.append(WeakBuffer(buffer: current)) }
+        current = grown
+        older.removeAll { $0.buffer == nil }
+        return true
+    }
+
+    private mutating func forEachOlder(_ body: (StableBuffer) -> Void) {
+        for entry in older {
+            if let buffer = entry.buffer { body(buffer) }
+        }
+    }
+}
+
+/// Zero-filled memory at a fixed address, freed with the last reference.
+package final class StableBuffer: @unchecked Sendable {
+    package let base: UnsafeMutableRawPointer
+    package let capacity: Int
+    private let allocation: UnsafeMutableRawPointer
+
+    static let empty = StableBuffer(capacity: 0)
+    private static let alignment = 4096
+
+    init(capacity: Int) {
+        self.capacity = capacity
+        // calloc gives untouched pages of the system for long buffers, which cost nothing until they are used; it knows no alignment.
+        guard let allocation = calloc(capacity + Self.alignment, 1) else {
+            preconditionFailure("\(capacity) bytes for a file in memory are more than the system has")
+        }
+        self.allocation = allocation
+        base = allocation.alignedUp(toMultipleOf: Self.alignment)
+    }
+
+    deinit {
+        free(allocation)
+    }
+
+    func zero(_ range: Range<Int>) {
+        guard !range.isEmpty else { return }
+        memset(base + range.lowerBound, 0, range.count)
+    }
+}
+
+/// A range of a `StableBuffer`, kept alive, as a read-only mapping.
+package final class StableRegion: MappedRegion, @unchecked Sendable {
+    private let buffer: StableBuffer
+    private let range: Range<Int>
+
+    package init(_ buffer: StableBuffer, _ range: Range<Int>) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= buffer.capacity)
+        self.buffer = buffer
+        self.range = range
+    }
+
+    package var bytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: buffer.base + range.lowerBound, count: range.count)
+    }
+}
+
+/// The first bytes of a `StableBuffer`, kept alive, as shared memory.
+package final class StableSharedMemory: SharedMemory, @unchecked Sendable {
+    private let buffer: StableBuffer
+    private let byteCount: Int
+
+    package init(_ buffer: StableBuffer, byteCount: Int) {
+        precondition(byteCount <= buffer.capacity)
+        self.buffer = buffer
+        self.byteCount = byteCount
+    }
+
+    package var bytes: UnsafeMutableRawBufferPointer {
+        UnsafeMutableRawBufferPointer(start: buffer.base, count: byteCount)
+    }
+}

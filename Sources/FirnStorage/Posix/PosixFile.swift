@@ -1,0 +1,161 @@
+import CFirn
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// An open file of the operating system. Its calls allocate nothing unless they fail.
+final class PosixFile: StorageFile {
+    let path: String
+    private let descriptor: Int32
+    private let isWritable: Bool
+
+    // How many calls are in the system now, twice, plus 1 once `close` has been called. Atomic, since it decides which thread
+    // closes the descriptor: the last one out, so that no call ever meets a number that has become another file's.
+    private let use = Atomic<Int>(0)
+
+    init(descriptor: Int32, path: String, isWritable: Bool) {
+        self.descriptor = descriptor
+        self.path = path
+        self.isWritable = isWritable
+    }
+
+    deinit {
+        if use.load(ordering: .acquiring) & 1 == 0 { systemClose(descriptor) }
+    }
+
+    func close() {
+        let before = use.bitwiseOr(1, ordering: .acquiringAndReleasing).oldValue
+        if before == 0 { systemClose(descriptor) }
+    }
+
+    /// Enters the system with the descriptor, unless it has been closed.
+    @inline(__always)
+    private func enter() -> Bool {
+        var seen = use.load(ordering: .relaxed)
+        while seen & 1 == 0 {
+            let result = use.weakCompareExchange(expected: seen, desired: seen + 2, ordering: .acquiringAndReleasing)
+            if result.exchanged { return true }
+            seen = result.original
+        }
+        return false
+    }
+
+    @inline(__always)
+    private func begin(_ operation: StaticString) throws(StorageError) {
+        if !enter() { throw StorageError(.closed, operation: operation.description, path: path) }
+    }
+
+    @inline(__always)
+    private func end() {
+        if use.wrappingSubtract(2, ordering: .acquiringAndReleasing).newValue == 1 { systemClose(descriptor) }
+    }
+
+    func size() throws(StorageError) -> Int {
+        Int(try status("size").st_size)
+    }
+
+    func kind() throws(StorageError) -> FileStatus.Kind {
+        FileStatus.Kind(mode: try status("open").st_mode)
+    }
+
+    private func status(_ operation: StaticString) throws(StorageError) -> stat {
+        try begin(operation)
+        defer { end() }
+        var status = stat()
+        guard retrying({ fstat(descriptor, &status) }) == 0 else { throw .last(operation.description, path) }
+        return status
+    }
+
+    // Apple's systems refuse more than 2 GiB in one call, and Linux cuts it short.
+    private static let longestTransfer = 1 << 30
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StorageError) -> Int {
+        try begin("read")
+        defer { end() }
+        try FileRange.check(offset: offset, "read", path)
+        guard let target = buffer.baseAddress else { return 0 }
+        var done = 0
+        while done < buffer.count {
+            let count = pread(
+                descriptor, target + done, min(buffer.count - done, Self.longestTransfer), off_t(offset + done))
+            if count == 0 { break }
+            if count > 0 {
+                done += count
+            } else if errno != EINTR {
+                throw .last("read", path)
+            }
+        }
+        return done
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StorageError) {
+        try begin("write")
+        defer { end() }
+        try FileRange.check(offset: offset, "write", path)
+        if !isWritable { throw StorageError(.notWritable, operation: "write", path: path) }
+        guard let source = bytes.baseAddress else { return }
+        var done = 0
+        while done < bytes.count {
+            let count = pwrite(
+                descriptor, source + done, min(bytes.count - done, Self.longestTransfer), off_t(offset + done))
+            if count > 0 {
+                done += count
+            } else if count == 0 {
+                // The system promises progress or an error. Neither would spin here for ever.
+                throw StorageError(.io, operation: "write", path: path)
+            } else if errno != EINTR {
+                throw .last("write", path)
+            }
+        }
+    }
+
+    func sync() throws(StorageError) {
+        try begin("sync")
+        defer { end() }
+        let error = firn_sync_data(descriptor)
+        if error != 0 { throw StorageError(number: error, operation: "sync", path: path) }
+    }
+
+    func startWriteback(_ range: Range<Int>) {
+        guard range.lowerBound >= 0, !range.isEmpty, enter() else { return }
+        defer { end() }
+        firn_start_writeback(descriptor, off_t(range.lowerBound), off_t(range.count))
+    }
+
+    func truncate(to byteCount: Int) throws(StorageError) {
+        try begin("truncate")
+        defer { end() }
+        try FileRange.check(offset: byteCount, "truncate", path)
+        if !isWritable { throw StorageError(.notWritable, operation: "truncate", path: path) }
+        guard retrying({ ftruncate(descriptor, off_t(byteCount)) }) == 0 else { throw .last("truncate", path) }
+    }
+
+    func map(_ range: Range<Int>) throws(StorageError) -> any MappedRegion {
+        try FileRange.check(mapping: range, size: Int(try status("map").st_size), path)
+        try begin("map")
+        defer { end() }
+        guard let base = mmap(nil, range.count, PROT_READ, MAP_SHARED, descriptor, off_t(range.lowerBound)),
+            base != MAP_FAILED
+        else { throw .last("map", path) }
+        return PosixRegion(UnsafeRawBufferPointer(start: base, count: range.count))
+    }
+}
+
+/// A read-only mapping. Should another process cut the file short under it, touching what was cut off stops the process (SIGBUS).
+final class PosixRegion: MappedRegion, @unchecked Sendable {
+    let bytes: UnsafeRawBufferPointer
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    deinit {
+        munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress!), bytes.count)
+    }
+}

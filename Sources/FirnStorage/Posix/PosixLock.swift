@@ -1,0 +1,77 @@
+import CFirn
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// A lock file's handle: locks of the open file (F_OFD_SETLK), which the kernel drops when the file's last descriptor goes.
+///
+/// A forked child would hold such a descriptor too, and keep the lock alive after its parent's death. So CFirn lists the
+/// descriptors of lock files and closes them in the child; this object, which the child has a copy of, then does nothing there.
+final class PosixLock: StorageLock, @unchecked Sendable {
+    private let path: String
+    private let generation = forkGeneration()
+
+    // Guards `descriptor`: it must not be closed, and its number given away, while another thread locks through it.
+    private let guardian = Lock()
+    private var descriptor: Int32
+
+    init(path: String) throws(StorageError) {
+        self.path = path
+        var result = firn_lock_open(path, O_RDWR | O_CREAT | O_NONBLOCK, 0o644)
+        if result == -EACCES || result == -EROFS || result == -EPERM {
+            // Who may only read the store can still share a lock with others.
+            let error = result
+            result = firn_lock_open(path, O_RDONLY | O_NONBLOCK, 0)
+            if result < 0 { result = error }
+        }
+        guard result >= 0 else { throw StorageError(number: -result, operation: "open of a lock file", path: path) }
+        descriptor = result
+    }
+
+    deinit {
+        close()
+    }
+
+    func tryLock(_ byte: Int, exclusive: Bool) throws(StorageError) -> Bool {
+        guard generation == forkGeneration() else { throw StorageError(.forked, operation: "lock", path: path) }
+        try FileRange.check(offset: byte, "lock", path)
+        let error = try access("lock") { firn_lock_try($0, off_t(byte), exclusive) }
+        switch error {
+        case 0: return true
+        case EAGAIN: return false
+        case EBADF:
+            // Exclusive locks need a descriptor that can write.
+            throw StorageError(.permissionDenied, operation: "lock", path: path, number: EBADF)
+        default: throw StorageError(number: error, operation: "lock", path: path)
+        }
+    }
+
+    func unlock(_ byte: Int) throws(StorageError) {
+        guard generation == forkGeneration() else { return }
+        try FileRange.check(offset: byte, "unlock", path)
+        let error = try access("unlock") { firn_lock_release($0, off_t(byte)) }
+        if error != 0 { throw StorageError(number: error, operation: "unlock", path: path) }
+    }
+
+    func close() {
+        // In a child the number is free, or another file's. (The lock `guardian` might be held for ever by a thread that stayed in
+        // the parent, so this comes first.)
+        guard generation == forkGeneration() else { return }
+        guardian.withLock {
+            if descriptor >= 0 { firn_lock_close(descriptor) }
+            descriptor = -1
+        }
+    }
+
+    private func access(_ operation: String, _ body: (Int32) -> Int32) throws(StorageError) -> Int32 {
+        try guardian.withLock { () throws(StorageError) in
+            guard descriptor >= 0 else { throw StorageError(.closed, operation: operation, path: path) }
+            return body(descriptor)
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import CFirn
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The operating system's files. It has no state: every call is one or a few system calls.
+public final class PosixStorage: Storage {
+    public static let shared = PosixStorage()
+
+    public init() {}
+
+    public func open(_ path: String, _ mode: OpenMode) throws(StorageError) -> any StorageFile {
+        let operation = mode == .create ? "create" : "open"
+        let flags =
+            switch mode {
+            case .read: O_RDONLY
+            case .readWrite: O_RDWR
+            case .create: O_RDWR | O_CREAT | O_EXCL
+            }
+        // Without waiting, lest a pipe that bears the name block us; files never mind.
+        let descriptor = systemOpen(path, flags | O_NONBLOCK, 0o644)
+        guard descriptor >= 0 else { throw .last(operation, path) }
+        let file = PosixFile(descriptor: descriptor, path: path, isWritable: mode != .read)
+        switch try file.kind() {
+        case .file: return file
+        case .folder: throw StorageError(.isAFolder, operation: operation, path: path)
+        case .other: throw StorageError(.input("it is not a regular file"), operation: operation, path: path)
+        }
+    }
+
+    public func createFolder(_ path: String) throws(StorageError) {
+        guard retrying({ mkdir(path, 0o755) }) == 0 else { throw .last("create folder", path) }
+    }
+
+    public func list(_ path: String) throws(StorageError) -> [String] {
+        guard let folder = opendir(path) else { throw .last("list", path) }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(folder) else {
+                if errno != 0 { throw .last("list", path) }
+                return names
+            }
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+    }
+
+    public func status(_ path: String) throws(StorageError) -> FileStatus? {
+        var status = stat()
+        guard retrying({ stat(path, &status) }) == 0 else {
+            if errno == ENOENT { return nil }
+            throw .last("status", path)
+        }
+        return FileStatus(
+            kind: FileStatus.Kind(mode: status.st_mode), byteCount: Int(status.st_size),
+            allocatedByteCount: Int(status.st_blocks) * 512)
+    }
+
+    public func rename(_ path: String, to newPath: String) throws(StorageError) {
+        guard systemRename(path, newPath) == 0 else { throw .last("rename", path) }
+    }
+
+    public func remove(_ path: String) throws(StorageError) {
+        guard systemRemove(path) == 0 else { throw .last("remove", path) }
+    }
+
+    public func syncFolder(_ path: String) throws(StorageError) {
+        let descriptor = systemOpen(path, O_RDONLY | O_DIRECTORY)
+        guard descriptor >= 0 else { throw .last("sync of a folder", path) }
+        defer { systemClose(descriptor) }
+        // The names of a folder are its own, for which fsync is meant; on Apple's systems it also has to pass the drive's cache.
+        #if canImport(Darwin)
+            let error = firn_sync_data(descriptor)
+        #else
+            let error = retrying({ fsync(descriptor) }) == 0 ? 0 : errno
+        #endif
+        if error != 0 { throw StorageError(number: error, operation: "sync of a folder", path: path) }
+    }
+
+    public func lockFile(_ path: String) throws(StorageError) -> any StorageLock {
+        try PosixLock(path: path)
+    }
+
+    public func sharedMemory(_ path: String, byteCount: Int) throws(StorageError) -> any SharedMemory {
+        try PosixSharedMemory(path: path, byteCount: byteCount)
+    }
+
+    public func volume(of path: String) throws(StorageError) -> Volume {
+        var volume = firn_volume()
+        let error = firn_volume_of(path, &volume)
+        guard error == 0 else { throw StorageError(number: error, operation: "status of the volume", path: path) }
+        let available = Int(clamping: volume.available)
+        guard volume.type != 0 else {
+            let name = withUnsafeBytes(of: &volume.name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            return Volume(fileSystem: name, isNetwork: !volume.is_local, availableByteCount: available)
+        }
+        let known = FileSystems.find(volume.type)
+        return Volume(
+            fileSystem: known?.name ?? "0x" + String(volume.type, radix: 16), isNetwork: known?.isNetwork ?? false,
+            availableByteCount: available)
+    }
+}
+
+extension FileStatus.Kind {
+    init(mode: mode_t) {
+        switch mode & S_IFMT {
+        case S_IFREG: self = .file
+        case S_IFDIR: self = .folder
+        default: self = .other
+        }
+    }
+}

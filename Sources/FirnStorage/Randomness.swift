@@ -1,0 +1,59 @@
+import Synchronization
+
+/// Where Firn takes random numbers from, so that tests can repeat them.
+public protocol Randomness: AnyObject, Sendable {
+    func next() -> UInt64
+
+    func fill(_ buffer: UnsafeMutableRawBufferPointer)
+}
+
+extension Randomness {
+    public func fill(_ buffer: UnsafeMutableRawBufferPointer) {
+        var offset = 0
+        while offset < buffer.count {
+            let length = min(8, buffer.count - offset)
+            withUnsafeBytes(of: next().littleEndian) { word in
+                buffer[offset..<(offset + length)].copyBytes(from: word[..<length])
+            }
+            offset += length
+        }
+    }
+
+    /// A number below `bound`, which is above 0.
+    public func next(below bound: Int) -> Int {
+        Int(next().multipliedFullWidth(by: UInt64(bound)).high)
+    }
+}
+
+/// The operating system's generator: unpredictable, for identities.
+public final class SystemRandomness: Randomness {
+    public static let shared = SystemRandomness()
+
+    public init() {}
+
+    public func next() -> UInt64 {
+        var generator = SystemRandomNumberGenerator()
+        return generator.next()
+    }
+}
+
+/// The splitmix64 sequence of a seed: the same numbers each time, if asked from one thread.
+public final class SeededRandomness: Randomness, CustomStringConvertible {
+    public let seed: UInt64
+    // Atomic: each caller takes a state of its own, whichever thread it is on.
+    private let state: Atomic<UInt64>
+
+    public init(seed: UInt64) {
+        self.seed = seed
+        state = Atomic(seed)
+    }
+
+    public func next() -> UInt64 {
+        var z = state.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    public var description: String { "seed \(seed)" }
+}

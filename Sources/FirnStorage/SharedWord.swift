@@ -1,0 +1,86 @@
+import CFirn
+
+/// How often this process has been forked off a parent that had Firn loaded: 0 in the first, and one more in each child. Whoever
+/// opens a store remembers it; where it has changed, locks, threads and the writer's role have stayed with the parent.
+@inlinable @inline(__always)
+public func forkGeneration() -> UInt32 {
+    firn_fork_generation()
+}
+
+/// A 32-bit word in memory that other threads or processes share, which can be waited for. Whoever makes one answers for the memory
+/// outliving it. Every operation is sequentially consistent.
+@frozen
+public struct SharedWord: @unchecked Sendable {
+    public let pointer: UnsafeMutablePointer<UInt32>
+
+    /// - Parameter address: a multiple of 4.
+    @inlinable
+    public init(_ address: UnsafeMutableRawPointer) {
+        precondition(UInt(bitPattern: address) % 4 == 0, "a shared word must lie at a multiple of 4")
+        pointer = address.assumingMemoryBound(to: UInt32.self)
+    }
+
+    @inlinable public func load() -> UInt32 { firn_atomic_load_32(pointer) }
+
+    @inlinable public func store(_ value: UInt32) { firn_atomic_store_32(pointer, value) }
+
+    @inlinable @discardableResult
+    public func exchange(_ value: UInt32) -> UInt32 { firn_atomic_exchange_32(pointer, value) }
+
+    /// Adds, wrapping, and returns the value before.
+    @inlinable @discardableResult
+    public func add(_ value: UInt32) -> UInt32 { firn_atomic_add_32(pointer, value) }
+
+    /// Stores `desired` if the word is `expected`; says whether it did, and what the word was.
+    @inlinable
+    public func compareExchange(expected: UInt32, desired: UInt32) -> (exchanged: Bool, original: UInt32) {
+        var original = expected
+        let exchanged = firn_atomic_compare_exchange_32(pointer, &original, desired)
+        return (exchanged, original)
+    }
+
+    /// Waits while the word is `expected`, until `wake`. It may return early: look at the word again.
+    ///
+    /// - Parameter timeout: nanoseconds of real time, or nil to wait without end.
+    /// - Returns: false when the time has passed.
+    public func wait(expected: UInt32, timeout: Int64? = nil) -> Bool {
+        firn_word_wait(pointer, expected, timeout.map { max($0, 0) } ?? -1) == 0
+    }
+
+    /// Wakes waiters in every process that shares the word: all, or up to `count`.
+    public func wake(_ count: Int32 = .max) {
+        firn_word_wake(pointer, count)
+    }
+}
+
+/// A 64-bit word in memory that other threads or processes share, as `SharedWord` but without waiting.
+@frozen
+public struct SharedLongWord: @unchecked Sendable {
+    public let pointer: UnsafeMutablePointer<UInt64>
+
+    /// - Parameter address: a multiple of 8.
+    @inlinable
+    public init(_ address: UnsafeMutableRawPointer) {
+        precondition(UInt(bitPattern: address) % 8 == 0, "a shared long word must lie at a multiple of 8")
+        pointer = address.assumingMemoryBound(to: UInt64.self)
+    }
+
+    @inlinable public func load() -> UInt64 { firn_atomic_load_64(pointer) }
+
+    @inlinable public func store(_ value: UInt64) { firn_atomic_store_64(pointer, value) }
+
+    @inlinable @discardableResult
+    public func exchange(_ value: UInt64) -> UInt64 { firn_atomic_exchange_64(pointer, value) }
+
+    /// Adds, wrapping, and returns the value before.
+    @inlinable @discardableResult
+    public func add(_ value: UInt64) -> UInt64 { firn_atomic_add_64(pointer, value) }
+
+    /// Stores `desired` if the word is `expected`; says whether it did, and what the word was.
+    @inlinable
+    public func compareExchange(expected: UInt64, desired: UInt64) -> (exchanged: Bool, original: UInt64) {
+        var original = expected
+        let exchanged = firn_atomic_compare_exchange_64(pointer, &original, desired)
+        return (exchanged, original)
+    }
+}

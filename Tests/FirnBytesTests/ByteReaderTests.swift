@@ -1,0 +1,163 @@
+import Testing
+
+@testable import FirnBytes
+
+@Suite("Readers and writers of bytes") struct ByteReaderTests {
+    @Test("what is written is read back")
+    func roundTrip() throws {
+        var writer = ByteWriter(capacity: 1)
+        let integers: [UInt64] = [0, 1, 127, 128, 300, 1 << 35, .max]
+        let signed: [Int64] = [0, -1, 1, .min, .max, -300]
+        writer.appendUInt8(200)
+        writer.appendUInt16(40_000)
+        writer.appendUInt32(0xDEAD_BEEF)
+        writer.appendUInt64(.max - 5)
+        writer.appendInt64(-7)
+        for value in integers { writer.appendVarint(value) }
+        for value in signed { writer.appendZigzag(value) }
+        writer.appendString("Schnee auf dem Grat ❄️")
+        writer.appendZeros(3)
+        writer.patch(UInt16(40_001), at: 1)
+
+        var reader = ByteReader(writer.bytes)
+        #expect(try reader.readUInt8() == 200)
+        #expect(try reader.readUInt16() == 40_001)
+        #expect(try reader.readUInt32() == 0xDEAD_BEEF)
+        #expect(try reader.readUInt64() == .max - 5)
+        #expect(try reader.readInt64() == -7)
+        for value in integers { #expect(try reader.readVarint() == value) }
+        for value in signed { #expect(try reader.readZigzag() == value) }
+        #expect(try reader.readString() == "Schnee auf dem Grat ❄️")
+        #expect(try reader.readBytes(3).isAllZero)
+        try reader.expectEnd()
+    }
+
+    @Test("a varint takes as many bytes as it says") func varintLength() {
+        for bit in 0..<64 {
+            for value in [UInt64(1) << bit, (UInt64(1) << bit) - 1] {
+                var writer = ByteWriter()
+                writer.appendVarint(value)
+                #expect(writer.count == Varint.byteCount(value), "\(value)")
+            }
+        }
+    }
+
+    @Test("a read over the end throws where it began, and moves nothing") func overrun() throws {
+        let bytes: [UInt8] = [1, 2, 3]
+        try bytes.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            _ = try reader.readUInt8()
+            #expect(throws: BytesError(.overrun(wanted: 4, available: 2), offset: 1)) { try reader.readUInt32() }
+            #expect(throws: BytesError(.overrun(wanted: 3, available: 2), offset: 1)) {
+                _ = try reader.readBytes(3).count
+            }
+            #expect(throws: BytesError.self) { try reader.skip(-1) }
+            #expect(reader.offset == 1)
+            #expect(try reader.readUInt16() == 0x0302)
+        }
+    }
+
+    @Test(
+        "a varint that is cut short, too long or not the shortest is refused",
+        arguments: [
+            [0x80], [0x80, 0x00], [0xFF, 0x80, 0x00],
+            [UInt8](repeating: 0xFF, count: 10), [UInt8](repeating: 0x80, count: 9) + [0x02],
+            [UInt8](repeating: 0xFF, count: 11),
+        ] as [[UInt8]])
+    func badVarints(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            #expect(throws: BytesError.self) { try reader.readVarint() }
+            #expect(reader.offset == 0)
+        }
+    }
+
+    @Test("a length beyond the end, and text that is not UTF-8, are refused") func badLengths() {
+        for bytes in [
+            [0x05, 1, 2], [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01, 0], [0x02, 0xC3, 0x28],
+        ] as [[UInt8]] {
+            bytes.withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes)
+                #expect(throws: BytesError.self) { try reader.readString() }
+            }
+        }
+    }
+
+    @Test("no bytes and no sequence of reads trap") func fuzz() {
+        var generator = SplitMix(seed: 2026)
+        for _ in 0..<20_000 {
+            let bytes = (0..<Int.random(in: 0...40, using: &generator)).map { _ in
+                Bool.random(using: &generator) ? UInt8(0xFF) : UInt8.random(in: 0...255, using: &generator)
+            }
+            bytes.withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes)
+                for _ in 0..<12 {
+                    switch Int.random(in: 0...9, using: &generator) {
+                    case 0: _ = try? reader.readUInt8()
+                    case 1: _ = try? reader.readUInt16()
+                    case 2: _ = try? reader.readUInt32()
+                    case 3: _ = try? reader.readUInt64()
+                    case 4: _ = try? reader.readVarint()
+                    case 5: _ = try? reader.readZigzag()
+                    case 6: _ = try? reader.readLengthPrefixed()
+                    case 7: _ = try? reader.readString()
+                    case 8: _ = try? reader.readBytes(Int.random(in: -5...50, using: &generator))
+                    default: _ = try? reader.readCount(limit: Int.random(in: -1...9, using: &generator))
+                    }
+                    #expect(reader.offset <= bytes.count)
+                }
+            }
+        }
+    }
+}
+
+@Suite("LZ4") struct LZ4Tests {
+    @Test("what was compressed comes back, with one state for all") func roundTrip() throws {
+        var lz4 = LZ4()
+        var generator = SplitMix(seed: 4)
+        for length in [0, 1, 12, 13, 64, 200, 4096, 65_536, 300_000] {
+            for alphabet in [1, 4, 256] {
+                let bytes = (0..<length).map { _ in UInt8(Int.random(in: 0..<alphabet, using: &generator)) }
+                var packed = [UInt8](repeating: 0, count: LZ4.bound(length))
+                let count = bytes.withUnsafeBytes { source in
+                    packed.withUnsafeMutableBytes { lz4.compress(source, into: $0) }
+                }
+                if length == 0, count == nil { continue }
+                let stored = try #require(count)
+                var back = [UInt8](repeating: 0xAA, count: length)
+                try packed[..<stored].withUnsafeBytes { packed in
+                    try back.withUnsafeMutableBytes { try LZ4.decompress(packed, into: $0) }
+                }
+                #expect(back == bytes)
+            }
+        }
+    }
+
+    @Test("nil where the compressed form does not fit") func tooSmall() {
+        var lz4 = LZ4()
+        var generator = SplitMix(seed: 5)
+        let bytes = (0..<1000).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        var packed = [UInt8](repeating: 0, count: 999)
+        let count = bytes.withUnsafeBytes { source in packed.withUnsafeMutableBytes { lz4.compress(source, into: $0) } }
+        #expect(count == nil)
+    }
+
+    @Test("hostile bytes are refused and never trap") func hostile() {
+        var generator = SplitMix(seed: 6)
+        var refused = 0
+        for _ in 0..<20_000 {
+            let bytes = (0..<Int.random(in: 0...60, using: &generator)).map { _ in
+                UInt8.random(in: 0...255, using: &generator)
+            }
+            var target = [UInt8](repeating: 0, count: Int.random(in: 0...100, using: &generator))
+            do {
+                try bytes.withUnsafeBytes { source in
+                    try target.withUnsafeMutableBytes { try LZ4.decompress(source, into: $0) }
+                }
+            } catch {
+                refused += 1
+            }
+        }
+        #expect(refused > 19_000)
+    }
+}

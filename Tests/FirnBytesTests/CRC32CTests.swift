@@ -1,0 +1,56 @@
+import Testing
+
+@testable import FirnBytes
+
+@Suite("CRC-32C") struct CRC32CTests {
+    @Test("is the standard's: known inputs give the known sums")
+    func vectors() {
+        #expect(CRC32C.checksum(Array("123456789".utf8)) == 0xE306_9283)
+        #expect(CRC32C.checksum([]) == 0)
+        #expect(CRC32C.checksum([UInt8](repeating: 0, count: 32)) == 0x8A91_36AA)
+        #expect(CRC32C.checksum([UInt8](repeating: 0xFF, count: 32)) == 0x62A8_AB43)
+        #expect(CRC32C.checksum(Array(0..<32)) == 0x46DD_794E)
+        #expect(CRC32C.checksum(Array((0..<32).reversed())) == 0x113F_DB5C)
+    }
+
+    @Test(
+        "by hardware is CRC-32C by tables, at every length and alignment, also across the blocks of its three streams")
+    func hardware() {
+        var generator = SplitMix(seed: 11)
+        let bytes = (0..<60_000).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+        let lengths =
+            Array(0..<300) + [767, 768, 769, 1535, 1536, 8191, 24_575, 24_576, 24_577, 25_344, 49_152, 59_990]
+        bytes.withUnsafeBytes { bytes in
+            for length in lengths {
+                for start in [0, 1, 7] {
+                    let piece = UnsafeRawBufferPointer(rebasing: bytes[start..<(start + length)])
+                    #expect(
+                        CRC32C.checksum(piece, from: 77) == CRC32C.checksumByTables(piece, from: 77),
+                        "\(length) at \(start)")
+                }
+            }
+        }
+    }
+
+    @Test("of pieces in turn is that of the whole")
+    func pieces() {
+        let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        for cut in [0, 1, 13, 500, 999, 1000] {
+            let first = CRC32C.checksum(Array(bytes[..<cut]))
+            #expect(CRC32C.checksum(Array(bytes[cut...]), from: first) == CRC32C.checksum(bytes))
+        }
+    }
+}
+
+/// A generator whose numbers a seed decides.
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+    init(seed: UInt64) { state = seed }
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}

@@ -1,0 +1,155 @@
+import Testing
+
+@testable import FirnCore
+
+@Suite("A changeset leads from its version to the next and back")
+struct ChangesetModelTests {
+    @Test("encoding and decoding give it back; so does inverting it twice; applied it leads on, inverted back")
+    func randomTransactions() throws {
+        for seed in 0..<60 as Range<UInt64> {
+            var samples = ChangesetSamples(seed: seed)
+            var oracle = ChangesetOracle()
+            for _ in 0..<12 {
+                let before = oracle.tables
+                let changes = oracle.transact(samples.int(0...60), &samples)
+                let after = oracle.tables
+                let parts = changes.encoded(schema: ChangesetOracle.schema)
+                let decoded = try Changeset(version: changes.version, time: changes.time, parts: parts)
+                #expect(decoded == changes, "seed \(seed)")
+                #expect(changes.inverted().inverted() == changes, "seed \(seed)")
+                var replica = oracle
+                replica.tables = before
+                #expect(replica.apply(decoded) && replica.tables == after, "seed \(seed): forward")
+                #expect(replica.apply(decoded.inverted()) && replica.tables == before, "seed \(seed): back")
+            }
+        }
+    }
+
+    @Test("composed changesets do what they do one after the other")
+    func composing() throws {
+        for seed in 100..<160 as Range<UInt64> {
+            var samples = ChangesetSamples(seed: seed)
+            var oracle = ChangesetOracle()
+            _ = oracle.transact(80, &samples)
+            let before = oracle.tables
+            var all: Changeset?
+            for _ in 0..<6 {
+                let next = oracle.transact(samples.int(0...30), &samples)
+                all = all?.composed(with: next) ?? next
+            }
+            let composed = try #require(all)
+            #expect(composed.version == oracle.version)
+            var replica = oracle
+            replica.tables = before
+            #expect(replica.apply(composed) && replica.tables == oracle.tables, "seed \(seed): forward")
+            #expect(replica.apply(composed.inverted()) && replica.tables == before, "seed \(seed): back")
+            let parts = composed.encoded(schema: ChangesetOracle.schema)
+            #expect(
+                try Changeset(version: composed.version, time: composed.time, parts: parts) == composed, "seed \(seed)")
+            // There and back is nothing but assignments of what was there.
+            for (_, changes) in composed.composed(with: composed.inverted()).tables {
+                #expect(changes.inserted.isEmpty && changes.deleted.isEmpty, "seed \(seed)")
+                for cell in changes.updated.values.flatMap(\.values) { #expect(cell.new == cell.old, "seed \(seed)") }
+            }
+        }
+    }
+
+    @Test(
+        "insert and update is insert, insert and delete is nothing, two updates keep the first old and last new value")
+    func rules() {
+        func change(_ body: (inout TableChanges) -> Void) -> Changeset {
+            var changes = TableChanges()
+            body(&changes)
+            return Changeset(tables: [TableID(0): changes])
+        }
+        let insert = change { $0.inserted = [1: [0: .int(1)]] }
+        let update = change { $0.updated = [0: [1: CellChange(new: .int(2), old: .int(1))]] }
+        let again = change { $0.updated = [0: [1: CellChange(new: .int(3), old: .int(2))]] }
+        let touch = change { $0.updated = [0: [1: CellChange(new: .int(1), old: .int(1), isTouched: true)]] }
+        let delete = change { $0.deleted = [1: [0: .int(2)]] }
+        #expect(insert.composed(with: update) == change { $0.inserted = [1: [0: .int(2)]] })
+        #expect(insert.composed(with: delete).isEmpty)
+        #expect(
+            update.composed(with: again) == change { $0.updated = [0: [1: CellChange(new: .int(3), old: .int(1))]] })
+        #expect(update.composed(with: delete) == change { $0.deleted = [1: [0: .int(1)]] })
+        #expect(touch.composed(with: touch) == touch)
+        #expect(touch.composed(with: update) == update)
+    }
+
+    @Test("scripts of a million appends and of long elements are cut into blocks and come back whole")
+    func longScripts() throws {
+        let schema = TableSchema(
+            name: "L",
+            columns: [
+                ColumnSchema(name: "i", type: .int, collection: .list),
+                ColumnSchema(name: "s", type: .string, collection: .list, isNullable: true),
+            ])
+        var many: [ListEdit] = (0..<200_000).map { .insert($0, .int(Int64($0))) }
+        many += (0..<100_000).map { .remove(5, old: .int(Int64($0 + 5))) }
+        var long: [ListEdit] = []
+        for place in 0..<60 {
+            long.append(
+                .insert(0, .string(String(repeating: "\(place % 10)", count: place == 30 ? 1_200_000 : 20_000))))
+            long.append(.set(0, new: .null, old: .string(String(repeating: "o", count: place == 40 ? 70_000 : 100))))
+            long.append(.move(from: 0, to: place / 2))
+        }
+        var changes = TableChanges()
+        changes.scripts = [0: [7: ListScript(many)], 1: [7: ListScript(long), 9: ListScript()]]
+        let changeset = Changeset(version: 2, time: 3, tables: [TableID(0): changes])
+        let parts = changeset.encoded(schema: Schema(tables: [schema]))
+        for part in parts { #expect(part.count <= Limits.partByteCount) }
+        #expect(try Changeset(version: 2, time: 3, parts: parts) == changeset)
+    }
+
+    @Test("long collections and values of the dynamic form")
+    func longValues() throws {
+        let schema = TableSchema(
+            name: "L",
+            columns: [
+                ColumnSchema(name: "i", type: .int, collection: .list), ColumnSchema(name: "s", type: .string),
+                ColumnSchema(name: "m", type: .data, collection: .map, isNullable: true),
+            ])
+        func row(_ base: Int) -> [Int: Value] {
+            [
+                0: .list((0..<70_000).map { .int(Int64($0 * base)) }),
+                1: .string(String(repeating: "y", count: 3_000_000 + base)),
+                2: .map(
+                    (0..<50).map {
+                        Value.MapEntry(key: "\(100 + $0)", value: .data([UInt8](repeating: 7, count: 30_000)))
+                    }),
+            ]
+        }
+        var changes = TableChanges()
+        changes.inserted = [1: row(1), 2: row(2)]
+        changes.deleted = [3: row(3)]
+        for column in 0..<3 {
+            changes.updated[column] = [4: CellChange(new: row(4)[column]!, old: row(5)[column]!)]
+        }
+        let changeset = Changeset(version: 2, time: 3, tables: [TableID(0): changes])
+        let parts = changeset.encoded(schema: Schema(tables: [schema]))
+        for part in parts { #expect(part.count <= Limits.partByteCount) }
+        #expect(try Changeset(version: 2, time: 3, parts: parts) == changeset)
+    }
+
+    @Test("a schema comes back with every flag, alone and in a changeset, also a long one")
+    func schemas() throws {
+        var schema = ChangesetOracle.schema
+        schema.tables.append(ChangesetSamples.everyColumn)
+        schema.tables[1].isEmbedded = true
+        schema.tables[0].isRemoved = true
+        schema.tables[0].columns[0].isIndexed = true
+        var long = schema
+        for number in 0..<3000 {
+            long.tables.append(
+                TableSchema(
+                    name: "Class number \(number)",
+                    columns: [ColumnSchema(name: String(repeating: "p", count: 255), type: .int)]))
+        }
+        for schema in [Schema(), schema, long] {
+            let bytes = SchemaCoding.encode(schema)
+            #expect(try bytes.withUnsafeBytes { try SchemaCoding.decode($0) } == schema)
+            let changeset = Changeset(version: 1, time: 1, schema: schema)
+            #expect(try Changeset(version: 1, time: 1, parts: changeset.encoded(schema: schema)) == changeset)
+        }
+    }
+}

@@ -1,0 +1,115 @@
+@testable import FirnCore
+
+/// The version machinery in small: one root, transactions, rollbacks, pins, and dead lists by the rule of `DeadList`, so that a tree's sharing between
+/// versions and its heap accounting can be tested without a store.
+final class VersionSimulation {
+    private struct Active {
+        var version: UInt64
+        var root: UInt64
+        var holders: Int
+        var dead: NodeList
+    }
+
+    private let heap = NodeHeap()
+    /// Ascending; the last is the tip.
+    private var active: [Active]
+    /// Where the running transaction, or the tip, has its root.
+    let slot: UnsafeMutablePointer<UInt64>
+    private var stamp: UInt64 = 1
+    private(set) var writer: NodeWriter?
+
+    init() {
+        slot = .allocate(capacity: 1)
+        slot.initialize(to: 0)
+        active = [Active(version: 1, root: 0, holders: 0, dead: NodeList())]
+    }
+
+    deinit { slot.deallocate() }
+
+    var root: NodeRef { NodeRef(slot.pointee) }
+    var tip: UInt64 { active[active.count - 1].version }
+    var pinned: [UInt64] { active.filter { $0.holders > 0 }.map(\.version) }
+    var nodeCount: Int { heap.nodeCount }
+    var byteCount: Int { heap.byteCount }
+
+    func root(of version: UInt64) -> NodeRef {
+        NodeRef(active.first { $0.version == version }!.root)
+    }
+
+    func begin() -> NodeWriter {
+        precondition(writer == nil)
+        stamp += 1
+        let writer = NodeWriter(stamp: stamp)
+        self.writer = writer
+        return writer
+    }
+
+    /// Takes a new stamp within the transaction, as an iterator does.
+    func subversion() {
+        stamp += 1
+        writer!.beginSubversion(stamp: stamp, base: stamp - 1)
+    }
+
+    func commit() {
+        let writer = writer!
+        var dead = writer.state.pointee.dead
+        for earlier in writer.state.pointee.earlier { dead.join(earlier.dead) }
+        heap.account(nodes: writer.state.pointee.nodeDelta, bytes: writer.state.pointee.byteDelta)
+        // Nobody pinned a sub-version here, so what was born and died within the transaction was seen by none.
+        var unseen = NodeList()
+        dead.forEach { node in
+            if writer.isNew(node) { unseen.push(node) } else { active[active.count - 1].dead.push(node) }
+        }
+        heap.free(unseen)
+        active.append(Active(version: stamp, root: slot.pointee, holders: 0, dead: NodeList()))
+        writer.dispose()
+        self.writer = nil
+        if active[active.count - 2].holders == 0 { drop(active.count - 2) }
+    }
+
+    func rollback() {
+        let writer = writer!
+        for index in 0..<writer.state.pointee.madeCount { NodeHeap.free(writer.state.pointee.made[index]) }
+        var lists = writer.state.pointee.earlier.map(\.dead)
+        lists.append(writer.state.pointee.dead)
+        for list in lists {
+            list.forEach { if writer.isNew($0) { NodeHeap.free($0) } }
+        }
+        writer.dispose()
+        self.writer = nil
+        slot.pointee = active[active.count - 1].root
+    }
+
+    func pin() -> UInt64 {
+        active[active.count - 1].holders += 1
+        return tip
+    }
+
+    func unpin(_ version: UInt64) {
+        let index = active.firstIndex { $0.version == version }!
+        active[index].holders -= 1
+        if active[index].holders == 0, index < active.count - 1 { drop(index) }
+    }
+
+    private func drop(_ index: Int) {
+        let previous = index > 0 ? active[index - 1].version : 0
+        var freed = NodeList()
+        active[index].dead.forEach { node in
+            if node.stamp > previous { freed.push(node) } else { active[index - 1].dead.push(node) }
+        }
+        heap.free(freed)
+        active.remove(at: index)
+    }
+
+    /// How many nodes, and how many bytes, all active versions reach.
+    func reachable(_ forEachNode: (NodeRef, (Node) -> Void) -> Void) -> (nodes: Int, bytes: Int) {
+        var seen: Set<UnsafeMutableRawPointer> = []
+        var bytes = 0
+        for version in active {
+            forEachNode(NodeRef(version.root)) { node in
+                if seen.insert(node.address).inserted { bytes += node.byteCount }
+            }
+        }
+        return (seen.count, bytes)
+    }
+}

@@ -1,0 +1,142 @@
+import FirnLog
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnCore
+
+/// A schema may change under a store with data: values stay where the type does, and replay does the same.
+@Suite struct SchemaChangeTests {
+    private static func open(_ storage: any Storage) throws -> Store {
+        var options = LogOptions(folder: "store")
+        options.usesThreads = false
+        return try Store(StoreOptions(log: options), storage: storage)
+    }
+
+    private static func schema(_ columns: [ColumnSchema], version: UInt64) -> Schema {
+        Schema(version: version, tables: [TableSchema(name: "Thing", primaryKey: 0, columns: columns)])
+    }
+
+    @Test func optionalityChangesKeepValuesAndNullsBecomeBlank() throws {
+        let storage = MemoryStorage()
+        let types: [ColumnType] = [.bool, .int, .float, .double, .string, .data, .date, .objectID, .uuid]
+        func columns(nullable: Bool, indexed: Bool) -> [ColumnSchema] {
+            [ColumnSchema(name: "id", type: .int)]
+                + types.map { ColumnSchema(name: "v\($0)", type: $0, isNullable: nullable, isIndexed: indexed && $0 != .double && $0 != .float) }
+                + types.map { ColumnSchema(name: "l\($0)", type: $0, collection: .list, isNullable: nullable) }
+        }
+        var values = ValueMaker(random: SeededRandom(seed: 5))
+        var expected: [[Value]] = []
+        let first = columns(nullable: true, indexed: false)
+        do {
+            let store = try Self.open(storage)
+            var transaction = try store.beginWrite()
+            try transaction.changeSchema(to: Self.schema(first, version: 0))
+            try transaction.commit()
+            transaction = try store.beginWrite()
+            for id in 0..<700 {
+                var row = transaction.beginRow(TableID(0))
+                var made: [Value] = [.int(Int64(id))]
+                transaction.fill(&row, 0, made[0])
+                for (number, column) in first.enumerated().dropFirst() {
+                    let value: Value =
+                        column.collection == .none
+                        ? values.value(column) : .list((0..<id % 5).map { _ in values.value(column) })
+                    transaction.fill(&row, number, value)
+                    made.append(value)
+                }
+                try transaction.endRow(row)
+                expected.append(made)
+            }
+            try transaction.commit()
+
+            // Required and indexed; then one column gone and one more; then optional again.
+            let second = columns(nullable: false, indexed: true)
+            var third = columns(nullable: true, indexed: true)
+            third[1].isRemoved = true
+            third[1].isIndexed = false
+            third.append(ColumnSchema(name: "added", type: .string, isNullable: true, isIndexed: true))
+            for (version, next) in [second, third].enumerated() {
+                let pin = store.pin()
+                let transaction = try store.beginWrite()
+                try transaction.changeSchema(to: Self.schema(next, version: UInt64(version + 1)))
+                try transaction.commit()
+                if version == 0 {
+                    expected = expected.map { row in
+                        row.enumerated().map { number, value in
+                            switch value {
+                            case .null: next[number].type.blankValue
+                            case .list(let elements): .list(elements.map { $0 == .null ? next[number].type.blankValue : $0 })
+                            default: value
+                            }
+                        }
+                    }
+                } else {
+                    expected = expected.map { $0 + [.null] }
+                }
+                store._checkInvariants()
+                pin.snapshot._checkInvariants()
+            }
+            Self.check(store, expected, removed: 1)
+            try store.close()
+        }
+        let store = try Self.open(storage)
+        store._checkInvariants()
+        Self.check(store, expected, removed: 1)
+    }
+
+    private static func check(_ store: Store, _ expected: [[Value]], removed: Int) {
+        let pin = store.pin()
+        let view = pin.snapshot.table(TableID(0))
+        #expect(view.count == expected.count)
+        for (id, row) in expected.enumerated() {
+            for (number, value) in row.enumerated() where number != removed {
+                let found = view.value(number, of: Int64(id))
+                #expect(found == value, "column \(number) of \(id)")
+                if found != value { return }
+            }
+        }
+    }
+
+    @Test func aRemovedTableGivesItsMemoryBack() throws {
+        let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
+        var transaction = try store.beginWrite()
+        try transaction.changeSchema(to: modelSchema())
+        try transaction.commit()
+        let before = (store.heap.nodeCount, store.heap.byteCount)
+        transaction = try store.beginWrite()
+        for id in 0..<500 {
+            var row = transaction.beginRow(TableID(1))
+            transaction.fill(&row, 0, .string(String(repeating: "x", count: id * 10)))
+            try transaction.endRow(row)
+        }
+        try transaction.commit()
+        #expect(store.heap.nodeCount > before.0)
+        var schema = modelSchema()
+        schema.tables[1].isRemoved = true
+        for (number, column) in schema.tables[0].columns.enumerated() where column.target == TableID(1) {
+            schema.tables[0].columns[number].isRemoved = true
+        }
+        transaction = try store.beginWrite()
+        try transaction.changeSchema(to: schema)
+        try transaction.commit()
+        store._checkInvariants()
+        #expect(store.heap.nodeCount <= before.0)
+    }
+
+    @Test func aNumberIsNotUsedAgainForAnotherType() throws {
+        let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
+        let transaction = try store.beginWrite()
+        try transaction.changeSchema(to: modelSchema())
+        var schema = modelSchema()
+        schema.tables[0].columns[1].type = .string
+        #expect(throws: StoreError.self) { try transaction.changeSchema(to: schema) }
+        schema = modelSchema()
+        schema.tables.removeLast()
+        #expect(throws: StoreError.self) { try transaction.changeSchema(to: schema) }
+        schema = modelSchema()
+        schema.tables[0].name = String(repeating: "n", count: 256)
+        #expect(throws: StoreError.self) { try transaction.changeSchema(to: schema) }
+        transaction.cancel()
+    }
+}

@@ -1,0 +1,133 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnLog
+
+@Suite("A crash after any call of the storage loses nothing that was acknowledged") struct CrashTests {
+    /// Runs the script once to count its calls, then stops it at each, cuts the power with several seeds, and opens what is left.
+    func crashEverywhere(_ make: () -> LogScript, seeds: Int = 16) throws {
+        let whole = make()
+        let trial = SimulatedStorage(seed: 1)
+        let thrown = whole.run(on: trial)
+        #expect(thrown == nil, "the script does not run through: \(thrown.map { "\($0)" } ?? "")")
+        let calls = trial.callCount
+        for stop in 0..<calls {
+            let storage = SimulatedStorage(seed: UInt64(stop) &* 31 &+ 7)
+            storage.crashAt = stop
+            let script = make()
+            script.run(on: storage)
+            for seed in 0..<UInt64(seeds) {
+                // Even seeds: the power goes. The last: only the process dies, and the page cache stays.
+                let disk =
+                    seed + 1 < UInt64(seeds)
+                    ? storage.disk.afterPowerCut(seed: seed &* 977 &+ UInt64(stop)) : storage.disk
+                try reopen(disk, script, "stopped at call \(stop) of \(calls), seed \(seed)\n")
+            }
+        }
+    }
+
+    /// Opens the store, checks it, commits once more, closes, and opens again.
+    func reopen(_ disk: SimulatedDisk, _ script: LogScript, _ context: String) throws {
+        let process = disk.newProcess()
+        do {
+            let log = try Log.open(
+                script.options, storage: process, clock: ManualClock(), randomness: SeededRandomness(seed: 2))
+            try script.check(log, context)
+            let next = log.writtenVersion + 1
+            let goingOn = LogScript([])
+            goingOn.lengths = script.lengths
+            goingOn.lengths[next] = [300]
+            try LogScript.commit(log, version: next, [300])
+            try log.waitUntilDurable(next)
+            goingOn.acknowledged = next
+            goingOn.begun = next
+            // The power goes once more, without a close.
+            let later = disk.afterPowerCut(seed: 5).newProcess()
+            let again = try Log.open(
+                script.options, storage: later, clock: ManualClock(), randomness: SeededRandomness(seed: 3))
+            try goingOn.check(again, "after one more commit; " + context)
+            try again.close()
+            try log.close()
+        } catch {
+            Issue.record("\(error)\n\(context)\(process.description)")
+            throw error
+        }
+    }
+
+    @Test("with one writer") func oneWriter() throws {
+        try crashEverywhere {
+            LogScript([
+                .commit([200]), .wait, .commit([70]), .wait, .commit([5]), .wait, .mark, .commit([900]), .wait, .close,
+            ])
+        }
+    }
+
+    @Test("with four commits in one group") func group() throws {
+        try crashEverywhere {
+            LogScript([
+                .commit([200]), .wait, .commit([200]), .commit([900]), .commit([20]), .commit([200]), .wait,
+                .commit([10]), .commit([10]), .close,
+            ])
+        }
+    }
+
+    @Test("with a commit of many parts, and one that is given up") func parts() throws {
+        try crashEverywhere {
+            LogScript([
+                .commit([100]), .wait, .commit([4000, 4000, 4000, 100]), .wait, .abort([3000, 3000, 3000]),
+                .commit([50, 4000]), .wait, .close,
+            ])
+        }
+    }
+
+    @Test("with rolls to new segments, and a reopening") func rolls() throws {
+        try crashEverywhere {
+            LogScript([
+                .commit([3000]), .wait, .commit([3000]), .wait, .commit([100]), .wait, .close, .open, .commit([5000]),
+                .commit([10]), .wait, .commit([10]), .wait, .close,
+            ]) { $0.segmentByteCount = 4096 }
+        }
+    }
+
+    @Test("while it recovers from another crash") func duringRecovery() throws {
+        func make() -> LogScript {
+            LogScript([
+                .commit([300]), .wait, .commit([3000, 200]), .wait, .commit([900]), .commit([500, 4000]), .commit([10]),
+                .wait,
+            ]) {
+                $0.segmentByteCount = 4096
+            }
+        }
+        let trial = SimulatedStorage(seed: 1)
+        make().run(on: trial)
+        var recoveries = 0
+        for first in stride(from: trial.callCount - 14, to: trial.callCount, by: 2) {
+            let storage = SimulatedStorage(seed: UInt64(first))
+            storage.crashAt = first
+            let script = make()
+            script.run(on: storage)
+            for seed in 0..<3 as Range<UInt64> {
+                // The last: the process dies, and the page cache stays.
+                func left() -> SimulatedDisk {
+                    storage.disk.afterPowerCut(seed: seed, seed == 2 ? .probability(data: 1, names: 1) : .seeded)
+                }
+                let whole = left().newProcess()
+                let log = try Log.open(script.options, storage: whole)
+                if log.recovery.epoch > 1 { recoveries += 1 }
+                for stop in 0..<whole.callCount {
+                    let process = left().newProcess()
+                    process.crashAt = stop
+                    _ = try? Log.open(script.options, storage: process)
+                    for again in 0..<4 as Range<UInt64> {
+                        let disk = process.disk.afterPowerCut(seed: again)
+                        try reopen(
+                            disk, script,
+                            "crash at \(first), seed \(seed), again at call \(stop) of the opening, seed \(again)\n")
+                    }
+                }
+            }
+        }
+        #expect(recoveries > 3, "the script makes no recovery")
+    }
+}

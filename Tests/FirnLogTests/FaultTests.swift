@@ -1,0 +1,135 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnLog
+
+@Suite("Faults of the storage") struct FaultTests {
+    func isSegmentWrite(_ call: SimulatedCall) -> Bool { call.operation == .write && call.path.hasSuffix("segment") }
+
+    @Test(
+        "a disk that fills in mid-commit fails that commit alone",
+        arguments: [[200], [4000, 4000, 4000, 4000], [9000, 100]])
+    func diskFull(_ lengths: [Int]) throws {
+        for residue in [SimulatedFault.Residue.nothing, .some, .all] {
+            for skipped in 0..<min(lengths.count, 3) {
+                let bench = Bench()
+                let log = try bench.open()
+                try log.waitUntilDurable(try bench.commit(log))
+                let left = Countdown(skipped)
+                bench.storage.inject(
+                    SimulatedFault(.noSpace, number: 28, residue: residue) { self.isSegmentWrite($0) && left.isOver() })
+                let error = #expect(throws: LogError.self) { try bench.commit(log, lengths) }
+                #expect(error?.code == .diskFull)
+                #expect(log.failure == nil && log.writtenVersion == 1)
+                // It goes on with the same version.
+                #expect(try bench.commit(log, [300]) == 2)
+                try log.waitUntilDurable(2)
+                let script = LogScript([])
+                script.lengths = [1: [200], 2: [300]]
+                script.acknowledged = 2
+                script.begun = 2
+                let after = bench.afterPowerCut(keeping: 0)
+                let again = try after.open()
+                try script.check(again, "\(residue) after \(skipped) writes")
+                #expect(again.recovery.outcome == .clean)
+            }
+        }
+    }
+
+    @Test("a full disk still takes a commit that may use the reserve, and says so to others until there is room again")
+    func reserve() throws {
+        let bench = Bench(capacity: 40_000) {
+            $0.reserveByteCount = 8192
+            $0.durability = .none  // no room is filled ahead
+        }
+        let log = try bench.open()
+        var error: LogError?
+        while error == nil, log.writtenVersion < 100 { error = catchLast(bench, log) }
+        #expect(error?.code == .diskFull)
+        let last = log.writtenVersion
+        var appender = try log.beginCommit(version: last + 1, mayUseReserve: true)
+        var part = log.takeBuffer()
+        part.append(Payload.bytes(version: 9, part: 0, count: 2500))
+        try appender.add(.changes, part)
+        _ = try appender.finish()
+        #expect(try bench.storage.status("/store/reserve") == nil)
+        let refused = #expect(throws: LogError.self) { try bench.commit(log, [10]) }
+        #expect(refused?.code == .diskFull)
+        #expect(log.writtenVersion == last + 1)
+    }
+
+    private func catchLast(_ bench: Bench, _ log: Log) -> LogError? {
+        do {
+            try bench.commit(log, [2000])
+            return nil
+        } catch {
+            return error as? LogError
+        }
+    }
+
+    @Test("a write that fails otherwise ends the writing; reopening tells what is there") func failedWrite() throws {
+        for residue in [SimulatedFault.Residue.nothing, .some, .all] {
+            let bench = Bench()
+            let log = try bench.open()
+            try log.waitUntilDurable(try bench.commit(log))
+            bench.storage.inject(SimulatedFault(.io, residue: residue, when: isSegmentWrite))
+            let error = #expect(throws: LogError.self) { try bench.commit(log) }
+            #expect(error?.code == .unknownOutcome(version: 2))
+            #expect(throws: LogError.self) { try bench.commit(log) }
+            // Readers go on.
+            var seen: [UInt64] = []
+            try log.replay(after: 0, through: 1) { seen.append($0.version) }
+            #expect(seen == [1])
+            try log.close()
+            let again = try bench.another().open()
+            #expect(again.recovery.lastVersion == (residue == .all ? 2 : 1))
+        }
+    }
+
+    @Test("whatever single call fails while a store is made, used and rolled, what was acknowledged stays")
+    func everyCallFails() throws {
+        func make() -> LogScript {
+            LogScript([.commit([3000]), .wait, .commit([3000]), .wait, .commit([10]), .commit([20]), .wait, .close]) {
+                $0.segmentByteCount = 4096
+            }
+        }
+        let trial = SimulatedStorage(seed: 1)
+        make().run(on: trial)
+        for index in 0..<trial.callCount {
+            for code in [StorageError.Code.io, .noSpace] {
+                let storage = SimulatedStorage(seed: UInt64(index))
+                storage.inject(SimulatedFault(code, atCall: index))
+                let script = make()
+                script.run(on: storage)
+                for seed in 0..<6 as Range<UInt64> {
+                    let disk = seed == 5 ? storage.disk : storage.disk.afterPowerCut(seed: seed)
+                    if seed == 5 { storage.crashAt = 0; _ = try? storage.status("/") }
+                    let process = disk.newProcess()
+                    let log: Log
+                    do {
+                        log = try Log.open(script.options, storage: process)
+                    } catch {
+                        Issue.record("call \(index) failed with \(code), seed \(seed): \(error)\n\(disk)")
+                        throw error
+                    }
+                    try script.check(log, "call \(index) failed with \(code), seed \(seed)")
+                }
+            }
+        }
+    }
+}
+
+/// Says no a number of times, then yes.
+final class Countdown: @unchecked Sendable {
+    // Guarded by `lock`.
+    private var left: Int
+    private let lock = Lock()
+    init(_ left: Int) { self.left = left }
+    func isOver() -> Bool {
+        lock.withLock {
+            left -= 1
+            return left < 0
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import FirnBytes
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnLog
+
+/// The bytes that tests commit: of each version and part other ones, and the same each time.
+enum Payload {
+    static func bytes(version: UInt64, part: Int, count: Int) -> [UInt8] {
+        var state = version &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(part)
+        // Half of it compresses.
+        return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            for index in 0..<count {
+                if index & 8 == 0 { state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407 }
+                buffer[index] = UInt8(truncatingIfNeeded: state >> 40)
+            }
+            initialized = count
+        }
+    }
+}
+
+/// A run of commits against some storage, which may stop at any call.
+final class LogScript {
+    enum Step {
+        /// Commits the next version, with parts of these lengths.
+        case commit([Int])
+        /// Waits until all that is written is durable.
+        case wait
+        case mark
+        case abort([Int])
+        case close
+        case open
+    }
+
+    let steps: [Step]
+    var options: LogOptions
+    /// The lengths of each version's parts.
+    var lengths: [UInt64: [Int]] = [:]
+    /// The last version that a wait has returned for.
+    var acknowledged: UInt64 = 0
+    /// The last version whose commit was begun.
+    var begun: UInt64 = 0
+
+    init(_ steps: [Step], _ change: (inout LogOptions) -> Void = { _ in }) {
+        self.steps = steps
+        options = LogOptions(folder: "/store", verify: .everything)
+        options.usesThreads = false
+        options.reserveByteCount = 1024
+        options.segmentByteCount = 32 << 10
+        change(&options)
+    }
+
+    static func commit(_ log: Log, version: UInt64, _ lengths: [Int], abort: Bool = false) throws {
+        var appender = try log.beginCommit(version: version)
+        for (part, length) in lengths.enumerated() {
+            var writer = log.takeBuffer()
+            writer.append(Payload.bytes(version: version, part: part, count: length))
+            try appender.add(.changes, writer)
+        }
+        if abort { appender.abort() } else { _ = try appender.finish() }
+    }
+
+    /// Runs the script until it ends or the storage stops; returns what it stopped with.
+    @discardableResult
+    func run(on storage: any Storage) -> (any Error)? {
+        var current: Log?
+        do {
+            for step in [.open] + steps {
+                switch step {
+                case .open:
+                    current = try Log.open(
+                        options, storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 1))
+                case .commit(let parts):
+                    let log = try #require(current)
+                    let version = log.writtenVersion + 1
+                    begun = max(begun, version)
+                    lengths[version] = parts
+                    try Self.commit(log, version: version, parts)
+                case .abort(let parts):
+                    let log = try #require(current)
+                    try Self.commit(log, version: log.writtenVersion + 1, parts, abort: true)
+                case .wait:
+                    let log = try #require(current)
+                    let version = log.writtenVersion
+                    try log.waitUntilDurable(version)
+                    acknowledged = max(acknowledged, version)
+                case .mark:
+                    try #require(current).writeMark()
+                case .close:
+                    try #require(current).close()
+                    current = nil
+                }
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Every version up to the log's last holds what was committed; none that was acknowledged is missing.
+    func check(_ log: Log, _ context: String) throws {
+        let last = log.recovery.lastVersion
+        #expect(
+            last >= acknowledged, "version \(acknowledged) was acknowledged, but the log ends with \(last); \(context)")
+        #expect(last <= begun, "version \(last) was never begun; \(context)")
+        var next: UInt64 = 1
+        try log.replay(after: 0, through: last) { commit in
+            #expect(commit.version == next, "\(context)")
+            for (part, length) in (lengths[next] ?? []).enumerated() {
+                let bytes = try commit.next()?.bytes
+                #expect(
+                    bytes?.elementsEqual(Payload.bytes(version: next, part: part, count: length)) == true,
+                    "part \(part) of version \(next) is not what was committed; \(context)")
+            }
+            #expect(try commit.next() == nil, "\(context)")
+            next += 1
+        }
+        #expect(next == last + 1, "\(context)")
+    }
+}

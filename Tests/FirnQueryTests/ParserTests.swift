@@ -1,0 +1,166 @@
+import FirnCore
+import FirnTestSupport
+import Testing
+
+@testable import FirnQuery
+
+@Suite struct ParserTests {
+    private func parse(_ text: String, _ arguments: [QueryArgument] = []) throws -> Predicate {
+        try Predicate(parsing: text, arguments)
+    }
+
+    @Test func operatorsHaveManySpellings() throws {
+        for (text, operation) in [
+            ("=", Comparison.Operation.equal), ("==", .equal), ("!=", .notEqual), ("<>", .notEqual),
+            ("<=", .lessOrEqual), ("=<", .lessOrEqual),
+            (">=", .greaterOrEqual), ("=>", .greaterOrEqual), ("<", .less), (">", .greater),
+        ] {
+            #expect(try parse("age \(text) 3") == .compare(.path("age"), operation, .value(.int(3))))
+            #expect(try parse("age\(text)-3") == .compare(.path("age"), operation, .value(.int(-3))))
+        }
+    }
+
+    @Test func keywordsAreReadInAnyCase() throws {
+        #expect(
+            try parse("name beginsWith[C] 'x' aNd NOT any tags == nil")
+                == parse("name BEGINSWITH[c] \"x\" && !(SOME tags = NULL)"))
+        #expect(try parse("truePredicate or FALSEPREDICATE") == .any([.constant(true), .constant(false)]))
+    }
+
+    @Test func andBindsTighterThanOr() throws {
+        let (a, b, c) = (try parse("a == 1"), try parse("b == 2"), try parse("c == 3"))
+        #expect(try parse("a == 1 OR b == 2 AND c == 3") == .any([a, .all([b, c])]))
+        #expect(try parse("(a == 1 OR b == 2) AND NOT c == 3") == .all([.any([a, b]), .not(c)]))
+    }
+
+    @Test func constantsAreRead() throws {
+        func value(_ text: String) throws -> Operand? {
+            if case .comparison(let comparison) = try parse("x == " + text) { comparison.right } else { nil }
+        }
+        #expect(try value("0xFF") == .value(.int(255)))
+        #expect(try value("-9223372036854775808") == .value(.int(.min)))
+        #expect(try value("9223372036854775808") == .value(.double(0x1p63)))
+        #expect(try value("6.5e-1") == .value(.double(0.65)))
+        #expect(try value(".5") == .value(.double(0.5)))
+        #expect(try value("-inf") == .value(.double(-.infinity)))
+        #expect(try value("YES") == .value(.bool(true)))
+        #expect(try value(#"'it\'s \u00e9\n'"#) == .value(.string("it's é\n")))
+        #expect(try value("T5:7") == .value(.date(Timestamp(seconds: 5, nanoseconds: 7))))
+        #expect(try value("T-5:-7") == .value(.date(Timestamp(seconds: -5, nanoseconds: -7))))
+        #expect(try value("uuid(00000000-0000-0001-0000-000000000002)") == .value(.uuid(UUIDBytes(high: 1, low: 2))))
+        #expect(try value("oid('000000010000000200000003')") == .value(.objectID(ObjectIDBytes(1, 2, 3))))
+    }
+
+    @Test func argumentsTakeTheirPlaces() throws {
+        #expect(
+            try parse(
+                "%K > %d AND %K.age IN %@",
+                [.name("dog.weight"), .value(.int(3)), .value(.string("cat")), .values([.int(1)])])
+                == .all([
+                    .compare(.path("dog", "weight"), .greater, .value(.int(3))),
+                    .compare(.path("cat", "age"), .in, .values([.int(1)])),
+                ]))
+        #expect(throws: QueryError.self) { try parse("age > %@") }
+        #expect(throws: QueryError.self) { try parse("age > 3", [.value(.int(3))]) }
+        #expect(throws: QueryError.self) { try parse("%K > 3", [.value(.int(3))]) }
+    }
+
+    @Test func pathsTakeAggregatesKeysAndVariables() throws {
+        #expect(
+            try PropertyPath(parsing: "dogs.@max.age")
+                == PropertyPath([.name("dogs")], aggregate: .max, of: [.name("age")]))
+        #expect(
+            try PropertyPath(parsing: "levels['a.b'].#in") == PropertyPath([.name("levels"), .key("a.b"), .name("in")]))
+        let subquery = try parse("SUBQUERY(dogs, $d, $d.age > 3 AND $d.name == 'x').@count > 0")
+        #expect(try parse(subquery.format.text) == subquery)
+        #expect(throws: QueryError.self) { try parse("SUBQUERY(dogs, $d, $d.age > 3) > 0") }
+    }
+
+    @Test func anErrorPointsAtItsPlace() throws {
+        let error = #expect(throws: QueryError.self) { try self.parse("age > 3 AND name ~ 'x'") }
+        #expect(error?.place?.offset == 17)
+        #expect(error?.description.contains("                   ^") == true)
+        let unknown = #expect(throws: QueryError.self) {
+            try CompiledPredicate(self.parse("age > 3 AND nome == 'x'"), table: TableID(0), schema: Self.schema)
+        }
+        #expect(unknown?.place?.offset == 12)
+        #expect(unknown?.code == .unknownProperty)
+        #expect(unknown?.description.contains("age, dog, name, tags") == true)
+    }
+
+    static let schema = Schema(tables: [
+        TableSchema(
+            name: "Person",
+            columns: [
+                ColumnSchema(name: "name", type: .string), ColumnSchema(name: "age", type: .int),
+                ColumnSchema(name: "tags", type: .string, collection: .list),
+                ColumnSchema(name: "dog", type: .link, isNullable: true, target: TableID(0)),
+            ])
+    ])
+
+    @Test(arguments: [
+        "age == 'x'", "name > 3", "name LIKE[d] 'x'", "name <[c] 'x'", "age BEGINSWITH 'x'", "age BETWEEN {1}",
+        "age BETWEEN 3", "age IN 3",
+        "ALL age == 3", "tags == tags", "age == {1, 2}", "dog > nil", "age.name == 3", "name.@count > 3",
+        "tags.@sum > 3", "dog == %@",
+        "SUBQUERY(tags, $x, $x.age == 3).@count > 0", "SUBQUERY(dog, $x, $x.age == 3).@count > 0", "$x.age == 3",
+        "name MATCHES 'x'",
+        "age[c] == 3", "dog.tags.name == 'x'", "name ==[c] 3", "@links.Person.name == 3", "tags[0].x == 3",
+        "dog.dog.dog.x == 1",
+    ])
+    func whatCantBeComparedIsRefused(text: String) throws {
+        let arguments: [QueryArgument] = text.contains("%@") ? [.value(.typedLink(TableID(7), 1))] : []
+        #expect(throws: QueryError.self) {
+            _ = try CompiledPredicate(
+                parse(text, arguments), table: TableID(0), schema: Self.schema, resolver: NoTable7(Self.schema))
+        }
+    }
+
+    struct NoTable7: PropertyResolver {
+        let base: SchemaResolver
+        init(_ schema: Schema) { base = SchemaResolver(schema) }
+        func property(_ name: String, of table: TableID) -> ResolvedProperty? { base.property(name, of: table) }
+        func className(of table: TableID) -> String { table.index == 7 ? "Other" : base.className(of: table) }
+        func propertyNames(of table: TableID) -> [String] { base.propertyNames(of: table) }
+    }
+
+    /// Damaged and random text: an error or a predicate, never a trap.
+    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    func hostileTextNeverTraps(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let pieces = [
+            "age", "name", "==", ">", "'x'", "\"", "'", "\\", "(", ")", "{", "}", "[", "]", "[c]", "AND", "OR", "NOT",
+            "!", "ANY", "IN", "BETWEEN",
+            "%@", "%K", "%", "$x", "SUBQUERY(", ",", ".@count", ".", "@", "#", "0x", "1e", "-",
+            "9999999999999999999999", "nil", "T1", ":", "uuid(",
+            "oid(", "é", "\u{0}", "🙂", "SELF", "-inf", "T-1:5", "\\u12", "tags", "@links", "@max",
+        ]
+        for _ in 0..<4000 {
+            let text = (0..<random.below(12)).map { _ in pieces[random.below(pieces.count)] }.joined(
+                separator: random.below(2) == 0 ? " " : "")
+            if let predicate = try? Predicate(parsing: text, [.value(.int(1)), .value(.string("age"))]) {
+                _ = try? CompiledPredicate(predicate, table: TableID(0), schema: Self.schema)
+            } else {
+                do { _ = try Predicate(parsing: text) } catch { _ = error.description }
+            }
+        }
+    }
+
+    @Test func deepNestingIsRefusedAndLongChainsAreNot() throws {
+        for open in ["(", "NOT ", "!", "SUBQUERY(tags, $x, "] {
+            let error = #expect(throws: QueryError.self) {
+                try self.parse(String(repeating: open, count: 100_000) + "a == 1")
+            }
+            #expect(error?.code == .limit)
+        }
+        let chain = try parse(Array(repeating: "age == 1", count: 20_000).joined(separator: " OR "))
+        _ = try CompiledPredicate(chain, table: TableID(0), schema: Self.schema)
+        var built = Predicate.constant(false)
+        for age in 0..<20_000 { built = built || .compare(.path("age"), .equal, .value(.int(Int64(age)))) }
+        _ = try CompiledPredicate(built, table: TableID(0), schema: Self.schema)
+        var deep = Predicate.constant(true)
+        for _ in 0..<1000 { deep = .not(.all([deep, .constant(true)])) }
+        #expect(throws: QueryError.self) { try CompiledPredicate(deep, table: TableID(0), schema: Self.schema) }
+        #expect(throws: QueryError.self) { try self.parse("name == '" + String(repeating: "x", count: 2 << 20) + "'") }
+    }
+}

@@ -1,0 +1,41 @@
+import FirnCore
+import FirnQuery
+import FirnTestSupport
+import Testing
+
+@Suite struct PredicateOracleTests {
+    /// Random objects, random predicates: each is written as text, read back, and run; by scan, by index, one by one and as a count it finds what the
+    /// oracle finds.
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func randomPredicatesFindWhatTheOracleFinds(seed: UInt64) throws {
+        let world = try QueryWorld(seed: seed, things: seed == 3 ? 280 : 40)
+        let naive = NaiveQuery(world: world)
+        let context = QueryContext(world.pin.snapshot)
+        var maker = RandomPredicate(world: world, random: SeededRandom(seed: seed &* 31))
+        var foundSome = 0
+        for round in 0..<120 {
+            let table = round % 4 == 0 ? QueryWorld.owner : QueryWorld.thing
+            let predicate = maker.make(table)
+            let (text, arguments) = predicate.format
+            let label: Comment = "seed \(seed), round \(round): \(text) \(arguments)"
+            let parsed = try Predicate(parsing: text, arguments)
+            if !containsNaN(predicate) { #expect(parsed.format.text == text, label) }
+            let keys = world.objects[table.index].keys.sorted()
+            let expected = keys.filter { naive.matches(predicate, table, $0) }
+            let query = try Query([.filter(parsed)], table: table, schema: world.schema, resolver: world.resolver)
+            let view = world.pin.snapshot.table(table)
+            let found = query.run(in: world.pin.snapshot).keys(in: view)
+            #expect(found == expected, label)
+            #expect(query.count(in: world.pin.snapshot) == expected.count, label)
+            #expect(query.run(in: world.pin.snapshot, from: .keys(keys)).keys(in: view) == expected, label)
+            let compiled = try CompiledPredicate(parsed, table: table, schema: world.schema, resolver: world.resolver)
+            #expect(keys.filter { compiled.matches($0, context) } == expected, label)
+            if found != expected { return }
+            if !expected.isEmpty, expected.count < keys.count { foundSome += 1 }
+        }
+        // Predicates that find all or nothing would prove little.
+        #expect(foundSome > 40, "seed \(seed)")
+    }
+
+    private func containsNaN(_ predicate: Predicate) -> Bool { predicate.description.contains("nan") }
+}

@@ -1,0 +1,180 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+/// What an open file promises, in every form of `Storage`.
+@Suite struct FileConformanceTests {
+    @Test(arguments: StorageKind.allCases)
+    func bytesWrittenAreReadBackAndGapsAreZero(_ kind: StorageKind) throws {
+        let place = kind.make()
+        let file = try place.open("a", .create)
+        try file.write([1, 2, 3], at: 0)
+        try file.write([9], at: 10_000)
+        #expect(try file.size() == 10_001)
+        #expect(try file.read(5, at: 0) == [1, 2, 3, 0, 0])
+        #expect(try file.read(100, at: 9_999) == [0, 9])
+        #expect(try file.read(100, at: 10_001) == [])
+        #expect(try file.read(100, at: 99_999) == [])
+        try file.write([], at: 50_000)
+        #expect(try file.size() == 10_001)
+        try file.sync()
+        file.startWriteback(0..<10_001)
+        #expect(try place.open("a", .read).read(3, at: 0) == [1, 2, 3])
+        #expect(file.path == place.path("a"))
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func openModesMeanWhatTheySay(_ kind: StorageKind) throws {
+        let place = kind.make()
+        expect(.notFound) { _ = try place.open("a", .read) }
+        expect(.notFound) { _ = try place.open("a", .readWrite) }
+        try place.open("a", .create).write([1], at: 0)
+        expect(.exists) { _ = try place.open("a", .create) }
+        try place.open("a", .readWrite).write([2], at: 1)
+        let reader = try place.open("a", .read)
+        #expect(try reader.read(9, at: 0) == [1, 2])
+        expect(.notWritable) { try reader.write([3], at: 0) }
+        expect(.notWritable) { try reader.truncate(to: 0) }
+        #expect(try reader.read(9, at: 0) == [1, 2])
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func truncatingCutsAndLengthensWithZeros(_ kind: StorageKind) throws {
+        let file = try kind.make().open("a", .create)
+        try file.write(Array(repeating: 7, count: 5000), at: 0)
+        try file.truncate(to: 3)
+        #expect(try file.size() == 3)
+        try file.truncate(to: 6)
+        #expect(try file.read(10, at: 0) == [7, 7, 7, 0, 0, 0])
+        try file.write([8], at: 4999)
+        #expect(try file.read(4997, at: 3) == Array(repeating: 0, count: 4996) + [8])
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func negativeOffsetsAreRefused(_ kind: StorageKind) throws {
+        let file = try kind.make().open("a", .create)
+        expectInputError { _ = try file.read(1, at: -1) }
+        expectInputError { try file.write([1], at: -1) }
+        expectInputError { try file.truncate(to: -1) }
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func aClosedFileRefusesEverything(_ kind: StorageKind) throws {
+        let file = try kind.make().open("a", .create)
+        file.close()
+        file.close()
+        expect(.closed) { _ = try file.size() }
+        expect(.closed) { _ = try file.read(1, at: 0) }
+        expect(.closed) { try file.write([1], at: 0) }
+        expect(.closed) { try file.sync() }
+        expect(.closed) { try file.truncate(to: 0) }
+        expect(.closed) { _ = try file.map(0..<1) }
+        file.startWriteback(0..<1)
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func anOpenFileOutlivesItsName(_ kind: StorageKind) throws {
+        let place = kind.make()
+        let file = try place.open("a", .create)
+        try file.write([1, 2], at: 0)
+        try place.storage.remove(place.path("a"))
+        #expect(try place.storage.status(place.path("a")) == nil)
+        try file.write([3], at: 2)
+        #expect(try file.read(3, at: 0) == [1, 2, 3])
+        #expect(try place.open("a", .create).size() == 0)
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func aMappingShowsTheBytesAndLaterWrites(_ kind: StorageKind) throws {
+        let place = kind.make()
+        let file = try place.open("a", .create)
+        try file.truncate(to: 200_000)
+        try file.write([1, 2, 3], at: 65_536)
+        let region = try file.map(65_536..<200_000)
+        #expect(region.bytes.count == 200_000 - 65_536)
+        #expect(Array(region.bytes.prefix(4)) == [1, 2, 3, 0])
+        try file.write([4], at: 65_539)
+        #expect(region.bytes[3] == 4)
+        // Far enough to make a file in memory move.
+        try file.write([9], at: 5_000_000)
+        try file.write([5, 6], at: 199_998)
+        #expect(Array(region.bytes.suffix(2)) == [5, 6])
+        let later = try file.map(4_980_736..<5_000_001)
+        withExtendedLifetime(later) {
+            #expect(later.bytes.last == 9)
+        }
+        try file.write([7], at: 70_000)
+        #expect(region.bytes[70_000 - 65_536] == 7)
+        file.close()
+        try place.storage.remove(place.path("a"))
+        #expect(region.bytes[3] == 4)
+        withExtendedLifetime(region) {}
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func aMappingBehindTheEndOrOffItsAlignmentIsRefused(_ kind: StorageKind) throws {
+        let file = try kind.make().open("a", .create)
+        try file.truncate(to: 100_000)
+        expectInputError { _ = try file.map(0..<100_001) }
+        expectInputError { _ = try file.map(4096..<8192) }
+        expectInputError { _ = try file.map(0..<0) }
+        expectInputError { _ = try file.map(-65_536..<10) }
+        let region = try file.map(0..<100_000)
+        withExtendedLifetime(region) {
+            #expect(region.bytes.allSatisfy { $0 == 0 })
+        }
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func threadsWriteSideBySide(_ kind: StorageKind) throws {
+        let file = try kind.make().open("a", .create)
+        let failures = Lock()
+        nonisolated(unsafe) var failureCount = 0
+        let threads = try (0..<4).map { number in
+            try StorageThread.start(name: "writer \(number)") {
+                for round in 0..<200 {
+                    do {
+                        try file.write(
+                            Array(repeating: UInt8(number * 50 + round % 50), count: 100),
+                            at: (round * 4 + number) * 100)
+                    } catch {
+                        failures.withLock { failureCount += 1 }
+                    }
+                }
+            }
+        }
+        for thread in threads { thread.join() }
+        #expect(failureCount == 0)
+        #expect(try file.size() == 80_000)
+        for number in 0..<4 {
+            for round in 0..<200 {
+                let expected = Array(repeating: UInt8(number * 50 + round % 50), count: 100)
+                #expect(try file.read(100, at: (round * 4 + number) * 100) == expected)
+            }
+        }
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func closingWhileOthersCallHarmsNobody(_ kind: StorageKind) throws {
+        let place = kind.make()
+        let other = try place.open("other", .create)
+        for round in 0..<50 {
+            let file = try place.open("f\(round)", .create)
+            let thread = try StorageThread.start(name: "writer") {
+                while true {
+                    do {
+                        try file.write([1], at: 0)
+                    } catch {
+                        return
+                    }
+                }
+            }
+            file.close()
+            // Takes the number of the descriptor that was closed.
+            let next = try place.open("g\(round)", .create)
+            thread.join()
+            #expect(try next.size() == 0)
+        }
+        #expect(try other.size() == 0)
+    }
+}

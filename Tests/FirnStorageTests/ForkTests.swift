@@ -1,0 +1,193 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// What becomes of locks and shared memory when processes fork and die. Each test runs in a process of its own.
+@Suite struct ForkTests {
+    @Test func aForkedChildNeitherFreesNorKeepsItsParentsLock() async {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            let path = folder.path + "/lock"
+            let lock = try PosixStorage.shared.lockFile(path)
+            let other = try PosixStorage.shared.lockFile(path)
+            #expect(try lock.tryLock(0, exclusive: true))
+            let tried = Signal()
+            let before = forkGeneration()
+            let child = fork {
+                guard forkGeneration() == before + 1 else { return 1 }
+                guard (try? lock.unlock(0)) != nil else { return 2 }
+                do {
+                    _ = try lock.tryLock(0, exclusive: true)
+                    return 3
+                } catch {
+                    guard (error as? StorageError)?.code == .forked else { return 4 }
+                }
+                lock.close()
+                tried.send()
+                pause()
+                return 5
+            }
+            tried.wait()
+            #expect(forkGeneration() == before)
+            #expect(try !other.tryLock(0, exclusive: true), "the child has freed the parent's lock")
+            lock.close()
+            #expect(try other.tryLock(0, exclusive: true), "the child keeps the lock alive")
+            kill(child, SIGKILL)
+            #expect(wait(for: child) == .killed)
+        }
+    }
+
+    @Test func aLockDiesWithItsProcess() async {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            let path = folder.path + "/lock"
+            let held = Signal()
+            let child = fork {
+                guard let lock = try? PosixStorage.shared.lockFile(path),
+                    (try? lock.tryLock(0, exclusive: true)) == true
+                else { return 1 }
+                held.send()
+                pause()
+                lock.close()
+                return 2
+            }
+            held.wait()
+            let lock = try PosixStorage.shared.lockFile(path)
+            #expect(try !lock.tryLock(0, exclusive: true))
+            kill(child, SIGKILL)
+            #expect(wait(for: child) == .killed)
+            #expect(try lock.tryLock(0, exclusive: true))
+        }
+    }
+
+    @Test func aLockDiesWithItsProcessAlthoughAForkOfItLives() async {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            let path = folder.path + "/lock"
+            let held = Signal()
+            let over = Signal()
+            let child = fork {
+                guard let lock = try? PosixStorage.shared.lockFile(path),
+                    (try? lock.tryLock(0, exclusive: true)) == true
+                else { return 1 }
+                _ = fork {
+                    held.send()
+                    over.wait()
+                    return 0
+                }
+                pause()
+                lock.close()
+                return 2
+            }
+            held.wait()
+            let lock = try PosixStorage.shared.lockFile(path)
+            #expect(try !lock.tryLock(0, exclusive: true))
+            kill(child, SIGKILL)
+            #expect(wait(for: child) == .killed)
+            #expect(try lock.tryLock(0, exclusive: true), "the grandchild keeps the dead process's lock alive")
+            over.send()
+        }
+    }
+
+    @Test func aWordWakesAnotherProcess() async {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            let path = folder.path + "/shared"
+            let ready = Signal()
+            let child = fork {
+                guard let memory = try? PosixStorage.shared.sharedMemory(path, byteCount: 4096) else { return 1 }
+                let word = SharedWord(memory.bytes.baseAddress!)
+                ready.send()
+                while word.load() == 0 { _ = word.wait(expected: 0) }
+                SharedLongWord(memory.bytes.baseAddress! + 8).store(1 << 40)
+                return withExtendedLifetime(memory) { 0 }
+            }
+            let memory = try PosixStorage.shared.sharedMemory(path, byteCount: 4096)
+            let word = SharedWord(memory.bytes.baseAddress!)
+            ready.wait()
+            word.store(1)
+            word.wake()
+            #expect(wait(for: child) == .exited(0))
+            #expect(SharedLongWord(memory.bytes.baseAddress! + 8).load() == 1 << 40)
+            withExtendedLifetime(memory) {}
+        }
+    }
+
+    @Test func filesAndLocksAreNotLeftToPrograms() async throws {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            let storage = PosixStorage.shared
+            let file = try storage.open(folder.path + "/file", .create)
+            let lock = try storage.lockFile(folder.path + "/lock")
+            // The first descriptors of a program that inherits nothing else are 0, 1 and 2 and the listing's own.
+            let names = try storage.list("/dev/fd").compactMap { Int32($0) }
+            var inherited = 0
+            for descriptor in names where descriptor > 2 && fcntl(descriptor, F_GETFD) >= 0 {
+                var status = stat()
+                fstat(descriptor, &status)
+                if fcntl(descriptor, F_GETFD) & FD_CLOEXEC == 0, isIn(folder.path, status) { inherited += 1 }
+            }
+            #expect(inherited == 0)
+            file.close()
+            lock.close()
+        }
+    }
+}
+
+private func isIn(_ folder: String, _ status: stat) -> Bool {
+    ["file", "lock"].contains { name in
+        var other = stat()
+        return stat(folder + "/" + name, &other) == 0 && other.st_ino == status.st_ino && other.st_dev == status.st_dev
+    }
+}
+
+/// A byte that one process sends to another.
+private struct Signal {
+    private let ends: [Int32]
+
+    init() {
+        var ends: [Int32] = [0, 0]
+        precondition(pipe(&ends) == 0)
+        self.ends = ends
+    }
+
+    func send() {
+        var byte: UInt8 = 1
+        precondition(write(ends[1], &byte, 1) == 1)
+    }
+
+    func wait() {
+        var byte: UInt8 = 0
+        while read(ends[0], &byte, 1) < 0, errno == EINTR {}
+    }
+}
+
+/// Runs `body` in a forked child, which ends with the code it returns. Swift hides fork(2), for good reason: only what needs no other
+/// thread may be done in such a child.
+private func fork(_ body: () -> Int32) -> pid_t {
+    typealias Fork = @convention(c) () -> pid_t
+    let call = unsafeBitCast(dlsym(dlopen(nil, RTLD_NOW), "fork"), to: Fork.self)
+    let child = call()
+    precondition(child >= 0)
+    if child == 0 { _exit(body()) }
+    return child
+}
+
+private enum End: Equatable {
+    case exited(Int32)
+    case killed
+}
+
+private func wait(for child: pid_t) -> End {
+    var status: Int32 = 0
+    while waitpid(child, &status, 0) < 0, errno == EINTR {}
+    return status & 0x7F == 0 ? .exited((status >> 8) & 0xFF) : .killed
+}

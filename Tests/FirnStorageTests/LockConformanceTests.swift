@@ -1,0 +1,120 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+/// What lock files and shared memory promise, in every form of `Storage`.
+@Suite struct LockConformanceTests {
+    @Test(arguments: StorageKind.allCases)
+    func anExclusiveLockExcludesEveryOtherHandle(_ kind: StorageKind) throws {
+        let place = kind.make()
+        let a = try place.storage.lockFile(place.path("lock"))
+        let b = try place.storage.lockFile(place.path("lock"))
+        #expect(try a.tryLock(0, exclusive: true))
+        #expect(try a.tryLock(0, exclusive: true))
+        #expect(try !b.tryLock(0, exclusive: true))
+        #expect(try !b.tryLock(0, exclusive: false))
+        #expect(try b.tryLock(1, exclusive: true))
+        #expect(try !a.tryLock(1, exclusive: false))
+        try b.unlock(0)
+        #expect(try !b.tryLock(0, exclusive: true))
+        try a.unlock(0)
+        try a.unlock(0)
+        #expect(try b.tryLock(0, exclusive: true))
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func sharedLocksGoTogetherAndCanBeRaisedWhenAlone(_ kind: StorageKind) throws {
+        let place = kind.make()
+        let a = try place.storage.lockFile(place.path("lock"))
+        let b = try place.storage.lockFile(place.path("lock"))
+        #expect(try a.tryLock(5, exclusive: false))
+        #expect(try b.tryLock(5, exclusive: false))
+        #expect(try !a.tryLock(5, exclusive: true))
+        try b.unlock(5)
+        #expect(try a.tryLock(5, exclusive: true))
+        #expect(try !b.tryLock(5, exclusive: false))
+        #expect(try a.tryLock(5, exclusive: false))
+        #expect(try b.tryLock(5, exclusive: false))
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func closingOrDroppingAHandleFreesWhatItHeld(_ kind: StorageKind) throws {
+        let place = kind.make()
+        let b = try place.storage.lockFile(place.path("lock"))
+        do {
+            let a = try place.storage.lockFile(place.path("lock"))
+            #expect(try a.tryLock(0, exclusive: true))
+            #expect(try !b.tryLock(0, exclusive: true))
+            a.close()
+            a.close()
+            #expect(try b.tryLock(0, exclusive: true))
+            expect(.closed) { _ = try a.tryLock(0, exclusive: true) }
+            try b.unlock(0)
+        }
+        var a: (any StorageLock)? = try place.storage.lockFile(place.path("lock"))
+        #expect(try a?.tryLock(0, exclusive: true) == true)
+        #expect(try !b.tryLock(0, exclusive: true))
+        a = nil
+        #expect(try b.tryLock(0, exclusive: true))
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func sharedMemoryIsSharedZeroAndTheFilesOwn(_ kind: StorageKind) throws {
+        let place = kind.make()
+        let a = try place.storage.sharedMemory(place.path("shared"), byteCount: 8192)
+        let b = try place.storage.sharedMemory(place.path("shared"), byteCount: 8192)
+        #expect(a.bytes.count == 8192 && a.bytes.allSatisfy { $0 == 0 })
+        #expect(try place.storage.status(place.path("shared"))?.byteCount == 8192)
+        a.bytes[100] = 7
+        #expect(b.bytes[100] == 7)
+        #expect(try place.open("shared", .read).read(1, at: 100) == [7])
+        withExtendedLifetime((a, b)) {}
+        expectInputError { _ = try place.storage.sharedMemory(place.path("shared"), byteCount: 0) }
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func sharedMemoryKeepsWhatTheFileHeld(_ kind: StorageKind) throws {
+        let place = kind.make()
+        try place.open("shared", .create).write(Array(repeating: 3, count: 10_000), at: 0)
+        let memory = try place.storage.sharedMemory(place.path("shared"), byteCount: 8192)
+        withExtendedLifetime(memory) {
+            #expect(memory.bytes.allSatisfy { $0 == 3 })
+        }
+        #expect(try place.storage.status(place.path("shared"))?.byteCount == 10_000)
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func sharedWordsCountAndCompare(_ kind: StorageKind) throws {
+        let place = kind.make()
+        let memory = try place.storage.sharedMemory(place.path("shared"), byteCount: 4096)
+        let word = SharedWord(memory.bytes.baseAddress! + 64)
+        let long = SharedLongWord(memory.bytes.baseAddress! + 128)
+        let threads = try (0..<4).map { _ in
+            try StorageThread.start(name: "adder") {
+                for _ in 0..<1000 {
+                    word.add(1)
+                    var seen = long.load()
+                    while true {
+                        let result = long.compareExchange(expected: seen, desired: seen + (1 << 40))
+                        if result.exchanged { break }
+                        seen = result.original
+                    }
+                }
+            }
+        }
+        for thread in threads { thread.join() }
+        #expect(word.load() == 4000)
+        #expect(long.load() == 4000 << 40)
+        #expect(word.exchange(5) == 4000)
+        #expect(word.compareExchange(expected: 4, desired: 6) == (false, 5))
+        #expect(word.compareExchange(expected: 5, desired: 6) == (true, 5))
+        word.store(.max)
+        #expect(word.add(2) == .max)
+        #expect(word.load() == 1)
+        #expect(long.exchange(1) == 4000 << 40)
+        #expect(long.add(1) == 1)
+        long.store(9)
+        #expect(long.load() == 9)
+        withExtendedLifetime(memory) {}
+    }
+}

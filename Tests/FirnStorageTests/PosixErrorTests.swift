@@ -1,0 +1,136 @@
+import FirnTestSupport
+import Testing
+
+@testable import FirnStorage
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// What the operating system refuses comes out as the error that says so.
+@Suite struct PosixErrorTests {
+    @Test(arguments: [
+        (ENOENT, StorageError.Code.notFound), (EACCES, .permissionDenied), (EPERM, .permissionDenied),
+        (EEXIST, .exists),
+        (ENOTDIR, .notAFolder), (EISDIR, .isAFolder), (ENOTEMPTY, .notEmpty), (ENAMETOOLONG, .nameTooLong),
+        (ENOSPC, .noSpace), (EDQUOT, .noSpace), (EMFILE, .tooManyOpenFiles), (ENFILE, .tooManyOpenFiles),
+        (EROFS, .readOnlyFileSystem), (ENOMEM, .outOfMemory), (EIO, .io), (ESTALE, .io),
+    ])
+    func everyNumberHasItsCode(_ number: Int32, _ code: StorageError.Code) {
+        let error = StorageError(number: number, operation: "open", path: "/a/b")
+        #expect(error.code == code && error.number == number)
+        #expect(error.description.hasPrefix("open of /a/b: ") && error.description.hasSuffix("(errno \(number))"))
+    }
+
+    @Test func whatIsNotARegularFileIsRefusedWithoutWaiting() throws {
+        let folder = TemporaryFolder()
+        #expect(mkfifo(folder.path + "/pipe", 0o600) == 0)
+        expectInputError { _ = try PosixStorage.shared.open(folder.path + "/pipe", .read) }
+        expectInputError { _ = try PosixStorage.shared.open("/dev/null", .readWrite) }
+        #expect(try PosixStorage.shared.status(folder.path + "/pipe")?.kind == .other)
+    }
+
+    @Test func linksThatGoInCirclesAreRefused() throws {
+        let folder = TemporaryFolder()
+        #expect(symlink("b", folder.path + "/a") == 0)
+        #expect(symlink("a", folder.path + "/b") == 0)
+        expectInputError { _ = try PosixStorage.shared.open(folder.path + "/a", .read) }
+    }
+
+    @Test func tooManyOpenFilesSaysSo() async {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            _ = try PosixStorage.shared.open(folder.path + "/f", .create)
+            var before = rlimit()
+            getrlimit(Self.openFiles, &before)
+            // No new descriptor is below 0, whichever are free: a higher limit would be at the mercy of other threads' files.
+            var none = rlimit(rlim_cur: 0, rlim_max: before.rlim_max)
+            setrlimit(Self.openFiles, &none)
+            expect(.tooManyOpenFiles) { _ = try PosixStorage.shared.open(folder.path + "/f", .read) }
+            expect(.tooManyOpenFiles) { _ = try PosixStorage.shared.open(folder.path + "/g", .create) }
+            expect(.tooManyOpenFiles) { _ = try PosixStorage.shared.list(folder.path) }
+            expect(.tooManyOpenFiles) { _ = try PosixStorage.shared.lockFile(folder.path + "/f") }
+            expect(.tooManyOpenFiles) { _ = try PosixStorage.shared.sharedMemory(folder.path + "/f", byteCount: 4096) }
+            expect(.tooManyOpenFiles) { try PosixStorage.shared.syncFolder(folder.path) }
+            setrlimit(Self.openFiles, &before)
+            _ = try PosixStorage.shared.open(folder.path + "/f", .read)
+        }
+    }
+
+    @Test func aWriteThatTheSystemCutsShortIsCarriedOnUntilItFails() async {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            let file = try PosixStorage.shared.open(folder.path + "/f", .create)
+            signal(SIGXFSZ, SIG_IGN)
+            var limit = rlimit(rlim_cur: 5000, rlim_max: 5000)
+            setrlimit(Self.fileSize, &limit)
+            expectInputError { try file.write(Array(repeating: 7, count: 9000), at: 0) }
+            #expect(try file.read(9000, at: 0) == Array(repeating: 7, count: 5000))
+        }
+    }
+
+    @Test func withoutPermissionNothingIsOpened() async {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            let storage = PosixStorage.shared
+            chmod(folder.path, 0o755)
+            _ = try storage.open(folder.path + "/closed", .create)
+            _ = try storage.open(folder.path + "/readable", .create)
+            try storage.createFolder(folder.path + "/d")
+            chmod(folder.path + "/closed", 0)
+            chmod(folder.path + "/readable", 0o444)
+            chmod(folder.path + "/d", 0o700)
+            let isRoot = geteuid() == 0
+            if isRoot { seteuid(65_534) }
+            expect(.permissionDenied) { _ = try storage.open(folder.path + "/closed", .read) }
+            expect(.permissionDenied) { _ = try storage.open(folder.path + "/readable", .readWrite) }
+            if isRoot {
+                expect(.permissionDenied) { _ = try storage.open(folder.path + "/new", .create) }
+                expect(.permissionDenied) { try storage.createFolder(folder.path + "/e") }
+                expect(.permissionDenied) { _ = try storage.list(folder.path + "/d") }
+                expect(.permissionDenied) { try storage.rename(folder.path + "/closed", to: folder.path + "/x") }
+                expect(.permissionDenied) { try storage.remove(folder.path + "/closed") }
+                expect(.permissionDenied) { _ = try storage.status(folder.path + "/d/x") }
+                expect(.permissionDenied) { try storage.syncFolder(folder.path + "/d") }
+                expect(.permissionDenied) { _ = try storage.sharedMemory(folder.path + "/closed", byteCount: 4096) }
+            }
+            expect(.permissionDenied) { _ = try storage.lockFile(folder.path + "/closed") }
+
+            // Who may only read can share a lock, but not hold it alone.
+            let lock = try storage.lockFile(folder.path + "/readable")
+            #expect(try lock.tryLock(0, exclusive: false))
+            expect(.permissionDenied) { _ = try lock.tryLock(0, exclusive: true) }
+            if isRoot { seteuid(0) }
+        }
+    }
+
+    @Test func networkFileSystemsAreKnownAsSuch() {
+        for name in ["nfs", "cifs", "smb", "smb2", "afs", "ceph", "9p", "lustre", "gfs2", "ocfs2"] {
+            #expect(FileSystems.known.first { $0.name == name }?.isNetwork == true, "\(name)")
+        }
+        for name in ["ext4", "xfs", "btrfs", "tmpfs", "overlay", "zfs", "f2fs", "apfs", "fuse"] {
+            #expect(FileSystems.known.first { $0.name == name }?.isNetwork == false, "\(name)")
+        }
+        #expect(Set(FileSystems.known.map(\.number)).count == FileSystems.known.count)
+        #expect(FileSystems.find(0xEF53)?.name == "ext4")
+    }
+
+    #if os(Linux)
+        @Test func anUnknownFileSystemIsNamedByItsNumber() throws {
+            #expect(try PosixStorage.shared.volume(of: "/proc").fileSystem == "0x9fa0")
+            expect(.notFound) { _ = try PosixStorage.shared.volume(of: "/none") }
+        }
+    #endif
+
+    #if canImport(Glibc)
+        private static let openFiles = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        private static let fileSize = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+    #else
+        private static let openFiles = RLIMIT_NOFILE
+        private static let fileSize = RLIMIT_FSIZE
+    #endif
+}

@@ -1,0 +1,75 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+/// The three forms of `Storage`, which must behave alike.
+enum StorageKind: String, CaseIterable, CustomTestStringConvertible {
+    case posix, memory, simulated
+
+    var testDescription: String { rawValue }
+
+    func make() -> Place {
+        switch self {
+        case .posix:
+            let folder = TemporaryFolder()
+            return Place(storage: PosixStorage.shared, root: folder.path, folder: folder)
+        case .memory: return Place(storage: MemoryStorage(), root: "", folder: nil)
+        case .simulated: return Place(storage: SimulatedStorage(seed: 1), root: "", folder: nil)
+        }
+    }
+}
+
+/// A storage and an empty folder in it.
+struct Place {
+    let storage: any Storage
+    let root: String
+    let folder: TemporaryFolder?
+
+    func path(_ name: String) -> String { root + "/" + name }
+
+    func open(_ name: String, _ mode: OpenMode) throws -> any StorageFile { try storage.open(path(name), mode) }
+}
+
+extension StorageFile {
+    func write(_ bytes: [UInt8], at offset: Int) throws(StorageError) {
+        let pointer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+        defer { pointer.deallocate() }
+        pointer.copyBytes(from: bytes)
+        try write(UnsafeRawBufferPointer(pointer), at: offset)
+    }
+
+    func read(_ count: Int, at offset: Int) throws(StorageError) -> [UInt8] {
+        let pointer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
+        defer { pointer.deallocate() }
+        let length = try read(into: pointer, at: offset)
+        return Array(pointer.prefix(length))
+    }
+}
+
+/// Expects `body` to fail with `code`.
+func expect(
+    _ code: StorageError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+) {
+    expectError(sourceLocation: sourceLocation, body) { $0 == code }
+}
+
+/// Expects `body` to fail because of what was asked for, whatever the words.
+func expectInputError(sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void) {
+    expectError(sourceLocation: sourceLocation, body) {
+        if case .input = $0 { true } else { false }
+    }
+}
+
+private func expectError(
+    sourceLocation: SourceLocation, _ body: () throws -> Void, _ fits: (StorageError.Code) -> Bool
+) {
+    do {
+        try body()
+        Issue.record("no error", sourceLocation: sourceLocation)
+    } catch let error as StorageError {
+        #expect(fits(error.code), "\(error)", sourceLocation: sourceLocation)
+        #expect(!error.operation.isEmpty && !error.description.isEmpty, sourceLocation: sourceLocation)
+    } catch {
+        Issue.record(error, sourceLocation: sourceLocation)
+    }
+}

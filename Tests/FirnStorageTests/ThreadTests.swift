@@ -1,0 +1,152 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@Suite struct ThreadTests {
+    @Test func aLockLetsOneThreadInAtATime() throws {
+        let lock = Lock()
+        nonisolated(unsafe) var count = 0
+        let threads = try (0..<4).map { _ in
+            try StorageThread.start(name: "counter") {
+                for round in 0..<5000 {
+                    if round % 2 == 0 {
+                        lock.withLock { count += 1 }
+                    } else {
+                        lock.lock()
+                        count += 1
+                        lock.unlock()
+                    }
+                }
+            }
+        }
+        for thread in threads { thread.join() }
+        #expect(count == 20_000)
+        #expect(lock.tryLock())
+        #expect(!lock.tryLock())
+        lock.unlock()
+    }
+
+    @Test func aLockIsGivenUpWhenItsBodyThrows() {
+        struct Stop: Error {}
+        let lock = Lock()
+        #expect(throws: Stop.self) {
+            try lock.withLock { () throws(Stop) in throw Stop() }
+        }
+        #expect(lock.tryLock())
+        lock.unlock()
+    }
+
+    @Test func aConditionWakesWhoWaits() throws {
+        let lock = Lock()
+        let condition = Condition()
+        nonisolated(unsafe) var turn = 0
+        let thread = try StorageThread.start(name: "waiter") {
+            lock.withLock {
+                while turn != 1 { condition.wait(lock) }
+                turn = 2
+                condition.broadcast()
+            }
+        }
+        lock.withLock {
+            turn = 1
+            condition.signal()
+            while turn != 2 { condition.wait(lock) }
+        }
+        thread.join()
+        #expect(turn == 2)
+    }
+
+    @Test func aWaitEndsAtItsDeadline() {
+        let lock = Lock()
+        let condition = Condition()
+        let clock = SystemClock.shared
+        lock.withLock {
+            let deadline = clock.monotonic() + 2_000_000
+            while condition.wait(lock, until: deadline) {}
+            #expect(clock.monotonic() >= deadline)
+            #expect(!condition.wait(lock, until: 0))
+            #expect(!condition.wait(lock, until: -5))
+        }
+    }
+
+    @Test func threadsTellEachOtherApart() throws {
+        let own = currentThreadID()
+        let lock = Lock()
+        nonisolated(unsafe) var other: UInt = 0
+        let thread = try StorageThread.start(name: "a name that is longer than fifteen bytes") {
+            lock.withLock { other = currentThreadID() }
+        }
+        thread.join()
+        thread.join()
+        #expect(own == currentThreadID())
+        #expect(other != 0 && other != own)
+    }
+
+    @Test func aThreadGoesOnWhenItsHandleIsDropped() throws {
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: 4, alignment: 4)
+        let word = SharedWord(memory)
+        word.store(0)
+        try StorageThread.start(name: "alone") {
+            word.store(1)
+            word.wake()
+        }
+        while word.load() == 0 { _ = word.wait(expected: 0) }
+        #expect(word.load() == 1)
+        memory.deallocate()
+    }
+
+    @Test func aWordWakesThreads() throws {
+        let storage = MemoryStorage()
+        let memory = try storage.sharedMemory("page", byteCount: 4096)
+        let word = SharedWord(memory.bytes.baseAddress!)
+        let done = SharedWord(memory.bytes.baseAddress! + 64)
+        let threads = try (0..<3).map { _ in
+            try StorageThread.start(name: "sleeper") {
+                while word.load() == 0 { _ = word.wait(expected: 0) }
+                done.add(1)
+            }
+        }
+        word.store(1)
+        word.wake()
+        for thread in threads { thread.join() }
+        #expect(done.load() == 3)
+        #expect(word.wait(expected: 0), "another value ends the wait at once")
+        #expect(!word.wait(expected: 1, timeout: 1_000_000))
+        #expect(!word.wait(expected: 1, timeout: 0))
+        withExtendedLifetime(memory) {}
+    }
+
+    @Test func clocksCountNanoseconds() {
+        let clock = SystemClock.shared
+        #expect(clock.now() > 1_700_000_000_000_000_000)
+        let first = clock.monotonic()
+        #expect(clock.monotonic() >= first)
+
+        let manual = ManualClock(now: 100, monotonic: 7)
+        manual.advance(by: 5)
+        #expect(manual.now() == 105 && manual.monotonic() == 12)
+        manual.set(now: 3)
+        #expect(manual.now() == 3 && manual.monotonic() == 12)
+    }
+
+    @Test func aSeedRepeatsItsNumbers() {
+        let a = SeededRandomness(seed: 42)
+        let b = SeededRandomness(seed: 42)
+        let numbers = (0..<5).map { _ in a.next() }
+        #expect(numbers == (0..<5).map { _ in b.next() })
+        #expect(numbers != (0..<5).map { _ in a.next() })
+        // The first number of splitmix64 from seed 0, as its authors give it.
+        #expect(SeededRandomness(seed: 0).next() == 0xE220_A839_7B1D_CDAF)
+        #expect(a.description.contains("42"))
+        #expect((0..<1000).allSatisfy { _ in (0..<7).contains(a.next(below: 7)) })
+    }
+
+    @Test func randomBytesFillTheBuffer() {
+        for source in [SystemRandomness.shared, SeededRandomness(seed: 1)] as [any Randomness] {
+            var bytes = [UInt8](repeating: 0, count: 21)
+            bytes.withUnsafeMutableBytes { source.fill($0) }
+            #expect(Set(bytes.suffix(13)).count > 3)
+            bytes.withUnsafeMutableBytes { source.fill(UnsafeMutableRawBufferPointer(rebasing: $0[0..<0])) }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import FirnStorage
+
+extension SimulatedDisk {
+    /// Cuts the power: every process stops, and what the disk then holds is returned as a new disk. This one is of no more use.
+    public func powerOff(_ survival: Survival = .seeded) -> SimulatedDisk {
+        let next = guarded.withLock { state in
+            for process in state.processes { process.stop() }
+            return state.chance.next()
+        }
+        return afterPowerCut(seed: next, survival)
+    }
+
+    /// What the disk would hold if the power went now; this disk goes on unchanged. Many seeds tell many outcomes of one moment.
+    public func afterPowerCut(seed: UInt64, _ survival: Survival = .seeded) -> SimulatedDisk {
+        guarded.withLock { state in
+            let disk = SimulatedDisk(seed: seed, capacity: state.capacity, survival: survival, earlier: stories(state))
+            let (data, names) = Self.chances(seed, survival)
+            disk.guarded.withLock { new in
+                new.volume = state.volume
+                var copier = Copier(data: data)
+                for change in state.pendingNames where names.flip() { copier.apply(change) }
+                copier.fill(new.tree.root, from: state.tree.root)
+                new.used = copier.used
+            }
+            return disk
+        }
+    }
+
+    private static func chances(_ seed: UInt64, _ survival: Survival) -> (data: Chance, names: Chance) {
+        let data = Chance(seed: seed)
+        let names = Chance(seed: data.next())
+        switch survival {
+        case .probability(let forData, let forNames):
+            data.numerator = Int(forData * 256)
+            names.numerator = Int(forNames * 256)
+        case .seeded:
+            // The corners are where most faults lie, so they come up often.
+            let mixtures = [0, 0, 16, 128, 128, 240, 256, 256]
+            data.numerator = mixtures[data.below(mixtures.count)]
+            names.numerator = mixtures[names.below(mixtures.count)]
+        }
+        return (data, names)
+    }
+
+    /// Copies what survives of one disk to another.
+    private struct Copier {
+        let data: Chance
+        var used = 0
+        /// The names of each folder that has more, or fewer, than its durable ones.
+        private var changed: [ObjectIdentifier: [String: SimulatedNode]] = [:]
+        private var copies: [ObjectIdentifier: SimulatedNode] = [:]
+
+        init(data: Chance) {
+            self.data = data
+        }
+
+        mutating func apply(_ change: NameChange) {
+            if let (folder, name) = change.clear {
+                var names = changed[ObjectIdentifier(folder)] ?? folder.durableChildren
+                if names[name] === change.node { names[name] = nil }
+                changed[ObjectIdentifier(folder)] = names
+            }
+            if let (folder, name) = change.set {
+                changed[ObjectIdentifier(folder), default: folder.durableChildren][name] = change.node
+            }
+        }
+
+        mutating func fill(_ copy: SimulatedNode, from folder: SimulatedNode) {
+            // Sorted, since the seed's numbers are spent in this order.
+            let names = (changed[ObjectIdentifier(folder)] ?? folder.durableChildren).sorted { $0.key < $1.key }
+            for (name, node) in names { copy.children?[name] = self.copy(node) }
+            copy.durableChildren = copy.children ?? [:]
+        }
+
+        private mutating func copy(_ node: SimulatedNode) -> SimulatedNode {
+            if let copy = copies[ObjectIdentifier(node)] { return copy }
+            let copy = SimulatedNode(isFolder: node.children != nil)
+            copies[ObjectIdentifier(node)] = copy
+            if node.children != nil {
+                fill(copy, from: node)
+            } else {
+                copy.durable = node.bytesAfterPowerCut(data)
+                copy.bytes = copy.durable.copy()
+                copy.allocated = copy.bytes.count
+                used += copy.allocated
+            }
+            return copy
+        }
+    }
+}

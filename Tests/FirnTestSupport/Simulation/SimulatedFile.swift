@@ -1,0 +1,181 @@
+import FirnStorage
+
+/// An open file of a process on a `SimulatedDisk`. Its state is guarded by the disk's lock.
+final class SimulatedFile: StorageFile, @unchecked Sendable {
+    let path: String
+    private let storage: SimulatedStorage
+    private let node: SimulatedNode
+    private let isWritable: Bool
+    private var isClosed = false
+
+    init(_ storage: SimulatedStorage, _ node: SimulatedNode, _ path: String, _ mode: OpenMode) {
+        self.storage = storage
+        self.node = node
+        self.path = path
+        isWritable = mode != .read
+    }
+
+    func size() throws(StorageError) -> Int {
+        try storage.call(.size, path) { (_) throws(StorageError) in
+            try checkOpen("size")
+            return node.bytes.count
+        }
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StorageError) -> Int {
+        try storage.call(.read, path, at: offset, length: buffer.count) { (_) throws(StorageError) in
+            try checkOpen("read")
+            try FileRange.check(offset: offset, "read", path)
+            return node.bytes.read(into: buffer, at: offset)
+        }
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StorageError) {
+        try storage.call(.write, path, at: offset, length: bytes.count) { (state, verdict) throws(StorageError) in
+            try checkOpen("write")
+            try FileRange.check(offset: offset, "write", path)
+            try checkWritable("write")
+            switch verdict {
+            case .proceed:
+                try write(bytes, at: offset, &state)
+            case .stop:
+                // A process can be stopped in the middle of a write; it learns of a full disk no more.
+                try? write(prefix(of: bytes, .some, state.chance), at: offset, &state)
+            case .fail(let error, let residue):
+                try write(prefix(of: bytes, residue, state.chance), at: offset, &state)
+                throw error
+            }
+        }
+    }
+
+    private func prefix(
+        of bytes: UnsafeRawBufferPointer, _ residue: SimulatedFault.Residue, _ chance: Chance
+    ) -> UnsafeRawBufferPointer {
+        let count =
+            switch residue {
+            case .nothing: 0
+            case .all: bytes.count
+            case .some: [0, bytes.count, chance.below(bytes.count + 1)][chance.below(3)]
+            }
+        return UnsafeRawBufferPointer(rebasing: bytes.prefix(count))
+    }
+
+    private func write(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int, _ state: inout SimulatedDisk.State
+    ) throws(StorageError) {
+        var fitting = bytes
+        if let capacity = state.capacity {
+            // The disk takes what it has room for and then fails.
+            let room = node.allocated + max(0, capacity - state.used) - offset
+            if room < bytes.count { fitting = UnsafeRawBufferPointer(rebasing: bytes.prefix(max(0, room))) }
+        }
+        let before = node.allocated
+        guard node.write(fitting, at: offset) else { throw cannotGrow("write") }
+        if node.isLinked { state.used += node.allocated - before }
+        if fitting.count < bytes.count {
+            throw StorageError(.noSpace, operation: "write", path: path, number: 28)
+        }
+    }
+
+    func sync() throws(StorageError) {
+        try storage.call(.sync, path) { (state, verdict) throws(StorageError) in
+            try checkOpen("sync")
+            switch verdict {
+            case .proceed: node.sync()
+            // What it might have put on the disk, the power cut decides.
+            case .stop: break
+            case .fail(let error, let residue):
+                node.failSync(residue, state.chance)
+                throw error
+            }
+        }
+    }
+
+    func startWriteback(_ range: Range<Int>) {
+        // A hint has no outcome; that the process may stop at it is all that can happen here.
+        try? storage.call(.writeback, path, at: range.lowerBound, length: range.count) { (_) throws(StorageError) in }
+    }
+
+    func truncate(to byteCount: Int) throws(StorageError) {
+        try storage.call(.truncate, path, at: byteCount) { (state) throws(StorageError) in
+            try checkOpen("truncate")
+            try FileRange.check(offset: byteCount, "truncate", path)
+            try checkWritable("truncate")
+            let before = node.allocated
+            guard node.truncate(to: byteCount) else { throw cannotGrow("truncate") }
+            if node.isLinked { state.used += node.allocated - before }
+        }
+    }
+
+    func map(_ range: Range<Int>) throws(StorageError) -> any MappedRegion {
+        try storage.call(.map, path, at: range.lowerBound, length: range.count) { (_) throws(StorageError) in
+            try checkOpen("map")
+            try FileRange.check(mapping: range, size: node.bytes.count, path)
+            return StableRegion(node.bytes.buffer(), range)
+        }
+    }
+
+    func close() {
+        storage.disk.guarded.withLock { _ in isClosed = true }
+    }
+
+    private func checkOpen(_ operation: String) throws(StorageError) {
+        if isClosed { throw StorageError(.closed, operation: operation, path: path) }
+    }
+
+    private func checkWritable(_ operation: String) throws(StorageError) {
+        if !isWritable { throw StorageError(.notWritable, operation: operation, path: path) }
+    }
+
+    private func cannotGrow(_ operation: String) -> StorageError {
+        StorageError(.input("a file that is mapped as shared memory can't grow"), operation: operation, path: path)
+    }
+}
+
+/// A lock file's handle of a process on a `SimulatedDisk`. Its state is guarded by the disk's lock.
+final class SimulatedLock: StorageLock, @unchecked Sendable {
+    private let storage: SimulatedStorage
+    private let node: SimulatedNode
+    private let owner: LockTable.Owner
+    private let path: String
+    private var isClosed = false
+
+    init(_ storage: SimulatedStorage, _ node: SimulatedNode, owner: LockTable.Owner, _ path: String) {
+        self.storage = storage
+        self.node = node
+        self.owner = owner
+        self.path = path
+    }
+
+    deinit {
+        close()
+    }
+
+    func tryLock(_ byte: Int, exclusive: Bool) throws(StorageError) -> Bool {
+        try storage.call(.tryLock, path, at: byte) { (_) throws(StorageError) in
+            try checkOpen("lock")
+            try FileRange.check(offset: byte, "lock", path)
+            return node.locks.tryLock(byte, exclusive: exclusive, by: owner)
+        }
+    }
+
+    func unlock(_ byte: Int) throws(StorageError) {
+        try storage.call(.unlock, path, at: byte) { (_) throws(StorageError) in
+            try checkOpen("unlock")
+            try FileRange.check(offset: byte, "unlock", path)
+            node.locks.unlock(byte, by: owner)
+        }
+    }
+
+    func close() {
+        storage.disk.guarded.withLock { _ in
+            isClosed = true
+            node.locks.unlockAll(by: owner)
+            storage.process.locks[owner] = nil
+        }
+    }
+
+    private func checkOpen(_ operation: String) throws(StorageError) {
+        if isClosed { throw StorageError(.closed, operation: operation, path: path) }
+    }
+}

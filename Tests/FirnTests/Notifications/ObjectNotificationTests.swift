@@ -1,0 +1,207 @@
+import Firn
+import Foundation
+import Testing
+
+@MainActor
+@Suite struct ObjectNotificationTests {
+    private let name = UUID().uuidString
+    private let types: [ObjectBase.Type] = [Dog.self, Person.self]
+    private func open() throws -> Realm { try memoryRealm(types, name) }
+
+    private func text(_ change: ObjectChange<Dog>) -> String {
+        switch change {
+        case .deleted: "deleted"
+        case .error: "error"
+        case .change(_, let properties):
+            properties.map { "\($0.name): \($0.oldValue.map { "\($0)" } ?? "-") > \($0.newValue.map { "\($0)" } ?? "-")" }.joined(separator: ", ")
+        }
+    }
+
+    /// SEMANTICS 44, 45, 26, SPEC S74, S81
+    @Test func assignmentsAreToldAfterTheCommitAndNothingAtFirst() async throws {
+        let realm = try open()
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        var seen: [String] = []
+        let token = dog.observe { (change: ObjectChange<Dog>) in seen.append(text(change)) }
+        await settle()
+        #expect(seen.isEmpty)
+        try realm.write { dog.age = 4 }
+        #expect(seen.isEmpty)
+        await wait { seen.count == 1 }
+        #expect(seen == ["age: - > 4"])
+        try realm.write { dog.age = 4 }
+        await wait { seen.count == 2 }
+        #expect(seen.last == "age: - > 4")
+        try realm.write { dog.owner = Person() }
+        await wait { seen.count == 3 }
+        #expect(seen.last?.hasPrefix("owner: - > Person {") == true)
+        try realm.write { dog.owner?.name = "not told" }
+        await settle()
+        #expect(seen.count == 3)
+        token.invalidate()
+        try realm.write { dog.age = 5 }
+        await settle()
+        #expect(seen.count == 3 && !token.invalidate())
+    }
+
+    /// SEMANTICS 45, 46, SPEC S75
+    @Test func changesOfOthersAreToldWithOldValuesWithinRefresh() async throws {
+        let realm = try open()
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        var seen: [String] = []
+        let token = dog.observe { (change: ObjectChange<Dog>) in seen.append(text(change)) }
+        await settle()
+        try onAnotherThread(name, types) { other in
+            try other.write {
+                other.objects(Dog.self)[0].age = 7
+                other.objects(Dog.self)[0].name = "Max"
+            }
+        }
+        #expect(realm.refresh())
+        #expect(seen == ["name: Rex > Max, age: 1 > 7"])
+        try onAnotherThread(name, types) { other in try other.write { other.objects(Dog.self)[0].age = 8 } }
+        await wait { seen.count == 2 }
+        #expect(seen.last == "age: 7 > 8" && dog.age == 8)
+        token.invalidate()
+    }
+
+    /// SEMANTICS 47
+    @Test func deletionIsToldOnce() async throws {
+        let realm = try open()
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        var seen: [String] = []
+        let tokens = [
+            dog.observe { (change: ObjectChange<Dog>) in seen.append(text(change)) },
+            dog.observe(keyPaths: ["name"]) { (change: ObjectChange<Dog>) in seen.append(text(change)) },
+        ]
+        try realm.write { realm.delete(dog) }
+        await wait { seen.count == 2 }
+        try realm.write { realm.add(Dog(2, "")) }
+        await settle()
+        #expect(seen == ["deleted", "deleted"])
+        withExtendedLifetime(tokens) {}
+    }
+
+    /// SEMANTICS 48, 49, SPEC S86–S90
+    @Test func keyPathsDecideWhatIsTold() async throws {
+        let realm = try open()
+        let person = Person(value: ["dogs": [[1, "Rex"]]])
+        let friend = Person()
+        try realm.write {
+            realm.add([person, friend])
+            person.friend = friend
+        }
+        var seen: [String] = []
+        func observe(_ label: String, _ paths: [String]?) -> NotificationToken {
+            person.observe(keyPaths: paths) { (change: ObjectChange<Person>) in
+                guard case .change(_, let properties) = change else { return }
+                seen.append("\(label):" + properties.map { "\($0.name)=\($0.newValue.map { "\($0)" } ?? "-")" }.joined(separator: ","))
+            }
+        }
+        let tokens = [
+            observe("all", nil), observe("name", ["name"]), observe("dogs", ["dogs"]), observe("dogs.name", ["dogs.name"]),
+            observe("friend.name", ["friend.name"]), observe("friends.name", ["friends.name"]),
+        ]
+        func told(_ body: () throws -> Void) async throws -> [String] {
+            seen = []
+            try realm.write(body)
+            await settle()
+            return seen.sorted()
+        }
+        #expect(try await told { person.name = "Ann" } == ["all:name=Ann", "name:name=Ann"])
+        #expect(try await told { person.dogs[0].name = "Max" } == ["dogs.name:dogs=-"])
+        #expect(try await told { person.dogs[0].age = 9 } == [])
+        #expect(try await told { person.dogs.append(Dog(2, "Bo")) } == ["all:dogs=-", "dogs.name:dogs=-", "dogs:dogs=-"])
+        #expect(try await told { friend.name = "Bob" } == ["friend.name:friend=-"])
+        #expect(try await told { friend.friend = person } == ["friends.name:friends=-"])
+        #expect(try await told { friend.name = "Cy" } == ["friend.name:friend=-", "friends.name:friends=-"])
+        withExtendedLifetime(tokens) {}
+    }
+
+    /// SPEC S93
+    @Test func keyPathsOfSwiftAreUnderstood() async throws {
+        let realm = try open()
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        var seen = 0
+        let token = dog.observe(keyPaths: [\Dog.name, \Dog.owner?.name]) { (_: ObjectChange<Dog>) in seen += 1 }
+        try realm.write { dog.age = 3 }
+        await settle()
+        #expect(seen == 0)
+        try realm.write { dog.owner = Person() }
+        await wait { seen == 1 }
+        try realm.write { dog.owner?.name = "Bob" }
+        await wait { seen == 2 }
+        #expect(seen == 2)
+        token.invalidate()
+    }
+
+    /// SPEC S78
+    @Test func aQueueGetsItsOwnObject() async throws {
+        let realm = try open()
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        let queue = DispatchQueue(label: "observer")
+        let seen = Seen()
+        let token = dog.observe(on: queue) { (change: ObjectChange<Dog>) in
+            dispatchPrecondition(condition: .onQueue(queue))
+            guard case .change(let object, let properties) = change else { return }
+            seen.append("\(object.name) \(properties[0].oldValue ?? "-")")
+        }
+        try realm.write { dog.name = "Max" }
+        await wait { seen.all.count == 1 }
+        #expect(seen.all == ["Max Rex"])
+        token.invalidate()
+    }
+
+    /// SPEC S94, S95, SEMANTICS 50
+    @Test func anActorGetsItsOwnObject() async throws {
+        let realm = try open()
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        let keeper = Keeper()
+        let token = await dog.observe(on: keeper) { (keeper, change: ObjectChange<Dog>) in
+            guard case .change(let object, _) = change else { return }
+            keeper.seen.append(object.name)
+        }
+        try realm.write { dog.name = "Max" }
+        for _ in 0..<500 where await keeper.seen.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(await keeper.seen == ["Max"])
+        token.invalidate()
+    }
+
+    /// SPEC S82
+    @Test func observingAnUnmanagedObjectStops() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = Dog(1, "").observe { (_: ObjectChange<Dog>) in }
+        }
+        expectMessage(result, "unmanaged object of Dog can't be observed")
+    }
+
+    /// SPEC S91
+    @Test func aKeyPathThatIsNoneStops() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { @MainActor in
+            let realm = try memoryRealm()
+            let dog = Dog(1, "")
+            try realm.write { realm.add(dog) }
+            _ = dog.observe(keyPaths: ["nam"]) { (_: ObjectChange<Dog>) in }
+        }
+        expectMessage(result, "\"nam\"", "can't be observed")
+    }
+}
+
+/// What a block on another thread has seen.
+final class Seen: @unchecked Sendable {
+    // Guarded by the lock.
+    private let lock = NSLock()
+    private var texts: [String] = []
+    func append(_ text: String) { lock.withLock { texts.append(text) } }
+    var all: [String] { lock.withLock { texts } }
+}
+
+actor Keeper {
+    var seen: [String] = []
+}

@@ -1,0 +1,135 @@
+import Firn
+import Foundation
+import Testing
+
+@Suite struct CreationTests {
+    /// SPEC S14, S17, SEMANTICS 27
+    @Test func valuesComeFromDictionariesArraysObjectsAndStructs() throws {
+        struct Source {
+            var name = "struct"
+            var age = 4
+            var unknown = 1
+        }
+        #expect(Dog(value: ["id": 3, "name": "Rex", "unknown": 1]).name == "Rex")
+        let short = Dog(value: [4, "Max"])
+        #expect(short.id == 4 && short.name == "Max" && short.age == 1)
+        #expect(Dog(value: Source()).age == 4)
+        let copy = Dog(value: Dog(7, "Bo", age: 3))
+        #expect(copy.id == 7 && copy.name == "Bo" && copy.age == 3)
+        let person = Person(value: ["dogs": [["id": 1], [2, "b"], Dog(3, "c")], "friend": ["name": "x"], "numbers": [1, 2.0]])
+        #expect(person.dogs.map(\.id) == [1, 2, 3] && person.friend?.name == "x" && Array(person.numbers) == [1, 2])
+    }
+
+    /// SPEC S16, DESIGN "Errors"
+    @Test func aValueThatFitsNotIsRefusedWithItsPlace() throws {
+        let faults: [([String: Any], String)] = [
+            (["id": "x"], "id"), (["age": 1.5], "age"), (["age": NSNull()], "age"), (["owner": 5], "owner"), (["name": 5], "name"),
+            (["owner": ["dogs": [["id": 1], ["age": "old"]]]], "owner.dogs[1].age"),
+        ]
+        for (value, place) in faults {
+            let error = #expect(throws: Realm.Error.self) { _ = try Dog(validating: value) }
+            #expect(error?.code == .invalidInput && error?.message.contains("\"\(place)\"") == true, "\(String(describing: error))")
+        }
+    }
+
+    @Test func anArrayLongerThanTheClassIsRefused() throws {
+        let error = #expect(throws: Realm.Error.self) { _ = try Dog(validating: [1, "a", 3, NSNull(), 5]) }
+        #expect(error?.message.contains("4 properties") == true)
+    }
+
+    /// SEMANTICS 21, 23
+    @Test func addingEntersACycleOnceAndKeepsItsInstancesAndLists() throws {
+        let realm = try memoryRealm()
+        let person = Person()
+        let dog = Dog(1, "Rex")
+        dog.owner = person
+        person.friend = person
+        let list = person.dogs
+        list.append(dog)
+        list.append(dog)
+        person.numbers.append(objectsIn: [3, 1, 2])
+        try realm.write { realm.add(person) }
+        #expect(realm.objects(Person.self).count == 1 && realm.objects(Dog.self).count == 1)
+        #expect(person.friend?.isSameObject(as: person) == true && dog.owner?.isSameObject(as: person) == true)
+        #expect(list === person.dogs && list.count == 2 && list[1] == dog && dog.realm == realm)
+        #expect(Array(person.numbers) == [3, 1, 2])
+        try realm.write { list.append(Dog(2, "Max")) }
+        #expect(person.dogs.count == 3 && realm.objects(Dog.self).count == 2)
+    }
+
+    @Test func addingALongChainNeedsNoDeepStack() throws {
+        let realm = try memoryRealm()
+        var last: Person?
+        for _ in 0..<50_000 {
+            let person = Person()
+            person.friend = last
+            last = person
+        }
+        let head = last!
+        try realm.write { realm.add(head) }
+        #expect(realm.objects(Person.self).count == 50_000)
+    }
+
+    /// SEMANTICS 24, 28
+    @Test func createCopiesAnUnmanagedObjectAndTakesDefaultsForTheRest() throws {
+        let realm = try memoryRealm()
+        let source = Dog(1, "Rex")
+        source.owner = Person()
+        let created = try realm.write { realm.create(Dog.self, value: source) }
+        #expect(source.realm == nil && source.owner?.realm == nil && created.name == "Rex" && created.owner?.name == "nobody")
+        let other = try realm.write { realm.create(Dog.self, value: ["id": 2]) }
+        #expect(other.age == 1)
+    }
+
+    /// SEMANTICS 25, 27, SPEC S32
+    @Test func anUpdateChangesThePropertiesGivenAndNoOthers() throws {
+        let realm = try memoryRealm()
+        let dog = try realm.write { realm.create(Dog.self, value: ["id": 1, "name": "Rex", "age": 5]) }
+        let updated = try realm.write { realm.create(Dog.self, value: ["id": 1, "name": "Max", "owner": ["name": "Ann"]], update: .modified) }
+        #expect(updated == dog && dog.name == "Max" && dog.age == 5 && dog.owner?.name == "Ann")
+        try realm.write { realm.add(Dog(1, "Bo"), update: .all) }
+        #expect(dog.name == "Bo" && dog.age == 1 && dog.owner == nil && realm.objects(Dog.self).count == 1)
+        try realm.write {
+            realm.create(
+                Dog.self, value: ["id": 1, "owner": ["dogs": [["id": 1, "name": "Upserted"], ["id": 2, "name": "New"]]]], update: .modified)
+        }
+        #expect(dog.name == "Upserted" && dog.owner?.dogs.map(\.name) == ["Upserted", "New"])
+    }
+
+    @Test func theKeyOfAnExistingObjectIsRefusedAndNothingIsChanged() throws {
+        let realm = try memoryRealm()
+        try realm.write { realm.add(Dog(1, "Rex")) }
+        try realm.write {
+            let owner = Person(value: ["dogs": [[1, "again"]]])
+            let error = #expect(throws: Realm.Error.self) { try realm.add(validating: owner) }
+            #expect(error?.code == .invalidInput && error?.message.contains("primary key") == true)
+            #expect(throws: Realm.Error.self) { try realm.create(Dog.self, validating: ["id": 1]) }
+            #expect(throws: Realm.Error.self) { try realm.create(Dog.self, validating: ["id": 2, "age": "x"]) }
+        }
+        #expect(realm.objects(Dog.self).count == 1 && realm.objects(Person.self).count == 0)
+    }
+
+    /// SEMANTICS 25
+    @Test func addingAnExistingKeyStops() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let realm = try memoryRealm()
+            try realm.write {
+                realm.add(Dog(1, "Rex"))
+                realm.add(Dog(1, "Max"))
+            }
+        }
+        expectMessage(result, "Dog with the primary key 1 exists")
+    }
+
+    /// SEMANTICS 22
+    @Test func addingAnObjectOfAnotherRealmStops() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let realm = try memoryRealm()
+            let other = try memoryRealm()
+            let dog = Dog(1, "Rex")
+            try realm.write { realm.add(dog) }
+            try other.write { other.add(dog) }
+        }
+        expectMessage(result, "belongs to another realm")
+    }
+}

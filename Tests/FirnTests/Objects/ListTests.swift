@@ -1,0 +1,126 @@
+import Firn
+import Foundation
+import Testing
+
+@Suite struct ListTests {
+    /// SPEC R46: every edit does the same to an unmanaged list, to a managed one, and to an array.
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func editsAreThoseOfAnArray(seed: UInt64) throws {
+        var random = SplitMix(state: seed)
+        let realm = try memoryRealm()
+        let managed = Person()
+        let unmanaged = Person()
+        try realm.write { realm.add(managed) }
+        var model: [Int] = []
+        realm.beginWrite()
+        for step in 0..<600 {
+            let value = Int(random.next() % 1000)
+            let n = model.count
+            let place = n == 0 ? 0 : Int(random.next() % UInt64(n))
+            let other = n == 0 ? 0 : Int(random.next() % UInt64(n))
+            let kind = random.next() % 11
+            for list in [managed.numbers, unmanaged.numbers] {
+                switch kind {
+                case 0, 1, 2: list.append(value)
+                case 3: list.insert(value, at: place)
+                case 4: if n > 0 { list.remove(at: place) }
+                case 5: if n > 0 { list[place] = value }
+                case 6: if n > 0 { list.move(from: place, to: other) }
+                case 7: if n > 0 { list.swapAt(place, other) }
+                case 8: list.replaceSubrange(min(place, other)..<max(place, other), with: [value, value + 1])
+                case 9: list.append(objectsIn: [value, value])
+                default: if step % 5 == 0 { list.removeLast(min(n, 3)) }
+                }
+            }
+            switch kind {
+            case 0, 1, 2: model.append(value)
+            case 3: model.insert(value, at: place)
+            case 4: if n > 0 { model.remove(at: place) }
+            case 5: if n > 0 { model[place] = value }
+            case 6: if n > 0 { model.insert(model.remove(at: place), at: other) }
+            case 7: if n > 0 { model.swapAt(place, other) }
+            case 8: model.replaceSubrange(min(place, other)..<max(place, other), with: [value, value + 1])
+            case 9: model += [value, value]
+            default: if step % 5 == 0 { model.removeLast(min(n, 3)) }
+            }
+            try #require(Array(managed.numbers) == model && Array(unmanaged.numbers) == model, "seed \(seed), step \(step), edit \(kind): \(Array(managed.numbers)) \(Array(unmanaged.numbers)) \(model)")
+        }
+        try realm.commitWrite()
+        #expect(Array(managed.numbers) == model && managed.numbers.count == model.count)
+    }
+
+    /// SPEC R48, SEMANTICS 31
+    @Test func assigningCopiesAndAssigningItselfKeeps() throws {
+        let realm = try memoryRealm()
+        let person = Person(value: ["numbers": [1, 2, 3]])
+        for _ in 0..<2 {
+            let list = person.numbers
+            if person.realm == nil {
+                person.numbers = list
+                #expect(Array(person.numbers) == [1, 2, 3] && person.numbers === list)
+                try realm.write { realm.add(person) }
+            } else {
+                try realm.write { person.numbers = list }
+                #expect(Array(person.numbers) == [1, 2, 3] && person.numbers === list)
+                try realm.write { person["numbers"] = [7, 8] }
+                #expect(Array(list) == [7, 8])
+                try realm.write { person["numbers"] = nil }
+                #expect(list.count == 0)
+            }
+        }
+    }
+
+    /// SEMANTICS 35
+    @Test func deletingWhileIteratingAListDeletesAll() throws {
+        let realm = try memoryRealm()
+        let person = Person(value: ["dogs": [[1], [2], [3]]])
+        try realm.write {
+            realm.add(person)
+            for dog in person.dogs { realm.delete(dog) }
+        }
+        #expect(person.dogs.count == 0 && realm.objects(Dog.self).count == 0)
+    }
+
+    /// SEMANTICS 43
+    @Test func managedListsAreEqualWhereTheyAreOne() throws {
+        let realm = try memoryRealm()
+        let one = Person(value: ["numbers": [1]])
+        let two = Person(value: ["numbers": [1]])
+        #expect(one.numbers == two.numbers)
+        try realm.write { realm.add([one, two]) }
+        #expect(one.numbers != two.numbers && realm.objects(Person.self)[0].numbers == one.numbers)
+    }
+
+    /// SPEC R47
+    @Test(arguments: [-1, 3])
+    func anIndexOutOfBoundsStops(index: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [index] in
+            let realm = try memoryRealm()
+            let person = Person(value: ["numbers": [1, 2, 3]])
+            try realm.write { realm.add(person) }
+            print(person.numbers[index])
+        }
+        expectMessage(result, "index \(index) is out of bounds", "3")
+    }
+
+    @Test func changingAListOutsideOfAWriteStops() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let realm = try memoryRealm()
+            let person = Person()
+            try realm.write { realm.add(person) }
+            person.numbers.append(1)
+        }
+        expectMessage(result, "Person.numbers", "outside of a write transaction")
+    }
+}
+
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}

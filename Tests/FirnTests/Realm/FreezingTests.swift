@@ -1,0 +1,68 @@
+import Firn
+import Foundation
+import Testing
+
+@Suite struct FreezingTests {
+    /// SEMANTICS 63, 64
+    @Test func whatIsFrozenStaysAndMayBeReadAnywhere() throws {
+        let realm = try memoryRealm()
+        let person = Person(value: ["name": "Ann", "dogs": [[1, "Rex"], [2, "Max"]], "numbers": [1, 2]])
+        try realm.write { realm.add(person) }
+        let frozen = person.freeze()
+        let dogs = realm.objects(Dog.self).sorted(byKeyPath: "name").freeze()
+        let list = person.dogs.freeze()
+        let frozenRealm = realm.freeze()
+        #expect(frozen.isFrozen && dogs.isFrozen && list.isFrozen && frozen.realm == frozenRealm && frozen.freeze() === frozen)
+        try realm.write {
+            person.name = "Bob"
+            person.numbers.append(3)
+            realm.delete(person.dogs[0])
+        }
+        #expect(person.name == "Bob" && person.dogs.count == 1)
+        nonisolated(unsafe) let shared = (frozen, dogs, list)
+        let group = DispatchGroup()
+        for _ in 0..<4 {
+            group.enter()
+            Thread {
+                for _ in 0..<200 {
+                    #expect(shared.0.name == "Ann" && shared.0.dogs.count == 2 && shared.0.numbers.count == 2)
+                    #expect(shared.1.map(\.name) == ["Max", "Rex"] && shared.2[0].name == "Rex")
+                    #expect(shared.1.where { $0.name == "Rex" }.count == 1 && shared.0.dogs[0].keepers[0].name == "Ann")
+                }
+                group.leave()
+            }.start()
+        }
+        group.wait()
+        #expect(frozen.thaw()?.name == "Bob" && frozen.thaw()?.isSameObject(as: person) == true)
+        #expect(list[0].thaw() == nil && list.thaw()?.count == 1 && dogs.thaw()?.count == 1 && person.thaw() === person)
+    }
+
+    @Test func writingAFrozenObjectStops() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let realm = try memoryRealm()
+            let dog = Dog(1, "Rex")
+            try realm.write { realm.add(dog) }
+            dog.freeze().age = 3
+        }
+        expectMessage(result, "it is frozen")
+    }
+
+    @Test func freezingAnUnmanagedObjectStops() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { _ = Dog(1, "").freeze() }
+        expectMessage(result, "can't be frozen")
+    }
+
+    @Test func heldVersionsAreListedAndGoWhenLetGo() throws {
+        let realm = try memoryRealm()
+        try realm.write { realm.add(Dog(1, "Rex")) }
+        var held: [Dog] = []
+        for age in 0..<10 {
+            try realm.write { realm.objects(Dog.self)[0].age = age }
+            held.append(realm.objects(Dog.self)[0].freeze())
+        }
+        #expect(held.map(\.age) == Array(0..<10))
+        #expect(realm.activeVersions.count >= 10)
+        held = []
+        #expect(realm.activeVersions.count == 1)
+    }
+}

@@ -1,0 +1,129 @@
+import Firn
+import Foundation
+import Testing
+
+@Suite struct TransactionTests {
+    struct Oops: Error {}
+
+    /// SEMANTICS 12, 13, 14
+    @Test func aBlockThatThrowsIsUndone() throws {
+        let realm = try memoryRealm()
+        let kept = Dog(1, "Rex")
+        try realm.write { realm.add(kept) }
+        let added = Dog(2, "Max")
+        #expect(throws: Oops.self) {
+            try realm.write {
+                kept.name = "changed"
+                realm.add(added)
+                throw Oops()
+            }
+        }
+        #expect(kept.name == "Rex" && added.isInvalidated && added.realm != nil && realm.objects(Dog.self).count == 1)
+        #expect(try realm.write { 7 } == 7)
+        try realm.write { realm.cancelWrite() }
+        try realm.write { try realm.commitWrite() }
+        #expect(!realm.isInWriteTransaction)
+    }
+
+    /// SEMANTICS 4
+    @Test func resultsShowTheOwnUncommittedChanges() throws {
+        let realm = try memoryRealm()
+        let old = realm.objects(Dog.self).where { $0.age > 3 }
+        realm.beginWrite()
+        let dog = Dog(1, "Rex", age: 5)
+        realm.add(dog)
+        #expect(old.count == 1)
+        dog.age = 2
+        #expect(old.count == 0)
+        dog.age = 6
+        #expect(old.count == 1 && old.first == dog)
+        realm.cancelWrite()
+        #expect(old.count == 0 && realm.isEmpty)
+    }
+
+    /// SEMANTICS 10
+    @Test func invalidatingEndsAccessorsForGoodAndKeepsTheRealm() throws {
+        let realm = try memoryRealm()
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        let results = realm.objects(Dog.self)
+        realm.invalidate()
+        #expect(dog.isInvalidated && results.count == 1)
+        try realm.write { realm.objects(Dog.self)[0].age = 9 }
+        #expect(dog.isInvalidated && realm.objects(Dog.self)[0].age == 9)
+    }
+
+    /// SEMANTICS 35: a loop sees what was there when it began.
+    @Test func iterationRunsOverWhatWasThere() throws {
+        let realm = try memoryRealm()
+        try realm.write { for id in 0..<1000 { realm.add(Dog(id, "n\(id)", age: id % 10)) } }
+        var seen = 0
+        try realm.write {
+            for dog in realm.objects(Dog.self) {
+                seen += 1
+                if dog.id % 2 == 0 { realm.delete(dog) } else { dog.age += 100 }
+                if seen < 50 { realm.add(Dog(10_000 + seen, "new")) }
+            }
+        }
+        #expect(seen == 1000 && realm.objects(Dog.self).count == 549)
+        let young = realm.objects(Dog.self).where { $0.age < 100 }
+        try realm.write { for dog in young { dog.age = 200 } }
+        #expect(young.count == 0)
+    }
+
+    /// SEMANTICS 11
+    @Test func aNestedWriteStops() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let realm = try memoryRealm()
+            realm.beginWrite()
+            realm.beginWrite()
+        }
+        expectMessage(result, "in a write transaction already")
+    }
+
+    @Test func committingWithoutATransactionStops() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            try memoryRealm().commitWrite()
+        }
+        expectMessage(result, "commitWrite() without")
+    }
+
+    @Test func writesOfManyThreadsAreAllThere() throws {
+        let name = UUID().uuidString
+        let realm = try memoryRealm([Dog.self, Person.self], name)
+        let group = DispatchGroup()
+        for thread in 0..<4 {
+            group.enter()
+            Thread {
+                defer { group.leave() }
+                do {
+                    let own = try memoryRealm([Dog.self, Person.self], name)
+                    for number in 0..<50 { try own.write { own.add(Dog(thread * 1000 + number, "t")) } }
+                } catch { Issue.record(error) }
+            }.start()
+        }
+        group.wait()
+        #expect(realm.objects(Dog.self).count == 0 || realm.objects(Dog.self).count > 0)
+        realm.refresh()
+        #expect(realm.objects(Dog.self).count == 200)
+        #expect(realm.object(ofType: Dog.self, forPrimaryKey: 3049)?.name == "t")
+    }
+
+    /// SEMANTICS 1, 4: others' commits are seen after refreshing only.
+    @Test func aRealmShowsOneVersionUntilItAdvances() throws {
+        let name = UUID().uuidString
+        let realm = try memoryRealm([Dog.self, Person.self], name)
+        #expect(realm.objects(Dog.self).count == 0)
+        let thread = Thread {
+            do {
+                let own = try memoryRealm([Dog.self, Person.self], name)
+                try own.write { own.add(Dog(1, "x")) }
+            } catch { Issue.record(error) }
+        }
+        thread.start()
+        while !thread.isFinished { usleep(1000) }
+        #expect(realm.objects(Dog.self).count == 0)
+        #expect(realm.refresh() && !realm.refresh())
+        #expect(realm.objects(Dog.self).count == 1)
+    }
+}

@@ -1,0 +1,170 @@
+import Firn
+import Foundation
+import Testing
+
+// Classes of the same table name at different times: `_realmObjectName` stands for a new build of the program.
+class CatBefore: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var name: String?
+    @Persisted var gone = 3
+    @Persisted var kind = 7
+    override class func _realmObjectName() -> String? { "Cat" }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+class CatAfter: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var name = "unnamed"
+    @Persisted(indexed: true) var added = 5
+    @Persisted var kind = "text"
+    override class func _realmObjectName() -> String? { "Cat" }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+class Bad: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted(primaryKey: true) var second: String
+    @Persisted var required: Dog
+    @Persisted(originProperty: "nothing") var links: LinkingObjects<Dog>
+    override class func indexedProperties() -> [String] { ["missing"] }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+class Animal: Object {
+    @Persisted var legs = 4
+}
+
+class Bird: Animal {
+    @Persisted var wings = 2
+    override class func propertiesMapping() -> [String: String] { ["wings": "wing_count"] }
+    override class func indexedProperties() -> [String] { ["wings"] }
+}
+
+private class PrivateAnimal: Object {
+    @Persisted var x = 1
+}
+
+@Suite struct SchemaTests {
+    private func file() -> URL { FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).firn") }
+
+    /// SPEC R68
+    @Test func classesAreFoundWithoutRegistration() throws {
+        class Local: Object { @Persisted var x = 1 }
+        let realm = try Realm(configuration: .init(inMemoryIdentifier: UUID().uuidString))
+        let names = Set(realm.schema.objectSchema.map(\.className))
+        #expect(names.isSuperset(of: ["Dog", "Person", "Everything", "Animal", "Bird", "PrivateAnimal", "Local"]), "\(names)")
+        #expect(!names.contains("Bad") && !names.contains("Object"))
+    }
+
+    /// SPEC R69, R71, S56
+    @Test func aClassHasItsSuperclassesPropertiesAndATableOfItsOwn() throws {
+        let realm = try memoryRealm([Animal.self, Bird.self])
+        try realm.write { realm.add(Bird(value: ["legs": 2, "wings": 3])) }
+        #expect(realm.objects(Animal.self).count == 0 && realm.objects(Bird.self)[0].legs == 2)
+        let schema = realm.objects(Bird.self)[0].objectSchema
+        #expect(schema.properties.map(\.name) == ["legs", "wings"] && schema["wings"]?.columnName == "wing_count")
+        #expect(schema["wings"]?.isIndexed == true && schema == Bird().objectSchema)
+        #expect(realm.objects(Bird.self).where { $0.wings == 3 }.count == 1 && realm.objects(Bird.self).filter("wings == 3").count == 1)
+    }
+
+    /// SPEC S47–S57, SEMANTICS 80: each fault is named.
+    @Test func aDeclarationThatCantBeStoredIsRefusedWithAllItsFaults() throws {
+        let error = #expect(throws: Realm.Error.self) { _ = try memoryRealm([Bad.self, Dog.self, Person.self]) }
+        #expect(error?.code == .schemaMismatch)
+        for part in ["2 primary keys", "Bad.required is a link that is not optional", "\"nothing\"", "indexedProperties() names \"missing\""] {
+            #expect(error?.message.contains(part) == true, "\(String(describing: error?.message))")
+        }
+        #expect(throws: Realm.Error.schemaMismatch) { _ = try memoryRealm([Dog.self]) }
+    }
+
+    @Test func valuesOutliveTheProcessesRealm() throws {
+        let url = file()
+        defer { try? FileManager.default.removeItem(at: url) }
+        let configuration = Realm.Configuration(fileURL: url, objectTypes: [Dog.self, Person.self, Everything.self])
+        func fill() throws {
+            let realm = try Realm(configuration: configuration)
+            try realm.write {
+                realm.add(Everything())
+                realm.add(Person(value: ["name": "Ann", "dogs": [[1, "Rex"], [2, "Max"]], "numbers": Array(0..<500)]))
+                realm.object(ofType: Dog.self, forPrimaryKey: 1)!.owner = realm.objects(Person.self)[0]
+            }
+            try realm.write { realm.objects(Dog.self)[1].age = 12 }
+        }
+        try fill()
+        #expect(Realm.fileExists(for: configuration))
+        func check() throws {
+            let realm = try Realm(configuration: configuration)
+            let person = realm.objects(Person.self)[0]
+            #expect(person.name == "Ann" && person.dogs.map(\.name) == ["Rex", "Max"] && Array(person.numbers) == Array(0..<500))
+            #expect(realm.object(ofType: Dog.self, forPrimaryKey: 2)?.age == 12 && person.owned.count == 1)
+            #expect(realm.objects(Dog.self).where { $0.name == "Max" }.count == 1)
+            #expect(realm.objects(Everything.self)[0].uuid.uuidString.hasPrefix("0011"))
+            #expect(throws: Realm.Error.alreadyOpen) { _ = try Realm.deleteFiles(for: configuration) }
+        }
+        try check()
+        #expect(try Realm.deleteFiles(for: configuration) && !Realm.fileExists(for: configuration))
+    }
+
+    /// SEMANTICS 80
+    @Test func aChangedClassNeedsAHigherVersionAndKeepsWhatFits() throws {
+        let url = file()
+        defer { try? FileManager.default.removeItem(at: url) }
+        func before() throws {
+            let realm = try Realm(configuration: .init(fileURL: url, objectTypes: [CatBefore.self]))
+            try realm.write { realm.add([CatBefore(value: [1, "Tom"]), CatBefore(value: [2])]) }
+        }
+        try before()
+        let error = #expect(throws: Realm.Error.self) { _ = try Realm(configuration: .init(fileURL: url, objectTypes: [CatAfter.self])) }
+        #expect(error?.code == .schemaMismatch)
+        for part in ["\"Cat.name\" has been made required", "\"Cat.added\" has been added", "\"Cat.gone\" has been removed", "\"Cat.kind\" has been changed from int to string"] {
+            #expect(error?.message.contains(part) == true, "\(String(describing: error?.message))")
+        }
+        func after() throws {
+            let realm = try Realm(configuration: .init(fileURL: url, schemaVersion: 1, objectTypes: [CatAfter.self]))
+            let cats = realm.objects(CatAfter.self)
+            #expect(cats.map(\.name) == ["Tom", ""])
+            #expect(cats.map(\.kind) == ["", ""])
+            #expect(cats.map(\.added) == [0, 0])
+            #expect(realm.object(ofType: CatAfter.self, forPrimaryKey: 2) != nil && cats.where { $0.added == 0 }.count == 2)
+        }
+        try after()
+        #expect(throws: Realm.Error.schemaMismatch) { _ = try Realm(configuration: .init(fileURL: url, objectTypes: [CatAfter.self])) }
+        try after()
+    }
+
+    @Test func aClassMayComeWithoutAHigherVersion() throws {
+        let url = file()
+        defer { try? FileManager.default.removeItem(at: url) }
+        func open(_ types: [ObjectBase.Type]) throws -> Int {
+            let realm = try Realm(configuration: .init(fileURL: url, objectTypes: types))
+            try realm.write { realm.create(Animal.self) }
+            return realm.objects(Animal.self).count
+        }
+        #expect(try open([Animal.self]) == 1 && open([Animal.self, Bird.self]) == 2 && open([Animal.self]) == 3)
+    }
+
+    /// SEMANTICS 86, issue 2 "Bad input"
+    @Test func whatIsNoStoreIsRefused() throws {
+        let url = file()
+        defer { try? FileManager.default.removeItem(at: url) }
+        #expect(throws: Realm.Error.fileNotFound) { _ = try Realm(configuration: .init(fileURL: url, readOnly: true, objectTypes: [Animal.self])) }
+        try Data("no store".utf8).write(to: url)
+        #expect(throws: Realm.Error.invalidDatabase) { _ = try Realm(configuration: .init(fileURL: url, objectTypes: [Animal.self])) }
+        #expect(throws: Realm.Error.unsupportedFeature) {
+            _ = try Realm(configuration: .init(inMemoryIdentifier: "x", encryptionKey: Data(count: 64), objectTypes: [Animal.self]))
+        }
+    }
+
+    @Test func aReadOnlyRealmReadsWhatIsThere() throws {
+        let url = file()
+        defer { try? FileManager.default.removeItem(at: url) }
+        func fill() throws { 
+            let realm = try Realm(configuration: .init(fileURL: url, objectTypes: [Animal.self]))
+            try realm.write { realm.create(Animal.self) }
+        }
+        try fill()
+        let realm = try Realm(configuration: .init(fileURL: url, readOnly: true, objectTypes: [Animal.self]))
+        #expect(realm.objects(Animal.self).count == 1)
+        #expect(throws: Realm.Error.alreadyOpen) { _ = try Realm(configuration: .init(fileURL: url, objectTypes: [Animal.self])) }
+    }
+}

@@ -1,0 +1,76 @@
+import FirnStorage
+import FirnTestSupport
+import Foundation
+import Testing
+
+@testable import FirnTool
+
+/// The built command on real files: its exit status is a promise to scripts.
+@Suite("The command line", .serialized) struct CommandLineTests {
+    /// The sample store, copied to disk.
+    static func onDisk(_ sample: SampleStore) throws -> TemporaryFolder {
+        let folder = TemporaryFolder()
+        let storage = PosixStorage.shared
+        for name in ["/store", "/store/log", "/store/checkpoint"] { try storage.createFolder(folder.path + name) }
+        for path in try sample.files() {
+            let file = try storage.open(folder.path + path, .create)
+            try sample.bytes(path).withUnsafeBytes { try file.write($0, at: 0) }
+            file.close()
+        }
+        return folder
+    }
+
+    static func firn(_ arguments: [String]) throws -> (status: Int32, out: String, error: String) {
+        let process = Process()
+        let tests = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        process.executableURL = tests.appendingPathComponent("firn")
+        process.arguments = arguments
+        let (out, error) = (Pipe(), Pipe())
+        process.standardOutput = out
+        process.standardError = error
+        try process.run()
+        let text = String(decoding: out.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let errorText = String(decoding: error.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return (process.terminationStatus, text, errorText)
+    }
+
+    @Test("exits with 0 where all is well, and leaves the store as it was") func fine() throws {
+        let folder = try Self.onDisk(SampleStore())
+        let store = folder.path + "/store"
+        for arguments in [
+            ["info", store], ["log", store], ["show", store, "2"], ["verify", store + "/"], ["log", store, "--json"],
+            ["info", "--json", store], ["verify", store, "--json"], ["show", store, "3", "--json"],
+        ] {
+            let run = try Self.firn(arguments)
+            #expect(run.status == 0 && !run.out.isEmpty && run.error.isEmpty, "\(arguments): \(run)")
+        }
+        #expect(try PosixStorage.shared.list(store).sorted() == ["checkpoint", "log", "manifest"])
+        let replay = try Self.firn(["replay", store, "--to", "3", "--output", folder.path + "/new"])
+        #expect(replay.status == 0, "\(replay)")
+        #expect(try Self.firn(["verify", folder.path + "/new"]).status == 0)
+        #expect(try Self.firn(["--help"]).status == 0)
+    }
+
+    @Test("exits with 1 for damage, 2 for wrong usage, 3 where the path is no store") func failures() throws {
+        let sample = try SampleStore()
+        try sample.flip(try sample.files()[1], byte: 700, bit: 2)
+        let folder = try Self.onDisk(sample)
+        let store = folder.path + "/store"
+        for arguments in [["info", store], ["log", store], ["verify", store], ["show", store, "5"]] {
+            let run = try Self.firn(arguments)
+            #expect(run.status == 1 && (run.out + run.error).contains("damage"), "\(arguments): \(run)")
+        }
+        for arguments in [
+            ["log"], ["log", store, "--from", "x"], ["log", store, "--from", "3", "--to", "2"], ["nonsense"],
+            ["show", store, "0"], ["replay", store, "--to", "1", "--output", folder.path],
+        ] {
+            let run = try Self.firn(arguments)
+            #expect(run.status == 2 && !run.error.isEmpty, "\(arguments): \(run)")
+        }
+        for path in [folder.path + "/nothing", folder.path, "/dev/null"] {
+            let run = try Self.firn(["verify", path])
+            #expect(run.status == 3 && !run.error.isEmpty, "\(path): \(run)")
+        }
+    }
+}

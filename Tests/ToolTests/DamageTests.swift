@@ -1,0 +1,160 @@
+import FirnBytes
+import FirnCore
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnTool
+
+@Suite("What the subcommands say of damage") struct DamageTests {
+    /// A store as it lies there while it is in use: room filled ahead, the last version marked durable in the shared page only.
+    static func crashed(withPage: Bool) throws -> SampleStore {
+        let sample = try SampleStore(more: 3)
+        let store = try sample.open()
+        let transaction = try store.beginWrite()
+        transaction.set(SampleStore.person, 1, 0, .int(99))
+        try transaction.commit()
+        var kept: [(String, [UInt8])] = []
+        for path in try sample.files() + [SampleStore.path + "/shared"] { kept.append((path, try sample.bytes(path))) }
+        try store.close()
+        for (path, bytes) in kept { try sample.write(path, bytes) }
+        if !withPage { try sample.storage.remove(SampleStore.path + "/shared") }
+        return sample
+    }
+
+    @Test("a bit flipped anywhere is found, padding and room filled ahead included", arguments: [1, 2] as [UInt64])
+    func flips(seed: UInt64) throws {
+        let sample = try Self.crashed(withPage: seed == 1)
+        #expect(try Run.verify(sample.storage).status == .fine)
+        var random = SeededRandom(seed: seed)
+        for path in try sample.files() {
+            let count = try sample.bytes(path).count
+            let places = Array(stride(from: 0, to: min(count, 5000), by: 7)) + (0..<40).map { _ in random.below(count) }
+            for byte in places {
+                let bit = random.below(8)
+                try sample.flip(path, byte: byte, bit: bit)
+                let run = try Run.verify(sample.storage)
+                #expect(
+                    run.status == .damage || run.out.contains("torn tail: "),
+                    "seed \(seed): \(path), byte \(byte), bit \(bit): \(run.out)")
+                try sample.flip(path, byte: byte, bit: bit)
+            }
+        }
+        #expect(try Run.verify(sample.storage).status == .fine)
+    }
+
+    @Test(
+        "no subcommand traps, and each that fails says why, whatever the files hold", arguments: [1, 2, 3] as [UInt64])
+    func hostile(seed: UInt64) throws {
+        let sample = try Self.crashed(withPage: seed != 2)
+        var random = SeededRandom(seed: seed)
+        let files = try sample.files()
+        let whole = try files.map { try sample.bytes($0) }
+        for round in 0..<48 {
+            let index = random.below(files.count)
+            var bytes = Array(whole[index].prefix(6000))
+            switch round % 4 {
+            case 0: bytes = Array(bytes.prefix(random.below(bytes.count + 1)))
+            case 1: for _ in 0...random.below(4) { bytes[random.below(bytes.count)] = UInt8(random.below(256)) }
+            case 2:
+                // A head whose checksum is right and whose fields are not.
+                let starts = stride(from: 0, to: bytes.count - 128, by: 64).filter {
+                    bytes[$0..<$0 + 4].elementsEqual("FIRN".utf8)
+                }
+                let start = starts[random.below(starts.count)]
+                bytes[start + 4 + random.below(56)] = UInt8(random.below(256))
+                let isFrame = start > 0 && index > 0
+                let end = isFrame ? 76 : 60
+                let crc = CRC32C.checksum(Array(bytes[start..<start + end]))
+                for place in 0..<4 { bytes[start + end + place] = UInt8(truncatingIfNeeded: crc >> UInt32(8 * place)) }
+            default: bytes = []
+            }
+            try sample.write(files[index], bytes)
+            let runs = [
+                try Run.info(sample.storage), try Run.log(sample.storage), try Run.show(sample.storage, 3),
+                try Run.verify(sample.storage), try Run.replay(sample.storage, to: 4, output: "/new\(round)"),
+                try Run.log(sample.storage, json: true), try Run.show(sample.storage, 2, json: true),
+            ]
+            for (number, run) in runs.enumerated() where run.status != .fine {
+                #expect(
+                    !(run.out + run.error).isEmpty && run.status.rawValue <= 3,
+                    "seed \(seed), round \(round), run \(number): \(run.status)")
+            }
+            try sample.write(files[index], whole[index])
+        }
+    }
+
+    @Test("what no mark covers is a torn tail; what a mark covers is damage") func tornOrDamaged() throws {
+        for withPage in [false, true] {
+            let sample = try Self.crashed(withPage: withPage)
+            let path = try sample.files()[1]
+            var bytes = try sample.bytes(path)
+            let end = (bytes.lastIndex { $0 != 0 } ?? 0) + 1
+            bytes.removeLast(bytes.count - end + 10)
+            try sample.write(path, bytes)
+            let run = try Run.verify(sample.storage)
+            #expect(run.status == (withPage ? .damage : .fine), "\(run.out)")
+            #expect(
+                run.out.contains(withPage ? "version 9, which should stand here, was durable" : "torn tail: "),
+                "\(run.out)")
+            let log = try Run.log(sample.storage)
+            #expect(log.out.split(separator: "\n").count == 8)
+            #expect(log.status == (withPage ? .damage : .fine))
+            #expect(try Run.replay(sample.storage, to: 8).status == .fine)
+            let more = try Run.replay(sample.storage, to: 9, output: "/more")
+            #expect(more.status == (withPage ? .damage : .usage))
+            #expect(try sample.storage.status("/more") == nil)
+        }
+    }
+
+    @Test("behind damage in a sealed segment the rest is still checked, and all before it can be saved")
+    func sealedDamage() throws {
+        let sample = try SampleStore(more: 100, segmentByteCount: 4096)
+        let files = try sample.files()
+        #expect(files.count > 3)
+        // In the middle of the second segment.
+        try sample.flip(files[2], byte: 2200, bit: 3)
+        let run = try Run.verify(sample.storage)
+        #expect(run.status == .damage)
+        #expect(run.out.contains("can't be read"), "\(run.out)")
+        #expect(run.out.split(separator: "\n").count <= 4, "\(run.out)")
+        let log = try Run.log(sample.storage)
+        #expect(log.status == .damage)
+        let last = try #require(log.out.split(separator: "\n").last?.split(separator: " ").first.flatMap { UInt64($0) })
+        let refused = try Run.replay(sample.storage, to: last + 1, output: "/refused")
+        #expect(refused.status == .damage)
+        #expect(refused.error.contains("--to \(last)"), "\(refused.error)")
+        #expect(try sample.storage.status("/refused") == nil)
+        #expect(try Run.replay(sample.storage, to: last).status == .fine)
+        #expect(try Run.verify(sample.storage, path: "/new").status == .fine)
+    }
+
+    @Test("without its manifest a store can still be listed and saved", arguments: [0, 1]) func manifestGone(how: Int)
+        throws
+    {
+        let sample = try SampleStore(more: 100, segmentByteCount: 4096)
+        if how == 0 {
+            try sample.storage.remove(SampleStore.path + "/manifest")
+        } else {
+            try sample.flip(SampleStore.path + "/manifest", byte: 20, bit: 1)
+        }
+        let run = try Run.verify(sample.storage)
+        #expect(run.status == .damage)
+        #expect(run.out.split(separator: "\n").count == 2, "\(run.out)")
+        #expect(try Run.log(sample.storage).out.split(separator: "\n").count == 105)
+        #expect(try Run.replay(sample.storage, to: 105).status == .fine)
+        #expect(try Run.verify(sample.storage, path: "/new").status == .fine)
+    }
+
+    @Test("what is no store is refused with words") func noStore() throws {
+        let storage = MemoryStorage()
+        #expect(try Run.info(storage).status == .input)
+        try storage.createFolder(SampleStore.path)
+        #expect(try Run.verify(storage).error.contains("the folder is empty"))
+        _ = try storage.open(SampleStore.path + "/x", .create)
+        #expect(try Run.log(storage).error.contains("holds other things"))
+        #expect(
+            try Run { try InfoCommand.run("/store/x", json: false, storage: storage, $0) }.error.contains(
+                "it is a file"))
+    }
+}

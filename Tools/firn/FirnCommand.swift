@@ -1,0 +1,85 @@
+import ArgumentParser
+import FirnStorage
+
+/// The `firn` command: looks into stores, proves them whole, and saves what can be saved.
+@main
+struct FirnCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "firn",
+        abstract: "Looks into Firn stores.",
+        discussion: """
+            Stores are only read, also while a process uses them. Exit status: 0 fine, 1 damage found, 2 wrong usage, \
+            3 the system refused or the path is no store.
+            """,
+        version: "firn 0.1 (store format 1)",
+        subcommands: [
+            InfoCommand.self, LogCommand.self, ShowCommand.self, VerifyCommand.self, ReplayCommand.self,
+        ])
+
+    static func main() {
+        let status: Int32
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+            status = 0
+        } catch let error as ToolError {
+            Output.standard().warn("firn: \(error)")
+            status = error.status.rawValue
+        } catch let error as FinishedWith {
+            status = error.status.rawValue
+        } catch {
+            // What the parser says: help, or what is wrong with the call.
+            let isRefusal = exitCode(for: error) != .success
+            let text = fullMessage(for: error)
+            if isRefusal { Output.standard().warn(text) } else { print(text) }
+            status = isRefusal ? ToolError.Status.usage.rawValue : 0
+        }
+        Terminal.leave(status)
+    }
+}
+
+/// Ends the process with a status; all that is to be said was said.
+struct FinishedWith: Error {
+    let status: ToolError.Status
+}
+
+/// What every subcommand takes.
+struct StoreArguments: ParsableArguments {
+    @Argument(help: "The store's folder.", completion: .directory)
+    var store: String
+
+    @Flag(help: "Write JSON: one object per line.")
+    var json = false
+}
+
+/// Runs a subcommand's work, and turns what it came to into the process's exit.
+func finish(_ work: (Output) throws -> ToolError.Status) throws {
+    let output = Output.standard()
+    defer { output.clearProgress() }
+    let status: ToolError.Status
+    do {
+        status = try work(output)
+        try output.flush()
+    } catch {
+        // What was found before stays worth reading.
+        try? output.flush()
+        throw error
+    }
+    if status != .fine { throw FinishedWith(status: status) }
+}
+
+extension Output {
+    /// Says what a walk met, beside the result, and what status it comes to.
+    func report(_ findings: [Finding], in store: OpenedStore) -> ToolError.Status {
+        for finding in findings where finding.kind != .note { warn("firn: \(finding)") }
+        guard findings.contains(where: { $0.kind == .damage }) else { return .fine }
+        if store.hasChanged() {
+            warn("firn: the store changed while it was read, so this may be no damage. Run the command again.")
+        } else {
+            warn(
+                "firn: `firn verify` lists all that is wrong; `firn replay --to VERSION --output NEW` saves the versions before it."
+            )
+        }
+        return .damage
+    }
+}

@@ -1,0 +1,176 @@
+import FirnBytes
+
+/// A run of objects' keys.
+struct KeyRun {
+    let run: IntRun
+
+    var count: Int { run.count }
+    subscript(index: Int) -> Int64 { run[index] }
+
+    init(_ reader: inout ByteReader, _ context: inout CellRun.Context) throws(BytesError) {
+        let start = reader.offset
+        let count = try reader.readCount(limit: FormatNumbers.partCellCount)
+        try context.take(count, at: start)
+        run = try IntRun(&reader, count: count)
+        for index in 0..<count where run[index] < 0 || run[index] >= FormatNumbers.keyLimit {
+            throw BytesError(.invalid("\(run[index]) is no object's key"), offset: start)
+        }
+    }
+}
+
+/// Objects with the values of some of their columns: table · keys · number of columns · per column: its number, values.
+struct RowRun {
+    let table: Int
+    let keys: KeyRun
+    let columns: [(column: Int, values: CellRun)]
+
+    init(_ reader: inout ByteReader, _ context: inout CellRun.Context) throws(BytesError) {
+        table = try reader.readCount(limit: FormatNumbers.tableCount - 1)
+        keys = try KeyRun(&reader, &context)
+        var columns: [(column: Int, values: CellRun)] = []
+        for _ in 0..<(try reader.readCount(limit: FormatNumbers.columnCount)) {
+            let start = reader.offset
+            let column = try reader.readCount(limit: FormatNumbers.columnCount - 1)
+            guard !columns.contains(where: { $0.column == column }) else {
+                throw BytesError(.invalid("column \(column) comes twice"), offset: start)
+            }
+            columns.append((column, try CellRun(&reader, count: keys.count, &context)))
+        }
+        self.columns = columns
+    }
+}
+
+/// One property of several objects, assigned.
+struct UpdateRun {
+    let table: Int
+    let column: Int
+    let keys: KeyRun
+    /// Set where the value assigned equals the old one; nil where it never does.
+    let touched: Bitmap?
+    let values: CellRun
+    /// The old values of the cells that are not touched, in order; nil where all are.
+    var old: CellRun?
+
+    /// How many old values there must be.
+    var oldCount: Int { keys.count - (touched?.setCount ?? 0) }
+
+    init(_ reader: inout ByteReader, _ context: inout CellRun.Context) throws(BytesError) {
+        table = try reader.readCount(limit: FormatNumbers.tableCount - 1)
+        column = try reader.readCount(limit: FormatNumbers.columnCount - 1)
+        keys = try KeyRun(&reader, &context)
+        let start = reader.offset
+        let form = try reader.readUInt8()
+        guard form <= 1 else { throw BytesError(.invalid("an update has the touched form \(form)"), offset: start) }
+        touched = form == 1 ? try Bitmap(&reader, count: keys.count) : nil
+        values = try CellRun(&reader, count: keys.count, &context)
+    }
+}
+
+/// Edits of one collection.
+struct EditScript {
+    enum Operation {
+        case insert(index: Int, count: Int)
+        case remove(index: Int, count: Int)
+        case replace(index: Int, count: Int)
+        case move(from: Int, to: Int)
+
+        var newCount: Int {
+            switch self {
+            case .insert(_, let count), .replace(_, let count): count
+            case .remove, .move: 0
+            }
+        }
+
+        var oldCount: Int {
+            switch self {
+            case .remove(_, let count), .replace(_, let count): count
+            case .insert, .move: 0
+            }
+        }
+    }
+
+    let table: Int
+    let column: Int
+    let key: Int64
+    let operations: [Operation]
+    /// One row: all new elements, in the order of the operations.
+    let new: CellRun
+    /// One row: all old elements; nil where there is none.
+    var old: CellRun?
+
+    init(_ reader: inout ByteReader, _ context: inout CellRun.Context) throws(BytesError) {
+        (table, column, key) = try Self.place(&reader)
+        let start = reader.offset
+        var operations: [Operation] = []
+        // An operation has three bytes at least. None at all: the collection was assigned and is as it was.
+        let count = try reader.readCount(limit: reader.remaining / 3)
+        try context.take(count, at: start)
+        for _ in 0..<count {
+            operations.append(try Self.operation(&reader))
+        }
+        new = try CellRun(&reader, count: 1, &context)
+        guard new.collection != .none, new.elementCount == operations.reduce(0, { $0 + $1.newCount }) else {
+            throw BytesError(
+                .invalid("a script has \(new.elementCount) new elements, not what it inserts"), offset: start)
+        }
+        self.operations = operations
+    }
+
+    var oldCount: Int { operations.reduce(0) { $0 + $1.oldCount } }
+
+    private static func operation(_ reader: inout ByteReader) throws(BytesError) -> Operation {
+        let start = reader.offset
+        let code = try reader.readUInt8()
+        let limit = Int(Int32.max)
+        let first = try reader.readCount(limit: limit)
+        let second = try reader.readCount(limit: limit)
+        guard code == 4 || second > 0 else {
+            throw BytesError(.invalid("an operation is about nothing"), offset: start)
+        }
+        switch code {
+        case 1: return .insert(index: first, count: second)
+        case 2: return .remove(index: first, count: second)
+        case 3: return .replace(index: first, count: second)
+        case 4: return .move(from: first, to: second)
+        default: throw BytesError(.invalid("a script has the unknown operation \(code)"), offset: start)
+        }
+    }
+
+    /// table · column · key
+    static func place(_ reader: inout ByteReader) throws(BytesError) -> (table: Int, column: Int, key: Int64) {
+        let table = try reader.readCount(limit: FormatNumbers.tableCount - 1)
+        let column = try reader.readCount(limit: FormatNumbers.columnCount - 1)
+        let key = try reader.readCount(limit: Int(FormatNumbers.keyLimit - 1))
+        return (table, column, Int64(key))
+    }
+}
+
+/// More elements of a collection that was too long for its object's block.
+struct MoreElements {
+    enum Place: UInt8 {
+        case inserted, deleted, updated, updatedOld
+        var isOld: Bool { self == .deleted || self == .updatedOld }
+    }
+
+    let table: Int
+    let column: Int
+    let key: Int64
+    let place: Place
+    /// One row.
+    let values: CellRun
+}
+
+/// A block of a changeset; blobs are put where they belong, and old values beside the new ones.
+enum ChangeBlock {
+    case schema(StoreSchema)
+    case insert(RowRun)
+    case insertMore(RowRun)
+    case delete(table: Int, KeyRun)
+    case deleteOld(RowRun)
+    case update(UpdateRun)
+    case script(EditScript)
+    case elements(MoreElements)
+    case nextKey(table: Int, Int64)
+    /// Of a later release, which says that it may be skipped.
+    case unknown(kind: UInt8, byteCount: Int)
+}

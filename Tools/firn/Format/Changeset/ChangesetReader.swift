@@ -1,0 +1,250 @@
+import FirnBytes
+
+/// Reads one commit's changeset, part by part, block by block, and checks each.
+///
+/// Memory: the blobs before one block, at most 64 MiB.
+struct ChangesetReader {
+    private let blobs = BlobStore()
+    /// The schema in force; it changes with a schema block. Nil where it is not known.
+    private(set) var schema: StoreSchema?
+
+    init(schema: StoreSchema?) { self.schema = schema }
+
+    /// A block's kind, flags and body, as they lie in the part.
+    private struct Raw {
+        let kind: UInt8
+        let isOld: Bool
+        let maySkip: Bool
+        let body: UnsafeRawBufferPointer
+        /// Where the body begins in the part.
+        let offset: Int
+    }
+
+    /// Takes the schema of a schema frame.
+    mutating func adopt(_ schema: StoreSchema) { self.schema = schema }
+
+    /// Reads a part's blocks. What `visit` is given is valid during the call.
+    mutating func read(part: UnsafeRawBufferPointer, _ visit: (ChangeBlock) throws -> Void) throws {
+        guard part.count <= FormatNumbers.partByteCount else {
+            throw BytesError(.invalid("the part has \(part.count) bytes"), offset: 0)
+        }
+        var reader = ByteReader(part)
+        var context = CellRun.Context(blobs: blobs, isOld: false, cellsLeft: FormatNumbers.partCellCount)
+        var next = try raw(&reader)
+        while let block = next {
+            next = try raw(&reader)
+            let taken = try read(block, followedBy: next, &context, visit)
+            if taken { next = try raw(&reader) }
+        }
+    }
+
+    /// The end of the commit: nothing may be left over.
+    func finish() throws(BytesError) {
+        if !blobs.isEmpty {
+            throw BytesError(.invalid("the changeset ends with blobs that belong to no block"), offset: 0)
+        }
+    }
+
+    private func raw(_ reader: inout ByteReader) throws(BytesError) -> Raw? {
+        if reader.isAtEnd { return nil }
+        let start = reader.offset
+        let kind = try reader.readUInt8()
+        let flags = try reader.readUInt8()
+        guard flags & ~3 == 0 else { throw BytesError(.invalid("a block has unknown flags (\(flags))"), offset: start) }
+        let count = try reader.readUInt32()
+        return Raw(
+            kind: kind, isOld: flags & 1 != 0, maySkip: flags & 2 != 0, body: try reader.readBytes(Int(count)),
+            offset: start + 6)
+    }
+
+    /// Reads one block. True where it took the one behind it too: the old values that belong to it.
+    private mutating func read(
+        _ raw: Raw, followedBy next: Raw?, _ context: inout CellRun.Context, _ visit: (ChangeBlock) throws -> Void
+    ) throws -> Bool {
+        guard raw.kind != 2 else {
+            try Self.within(raw) { () throws(BytesError) in try addBlob(raw) }
+            return false
+        }
+        var block = try Self.within(raw) { () throws(BytesError) in try self.block(raw, &context) }
+        var takesNext = false
+        if let next, next.kind == 8 || next.kind == 10 {
+            takesNext = try Self.within(next) { () throws(BytesError) in try addOld(to: &block, next, &context) }
+        }
+        try Self.within(raw) { () throws(BytesError) in
+            try checkComplete(block)
+            try check(block)
+        }
+        try visit(block)
+        try Self.within(raw) { () throws(BytesError) in try blobs.forget() }
+        return takesNext
+    }
+
+    /// Tells where in the part something in a block's body is wrong.
+    private static func within<T>(_ raw: Raw, _ body: () throws(BytesError) -> T) throws(BytesError) -> T {
+        do {
+            return try body()
+        } catch {
+            throw BytesError(error.code, offset: raw.offset + error.offset)
+        }
+    }
+
+    /// A block by itself.
+    private mutating func block(_ raw: Raw, _ context: inout CellRun.Context) throws(BytesError) -> ChangeBlock {
+        var reader = ByteReader(raw.body)
+        context.isOld = raw.isOld
+        let block = try content(raw, &reader, &context)
+        if case .unknown = block { return block }
+        try reader.expectEnd()
+        guard raw.isOld == Self.mustBeOld(block) else {
+            throw BytesError(
+                .invalid("a block of kind \(raw.kind) is wrongly flagged as old, or not as old"), offset: 0)
+        }
+        return block
+    }
+
+    private static func mustBeOld(_ block: ChangeBlock) -> Bool {
+        switch block {
+        case .deleteOld: true
+        case .elements(let more): more.place.isOld
+        default: false
+        }
+    }
+
+    private func addBlob(_ raw: Raw) throws(BytesError) {
+        var reader = ByteReader(raw.body)
+        let id = try reader.readVarint()
+        let offset = try reader.readVarint()
+        try blobs.add(id, offset: offset, isOld: raw.isOld, try reader.readBytes(reader.remaining))
+    }
+
+    private mutating func content(
+        _ raw: Raw, _ reader: inout ByteReader, _ context: inout CellRun.Context
+    ) throws(BytesError) -> ChangeBlock {
+        switch raw.kind {
+        case 1: return .schema(try readSchema(&reader))
+        case 3: return .insert(try RowRun(&reader, &context))
+        case 4: return .insertMore(try RowRun(&reader, &context))
+        case 5:
+            let table = try reader.readCount(limit: FormatNumbers.tableCount - 1)
+            return .delete(table: table, try KeyRun(&reader, &context))
+        case 6: return .deleteOld(try RowRun(&reader, &context))
+        case 7: return .update(try UpdateRun(&reader, &context))
+        case 9: return .script(try EditScript(&reader, &context))
+        case 8, 10: throw BytesError(.invalid("old values stand behind nothing that they belong to"), offset: 0)
+        case 11:
+            let (table, column, key) = try EditScript.place(&reader)
+            guard let place = MoreElements.Place(rawValue: try reader.readUInt8()) else {
+                throw BytesError(.invalid("elements belong to an unknown place"), offset: reader.offset - 1)
+            }
+            let values = try CellRun(&reader, count: 1, &context)
+            guard values.collection != .none else {
+                throw BytesError(.invalid("elements are of no collection"), offset: reader.offset)
+            }
+            return .elements(MoreElements(table: table, column: column, key: key, place: place, values: values))
+        case 12:
+            let table = try reader.readCount(limit: FormatNumbers.tableCount - 1)
+            return .nextKey(table: table, Int64(try reader.readCount(limit: Int(FormatNumbers.keyLimit))))
+        default:
+            guard raw.maySkip else {
+                throw BytesError(.invalid("a block is of kind \(raw.kind), which a later release made"), offset: 0)
+            }
+            return .unknown(kind: raw.kind, byteCount: raw.body.count)
+        }
+    }
+
+    private mutating func readSchema(_ reader: inout ByteReader) throws(BytesError) -> StoreSchema {
+        let start = reader.offset
+        let form = try reader.readUInt8()
+        let bytes: UnsafeRawBufferPointer
+        switch form {
+        case 0: bytes = try reader.readBytes(reader.remaining)
+        case 1:
+            let id = try reader.readVarint()
+            bytes = try blobs.use(id, count: try reader.readVarint(), isOld: false, at: start)
+        default: throw BytesError(.invalid("a schema has the form \(form)"), offset: start)
+        }
+        let read = try StoreSchema.read(bytes)
+        schema = read
+        return read
+    }
+
+    /// Puts the old values of the block behind `block` where they belong; false where they do not.
+    private func addOld(
+        to block: inout ChangeBlock, _ raw: Raw, _ context: inout CellRun.Context
+    ) throws(BytesError) -> Bool {
+        guard raw.isOld else { throw BytesError(.invalid("a block of old values is not flagged so"), offset: 0) }
+        context.isOld = true
+        var reader = ByteReader(raw.body)
+        switch block {
+        case .update(var update) where raw.kind == 8:
+            let table = try reader.readCount(limit: FormatNumbers.tableCount - 1)
+            let column = try reader.readCount(limit: FormatNumbers.columnCount - 1)
+            let values = try CellRun(&reader, count: update.oldCount, &context)
+            guard table == update.table, column == update.column, values.type == update.values.type,
+                values.collection == update.values.collection
+            else { throw BytesError(.invalid("old values are not those of the update before them"), offset: 0) }
+            update.old = values
+            block = .update(update)
+        case .script(var script) where raw.kind == 10:
+            let (table, column, key) = try EditScript.place(&reader)
+            let values = try CellRun(&reader, count: 1, &context)
+            guard table == script.table, column == script.column, key == script.key, values.type == script.new.type,
+                values.collection == script.new.collection, values.elementCount == script.oldCount
+            else { throw BytesError(.invalid("old elements are not those of the script before them"), offset: 0) }
+            script.old = values
+            block = .script(script)
+        default: return false
+        }
+        try reader.expectEnd()
+        return true
+    }
+
+    private func checkComplete(_ block: ChangeBlock) throws(BytesError) {
+        switch block {
+        case .update(let update) where update.old == nil && update.oldCount > 0:
+            throw BytesError(.invalid("the old values of \(update.oldCount) cells are missing"), offset: 0)
+        case .script(let script) where script.old == nil && script.oldCount > 0:
+            throw BytesError(.invalid("\(script.oldCount) old elements are missing"), offset: 0)
+        case .insert(let rows), .insertMore(let rows):
+            var index = 1
+            while index < rows.keys.count {
+                if rows.keys[index] <= rows.keys[index - 1] {
+                    throw BytesError(.invalid("the keys of inserted objects do not ascend"), offset: 0)
+                }
+                index += 1
+            }
+        default: break
+        }
+    }
+
+    // MARK: Against the schema
+
+    /// Tables, columns and their types are those of the schema.
+    private func check(_ block: ChangeBlock) throws(BytesError) {
+        guard let schema else { return }
+        func check(_ table: Int, _ columns: [(column: Int, values: CellRun)]) throws(BytesError) {
+            guard schema.tables.indices.contains(table) else {
+                throw BytesError(.invalid("there is no table \(table)"), offset: 0)
+            }
+            for (column, values) in columns {
+                guard let known = schema.column(table, column) else {
+                    throw BytesError(.invalid("\(schema.name(table)) has no column \(column)"), offset: 0)
+                }
+                guard known.type == values.type, known.collection == values.collection else {
+                    throw BytesError(
+                        .invalid(
+                            "\(schema.name(table)).\(known.name) is of type \(known.typeName(in: schema)), but its values are of \(values.type)"
+                        ), offset: 0)
+                }
+            }
+        }
+        switch block {
+        case .schema, .unknown: return
+        case .insert(let rows), .insertMore(let rows), .deleteOld(let rows): try check(rows.table, rows.columns)
+        case .delete(let table, _), .nextKey(let table, _): try check(table, [])
+        case .update(let update): try check(update.table, [(update.column, update.values)])
+        case .script(let script): try check(script.table, [(script.column, script.new)])
+        case .elements(let more): try check(more.table, [(more.column, more.values)])
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import FirnBytes
+
+/// A run of integers: width u8 · minimum zigzag · a code of `width` bytes each. Width 0: all are the minimum; 16: each is one more than the last.
+struct IntRun {
+    let count: Int
+    let width: Int
+    let minimum: Int64
+    private let codes: UnsafeRawBufferPointer
+
+    init(_ reader: inout ByteReader, count: Int) throws(BytesError) {
+        let start = reader.offset
+        width = Int(try reader.readUInt8())
+        minimum = try reader.readZigzag()
+        self.count = count
+        switch width {
+        case 0, 16: codes = UnsafeRawBufferPointer(start: nil, count: 0)
+        case 1, 2, 4, 8: codes = try reader.readBytes(count * width)
+        default: throw BytesError(.invalid("a run of integers has codes of \(width) bytes"), offset: start)
+        }
+    }
+
+    subscript(index: Int) -> Int64 {
+        precondition(index >= 0 && index < count, "an index lies within the run")
+        let code: Int64 =
+            switch width {
+            case 0: 0
+            case 16: Int64(index)
+            case 1: Int64(codes[index])
+            case 2: Int64(UInt16(littleEndian: codes.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self)))
+            case 4: Int64(UInt32(littleEndian: codes.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self)))
+            default: Int64(littleEndian: codes.loadUnaligned(fromByteOffset: index * 8, as: Int64.self))
+            }
+        return minimum &+ code
+    }
+}
+
+/// A bit for each of `count` things, the lowest bit of a byte first; spare bits are 0.
+struct Bitmap {
+    let count: Int
+    private let bytes: UnsafeRawBufferPointer
+
+    init(_ reader: inout ByteReader, count: Int) throws(BytesError) {
+        let start = reader.offset
+        bytes = try reader.readBytes((count + 7) / 8)
+        self.count = count
+        if count % 8 != 0, bytes[bytes.count - 1] >> UInt8(count % 8) != 0 {
+            throw BytesError(.invalid("spare bits of a bitmap are not zero"), offset: start)
+        }
+    }
+
+    subscript(index: Int) -> Bool { bytes[index / 8] >> UInt8(index % 8) & 1 != 0 }
+
+    var setCount: Int { bytes.reduce(0) { $0 + $1.nonzeroBitCount } }
+}

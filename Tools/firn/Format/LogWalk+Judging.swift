@@ -1,0 +1,112 @@
+import FirnBytes
+import FirnStorage
+
+extension LogWalk {
+    /// Says what a break in the log is: damage, or a torn tail.
+    func judge(
+        _ problem: String, _ state: State, _ offset: Int, _ file: SegmentFile, _ head: SegmentHead, isLast: Bool
+    ) throws -> Finding {
+        let version = state.next
+        guard isLast else {
+            return Finding(.damage, file.path, offset, "\(problem); this is where version \(version) should stand")
+        }
+        let behind = try lookBehind(offset, file, head)
+        let durable = max(state.mark, behind.mark, store.page?.durable ?? 0, store.limit ?? 0)
+        if durable >= version {
+            let text = "\(problem); version \(version), which should stand here, was durable"
+            return Finding(.damage, file.path, offset, text)
+        }
+        let text =
+            "\(problem) while version \(version) was being committed: \(file.byteCount - offset) bytes with \(behind.frames) whole frames. "
+            + "None of it was acknowledged as durable; the next open for writing cuts it off"
+        return Finding(.tornTail, file.path, offset, text)
+    }
+
+    /// What stands behind a break: the highest durable mark in the heads of frames there, and whole frames.
+    private func lookBehind(
+        _ start: Int, _ file: SegmentFile, _ head: SegmentHead
+    ) throws -> (mark: UInt64, frames: Int) {
+        var mark: UInt64 = 0
+        var frames = 0
+        var offset = start
+        while true {
+            switch try file.item(at: offset, of: head) {
+            case .end, .zeros: return (mark, frames)
+            case .frame(let frame):
+                mark = max(mark, frame.mark)
+                frames += 1
+                offset += frame.frameByteCount
+            case .bad(_, let frame):
+                if let frame { mark = max(mark, frame.mark) }
+                guard let next = try nextPlace(behind: offset, file) else { return (mark, frames) }
+                offset = next
+            }
+        }
+    }
+
+    /// The next place behind `offset` where a frame may begin.
+    private func nextPlace(behind offset: Int, _ file: SegmentFile) throws -> Int? {
+        let next = offset + FormatNumbers.alignment
+        guard let place = try file.nextNonzero(from: next) else { return nil }
+        return max(next, place & ~(FormatNumbers.alignment - 1))
+    }
+
+    /// Finds the frame behind a break with which reading can go on: the first part of a commit, or a mark.
+    func resume(
+        _ state: inout State, _ offset: inout Int, _ file: SegmentFile, _ head: SegmentHead,
+        _ call: (Event) throws -> Void
+    ) throws -> Bool {
+        var place = try nextPlace(behind: offset, file)
+        while let at = place {
+            switch try file.item(at: at, of: head) {
+            case .end, .zeros: return false
+            case .bad: place = try nextPlace(behind: at, file)
+            case .frame(let frame):
+                let before = frame.kind.isPart ? frame.version &- 1 : frame.version
+                guard frame.kind != .opening, !frame.kind.isPart || frame.part == 0, before >= state.version else {
+                    place = at + frame.frameByteCount
+                    continue
+                }
+                if before > state.version {
+                    let which =
+                        before == state.next ? "version \(before)" : "versions \(state.next) to \(before)"
+                    try call(.finding(Finding(.damage, file.path, offset, "\(which) can't be read")))
+                }
+                state.version = before
+                state.isBroken = false
+                offset = at
+                try call(.resumed(after: before))
+                return true
+            }
+        }
+        return false
+    }
+
+    /// Checks that a segment ends where it should; true where the walk goes on with the next.
+    func finish(
+        _ state: State, _ offset: Int, _ file: SegmentFile, _ entry: ManifestBlock.Segment, isLast: Bool,
+        _ call: (Event) throws -> Void
+    ) throws -> Bool {
+        func damage(_ text: String) throws -> Bool {
+            try call(.finding(Finding(.damage, file.path, offset, text)))
+            return goesOn
+        }
+        if let seal = entry.seal {
+            guard state.version == seal.lastVersion else {
+                return try damage(
+                    "the segment ends with version \(state.version), but the manifest says \(seal.lastVersion)")
+            }
+            if let chain = state.chain, chain != seal.chainEnd {
+                return try damage("the segment's last frame is not the one that the manifest names")
+            }
+        } else if isLast {
+            let durable = max(state.mark, store.page?.durable ?? 0, store.limit ?? 0)
+            if durable > state.version {
+                return try damage("the log ends with version \(state.version), but version \(durable) was durable")
+            }
+        } else {
+            return try damage("the segment ends with version \(state.version); the next one does not follow it")
+        }
+        return true
+    }
+}

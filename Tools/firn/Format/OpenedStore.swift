@@ -1,0 +1,203 @@
+import FirnBytes
+import FirnStorage
+
+/// A store as it stood when the tool looked: its manifest, and how far its log may be read. Nothing is written, created or locked for longer than a
+/// question takes, so the store may be in use.
+struct OpenedStore {
+    let files: StoreFiles
+    /// The manifest; where it is damaged, what the generation before it or the segments themselves tell.
+    var manifest: ManifestBlock
+    /// What is wrong with the manifest, if anything is.
+    var findings: [Finding] = []
+    /// True where `manifest` was pieced together, so that segments end where the next begins and not where it says.
+    var isSalvaged = false
+    /// True where a process has the store open for writing at this moment.
+    var hasWriter = false
+    /// The page that processes share, if it is this store's and epoch's.
+    var page: PageState?
+
+    /// The last version that may be read while a writer is at work; nil where there is none, and the log itself tells.
+    var limit: UInt64? { hasWriter ? page?.published : nil }
+
+    /// Opens the store at `path`.
+    ///
+    /// The page is read before the manifest: the versions that it calls published lie in segments that any later manifest lists.
+    static func open(_ path: String, storage: any Storage) throws(ToolError) -> OpenedStore {
+        var path = path
+        while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
+        let files = StoreFiles(path: path, storage: storage)
+        try files.checkIsStore()
+        var attempt = 0
+        while true {
+            attempt += 1
+            let page = try readPage(files)
+            var store = try readManifest(files)
+            store.hasWriter = try Self.hasWriter(files)
+            if let page, page.storeHigh == store.manifest.storeHigh, page.epoch == store.manifest.epoch {
+                store.page = page
+            }
+            // A writer that is recovering the store has not said yet how far one may read.
+            guard store.hasWriter, store.page == nil, !store.isSalvaged else { return store }
+            guard attempt < 500 else {
+                throw ToolError(
+                    .input, "\(path) is being opened by another process, and does not get done. Try again in a while.")
+            }
+            pause(milliseconds: 4)
+        }
+    }
+
+    /// True where the store has moved on since it was opened: then what looked like damage may be the work of a writer.
+    func hasChanged() -> Bool {
+        guard let now = try? Self.open(files.path, storage: files.storage) else { return true }
+        return now.manifest != manifest || now.hasWriter != hasWriter
+    }
+
+    // MARK: The page and the lock
+
+    private static func readPage(_ files: StoreFiles) throws(ToolError) -> PageState? {
+        guard try stored({ () throws(StorageError) in try files.storage.status(files.shared) }) != nil else {
+            return nil
+        }
+        // It holds no data, so whatever is wrong with it is no more than its absence.
+        guard let bytes = try? files.contents(of: files.shared, limit: 1 << 20) else { return nil }
+        return bytes.withUnsafeBytes { PageState.read($0) }
+    }
+
+    /// Byte 0 of the lock file is the writer's for as long as it has the store open.
+    private static func hasWriter(_ files: StoreFiles) throws(ToolError) -> Bool {
+        guard try stored({ () throws(StorageError) in try files.storage.status(files.lock) }) != nil else {
+            return false
+        }
+        return try stored { () throws(StorageError) in
+            let lock = try files.storage.lockFile(files.lock)
+            defer { lock.close() }
+            return try !lock.tryLock(0, exclusive: false)
+        }
+    }
+
+    private static func pause(milliseconds: Int64) {
+        let lock = Lock()
+        let never = Condition()
+        let deadline = SystemClock.shared.monotonic() + milliseconds * 1_000_000
+        lock.lock()
+        while never.wait(lock, until: deadline) {}
+        lock.unlock()
+    }
+
+    // MARK: The manifest
+
+    private static func readManifest(_ files: StoreFiles) throws(ToolError) -> OpenedStore {
+        let path = files.manifest
+        guard try stored({ () throws(StorageError) in try files.storage.status(path) }) != nil else {
+            return try salvage(files, [Finding(.damage, path, nil, "it is missing")], previous: nil)
+        }
+        let bytes: [UInt8]
+        do {
+            bytes = try files.contents(of: path, limit: 2 * ManifestBlock.byteCountMax)
+        } catch  where error.status == .damage {
+            return try salvage(
+                files, [Finding(.damage, path, nil, "it is longer than a manifest can be")], previous: nil)
+        }
+        var findings: [Finding] = []
+        let current: (block: ManifestBlock, byteCount: Int)
+        do throws(ManifestBlock.Refusal) {
+            current = try read(bytes, from: 0)
+        } catch {
+            switch error {
+            case .newer(let what):
+                throw ToolError(
+                    .input, "\(path) was written by a later release of Firn (\(what)). Use that release's `firn`.")
+            case .damage(let text, let offset):
+                findings.append(Finding(.damage, path, offset, text))
+                return try salvage(files, findings, previous: previousBlock(bytes))
+            }
+        }
+        if current.block.checkpoint != nil {
+            throw ToolError(
+                .input, "\(path) names a checkpoint, which this release of `firn` can't read. Use a later one.")
+        }
+        findings += checkRest(bytes, current, path)
+        return OpenedStore(files: files, manifest: current.block, findings: findings)
+    }
+
+    private static func read(
+        _ bytes: [UInt8], from offset: Int
+    ) throws(ManifestBlock.Refusal) -> (block: ManifestBlock, byteCount: Int) {
+        do {
+            return try bytes.withUnsafeBytes { try ManifestBlock.read(UnsafeRawBufferPointer(rebasing: $0[offset...])) }
+        } catch let refusal as ManifestBlock.Refusal {
+            throw refusal
+        } catch {
+            throw .damage("\(error)", offset: offset)
+        }
+    }
+
+    /// What lies behind the current generation: the one before it, and nothing else.
+    private static func checkRest(
+        _ bytes: [UInt8], _ current: (block: ManifestBlock, byteCount: Int), _ path: String
+    ) -> [Finding] {
+        let start = current.byteCount
+        if start == bytes.count {
+            if current.block.generation == 1 { return [] }
+            return [Finding(.damage, path, start, "the generation before the current one is missing")]
+        }
+        do throws(ManifestBlock.Refusal) {
+            let previous = try read(bytes, from: start)
+            guard start + previous.byteCount == bytes.count, previous.block.storeID == current.block.storeID,
+                previous.block.generation &+ 1 == current.block.generation
+            else { return [Finding(.damage, path, start, "the generation before the current one does not fit it")] }
+            return []
+        } catch {
+            switch error {
+            case .newer(let what):
+                return [Finding(.damage, path, start, "the generation before the current one is of \(what)")]
+            case .damage(let text, let offset):
+                return [Finding(.damage, path, start + offset, "in the generation before the current one: \(text)")]
+            }
+        }
+    }
+
+    /// The generation before a damaged one, wherever it begins.
+    private static func previousBlock(_ bytes: [UInt8]) -> ManifestBlock? {
+        for offset in stride(from: FormatNumbers.alignment, to: bytes.count, by: FormatNumbers.alignment) {
+            if let found = try? read(bytes, from: offset) { return found.block }
+        }
+        return nil
+    }
+
+    // MARK: Without a manifest
+
+    /// Pieces a manifest together from the heads of the segments that are there.
+    private static func salvage(
+        _ files: StoreFiles, _ findings: [Finding], previous: ManifestBlock?
+    ) throws(ToolError) -> OpenedStore {
+        func isThere(_ path: String) throws(ToolError) -> Bool {
+            try stored { () throws(StorageError) in try files.storage.status(path) } != nil
+        }
+        let names =
+            try isThere(files.log) ? stored { () throws(StorageError) in try files.storage.list(files.log) } : []
+        var heads: [SegmentHead] = []
+        for number in names.compactMap(StoreFiles.segmentNumber).sorted() {
+            guard let head = try? SegmentFile.head(files.segment(number), files.storage), head.segment == number else {
+                continue
+            }
+            heads.append(head)
+        }
+        // The store is the one of the manifest that can still be read, or else of the newest segment.
+        let storeHigh = previous?.storeHigh ?? heads.last?.storeHigh
+        heads.removeAll { $0.storeHigh != storeHigh }
+        guard let first = heads.first, let last = heads.last else {
+            throw ToolError(
+                .damage,
+                findings.map(\.description).joined(separator: "\n")
+                    + "\nand the log holds no segment whose head is whole, so nothing can be read.")
+        }
+        let manifest = ManifestBlock(
+            generation: (previous?.generation ?? 0) + 1, storeHigh: first.storeHigh, storeLow: first.storeLow,
+            epoch: last.epoch, created: previous?.created ?? 0,
+            segments: heads.map {
+                ManifestBlock.Segment(number: $0.segment, epoch: $0.epoch, firstVersion: $0.firstVersion)
+            })
+        return OpenedStore(files: files, manifest: manifest, findings: findings, isSalvaged: true)
+    }
+}

@@ -1,0 +1,72 @@
+import FirnStorage
+
+/// The names in a store's folder, and what stands there.
+struct StoreFiles {
+    let path: String
+    let storage: any Storage
+
+    var manifest: String { path + "/manifest" }
+    var log: String { path + "/log" }
+    var checkpoints: String { path + "/checkpoint" }
+    var shared: String { path + "/shared" }
+    var lock: String { path + "/lock" }
+    var reserve: String { path + "/reserve" }
+
+    static let names: Set<String> = ["manifest", "log", "checkpoint", "shared", "lock", "reserve"]
+
+    func segment(_ number: UInt32) -> String { log + "/" + Self.segmentName(number) }
+
+    static func segmentName(_ number: UInt32) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: 10 - digits.count) + digits + ".segment"
+    }
+
+    /// The number in a segment's name; nil for other names.
+    static func segmentNumber(of name: String) -> UInt32? {
+        guard name.hasSuffix(".segment"), let number = UInt32(name.dropLast(8)), segmentName(number) == name else {
+            return nil
+        }
+        return number
+    }
+
+    /// Throws where the path is no store's, in words that help.
+    func checkIsStore() throws(ToolError) {
+        guard let status = try stored({ () throws(StorageError) in try storage.status(path) }) else {
+            throw ToolError(.input, "\(path): nothing bears that name. Give the folder of a store.")
+        }
+        guard status.kind == .folder else {
+            throw ToolError(
+                .input, "\(path) is not a Firn store: it is a file, and a store is a folder. Give the folder.")
+        }
+        let names = try stored { () throws(StorageError) in try storage.list(path) }
+        if names.contains("manifest") || names.contains("log") { return }
+        throw ToolError(
+            .input, "\(path) is not a Firn store: the folder \(names.isEmpty ? "is empty" : "holds other things").")
+    }
+
+    /// All of a file that is at most `limit` bytes long.
+    func contents(of path: String, limit: Int) throws(ToolError) -> [UInt8] {
+        let file = try stored { () throws(StorageError) in try storage.open(path, .read) }
+        defer { file.close() }
+        let size = try stored { () throws(StorageError) in try file.size() }
+        guard size <= limit else {
+            throw ToolError(Finding(.damage, path, nil, "it is \(size) bytes long; at most \(limit) make sense"))
+        }
+        var bytes = [UInt8](repeating: 0, count: size)
+        let count: Int
+        do {
+            count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+        } catch {
+            throw ToolError(error as! StorageError)
+        }
+        return Array(bytes.prefix(count))
+    }
+}
+
+extension StoreFiles {
+    /// The folder that holds the store's.
+    var parent: String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}

@@ -1,0 +1,123 @@
+/// Values for people (long ones shortened) and for programs (whole).
+enum CellText {
+    /// Characters of a text that are shown, elements of a collection likewise.
+    static let characterCount = 60
+    static let elementCount = 12
+
+    static func text(_ cell: Cell, _ schema: StoreSchema? = nil) -> String {
+        switch cell {
+        case .null: return "nil"
+        case .bool(let value): return value ? "true" : "false"
+        case .int(let value): return String(value)
+        case .float(let value): return "\(value)"
+        case .double(let value): return "\(value)"
+        case .string(let bytes): return quoted(bytes)
+        case .data(let bytes):
+            let shown = bytes.prefix(16).map { hexadecimal(UInt64($0), digits: 2) }.joined()
+            return "<\(shown)\(bytes.count > 16 ? "…" : "")> (\(bytes.count) B)"
+        case .date(let seconds, let nanoseconds): return TimeText.exact(seconds: seconds, nanoseconds: nanoseconds)
+        case .objectID(let bytes): return bytes.map { hexadecimal(UInt64($0), digits: 2) }.joined()
+        case .uuid(let high, let low): return uuid(high, low)
+        case .decimal(let high, let low): return DecimalText.text(high, low)
+        case .link(let key): return "#\(key)"
+        case .anyLink(let table, let key): return "\(schema?.name(table) ?? "table \(table)") #\(key)"
+        case .list(let elements): return "[" + shortened(elements) { text($0, schema) } + "]"
+        case .set(let elements): return "{" + shortened(elements) { text($0, schema) } + "}"
+        case .map(let entries):
+            return "[" + (entries.isEmpty ? ":" : shortened(entries) { "\(quoted($0.key)): \(text($0.value, schema))" })
+                + "]"
+        }
+    }
+
+    static func json(_ cell: Cell, _ schema: StoreSchema? = nil) -> JSON {
+        switch cell {
+        case .null: return .null
+        case .bool(let value): return .bool(value)
+        case .int(let value): return .int(value)
+        case .float(let value): return value.isFinite ? .number("\(value)") : .string("\(value)")
+        case .double(let value): return .double(value)
+        case .string(let bytes): return .string(String(decoding: bytes, as: UTF8.self))
+        case .data(let bytes): return .string(base64(bytes))
+        case .date, .objectID, .uuid, .decimal: return .string(text(cell, schema))
+        case .link(let key): return .int(key)
+        case .anyLink(let table, let key):
+            return .object([("class", .string(schema?.name(table) ?? "table \(table)")), ("key", .int(key))])
+        case .list(let elements), .set(let elements): return .array(elements.map { json($0, schema) })
+        case .map(let entries):
+            return .object(entries.map { (String(decoding: $0.key, as: UTF8.self), json($0.value, schema)) })
+        }
+    }
+
+    private static func shortened<T>(_ elements: [T], _ text: (T) -> String) -> String {
+        var shown = elements.prefix(elementCount).map(text)
+        if elements.count > elementCount { shown.append("… \(elements.count - elementCount) more") }
+        return shown.joined(separator: ", ")
+    }
+
+    static func quoted(_ bytes: UnsafeRawBufferPointer) -> String {
+        // A character has at most a few bytes that show; what is cut in its middle is not shown either.
+        let piece = String(decoding: bytes.prefix(characterCount * 4 + 4), as: UTF8.self)
+        let shown = piece.unicodeScalars.prefix(characterCount)
+        var out = "\""
+        for scalar in shown {
+            switch scalar {
+            case "\"": out += "\\\""
+            case "\\": out += "\\\\"
+            case "\n": out += "\\n"
+            case _ where scalar.properties.generalCategory == .control || scalar.value == 0x2028:
+                out += "\\u{" + String(scalar.value, radix: 16) + "}"
+            default: out.unicodeScalars.append(scalar)
+            }
+        }
+        if shown.count < piece.unicodeScalars.count || bytes.count > characterCount * 4 + 4 {
+            return out + "…\" (\(bytes.count) B)"
+        }
+        return out + "\""
+    }
+
+    private static func uuid(_ high: UInt64, _ low: UInt64) -> String {
+        let digits = Array((hexadecimal(high, digits: 16) + hexadecimal(low, digits: 16)).uppercased())
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
+    }
+
+    static func base64(_ bytes: UnsafeRawBufferPointer) -> String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        var out: [UInt8] = []
+        out.reserveCapacity((bytes.count + 2) / 3 * 4)
+        var index = 0
+        while index < bytes.count {
+            let rest = min(3, bytes.count - index)
+            var group = UInt32(bytes[index]) << 16
+            if rest > 1 { group |= UInt32(bytes[index + 1]) << 8 }
+            if rest > 2 { group |= UInt32(bytes[index + 2]) }
+            for place in 0..<4 {
+                out.append(place <= rest ? alphabet[Int(group >> UInt32(18 - 6 * place) & 63)] : UInt8(ascii: "="))
+            }
+            index += 3
+        }
+        return String(decoding: out, as: UTF8.self)
+    }
+}
+
+/// Decimals of IEEE 754-2008 in 128 bits, the coefficient a binary integer.
+enum DecimalText {
+    static func text(_ high: UInt64, _ low: UInt64) -> String {
+        let sign = high >> 63 != 0 ? "-" : ""
+        if high >> 58 & 0x1F == 0x1F { return "NaN" }
+        if high >> 58 & 0x1F == 0x1E { return sign + "Infinity" }
+        // With the two bits set the coefficient would pass 34 digits: such a number counts as zero.
+        let isLarge = high >> 61 & 3 == 3
+        let exponent = Int(high >> (isLarge ? 47 : 49) & 0x3FFF) - 6_176
+        var coefficient = isLarge ? 0 : UInt128(high & 0x1_FFFF_FFFF_FFFF) << 64 | UInt128(low)
+        if coefficient >= 10_000_000_000_000_000_000_000_000_000_000_000 { coefficient = 0 }
+        let digits = String(coefficient)
+        let adjusted = exponent + digits.count - 1
+        if exponent == 0 { return sign + digits }
+        if exponent < 0, adjusted >= -6 {
+            if digits.count > -exponent { return sign + digits.dropLast(-exponent) + "." + digits.suffix(-exponent) }
+            return sign + "0." + String(repeating: "0", count: -exponent - digits.count) + digits
+        }
+        let fraction = digits.count > 1 ? "." + digits.dropFirst() : ""
+        return "\(sign)\(digits.prefix(1))\(fraction)E\(adjusted < 0 ? "" : "+")\(adjusted)"
+    }
+}

@@ -1,0 +1,59 @@
+/// Where a subcommand's lines go: the process's streams, or a test's arrays.
+final class Output {
+    private let out: (String) throws -> Void
+    private let error: (String) -> Void
+    let showsProgress: Bool
+    private var buffer = ""
+    private var progressShown = ""
+
+    init(showsProgress: Bool, out: @escaping (String) throws -> Void, error: @escaping (String) -> Void) {
+        self.showsProgress = showsProgress
+        self.out = out
+        self.error = error
+    }
+
+    static func standard() -> Output {
+        Output(
+            showsProgress: Terminal.errorIsTerminal,
+            out: { try Terminal.write($0, to: 1) },
+            // Where even that stream is closed there is nobody left to tell.
+            error: { try? Terminal.write($0, to: 2) })
+    }
+
+    /// A line of the result.
+    func line(_ text: String) throws {
+        buffer += text
+        buffer += "\n"
+        if buffer.utf8.count > 32_768 { try flush() }
+    }
+
+    func flush() throws {
+        guard !buffer.isEmpty else { return }
+        clearProgress()
+        let text = buffer
+        buffer = ""
+        try out(text)
+    }
+
+    /// A line for the person at the terminal, beside the result.
+    func warn(_ text: String) {
+        clearProgress()
+        error(text + "\n")
+    }
+
+    /// How far a long work is; shown on a terminal only, in place.
+    func progress(_ what: String, _ done: Int, of total: Int) {
+        guard showsProgress else { return }
+        let percent = total > 0 ? min(100, done * 100 / total) : 100
+        let text = "\(what) \(Amount.bytes(total)): \(percent) %"
+        guard text != progressShown else { return }
+        error("\r" + text)
+        progressShown = text
+    }
+
+    func clearProgress() {
+        guard !progressShown.isEmpty else { return }
+        error("\r" + String(repeating: " ", count: progressShown.count) + "\r")
+        progressShown = ""
+    }
+}

@@ -1,0 +1,70 @@
+/// Moments as ISO 8601 has them, in UTC.
+enum TimeText {
+    /// To the millisecond: `2026-11-21T09:20:11.123Z`.
+    static func milliseconds(_ nanosecondsSince1970: Int64) -> String {
+        let (second, rest) = floorDivided(nanosecondsSince1970, 1_000_000_000)
+        return seconds(second) + "." + padded(rest / 1_000_000, 3) + "Z"
+    }
+
+    /// As exact as it is.
+    static func exact(seconds: Int64, nanoseconds: Int64) -> String {
+        // Both have one sign; a fraction counts forwards.
+        let second = nanoseconds < 0 ? seconds &- 1 : seconds
+        let fraction = nanoseconds < 0 ? nanoseconds + 1_000_000_000 : nanoseconds
+        let text = self.seconds(second)
+        if fraction == 0 { return text + "Z" }
+        if fraction % 1_000_000 == 0 { return text + "." + padded(fraction / 1_000_000, 3) + "Z" }
+        return text + "." + padded(fraction, 9) + "Z"
+    }
+
+    private static func seconds(_ seconds: Int64) -> String {
+        let (days, second) = floorDivided(seconds, 86_400)
+        // Counted from 1 March of year 0 in eras of 400 years, in which the leap day comes last.
+        let (era, dayOfEra) = floorDivided(days + 719_468, 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let month = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * month + 2) / 5 + 1
+        let monthOfYear = month < 10 ? month + 3 : month - 9
+        let year = yearOfEra + era * 400 + (monthOfYear <= 2 ? 1 : 0)
+        let yearText = year < 0 ? "-" + padded(-year, 4) : padded(year, 4)
+        return "\(yearText)-\(padded(monthOfYear, 2))-\(padded(day, 2))T\(padded(second / 3_600, 2)):"
+            + "\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))"
+    }
+
+    private static func floorDivided(_ value: Int64, _ divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+        let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    }
+
+    private static func padded(_ value: Int64, _ digits: Int) -> String {
+        let text = String(value)
+        return String(repeating: "0", count: max(0, digits - text.count)) + text
+    }
+}
+
+/// Amounts in the words of a person.
+enum Amount {
+    /// `1 version`, `2 versions`.
+    static func of<T: BinaryInteger>(_ count: T, _ one: String, _ many: String? = nil) -> String {
+        "\(count) \(count == 1 ? one : many ?? one + "s")"
+    }
+
+    /// `512 B`, `1.2 KB`, `64.0 MB`: by thousands.
+    static func bytes(_ count: Int) -> String {
+        if count < 1_000 { return "\(count) B" }
+        var value = Double(count)
+        var unit = 0
+        while value >= 999.95, unit < 4 {
+            value /= 1_000
+            unit += 1
+        }
+        return "\(fixed(value)) \(["B", "KB", "MB", "GB", "TB"][unit])"
+    }
+
+    /// With one digit behind the point.
+    static func fixed(_ value: Double) -> String {
+        let tenths = Int((value * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+}

@@ -1,0 +1,171 @@
+import ArgumentParser
+import FirnStorage
+
+/// `firn show STORE VERSION`: what a version changed, object by object.
+struct ShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Shows what a version changed: each object, each property, old and new.",
+        discussion: """
+            Long values are shortened; --json gives them whole, the version on the first line, then one object per line. \
+            An object with very many changes, or in a very large version, may be shown in several pieces.
+            """)
+
+    @OptionGroup var arguments: StoreArguments
+    @Argument(help: "The version's number, as `firn log` has it.")
+    var version: UInt64
+
+    func run() throws {
+        try finish { output in
+            try Self.run(
+                arguments.store, version: version, json: arguments.json, storage: PosixStorage.shared, output)
+        }
+    }
+
+    static func run(
+        _ path: String, version: UInt64, json: Bool, storage: any Storage, _ output: Output
+    ) throws -> ToolError.Status {
+        let store = try OpenedStore.open(path, storage: storage)
+        let first = store.manifest.segments[0].firstVersion
+        guard version >= first else {
+            throw ToolError(.usage, "\(path): the log begins with version \(first); there is no \(version).")
+        }
+        let survey = try Survey(store, version)
+        guard let entry = survey.entry else {
+            if survey.findings.contains(where: { $0.kind == .damage }) {
+                return output.report(survey.findings, in: store)
+            }
+            throw ToolError(.usage, "\(path) holds versions up to \(survey.lastVersion); there is no \(version).")
+        }
+        let names = try PrimaryKeys(store, before: version, of: survey.wanted, isJSON: json)
+        try output.line(json ? entry.json(survey.schema).text : "version " + entry.text(survey.schema))
+        var collector = ChangeCollector(isJSON: json, names: names, output: output)
+        var commits = CommitReader()
+        var findings = survey.findings
+        _ = try LogWalk(store: store, from: version).run { event in
+            guard case .frame(let frame, let payload, let path) = event else { return true }
+            let isWanted = frame.kind.isPart && frame.version == version
+            let finding = try commits.take(frame, payload, path: path) { block in
+                guard isWanted else { return }
+                if case .schema(let schema) = block {
+                    try collector.flush()
+                    collector.schema = schema
+                } else {
+                    try collector.add(block)
+                }
+            }
+            collector.schema = commits.schema
+            if let finding, isWanted, !findings.contains(finding) { findings.append(finding) }
+            return !(isWanted && frame.isLast)
+        }
+        try collector.flush()
+        try output.flush()
+        return output.report(findings, in: store)
+    }
+
+    /// A first look at the version: that it is whole, and which objects it changes.
+    struct Survey {
+        /// Nil where the log does not hold the version.
+        private(set) var entry: LogCommand.Entry?
+        private(set) var schema: StoreSchema?
+        private(set) var lastVersion: UInt64 = 0
+        private(set) var findings: [Finding]
+        /// Objects that are changed or deleted, whose primary keys older versions tell: by table.
+        private(set) var wanted: [Int: Set<Int64>] = [:]
+
+        /// No more objects than these are looked up, so that memory stays bounded.
+        private static let wantedMax = 100_000
+
+        init(_ store: OpenedStore, _ version: UInt64) throws {
+            findings = store.findings
+            var commits = CommitReader()
+            var entry = LogCommand.Entry(
+                version: version, time: 0, parts: 0, stored: 0, raw: 0, counts: CommitCounts(countsUpdates: true))
+            var isWhole = false
+            var wanted: [Int: Set<Int64>] = [:]
+            var wantedCount = 0
+            var found: [Finding] = []
+            func want(_ table: Int, _ key: Int64) {
+                guard wantedCount < Self.wantedMax, wanted[table, default: []].insert(key).inserted else { return }
+                wantedCount += 1
+            }
+            let summary = try LogWalk(store: store, from: version).run { event in
+                switch event {
+                case .frame(let frame, let payload, let path):
+                    let isWanted = frame.kind.isPart && frame.version == version
+                    if isWanted {
+                        entry.time = frame.time
+                        entry.parts += 1
+                        entry.stored += Int(frame.storedCount)
+                        entry.raw += Int(frame.rawCount)
+                        if frame.kind == .schema { entry.counts.changesSchema = true }
+                    }
+                    let finding = try commits.take(frame, payload, path: path) { block in
+                        guard isWanted else { return }
+                        entry.counts.add(block)
+                        switch block {
+                        case .update(let update):
+                            for index in 0..<update.keys.count { want(update.table, update.keys[index]) }
+                        case .script(let script): want(script.table, script.key)
+                        case .elements(let more): want(more.table, more.key)
+                        default: break
+                        }
+                    }
+                    if let finding, isWanted { found.append(finding) }
+                case .commit(let frame, _):
+                    if frame.version == version { isWhole = true }
+                    return frame.version < version
+                case .finding(let finding): found.append(finding)
+                case .segment, .resumed: break
+                }
+                return true
+            }
+            lastVersion = summary.lastVersion
+            findings += found
+            schema = commits.schema
+            if isWhole { self.entry = entry }
+            self.wanted = wanted.filter { commits.schema?.tables.indices.contains($0.key) ?? false }
+                .filter { commits.schema?.tables[$0.key].primaryKey != nil }
+        }
+    }
+}
+
+/// The primary keys of objects, gathered from the versions that inserted them.
+struct PrimaryKeys {
+    private var texts: [Int: [Int64: JSON]] = [:]
+
+    /// Reads the log up to `version` for the objects in `wanted`; not at all where there is none.
+    init(_ store: OpenedStore, before version: UInt64, of wanted: [Int: Set<Int64>], isJSON: Bool) throws {
+        guard !wanted.isEmpty, version > 1 else { return }
+        var texts = self.texts
+        var commits = CommitReader()
+        var left = wanted.values.reduce(0) { $0 + $1.count }
+        _ = try LogWalk(store: store).run { event in
+            guard case .frame(let frame, let payload, let path) = event else { return true }
+            guard frame.version < version || !frame.kind.isPart else { return false }
+            var schema = commits.schema
+            _ = try commits.take(frame, payload, path: path) { block in
+                let rows: RowRun
+                switch block {
+                case .schema(let new):
+                    schema = new
+                    return
+                case .insert(let run), .insertMore(let run): rows = run
+                default: return
+                }
+                guard let keys = wanted[rows.table],
+                    let primaryKey = schema?.tables[rows.table].primaryKey,
+                    let values = rows.columns.first(where: { $0.column == primaryKey })?.values
+                else { return }
+                for index in 0..<rows.keys.count where keys.contains(rows.keys[index]) {
+                    let cell = values.cell(index)
+                    let value = isJSON ? CellText.json(cell, schema) : JSON.string(CellText.text(cell, schema))
+                    if texts[rows.table, default: [:]].updateValue(value, forKey: rows.keys[index]) == nil { left -= 1 }
+                }
+            }
+            return left > 0
+        }
+        self.texts = texts
+    }
+
+    subscript(table: Int, key: Int64) -> JSON? { texts[table]?[key] }
+}
