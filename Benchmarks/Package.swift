@@ -7,11 +7,15 @@ let package = Package(
     name: "FirnBenchmarks",
     platforms: [.macOS(.v15)],
     products: [.executable(name: "firn-bench", targets: ["FirnBench"])],
+    dependencies: [.package(name: "Firn", path: "..")],
     targets: [
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
-        .executableTarget(name: "FirnBench", dependencies: ["CSQLite", "CLMDB"]),
+        .executableTarget(
+            name: "FirnBench", dependencies: [
+                "CSQLite", "CLMDB", .product(name: "Firn", package: "Firn"), .product(name: "FirnCore", package: "Firn"),
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

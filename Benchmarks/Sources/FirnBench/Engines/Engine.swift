@@ -91,7 +91,9 @@ extension Writer {
 enum EngineName: String, CaseIterable, Codable, Sendable {
     case sqlite, lmdb, store, typed
 
-    private static let types: [EngineName: any Engine.Type] = [.sqlite: SQLiteEngine.self, .lmdb: LMDBEngine.self]
+    private static let types: [EngineName: any Engine.Type] = [
+        .sqlite: SQLiteEngine.self, .lmdb: LMDBEngine.self, .store: StoreEngine.self, .typed: TypedEngine.self,
+    ]
 
     /// Those that this build holds, in the order of the report.
     static let built = allCases.filter { types[$0] != nil }

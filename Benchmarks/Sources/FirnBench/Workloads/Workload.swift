@@ -72,7 +72,7 @@ struct Workload: Sendable {
     let body: @Sendable (SampleRun) throws -> Void
 
     static let all: [Workload] =
-        bulkInserts + singleCommits + [groupCommit] + pointReads + scans + snapshots
+        bulkInserts + singleCommits + [groupCommit] + pointReads + scans + snapshots + [propertyAccess]
 
     static func named(_ id: String) -> Workload? { all.first { $0.id.lowercased() == id.lowercased() } }
 }
