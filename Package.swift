@@ -7,7 +7,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Firn", targets: ["Firn"]),
-        .library(name: "FirnCore", targets: ["FirnCore"]),
+        .library(name: "FirnCore", targets: ["FirnCore", "FirnQuery", "FirnLog", "FirnStorage"]),
         .executable(name: "firn", targets: ["FirnTool"]),
         .executable(name: "firn-quickstart", targets: ["FirnQuickstart"]),
     ],

@@ -60,6 +60,8 @@ class Everything: Object {
 }
 
 /// A realm in memory of its own.
-func memoryRealm(_ types: [ObjectBase.Type] = [Dog.self, Person.self, Everything.self], _ name: String = UUID().uuidString) throws -> Realm {
+func memoryRealm(
+    _ types: [ObjectBase.Type] = [Dog.self, Person.self, Everything.self], _ name: String = UUID().uuidString
+) throws -> Realm {
     try Realm(configuration: .init(inMemoryIdentifier: name, objectTypes: types))
 }

@@ -1,6 +1,9 @@
 #ifndef FIRN_LAYOUT_H
 #define FIRN_LAYOUT_H
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Where things lie in a node, in bytes. FirnCore's `Node`, `Chunk`, `Leaf` and `RowNode` draw the layouts; the numbers stand here so that
  * C kernels and the code that is inlined into the user's module read the same ones. They are part of the file format. */
@@ -42,7 +45,12 @@ typedef struct firn_realm_core {
     uint64_t stamp;      /* the stamp of the running transaction; UINT64_MAX outside one */
     uint64_t root;       /* the address of the version's root node; 0 where nothing is pinned */
     int64_t accessors;   /* accessors alive that count on this core; touched on the owning thread only */
-    void *owner;         /* the realm object, not retained */
+    void *_Nullable owner;         /* the realm object, not retained */
 } firn_realm_core_t;
+
+/* Whether two runs of bytes are the same. */
+static inline bool firn_same_bytes(const void *_Nullable a, const void *_Nullable b, size_t count) {
+    return count == 0 || memcmp(a, b, count) == 0;
+}
 
 #endif

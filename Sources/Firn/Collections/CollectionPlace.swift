@@ -17,7 +17,8 @@ struct CollectionPlace {
         self.property = property
         let binding = TableBinding.of(row)
         column = binding.column(property)
-        layout = property.isLinkingObjects ? ElementLayout(type: .link, collection: .list) : binding.layouts[property.number]
+        layout =
+            property.isLinkingObjects ? ElementLayout(type: .link, collection: .list) : binding.layouts[property.number]
     }
 
     func retain() { realm.retainAccessor(row) }

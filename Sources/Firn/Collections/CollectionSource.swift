@@ -1,5 +1,6 @@
 import FirnCore
 import FirnQuery
+import FirnStorage
 
 /// What a managed collection consists of, and the order it is in: shared by all copies of a `Results`.
 ///
@@ -15,13 +16,6 @@ public final class CollectionSource {
         case backlinks(CollectionPlace, PropertyInfo)
         /// An unmanaged collection: no elements that a query could find.
         case unmanaged
-    }
-
-    /// What is done to the elements, one after the other.
-    enum Step {
-        case filter(Predicate, CompiledPredicate)
-        case sort([SortKey])
-        case distinct([SortKey])
     }
 
     /// The elements: objects by key, or values.
@@ -40,22 +34,32 @@ public final class CollectionSource {
     /// What was read, and from what: while that is held no node of it is used again, so one comparison of roots tells whether it is current.
     private struct Cache {
         let pin: Pin
-        let content: Content
+        let count: Int
+        /// nil where only the number has been asked for.
+        let content: Content?
     }
 
     let realm: RealmInstance
     /// The class of the elements; nil for values.
     let binding: TableBinding?
     let origin: Origin
-    let steps: [Step]
-    // Only a frozen source's cache is met by several threads.
-    private let cache = Guarded<Cache?>(nil)
+    /// What is done to the elements, one after the other.
+    let stages: [FirnQuery.Query.Stage]
+    /// The stages bound to the schema; nil where there are none.
+    let query: FirnQuery.Query?
+    private var cache: Cache?
+    /// Guards the caches of frozen sources, which several threads may read; held over a few instructions. The others belong to their realm's thread.
+    private static let frozenCaches = Lock()
 
-    init(_ realm: RealmInstance, _ binding: TableBinding?, _ origin: Origin, _ steps: [Step] = []) {
+    init(
+        _ realm: RealmInstance, _ binding: TableBinding?, _ origin: Origin, _ stages: [FirnQuery.Query.Stage] = [],
+        _ query: FirnQuery.Query? = nil
+    ) {
         self.realm = realm
         self.binding = binding
         self.origin = origin
-        self.steps = steps
+        self.stages = stages
+        self.query = query
         if let place { realm.retainAccessor(place.row) }
     }
 
@@ -76,7 +80,7 @@ public final class CollectionSource {
 
     /// Whether the elements are just a table's rows.
     var isWholeTable: Bool {
-        if case .table = origin { return steps.isEmpty }
+        if case .table = origin { return stages.isEmpty }
         return false
     }
 
@@ -90,7 +94,11 @@ public final class CollectionSource {
     var count: Int {
         realm.check()
         if isWholeTable, let binding { return realm.table(binding)?.count ?? 0 }
-        return content.count
+        if let known, known.pin.snapshot.root == realm.snapshot.root { return known.count }
+        let pin = realm.pinShown()
+        guard let count = count(pin.snapshot) else { return content.count }
+        keep(Cache(pin: pin, count: count, content: nil))
+        return count
     }
 
     /// The element at a position, as the store has it. Stops the program where there is none.
@@ -119,11 +127,15 @@ public final class CollectionSource {
     }
 
     private func checkIndex(_ index: Int, _ count: Int) {
-        if index < 0 || index >= count { fatalError("Firn: index \(index) is out of bounds of a collection of \(count) elements.") }
+        if index < 0 || index >= count {
+            fatalError("Firn: index \(index) is out of bounds of a collection of \(count) elements.")
+        }
     }
 
     func index(of object: ObjectBase) -> Int? {
-        guard object.isManaged, !object.isInvalidated, let binding, binding.info.type == type(of: object) else { return nil }
+        guard object.isManaged, !object.isInvalidated, let binding, binding.info.type == type(of: object) else {
+            return nil
+        }
         guard RealmInstance.of(object._row) === realm else {
             fatalError("Firn: index(of:) was given an object of another realm. Find it in this realm first.")
         }
@@ -135,23 +147,28 @@ public final class CollectionSource {
     /// The elements as they are now.
     var content: Content {
         realm.check()
-        let root = realm.snapshot.root
-        if let known = cache.withLock({ $0 }), known.pin.snapshot.root == root { return known.content }
+        if let known, known.pin.snapshot.root == realm.snapshot.root, let content = known.content { return content }
         // Within a transaction the state is pinned, so that whatever is written next makes a new root.
         let pin = realm.pinShown()
         let content = evaluate(pin.snapshot)
-        cache.withLock { $0 = Cache(pin: pin, content: content) }
+        keep(Cache(pin: pin, count: content.count, content: content))
         return content
+    }
+
+    private func keep(_ new: Cache) {
+        if realm.isFrozen { CollectionSource.frozenCaches.withLock { cache = new } } else { cache = new }
+    }
+
+    private var known: Cache? {
+        realm.isFrozen ? CollectionSource.frozenCaches.withLock { cache } : cache
     }
 
     // MARK: Deriving
 
-    func adding(_ step: Step) -> CollectionSource { CollectionSource(realm, binding, origin, steps + [step]) }
-
     /// The same elements in a frozen realm.
     func frozen() -> CollectionSource {
         let frozen = realm.freeze("results")
-        return moved(to: frozen) ?? CollectionSource(frozen, binding, .unmanaged, steps)
+        return moved(to: frozen) ?? CollectionSource(frozen, binding, .unmanaged, stages, query)
     }
 
     /// The same elements in the calling thread's live realm; nil where what they belong to is gone.
@@ -160,7 +177,7 @@ public final class CollectionSource {
     }
 
     func moved(to other: RealmInstance) -> CollectionSource? {
-        origin(in: other).map { CollectionSource(other, binding, $0, steps) }
+        origin(in: other).map { CollectionSource(other, binding, $0, stages, query) }
     }
 
     private func origin(in other: RealmInstance) -> Origin? {

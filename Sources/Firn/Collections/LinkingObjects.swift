@@ -20,7 +20,9 @@ public struct LinkingObjects<Element: Object>: RealmCollection {
     }
 
     public var _source: CollectionSource {
-        guard let source else { fatalError("Firn: backlinks of an unmanaged object can't be queried. Add the object to a realm first.") }
+        guard let source else {
+            fatalError("Firn: backlinks of an unmanaged object can't be queried. Add the object to a realm first.")
+        }
         return source
     }
 
@@ -44,9 +46,14 @@ public struct LinkingObjects<Element: Object>: RealmCollection {
 
     /// Whether both are the backlinks of one row through one property.
     public static func == (a: LinkingObjects, b: LinkingObjects) -> Bool {
-        guard let x = a.source, let y = b.source else { return a.source == nil && b.source == nil && a.originProperty == b.originProperty }
-        guard case .backlinks(let one, let property) = x.origin, case .backlinks(let other, let otherProperty) = y.origin else { return false }
-        return x.realm === y.realm && one.row.key == other.row.key && one.row.table == other.row.table && property === otherProperty
+        guard let x = a.source, let y = b.source else {
+            return a.source == nil && b.source == nil && a.originProperty == b.originProperty
+        }
+        guard case .backlinks(let one, let property) = x.origin,
+            case .backlinks(let other, let otherProperty) = y.origin
+        else { return false }
+        return x.realm === y.realm && one.row.key == other.row.key && one.row.table == other.row.table
+            && property === otherProperty
     }
 
     public var description: String { describe(depth: 0) }
@@ -67,7 +74,9 @@ extension LinkingObjects: _Persistable {
     public static var _initial: LinkingObjects { LinkingObjects("", nil) }
     public static func _wrap(_ value: LinkingObjects) -> LinkingObjects { value }
     public static func _unwrap(_ stored: LinkingObjects) -> LinkingObjects { stored }
-    public static func _get(_ row: _Row, _ column: Int) -> LinkingObjects { fatalError("Firn: backlinks are never read from a row.") }
+    public static func _get(_ row: _Row, _ column: Int) -> LinkingObjects {
+        fatalError("Firn: backlinks are never read from a row.")
+    }
     public static func _set(_ object: ObjectBase, _ column: Int32, _ value: LinkingObjects) {
         fatalError("Firn: backlinks follow from the links to the object and can't be set.")
     }

@@ -72,7 +72,9 @@ extension List: PersistedCollection {
         }
         var result: [Element] = []
         for (index, element) in anyElements(of: sequence).enumerated() {
-            do { result.append(try Element._fromAny(element)) } catch let fault as ValueFault { throw fault.inside("[\(index)]") }
+            do { result.append(try Element._fromAny(element)) } catch let fault as ValueFault {
+                throw fault.inside("[\(index)]")
+            }
         }
         return result
     }

@@ -1,4 +1,5 @@
 import FirnCore
+public import Foundation
 
 /// An ordered collection of values or objects: the type of a to-many property.
 ///
@@ -63,14 +64,18 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     public var isFrozen: Bool { place?.realm.isFrozen ?? false }
 
     public func freeze() -> List {
-        guard let place else { fatalError("Firn: an unmanaged list can't be frozen. Add the object that holds it to a realm first.") }
+        guard let place else {
+            fatalError("Firn: an unmanaged list can't be frozen. Add the object that holds it to a realm first.")
+        }
         if isFrozen { return self }
         guard let moved = place.moved(to: place.realm.freeze("a list")) else { stopForGone() }
         return List(moved.row, moved.property)
     }
 
     public func thaw() -> List? {
-        guard let place else { fatalError("Firn: an unmanaged list can't be thawed. Add the object that holds it to a realm first.") }
+        guard let place else {
+            fatalError("Firn: an unmanaged list can't be thawed. Add the object that holds it to a realm first.")
+        }
         guard isFrozen else { return self }
         return place.moved(to: place.realm.thaw()).map { List($0.row, $0.property) }
     }
@@ -84,12 +89,15 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     }
 
     public func makeIterator() -> RealmCollectionIterator<Element> {
-        place == nil ? RealmCollectionIterator(elements) : RealmCollectionIterator(_source)
+        guard place != nil else { return RealmCollectionIterator(elements) }
+        let cell = cell
+        return RealmCollectionIterator(place.unsafelyUnwrapped, cell)
     }
 
     public var _source: CollectionSource {
         guard let place else {
-            fatalError("Firn: an unmanaged list can't be queried or observed. Add the object that holds it to a realm first.")
+            fatalError(
+                "Firn: an unmanaged list can't be queried or observed. Add the object that holds it to a realm first.")
         }
         let realm = place.realm
         let binding = place.property.shape.target.map { realm.binding(of: $0) }
@@ -100,7 +108,9 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
 
     public func append(_ object: Element) { insert(object, at: count) }
 
-    public func append<S: Sequence>(objectsIn objects: S) where S.Element == Element { insert(contentsOf: Array(objects), at: count) }
+    public func append<S: Sequence>(objectsIn objects: S) where S.Element == Element {
+        insert(contentsOf: Array(objects), at: count)
+    }
 
     public func insert(_ object: Element, at index: Int) { insert(contentsOf: CollectionOfOne(object), at: index) }
 
@@ -155,7 +165,9 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         }
     }
 
-    public func removeSubrange<R: RangeExpression>(_ bounds: R) where R.Bound == Int { replaceSubrange(bounds, with: []) }
+    public func removeSubrange<R: RangeExpression>(_ bounds: R) where R.Bound == Int {
+        replaceSubrange(bounds, with: [])
+    }
 
     // MARK: Replacing and moving
 
@@ -188,6 +200,19 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
             self.check(from, below: list.count)
             self.check(to, below: list.count)
             list.move(from: from, to: to)
+        }
+    }
+
+    /// Removes the elements at several positions.
+    public func remove(atOffsets offsets: IndexSet) { for index in offsets.reversed() { remove(at: index) } }
+
+    /// Moves the elements at several positions, in their order, to before the element that now stands at `destination`.
+    public func move(fromOffsets offsets: IndexSet, toOffset destination: Int) {
+        for (number, index) in offsets.filter({ $0 < destination }).enumerated() {
+            move(from: index - number, to: destination - 1)
+        }
+        for (number, index) in offsets.filter({ $0 >= destination }).enumerated() {
+            move(from: index, to: destination + number)
         }
     }
 

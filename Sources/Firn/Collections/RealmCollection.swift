@@ -1,4 +1,5 @@
 import FirnCore
+import FirnQuery
 
 /// A collection that may belong to a realm: `Results`, `List`, `LinkingObjects`.
 ///
@@ -55,7 +56,9 @@ extension RealmCollection where Element: Object {
     /// The elements for which the text holds, live: `dogs.filter("age > %@ AND name BEGINSWITH[c] %@", 3, "r")`.
     ///
     /// Stops the program where the text or an argument is wrong; `filter(validating:)` throws instead.
-    public func filter(_ predicateFormat: String, _ args: Any...) -> Results<Element> { filtered(predicateFormat, args) }
+    public func filter(_ predicateFormat: String, _ args: Any...) -> Results<Element> {
+        filtered(predicateFormat, args)
+    }
 
     /// As `filter(_:_:)`.
     ///
@@ -64,7 +67,7 @@ extension RealmCollection where Element: Object {
         do { return Results(try _source.filtered(predicateFormat, args)) } catch { throw Realm.Error(error) }
     }
 
-    private func filtered(_ predicateFormat: String, _ args: [Any]) -> Results<Element> {
+    func filtered(_ predicateFormat: String, _ args: [Any]) -> Results<Element> {
         do { return Results(try _source.filtered(predicateFormat, args)) } catch {
             fatalError("Firn: filter(\"\(predicateFormat)\") on \(Element.self): \(error)")
         }
@@ -84,12 +87,16 @@ extension RealmCollection where Element: Object {
 
     /// The elements by several properties, the first one deciding first, live.
     public func sorted<S: Sequence>(by sortDescriptors: S) -> Results<Element> where S.Element == SortDescriptor {
-        do { return Results(try _source.sorted(Array(sortDescriptors))) } catch { fatalError("Firn: sorting \(Element.self): \(error)") }
+        do { return Results(try _source.sorted(Array(sortDescriptors))) } catch {
+            fatalError("Firn: sorting \(Element.self): \(error)")
+        }
     }
 
     /// The first elements of each combination of values, in their order, live.
     public func distinct<S: Sequence>(by keyPaths: S) -> Results<Element> where S.Element == String {
-        do { return Results(try _source.distinct(Array(keyPaths))) } catch { fatalError("Firn: distinct on \(Element.self): \(error)") }
+        do { return Results(try _source.distinct(Array(keyPaths))) } catch {
+            fatalError("Firn: distinct on \(Element.self): \(error)")
+        }
     }
 
     /// The first elements of each combination of values, in their order, live.
@@ -100,35 +107,71 @@ extension RealmCollection where Element: Object {
     // MARK: Aggregates
 
     /// The smallest value of a property; nil of no values.
-    public func min<V: MinMaxType>(ofProperty property: String) -> V? { aggregate(.min, property).flatMap { V(_aggregate: $0) } }
+    public func min<V: MinMaxType>(ofProperty property: String) -> V? {
+        aggregate(.min, property).flatMap { V(_aggregate: $0) }
+    }
     /// The largest value of a property; nil of no values.
-    public func max<V: MinMaxType>(ofProperty property: String) -> V? { aggregate(.max, property).flatMap { V(_aggregate: $0) } }
+    public func max<V: MinMaxType>(ofProperty property: String) -> V? {
+        aggregate(.max, property).flatMap { V(_aggregate: $0) }
+    }
     /// The sum of a property; 0 of no values.
-    public func sum<V: AddableType>(ofProperty property: String) -> V { aggregate(.sum, property).flatMap { V(_aggregate: $0) } ?? V._zero }
+    public func sum<V: AddableType>(ofProperty property: String) -> V {
+        aggregate(.sum, property).flatMap { V(_aggregate: $0) } ?? V._zero
+    }
     /// The average of a property; nil of no values.
-    public func average<V: AddableType>(ofProperty property: String) -> V? { aggregate(.average, property).flatMap { V(_aggregate: $0) } }
+    public func average<V: AddableType>(ofProperty property: String) -> V? {
+        aggregate(.average, property).flatMap { V(_aggregate: $0) }
+    }
 
     /// The smallest value of a property; nil of no values.
-    public func min<V: MinMaxType>(of keyPath: KeyPath<Element, V>) -> V? { min(ofProperty: KeyPathTracer.name(keyPath)) }
-    public func min<V: MinMaxType>(of keyPath: KeyPath<Element, V?>) -> V? { min(ofProperty: KeyPathTracer.name(keyPath)) }
+    public func min<V: MinMaxType>(of keyPath: KeyPath<Element, V>) -> V? {
+        min(ofProperty: KeyPathTracer.name(keyPath))
+    }
+    public func min<V: MinMaxType>(of keyPath: KeyPath<Element, V?>) -> V? {
+        min(ofProperty: KeyPathTracer.name(keyPath))
+    }
     /// The largest value of a property; nil of no values.
-    public func max<V: MinMaxType>(of keyPath: KeyPath<Element, V>) -> V? { max(ofProperty: KeyPathTracer.name(keyPath)) }
-    public func max<V: MinMaxType>(of keyPath: KeyPath<Element, V?>) -> V? { max(ofProperty: KeyPathTracer.name(keyPath)) }
+    public func max<V: MinMaxType>(of keyPath: KeyPath<Element, V>) -> V? {
+        max(ofProperty: KeyPathTracer.name(keyPath))
+    }
+    public func max<V: MinMaxType>(of keyPath: KeyPath<Element, V?>) -> V? {
+        max(ofProperty: KeyPathTracer.name(keyPath))
+    }
     /// The sum of a property; 0 of no values.
-    public func sum<V: AddableType>(of keyPath: KeyPath<Element, V>) -> V { sum(ofProperty: KeyPathTracer.name(keyPath)) }
-    public func sum<V: AddableType>(of keyPath: KeyPath<Element, V?>) -> V { sum(ofProperty: KeyPathTracer.name(keyPath)) }
+    public func sum<V: AddableType>(of keyPath: KeyPath<Element, V>) -> V {
+        sum(ofProperty: KeyPathTracer.name(keyPath))
+    }
+    public func sum<V: AddableType>(of keyPath: KeyPath<Element, V?>) -> V {
+        sum(ofProperty: KeyPathTracer.name(keyPath))
+    }
     /// The average of a property; nil of no values.
-    public func average<V: AddableType, A: AddableType>(of keyPath: KeyPath<Element, V>) -> A? { average(ofProperty: KeyPathTracer.name(keyPath)) }
-    public func average<V: AddableType, A: AddableType>(of keyPath: KeyPath<Element, V?>) -> A? { average(ofProperty: KeyPathTracer.name(keyPath)) }
+    public func average<V: AddableType, A: AddableType>(of keyPath: KeyPath<Element, V>) -> A? {
+        average(ofProperty: KeyPathTracer.name(keyPath))
+    }
+    public func average<V: AddableType, A: AddableType>(of keyPath: KeyPath<Element, V?>) -> A? {
+        average(ofProperty: KeyPathTracer.name(keyPath))
+    }
 
-    private func aggregate(_ aggregate: Aggregate, _ property: String) -> Value? {
-        do { return try _source.aggregate(aggregate, property) } catch { fatalError("Firn: \(aggregate) of \(Element.self).\(property): \(error)") }
+    private func aggregate(_ aggregate: PropertyPath.Aggregate, _ property: String) -> Value? {
+        do { return try _source.aggregate(aggregate, property) } catch {
+            fatalError("Firn: \(aggregate) of \(Element.self).\(property): \(error)")
+        }
     }
 }
 
-/// What is made of many values.
-enum Aggregate {
-    case min, max, sum, average
+extension RealmCollection where Element: AddableType & AdditiveArithmetic {
+    /// The sum of the elements; 0 of none.
+    public func sum() -> Element { reduce(.zero, +) }
+}
+
+extension RealmCollection where Element: AddableType & BinaryInteger {
+    /// The average of the elements; nil of none.
+    public func average() -> Double? { isEmpty ? nil : reduce(0.0) { $0 + Double($1) } / Double(count) }
+}
+
+extension RealmCollection where Element: AddableType & BinaryFloatingPoint {
+    /// The average of the elements; nil of none.
+    public func average() -> Double? { isEmpty ? nil : reduce(0.0) { $0 + Double($1) } / Double(count) }
 }
 
 /// By what `sorted(by:)` sorts.
@@ -151,5 +194,7 @@ public struct SortDescriptor: Hashable, Sendable, ExpressibleByStringLiteral, Cu
     /// The same in the other direction.
     public func reversed() -> SortDescriptor { SortDescriptor(keyPath: keyPath, ascending: !ascending) }
 
-    public var description: String { "SortDescriptor {keyPath: \(keyPath), direction: \(ascending ? "ascending" : "descending")}" }
+    public var description: String {
+        "SortDescriptor {keyPath: \(keyPath), direction: \(ascending ? "ascending" : "descending")}"
+    }
 }

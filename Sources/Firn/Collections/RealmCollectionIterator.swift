@@ -19,6 +19,18 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
         }
     }
 
+    /// The elements of a managed list, without the detour of a query.
+    init(_ place: CollectionPlace, _ cell: ListCell) {
+        let realm = place.realm
+        if let target = place.property.shape.target {
+            values = [].makeIterator()
+            cursor = ObjectCursor(realm, realm.binding(of: target), cell.keys)
+        } else {
+            cursor = nil
+            values = cell.values.map { Element._fromElement($0, realm) }.makeIterator()
+        }
+    }
+
     init(_ elements: [Element]) {
         cursor = nil
         values = elements.makeIterator()
@@ -38,12 +50,15 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
 final class ObjectCursor {
     private let realm: RealmInstance
     private let binding: TableBinding
-    private let pin: Pin
+    private let pin: Pin?
     private let root: UInt64
     /// The keys, where the source has been evaluated; nil for a whole table.
     private let keys: [Int64]?
     private let table: TableView?
     private let count: Int
+    /// Where the last object was found in the live realm, as its neighbours likely lie there too; right as long as the generation is that.
+    private var liveLeaf: Leaf?
+    private var liveGeneration: UInt64 = 0
     private var position = 0
     private var leaf: Leaf?
     private var row = 0
@@ -54,18 +69,31 @@ final class ObjectCursor {
         binding = source.binding.unsafelyUnwrapped
         if source.isWholeTable {
             realm.check()
-            pin = realm.pinShown()
+            let pin = realm.pinShown()
+            self.pin = pin
+            root = NodeRef(pin.snapshot.root).word
             keys = nil
             table = realm.table(binding)
             count = table?.count ?? 0
         } else {
             guard case .keys(let found) = source.content else { preconditionFailure("Firn: objects without keys") }
             keys = found
-            pin = realm.pinShown()
+            pin = nil
+            root = 0
             table = nil
             count = found.count
         }
-        root = NodeRef(pin.snapshot.root).word
+    }
+
+    init(_ realm: RealmInstance, _ binding: TableBinding, _ keys: [Int64]) {
+        self.realm = realm
+        self.binding = binding
+        self.keys = keys
+        // The keys are all that is held: an object is looked up when its turn comes.
+        pin = nil
+        root = 0
+        table = nil
+        count = keys.count
     }
 
     @usableFromInline
@@ -73,7 +101,7 @@ final class ObjectCursor {
         guard position < count else { return nil }
         if let keys {
             position += 1
-            return realm.accessor(binding, keys[position - 1])
+            return live(keys[position - 1])
         }
         if row == rowsInLeaf { nextLeaf() }
         let leaf = leaf.unsafelyUnwrapped
@@ -82,7 +110,21 @@ final class ObjectCursor {
         position += 1
         // The place is the live realm's too as long as that shows this very state.
         if realm.core.pointee.root == root { return realm.accessor(binding, leaf, row, key: leaf.key(row)) }
-        return realm.accessor(binding, leaf.key(row))
+        return live(leaf.key(row))
+    }
+
+    /// The accessor of an object where it lies now; an invalid one where it is gone.
+    @inline(__always)
+    private func live(_ key: Int64) -> ObjectBase {
+        let generation = realm.core.pointee.generation
+        if let liveLeaf, liveGeneration == generation, let row = liveLeaf.row(of: key) {
+            return realm.accessor(binding, liveLeaf, row, key: key)
+        }
+        guard let place = realm.table(binding)?.find(key) else { return realm.accessor(binding, key) }
+        liveLeaf = place.leaf
+        // Finding may have been the first read, which pins a version.
+        liveGeneration = realm.core.pointee.generation
+        return realm.accessor(binding, place.leaf, place.row, key: key)
     }
 
     private func nextLeaf() {
@@ -90,5 +132,18 @@ final class ObjectCursor {
         leaf = place.leaf
         row = place.row
         rowsInLeaf = place.leaf.count
+    }
+}
+
+extension ListCell {
+    /// The keys of a list of links.
+    var keys: [Int64] {
+        var keys: [Int64] = []
+        keys.reserveCapacity(count)
+        forEachRun { values, _, count in
+            for index in 0..<count { keys.append(values.loadUnaligned(fromByteOffset: index * 8, as: Int64.self)) }
+            return true
+        }
+        return keys
     }
 }

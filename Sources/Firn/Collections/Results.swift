@@ -43,5 +43,7 @@ public struct Results<Element: RealmCollectionValue>: RealmCollection {
 
 extension Results: DescribedCollection {}
 
-@available(*, unavailable, message: "results belong to the thread, queue or actor of their realm; hand over frozen ones")
+@available(
+    *, unavailable, message: "results belong to the thread, queue or actor of their realm; hand over frozen ones"
+)
 extension Results: Sendable {}

@@ -6,7 +6,9 @@ extension RealmInstance {
         check()
         if isFrozen { return self }
         if isInTransaction {
-            fatalError("Firn: \(what) can't be frozen within a write transaction, whose changes are no version yet. Commit it first.")
+            fatalError(
+                "Firn: \(what) can't be frozen within a write transaction, whose changes are no version yet. Commit it first."
+            )
         }
         if let frozenNow { return frozenNow }
         let frozen = shared.frozen(configuration, schema, shownPin)

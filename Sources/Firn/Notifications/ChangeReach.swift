@@ -33,12 +33,15 @@ struct ChangeReach {
             if level == Self.depth { break }
             var next: [TableID: Set<Int64>] = [:]
             for origin in snapshot.reference.schema.tables.indices.map(TableID.init) {
-                for (column, link) in snapshot.reference.schema[origin].columns.enumerated() where link.isLink && !link.isRemoved {
+                for (column, link) in snapshot.reference.schema[origin].columns.enumerated()
+                where link.isLink && !link.isRemoved {
                     guard let target = link.target, let keys = frontier[target], !keys.isEmpty else { continue }
                     let view = snapshot.table(origin)
                     for key in keys {
                         view.forEachSource(of: key, column) { source in
-                            if !(reached[origin]?.contains(source) ?? false) { next[origin, default: []].insert(source) }
+                            if !(reached[origin]?.contains(source) ?? false) {
+                                next[origin, default: []].insert(source)
+                            }
                             return true
                         }
                     }
@@ -110,20 +113,28 @@ struct ObservedPath {
         var table: TableBinding? = binding
         for name in text.split(separator: ".", omittingEmptySubsequences: false) {
             guard let current = table, let property = current.info.property(named: String(name)) else {
-                let place = table.map { "\($0.info.name) has no property \"\(name)\"" } ?? "what comes before \"\(name)\" is no object"
-                fatalError("Firn: the key path \"\(text)\" can't be observed: \(place). Name properties of \(binding.info.name), joined by dots.")
+                let place =
+                    table.map { "\($0.info.name) has no property \"\(name)\"" }
+                    ?? "what comes before \"\(name)\" is no object"
+                fatalError(
+                    "Firn: the key path \"\(text)\" can't be observed: \(place). Name properties of \(binding.info.name), joined by dots."
+                )
             }
             if first == nil { first = property }
             let target = property.shape.target.flatMap { schema.table(of: $0) }
             if property.isLinkingObjects {
-                guard let target, let linking = property.origin.flatMap({ target.info.property(named: $0) }) else { break }
+                guard let target, let linking = property.origin.flatMap({ target.info.property(named: $0) }) else {
+                    break
+                }
                 steps.append(Step(table: current.table, kind: .backlinks(target.table, target.column(linking))))
             } else {
                 steps.append(Step(table: current.table, kind: .column(current.column(property))))
             }
             table = target
         }
-        guard let first else { fatalError("Firn: an empty key path can't be observed. Name a property of \(binding.info.name).") }
+        guard let first else {
+            fatalError("Firn: an empty key path can't be observed. Name a property of \(binding.info.name).")
+        }
         property = first
         self.steps = steps
     }

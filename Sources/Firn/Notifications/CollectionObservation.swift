@@ -38,11 +38,13 @@ final class CollectionObservation<C: RealmCollection>: Observation {
 
     override func notify(_ notes: ChangeNotes, from old: Pin, to new: Pin) {
         guard !notes.isEmpty else { return }
-        let changes = source.isWholeTable ? wholeTable(notes, old.snapshot, new.snapshot) : compared(notes, new.snapshot)
+        let changes =
+            source.isWholeTable ? wholeTable(notes, old.snapshot, new.snapshot) : compared(notes, new.snapshot)
         guard !changes.isEmpty else { return }
         block(
             .update(
-                collection, deletions: changes.deletions, insertions: changes.insertions, modifications: changes.modifications))
+                collection, deletions: changes.deletions, insertions: changes.insertions,
+                modifications: changes.modifications))
     }
 
     /// The elements that count as changed.
@@ -83,7 +85,9 @@ final class CollectionObservation<C: RealmCollection>: Observation {
         switch (before, after) {
         case (.keys(let old), .keys(let new)):
             let reached = reached(notes, snapshot)
-            if let script = script(notes) { return IndexChanges(script, oldCount: old.count) { reached.contains(old[$0]) } }
+            if let script = script(notes) {
+                return IndexChanges(script, oldCount: old.count) { reached.contains(old[$0]) }
+            }
             return IndexChanges(from: old, to: new) { reached.contains($0) }
         case (.values(let old), .values(let new)):
             if let script = script(notes) { return IndexChanges(script, oldCount: old.count) { _ in false } }
@@ -94,7 +98,7 @@ final class CollectionObservation<C: RealmCollection>: Observation {
 
     /// What was done to the list, where the collection is one as it stands, and the notes say it.
     private func script(_ notes: ChangeNotes) -> ListScript? {
-        guard case .list(let place) = source.origin, source.steps.isEmpty,
+        guard case .list(let place) = source.origin, source.stages.isEmpty,
             let table = notes.tables[place.binding.table], !table.deleted.contains(place.row.key)
         else { return nil }
         return table.scripts[.init(key: place.row.key, column: place.column)]

@@ -18,11 +18,13 @@ extension ObjectBase {
         if let queue {
             let scheduler = Scheduler.queue(queue)
             start.realm.onQueue(scheduler) { realm in
-                realm.add(ObjectObservation(realm, start.binding, start.key, from: start.pin, start.paths, block), token)
+                realm.add(
+                    ObjectObservation(realm, start.binding, start.key, from: start.pin, start.paths, block), token)
             }
         } else {
             start.realm.checkDelivery()
-            start.realm.add(ObjectObservation(start.realm, start.binding, start.key, from: start.pin, start.paths, block), token)
+            start.realm.add(
+                ObjectObservation(start.realm, start.binding, start.key, from: start.pin, start.paths, block), token)
         }
         return token
     }
@@ -63,7 +65,8 @@ extension Object {
             return token
         }
         await ActorObserving.install(start.realm, on: actor, _isolation: _isolation) { realm in
-            let observation = ObjectObservation<T>(realm, start.binding, start.key, from: start.pin, start.paths) { change in
+            let observation = ObjectObservation<T>(realm, start.binding, start.key, from: start.pin, start.paths) {
+                change in
                 nonisolated(unsafe) let change = change
                 actor.assumeIsolated { block($0, change) }
             }

@@ -7,7 +7,10 @@ final class ObjectObservation<T: ObjectBase>: Observation {
     private let paths: [ObservedPath]?
     private let block: (ObjectChange<T>) -> Void
 
-    init(_ realm: RealmInstance, _ binding: TableBinding, _ key: Int64, from pin: Pin, _ paths: [ObservedPath]?, _ block: @escaping (ObjectChange<T>) -> Void) {
+    init(
+        _ realm: RealmInstance, _ binding: TableBinding, _ key: Int64, from pin: Pin, _ paths: [ObservedPath]?,
+        _ block: @escaping (ObjectChange<T>) -> Void
+    ) {
         self.binding = binding
         self.key = key
         self.paths = paths
@@ -28,11 +31,14 @@ final class ObjectObservation<T: ObjectBase>: Observation {
         guard !changed.isEmpty else { return }
         let before = old.snapshot.table(binding.table)
         let changes = changed.map { property, hasValues -> PropertyChange in
-            guard hasValues, !property.isCollection else { return PropertyChange(name: property.name, oldValue: nil, newValue: nil) }
+            guard hasValues, !property.isCollection else {
+                return PropertyChange(name: property.name, oldValue: nil, newValue: nil)
+            }
             let column = binding.column(property)
             let isOwn = realm.isOwnChange(binding.table, key, column, after: old.version)
             return PropertyChange(
-                name: property.name, oldValue: isOwn ? nil : before.value(column, of: key).flatMap { any($0, property) },
+                name: property.name,
+                oldValue: isOwn ? nil : before.value(column, of: key).flatMap { any($0, property) },
                 newValue: any(view.value(column, place.leaf, place.row), property))
         }
         guard let object = realm.accessor(binding, key) as? T else { return }
@@ -40,7 +46,9 @@ final class ObjectObservation<T: ObjectBase>: Observation {
     }
 
     private func any(_ value: Value, _ property: PropertyInfo) -> Any? {
-        if case .link(let key) = value, let target = property.shape.target { return key < 0 ? nil : realm.accessor(target, key) }
+        if case .link(let key) = value, let target = property.shape.target {
+            return key < 0 ? nil : realm.accessor(target, key)
+        }
         return value == .null ? nil : property.wrapper.any(from: value, realm)
     }
 
@@ -59,7 +67,9 @@ final class ObjectObservation<T: ObjectBase>: Observation {
             let own = paths.filter { $0.property === property }
             if own.contains(where: { !$0.isNested }), !property.isLinkingObjects, isChanged(property) {
                 result.append((property, true))
-            } else if own.contains(where: { ($0.isNested || property.isLinkingObjects) && reach.along($0).contains(key) }) {
+            } else if own.contains(where: {
+                ($0.isNested || property.isLinkingObjects) && reach.along($0).contains(key)
+            }) {
                 result.append((property, false))
             }
         }

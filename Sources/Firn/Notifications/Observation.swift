@@ -97,7 +97,9 @@ final class ObserverList {
     func checkTokens(_ tokens: [NotificationToken], of realm: RealmInstance) {
         for token in tokens {
             if let observation = token.observation, observation.realm !== realm {
-                fatalError("Firn: withoutNotifying: was given a token of another realm or thread. Give tokens of the realm that is written.")
+                fatalError(
+                    "Firn: withoutNotifying: was given a token of another realm or thread. Give tokens of the realm that is written."
+                )
             }
         }
     }

@@ -11,7 +11,8 @@ extension RealmCollection {
     ///   - queue: a serial queue to be called on, with the collection of that queue.
     /// - Returns: a token to be held as long as the block shall be called.
     public func observe(
-        keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (RealmCollectionChange<Self>) -> Void
+        keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
+        _ block: @escaping (RealmCollectionChange<Self>) -> Void
     ) -> NotificationToken {
         let source = _source
         let pin = source.realm.pinForObserving()
@@ -59,7 +60,9 @@ extension RealmCollection {
 
     private func observedPaths(_ keyPaths: [String]?, _ source: CollectionSource) -> [ObservedPath]? {
         guard let keyPaths, !keyPaths.isEmpty else { return nil }
-        guard let binding = source.binding else { fatalError("Firn: a collection of values has no key paths to observe.") }
+        guard let binding = source.binding else {
+            fatalError("Firn: a collection of values has no key paths to observe.")
+        }
         return keyPaths.map { ObservedPath($0, binding, source.realm.schema) }
     }
 }

@@ -85,7 +85,9 @@ extension RealmInstance {
     }
 
     private func notifyRealm(_ notification: Realm.Notification) {
-        for observation in observers.realmObservers where observation.isActive { observation.block(notification, Realm(self)) }
+        for observation in observers.realmObservers where observation.isActive {
+            observation.block(notification, Realm(self))
+        }
     }
 
     /// The realm's own transaction is published: realm observers are told at once, the others at the next turn.
@@ -111,10 +113,14 @@ extension RealmInstance {
     func pinForObserving() -> Pin {
         check()
         if isFrozen { fatalError("Firn: what is frozen never changes, so it can't be observed. Observe the live one.") }
-        if configuration.readOnly { fatalError("Firn: a realm that was opened read-only never changes, so nothing of it can be observed.") }
+        if configuration.readOnly {
+            fatalError("Firn: a realm that was opened read-only never changes, so nothing of it can be observed.")
+        }
         if let transaction {
             guard !transaction.hasChanges else {
-                fatalError("Firn: an observer can't be added in a write transaction that has changed something. Add it before, or after the commit.")
+                fatalError(
+                    "Firn: an observer can't be added in a write transaction that has changed something. Add it before, or after the commit."
+                )
             }
             return transaction.base.again()
         }
@@ -124,7 +130,9 @@ extension RealmInstance {
     /// Stops the program where blocks could never be called.
     func checkDelivery() {
         guard let scheduler, scheduler.canDeliver else {
-            fatalError("Firn: this thread has no running run loop, so an observer's block could never be called. Pass a queue to observe(on:), or observe on the main thread.")
+            fatalError(
+                "Firn: this thread has no running run loop, so an observer's block could never be called. Pass a queue to observe(on:), or observe on the main thread."
+            )
         }
     }
 
@@ -155,7 +163,8 @@ extension Realm {
     /// Calls `block` whenever the realm shows newer data: at once when it commits a write, and when it advances.
     ///
     /// - Returns: a token to be held as long as the block shall be called.
-    public func observe(_ block: @escaping (_ notification: Notification, _ realm: Realm) -> Void) -> NotificationToken {
+    public func observe(_ block: @escaping (_ notification: Notification, _ realm: Realm) -> Void) -> NotificationToken
+    {
         _ = instance.pinForObserving()
         let token = NotificationToken()
         let observation = RealmObservation(instance, block)

@@ -17,7 +17,9 @@ extension ObjectBase {
         if !_row.isCurrent { _row = _relocate(_row) }
         let binding = TableBinding.of(_row)
         if binding.info.primaryKey.map({ binding.column($0) }) == column {
-            fatalError("Firn: \(name(column)) is the primary key, which can't be changed once the object is managed. Create another object.")
+            fatalError(
+                "Firn: \(name(column)) is the primary key, which can't be changed once the object is managed. Create another object."
+            )
         }
         return (transaction, binding)
     }
@@ -59,7 +61,9 @@ extension ObjectBase {
     public final subscript(key: String) -> Any? {
         get { anyValue(property(key)) }
         set {
-            do { try setAny(property(key), newValue) } catch { fatalError("Firn: \(type(of: self))[\"\(key)\"]: \(error)") }
+            do { try setAny(property(key), newValue) } catch {
+                fatalError("Firn: \(type(of: self))[\"\(key)\"]: \(error)")
+            }
         }
     }
 
@@ -72,7 +76,9 @@ extension ObjectBase {
     private final func property(_ name: String) -> PropertyInfo {
         let info = classInfo
         guard let property = info.property(named: name) ?? info.stored.first(where: { $0.columnName == name }) else {
-            fatalError("Firn: the class \(info.name) has no property \"\(name)\"; it has \(info.properties.map(\.name).joined(separator: ", ")).")
+            fatalError(
+                "Firn: the class \(info.name) has no property \"\(name)\"; it has \(info.properties.map(\.name).joined(separator: ", "))."
+            )
         }
         return property
     }
@@ -80,22 +86,32 @@ extension ObjectBase {
     /// A property's value as untyped access gives it.
     final func anyValue(_ property: PropertyInfo) -> Any? {
         let place = address + property.offset
-        if property.isCollection || property.isLinkingObjects || !isManaged { return property.wrapper.any(place, of: self) }
+        if property.isCollection || property.isLinkingObjects || !isManaged {
+            return property.wrapper.any(place, of: self)
+        }
         if !_row.isCurrent { _row = _relocate(_row) }
         let binding = TableBinding.of(_row)
         let realm = RealmInstance.of(_row)
-        guard let value = realm.table(binding)?.value(binding.column(property), Leaf(Node(_row.leaf.unsafelyUnwrapped)), _row.row)
+        guard
+            let value = realm.table(binding)?.value(
+                binding.column(property), Leaf(Node(_row.leaf.unsafelyUnwrapped)), _row.row)
         else { return nil }
-        if case .link(let key) = value, let target = property.shape.target { return key < 0 ? nil : realm.accessor(target, key) }
+        if case .link(let key) = value, let target = property.shape.target {
+            return key < 0 ? nil : realm.accessor(target, key)
+        }
         return property.wrapper.any(from: value, realm)
     }
 
     private final func setAny(_ property: PropertyInfo, _ any: Any?) throws {
         guard isManaged, !property.isCollection else { return try setUnmanaged(property, any) }
-        if property.isLinkingObjects { throw ValueFault("backlinks follow from the links to the object and can't be set") }
+        if property.isLinkingObjects {
+            throw ValueFault("backlinks follow from the links to the object and can't be set")
+        }
         let column = TableBinding.of(_row).column(property)
         if property.isLink {
-            guard let value = unwrapped(any), let target = property.shape.target else { return setLink(nil, column: column) }
+            guard let value = unwrapped(any), let target = property.shape.target else {
+                return setLink(nil, column: column)
+            }
             let realm = RealmInstance.of(_row)
             let object = value as? ObjectBase
             if let object, type(of: object) == target { return setLink(object, column: column) }

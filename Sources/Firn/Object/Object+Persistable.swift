@@ -26,7 +26,9 @@ private func stopForRequiredLink(_ type: Object.Type) -> Never {
 extension _Persistable where Self: Object {
     public static func _wrap(_ value: Self) -> ObjectBase? { value }
     public static func _get(_ row: _Row, _ column: Int) -> Self { _unwrap(_getOptional(row, column)) }
-    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Self) { _setOptional(object, column, value) }
+    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Self) {
+        _setOptional(object, column, value)
+    }
     public static func _any(_ value: Self) -> Any? { value }
     public static func _fromAny(_ any: Any?) throws -> Self {
         guard let object = try _optionalFromAny(any) else { throw ValueFault("nil is no \(Self.self)") }

@@ -39,7 +39,8 @@ enum ValueSource {
             let count = info.stored.count
             guard array.count <= count else {
                 throw ValueFault(
-                    "an array of \(array.count) values for \(info.name), which has \(count) properties; give at most that many, in their order")
+                    "an array of \(array.count) values for \(info.name), which has \(count) properties; give at most that many, in their order"
+                )
             }
         }
     }
@@ -75,7 +76,9 @@ extension ObjectBase {
 
     /// An object of `type` that `any` is or describes, unmanaged in the latter case.
     static func make(_ type: ObjectBase.Type, from any: Any) throws -> ObjectBase {
-        if let object = any as? ObjectBase, ObjectIdentifier(Swift.type(of: object)) == ObjectIdentifier(type) { return object }
+        if let object = any as? ObjectBase, ObjectIdentifier(Swift.type(of: object)) == ObjectIdentifier(type) {
+            return object
+        }
         let object = type.init()
         try object.populate(from: any)
         return object

@@ -48,7 +48,9 @@ extension Object {
     /// The object at the version that its realm shows now: it never changes, and may be read on any thread. Costs O(1), and holding it makes
     /// no file grow.
     public final func freeze() -> Self {
-        guard isManaged else { fatalError("Firn: an unmanaged object of \(classInfo.name) can't be frozen. Add it to a realm first.") }
+        guard isManaged else {
+            fatalError("Firn: an unmanaged object of \(classInfo.name) can't be frozen. Add it to a realm first.")
+        }
         if isFrozen { return self }
         if !_row.isCurrent { _row = _relocate(_row) }
         let frozen = RealmInstance.of(_row).freeze("an object of \(classInfo.name)")
@@ -57,7 +59,9 @@ extension Object {
 
     /// The live object in the calling thread's realm; itself if it is live; nil where it was deleted.
     public final func thaw() -> Self? {
-        guard isManaged else { fatalError("Firn: an unmanaged object of \(classInfo.name) can't be thawed. Add it to a realm first.") }
+        guard isManaged else {
+            fatalError("Firn: an unmanaged object of \(classInfo.name) can't be thawed. Add it to a realm first.")
+        }
         guard isFrozen else { return self }
         let live = RealmInstance.of(_row).thaw()
         let row = _Row(core: live.core, key: _row.key, table: _row.table.unsafelyUnwrapped)
@@ -65,10 +69,5 @@ extension Object {
         let binding = TableBinding.of(_row)
         return unsafeDowncast(
             live.accessor(binding, Leaf(Node(found.leaf.unsafelyUnwrapped)), found.row, key: found.key), to: Self.self)
-    }
-
-    /// Finds the object with a primary key in the default realm.
-    public static func object(forPrimaryKey key: Any?) -> Self? {
-        do { return try Realm().object(ofType: self, forPrimaryKey: key) } catch { fatalError("Firn: the default realm could not be opened: \(error)") }
     }
 }

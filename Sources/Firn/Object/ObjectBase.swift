@@ -67,7 +67,9 @@ open class ObjectBase: Hashable, CustomStringConvertible {
     open var description: String { describe(depth: 0) }
 }
 
-@available(*, unavailable, message: "objects belong to the thread, queue or actor of their realm; hand over a frozen one")
+@available(
+    *, unavailable, message: "objects belong to the thread, queue or actor of their realm; hand over a frozen one"
+)
 extension ObjectBase: Sendable {}
 
 extension ObjectBase {

@@ -37,7 +37,8 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
         self.init(
             ObjectIDBytes(
                 UInt32(truncatingIfNeeded: Int64(timestamp.timeIntervalSince1970)),
-                UInt32(truncatingIfNeeded: machineId & 0xFF_FFFF) << 8 | UInt32(truncatingIfNeeded: processId >> 8 & 0xFF),
+                UInt32(truncatingIfNeeded: machineId & 0xFF_FFFF) << 8
+                    | UInt32(truncatingIfNeeded: processId >> 8 & 0xFF),
                 UInt32(truncatingIfNeeded: processId & 0xFF) << 24 | ObjectId.nextCount()))
     }
 
@@ -46,7 +47,8 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
         let random = process
         return ObjectId(
             ObjectIDBytes(
-                UInt32(truncatingIfNeeded: SystemClock.shared.now() / 1_000_000_000), UInt32(truncatingIfNeeded: random >> 8),
+                UInt32(truncatingIfNeeded: SystemClock.shared.now() / 1_000_000_000),
+                UInt32(truncatingIfNeeded: random >> 8),
                 UInt32(truncatingIfNeeded: random & 0xFF) << 24 | nextCount()))
     }
 
@@ -70,7 +72,8 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
         let text = try container.decode(String.self)
         guard let id = ObjectId(hexadecimal: text) else {
             throw DecodingError.dataCorruptedError(
-                in: container, debugDescription: "\"\(text.prefix(64))\" is no ObjectId: 24 hexadecimal digits are needed")
+                in: container,
+                debugDescription: "\"\(text.prefix(64))\" is no ObjectId: 24 hexadecimal digits are needed")
         }
         self = id
     }

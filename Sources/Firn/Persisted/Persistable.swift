@@ -14,7 +14,8 @@ public struct _Shape {
     public var memory: _Memory
 
     public init(
-        _ type: ColumnType, collection: CollectionKind = .none, isNullable: Bool = false, target: ObjectBase.Type? = nil,
+        _ type: ColumnType, collection: CollectionKind = .none, isNullable: Bool = false,
+        target: ObjectBase.Type? = nil,
         isLinkingObjects: Bool = false, swiftType: Any.Type, memory: _Memory = .opaque
     ) {
         self.type = type
@@ -45,6 +46,9 @@ public protocol _Persistable {
 
     /// The value of a managed row that is up to date.
     static func _get(_ row: _Row, _ column: Int) -> Self
+    /// Writes the value in place and marks it, if the row is up to date and its chunk the running transaction's own; false where that is not so. Takes no object, so that it
+    /// is specialised and inlined into the application's module.
+    static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool
     /// Sets the property of a managed object; `column` is negative where the store must be asked.
     static func _set(_ object: ObjectBase, _ column: Int32, _ value: Self)
 
@@ -81,17 +85,26 @@ extension _Persistable {
     }
 
     public static func _traced(by tracer: KeyPathTracer) -> Self? { nil }
+
+    @inlinable @inline(__always)
+    public static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool { false }
 }
 
 /// A type whose optional form can be persisted too: scalars and objects.
 public protocol _OptionalPersistable {
     static var _optionalShape: _Shape { get }
     static func _getOptional(_ row: _Row, _ column: Int) -> Self?
+    static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool
     static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?)
     static func _tracedOptional(by tracer: KeyPathTracer) -> Self?
     static func _anyOptional(_ value: Self?) -> Any?
     static func _optionalFromAny(_ any: Any?) throws -> Self?
     static func _optionalStoreValue(_ value: Self?) -> Value?
+}
+
+extension _OptionalPersistable {
+    @inlinable @inline(__always)
+    public static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool { false }
 }
 
 extension Optional: _Persistable where Wrapped: _OptionalPersistable {
@@ -103,6 +116,10 @@ extension Optional: _Persistable where Wrapped: _OptionalPersistable {
     @inlinable @inline(__always) public static func _unwrap(_ stored: Wrapped?) -> Wrapped? { stored }
     @inlinable @inline(__always)
     public static func _get(_ row: _Row, _ column: Int) -> Wrapped? { Wrapped._getOptional(row, column) }
+    @inlinable @inline(__always)
+    public static func _store(_ row: _Row, _ column: Int32, _ value: Wrapped?) -> Bool {
+        Wrapped._storeOptional(row, column, value)
+    }
     @inlinable @inline(__always)
     public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Wrapped?) {
         Wrapped._setOptional(object, column, value)

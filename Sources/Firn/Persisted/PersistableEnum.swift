@@ -4,7 +4,8 @@ public import FirnCore
 /// them once there are data. A property without an initial value starts with the first case.
 ///
 /// Reading a raw value that no case has stops the program with the value and the enum's name.
-public protocol PersistableEnum: _Scalar, _PrimaryKey, _Indexable, RawRepresentable, CaseIterable where RawValue: _Scalar {}
+public protocol PersistableEnum: _Scalar, _PrimaryKey, _Indexable, RawRepresentable, CaseIterable
+where RawValue: _Scalar {}
 
 extension PersistableEnum {
     public static var _type: ColumnType { RawValue._type }
@@ -27,7 +28,17 @@ extension PersistableEnum {
     @inlinable
     public static func _get(_ row: _Row, _ column: Int) -> Self { _known(RawValue._get(row, column)) }
     @inlinable
-    public static func _getOptional(_ row: _Row, _ column: Int) -> Self? { RawValue._getOptional(row, column).map(_known) }
+    public static func _getOptional(_ row: _Row, _ column: Int) -> Self? {
+        RawValue._getOptional(row, column).map(_known)
+    }
+    @inlinable
+    public static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool {
+        RawValue._store(row, column, value.rawValue)
+    }
+    @inlinable
+    public static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool {
+        RawValue._storeOptional(row, column, value?.rawValue)
+    }
     @inlinable
     public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Self) {
         RawValue._set(object, column, value.rawValue)
@@ -45,4 +56,6 @@ extension PersistableEnum {
 }
 
 @usableFromInline @inline(never)
-func _stopForStrangeRawValue<Raw: _Scalar>(_ raw: Raw, _ type: Any.Type) -> Never { stopForStrangeValue(raw._value, type) }
+func _stopForStrangeRawValue<Raw: _Scalar>(_ raw: Raw, _ type: Any.Type) -> Never {
+    stopForStrangeValue(raw._value, type)
+}

@@ -56,14 +56,16 @@ public struct Persisted<Value: _Persistable> {
         @inlinable @inline(__always) get {
             if object._row.leaf != nil {
                 if Value._isCollection {
-                    return Value._collection(of: object, object[keyPath: storage]._column, &object[keyPath: storage]._stored)
+                    return Value._collection(
+                        of: object, object[keyPath: storage]._column, &object[keyPath: storage]._stored)
                 }
                 if !object._row.isCurrent { object._row = _relocate(object._row) }
                 return Value._get(object._row, Int(object[keyPath: storage]._column & .max))
             }
             if object._row.core != nil, let traced = object[keyPath: storage]._traced(object) { return traced }
             if Value._isCollection {
-                return Value._collection(of: object, object[keyPath: storage]._column, &object[keyPath: storage]._stored)
+                return Value._collection(
+                    of: object, object[keyPath: storage]._column, &object[keyPath: storage]._stored)
             }
             return Value._unwrap(object[keyPath: storage]._stored)
         }
@@ -72,7 +74,9 @@ public struct Persisted<Value: _Persistable> {
                 Value._replaceCollection(
                     of: object, object[keyPath: storage]._column, &object[keyPath: storage]._stored, with: newValue)
             } else if object._row.leaf != nil {
-                Value._set(object, object[keyPath: storage]._column, newValue)
+                if !Value._store(object._row, object[keyPath: storage]._column, newValue) {
+                    Value._set(object, object[keyPath: storage]._column, newValue)
+                }
             } else {
                 object[keyPath: storage]._stored = Value._wrap(newValue)
             }

@@ -22,9 +22,13 @@ extension String: _Scalar, _PrimaryKey, _Indexable {
     @inlinable @inline(__always)
     public static func _get(_ row: _Row, _ column: Int) -> String { _readString(row.chunk(column), row.row) }
     @inlinable @inline(__always)
-    public static func _getOptional(_ row: _Row, _ column: Int) -> String? { _readOptionalString(row.chunk(column), row.row) }
+    public static func _getOptional(_ row: _Row, _ column: Int) -> String? {
+        _readOptionalString(row.chunk(column), row.row)
+    }
     @inlinable @inline(__always)
-    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: String) { _setString(object, column, value) }
+    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: String) {
+        _setString(object, column, value)
+    }
     @inlinable @inline(__always)
     public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: String?) {
         if let value { _setString(object, column, value) } else { _setOptionalSlowly(object, column, String?.none) }
@@ -52,9 +56,15 @@ extension Data: _Scalar {
         let chunk = row.chunk(column)
         return chunk.slot(row.row).length == Chunk.Slot.null ? nil : Data(cellBytes(chunk, row.row))
     }
-    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Data) { object.set(value, column: Int(column & .max)) }
+    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Data) {
+        object.set(value, column: Int(column & .max))
+    }
     public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Data?) {
-        if let value { object.set(value, column: Int(column & .max)) } else { object.set(.null, column: Int(column & .max)) }
+        if let value {
+            object.set(value, column: Int(column & .max))
+        } else {
+            object.set(.null, column: Int(column & .max))
+        }
     }
 }
 

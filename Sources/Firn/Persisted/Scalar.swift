@@ -59,7 +59,9 @@ extension _Scalar {
 /// Stops the program: the store holds what the Swift type has no value for, as an enum's raw value that no case has.
 @inline(never)
 func stopForStrangeValue(_ value: Value, _ type: Any.Type) -> Never {
-    fatalError("Firn: the store holds \(value), which is no value of \(type). Give the enum a case for it, or migrate the property.")
+    fatalError(
+        "Firn: the store holds \(value), which is no value of \(type). Give the enum a case for it, or migrate the property."
+    )
 }
 
 /// A scalar whose column has a fixed width.
@@ -82,32 +84,32 @@ extension _FixedScalar {
     }
 
     @inlinable @inline(__always)
-    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Self) {
-        let row = object._row
-        if column >= 0, row.isCurrent {
-            // Outside a transaction no chunk bears the core's stamp.
-            let chunk = row.chunk(Int(column))
-            if chunk.node.stamp == row.core.unsafelyUnwrapped.pointee.stamp {
-                chunk.mark(row.row)
-                chunk.store(value._raw, row.row)
-                return
-            }
-        }
-        _setSlowly(object, column, value)
+    public static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool {
+        guard column >= 0, row.isCurrent else { return false }
+        // Outside a transaction no chunk bears the core's stamp.
+        let chunk = row.chunk(Int(column))
+        guard chunk.node.stamp == row.core.unsafelyUnwrapped.pointee.stamp else { return false }
+        chunk.mark(row.row)
+        chunk.store(value._raw, row.row)
+        return true
     }
 
     @inlinable @inline(__always)
+    public static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool {
+        guard column >= 0, let value, row.isCurrent else { return false }
+        let chunk = row.chunk(Int(column))
+        guard chunk.node.stamp == row.core.unsafelyUnwrapped.pointee.stamp else { return false }
+        chunk.mark(row.row)
+        chunk.store(value._raw, row.row)
+        chunk.nullFlags[row.row] = 0
+        return true
+    }
+
+    @inlinable @inline(__always)
+    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Self) { _setSlowly(object, column, value) }
+
+    @inlinable @inline(__always)
     public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?) {
-        let row = object._row
-        if column >= 0, let value, row.isCurrent {
-            let chunk = row.chunk(Int(column))
-            if chunk.node.stamp == row.core.unsafelyUnwrapped.pointee.stamp {
-                chunk.mark(row.row)
-                chunk.store(value._raw, row.row)
-                chunk.nullFlags[row.row] = 0
-                return
-            }
-        }
         _setOptionalSlowly(object, column, value)
     }
 }

@@ -44,7 +44,9 @@ extension QueryArgument {
             self = .values(
                 try anyElements(of: sequence).map { element throws(QueryError) in
                     guard let element = unwrapped(element) else { return .null }
-                    guard let single = try QueryArgument.single(element, realm) else { throw QueryArgument.fault(element) }
+                    guard let single = try QueryArgument.single(element, realm) else {
+                        throw QueryArgument.fault(element)
+                    }
                     return single
                 })
         } else {
@@ -63,7 +65,8 @@ extension QueryArgument {
         case let object as ObjectBase:
             guard object.isManaged, RealmInstance.of(object._row).shared === realm.shared else {
                 throw QueryError(
-                    .argument, "An argument is an object of \(type(of: object).className()) that is unmanaged or of another realm.",
+                    .argument,
+                    "An argument is an object of \(type(of: object).className()) that is unmanaged or of another realm.",
                     advice: "Use an object of the realm that is queried.")
             }
             return .typedLink(TableBinding.of(object._row).table, object._row.key)

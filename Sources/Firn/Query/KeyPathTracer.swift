@@ -24,7 +24,9 @@ public final class KeyPathTracer {
     }
 
     static func of(_ object: ObjectBase) -> KeyPathTracer {
-        guard let owner = object._row.core?.pointee.owner else { fatalError("Firn: an object without a realm was traced.") }
+        guard let owner = object._row.core?.pointee.owner else {
+            fatalError("Firn: an object without a realm was traced.")
+        }
         return Unmanaged<KeyPathTracer>.fromOpaque(owner).takeUnretainedValue()
     }
 

@@ -58,18 +58,21 @@ extension Query where T: _QueryOrdered {
     }
     /// Whether the value lies within the range, both ends included.
     public func contains(_ range: ClosedRange<T>) -> Query<Bool> where T: Comparable {
-        Query<Bool>(.compare(expression, .between, .values([range.lowerBound._queryValue, range.upperBound._queryValue])))
+        Query<Bool>(
+            .compare(expression, .between, .values([range.lowerBound._queryValue, range.upperBound._queryValue])))
     }
 }
 
 extension Query where T: OptionalProtocol, T.Wrapped: _QueryOrdered & Comparable {
     /// Whether the value lies within the range, its end excluded; nil does not.
     public func contains(_ range: Range<T.Wrapped>) -> Query<Bool> {
-        Query<Bool>(.compare(expression, .greaterOrEqual, range.lowerBound)) && Query<Bool>(.compare(expression, .less, range.upperBound))
+        Query<Bool>(.compare(expression, .greaterOrEqual, range.lowerBound))
+            && Query<Bool>(.compare(expression, .less, range.upperBound))
     }
     /// Whether the value lies within the range, both ends included; nil does not.
     public func contains(_ range: ClosedRange<T.Wrapped>) -> Query<Bool> {
-        Query<Bool>(.compare(expression, .between, .values([range.lowerBound._queryValue, range.upperBound._queryValue])))
+        Query<Bool>(
+            .compare(expression, .between, .values([range.lowerBound._queryValue, range.upperBound._queryValue])))
     }
 }
 
@@ -97,10 +100,12 @@ extension Query where T: RealmCollection, T.Element: _QueryOrdered & Comparable 
             && FirnQuery.Predicate.compare(element, .less, .value(range.upperBound._queryValue))
         return Query<Bool>(
             QueryExpression(
-                kind: .condition(.compare(.subquery(path: path, variable: name, predicate: both), .greater, .value(.int(0))))))
+                kind: .condition(
+                    .compare(.subquery(path: path, variable: name, predicate: both), .greater, .value(.int(0))))))
     }
     /// Whether any element lies within the range, both ends included.
     public func contains(_ range: ClosedRange<T.Element>) -> Query<Bool> {
-        Query<Bool>(.compare(expression, .between, .values([range.lowerBound._queryValue, range.upperBound._queryValue])))
+        Query<Bool>(
+            .compare(expression, .between, .values([range.lowerBound._queryValue, range.upperBound._queryValue])))
     }
 }

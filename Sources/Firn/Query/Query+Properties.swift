@@ -61,7 +61,9 @@ extension KeyPathTracer {
         if let known = traces.withLock({ $0[id] }) { return known }
         let found = properties(keyPath)
         guard !found.isEmpty else {
-            fatalError("Firn: where { } uses \(keyPath), which is no @Persisted property of \(Root.self). Only stored properties can be queried.")
+            fatalError(
+                "Firn: where { } uses \(keyPath), which is no @Persisted property of \(Root.self). Only stored properties can be queried."
+            )
         }
         traces.withLock { $0[id] = found }
         return found

@@ -32,7 +32,8 @@ struct QueryExpression {
         guard case .path(var path) = kind else { fatalError("Firn: a condition has no property \(name).") }
         path.components.append(.name(name))
         return QueryExpression(
-            kind: .path(path), collectionLength: collectionLength ?? (isCollection ? path.components.count : nil), objects: objects)
+            kind: .path(path), collectionLength: collectionLength ?? (isCollection ? path.components.count : nil),
+            objects: objects)
     }
 
     func appending(_ properties: [PropertyInfo]) -> QueryExpression {
@@ -75,7 +76,9 @@ struct QueryExpression {
                     quantifier: left.collectionLength == nil ? nil : .any)), objects: left.objects + objects)
     }
 
-    static func compare(_ left: QueryExpression, _ operation: Comparison.Operation, _ right: any _QueryValue) -> QueryExpression {
+    static func compare(_ left: QueryExpression, _ operation: Comparison.Operation, _ right: any _QueryValue)
+        -> QueryExpression
+    {
         compare(left, operation, .value(right._queryValue), objects: right._queryObject.map { [$0] } ?? [])
     }
 }

@@ -65,13 +65,19 @@ final class Creation {
             case .link(let target):
                 let key = try enter(target)
                 let column = next.table.column(next.property)
-                if next.isUpdate, policy == .modified, transaction.table(next.table.table).value(column, of: next.key) == .link(key) { continue }
+                if next.isUpdate, policy == .modified,
+                    transaction.table(next.table.table).value(column, of: next.key) == .link(key)
+                {
+                    continue
+                }
                 transaction.setLink(next.table.table, column, next.key, to: key)
             case .collection(let collection, let owner):
                 let values = try elements(collection, next)
                 let column = next.table.column(next.property)
                 let old = transaction.table(next.table.table).value(column, of: next.key)
-                if !(next.isUpdate && policy == .modified && old == .list(values)), !(values.isEmpty && old == .list([]) && !next.isUpdate) {
+                if !(next.isUpdate && policy == .modified && old == .list(values)),
+                    !(values.isEmpty && old == .list([]) && !next.isUpdate)
+                {
                     transaction.set(next.table.table, column, next.key, .list(values))
                 }
                 collection.adopt(owner._row, next.property)
@@ -91,7 +97,8 @@ final class Creation {
             let name = type(of: object).className()
             guard other === realm else {
                 fatalError(
-                    "Firn: an object of \(name) belongs to another realm, or is frozen. Copy it with create(_:value:), or thaw it.")
+                    "Firn: an object of \(name) belongs to another realm, or is frozen. Copy it with create(_:value:), or thaw it."
+                )
             }
             guard RealmInstance.isValid(object._row) else {
                 fatalError("Firn: an object of \(name) was deleted, so it can't be added or linked to.")
@@ -115,7 +122,8 @@ final class Creation {
             guard error.code == .primaryKeyTaken else { throw Realm.Error(error, realm.configuration.fileURL) }
             let value = info.primaryKey.flatMap { $0.wrapper.any(address + $0.offset, of: object) }
             throw ValueFault(
-                "an object of \(info.name) with the primary key \(value.map { "\($0)" } ?? "nil") exists; pass update: .modified to change it")
+                "an object of \(info.name) with the primary key \(value.map { "\($0)" } ?? "nil") exists; pass update: .modified to change it"
+            )
         }
         finish(object, binding, row.key, isUpdate: false)
         return row.key
@@ -137,7 +145,11 @@ final class Creation {
         case .date: transaction.fill(row, column, fixed: Timestamp(value.load(as: Date.self)))
         case .string: fill(&row, column, value.assumingMemoryBound(to: String.self).pointee)
         case .optionalString:
-            if let text = value.assumingMemoryBound(to: String?.self).pointee { fill(&row, column, text) } else { transaction.fillNull(row, column) }
+            if let text = value.assumingMemoryBound(to: String?.self).pointee {
+                fill(&row, column, text)
+            } else {
+                transaction.fillNull(row, column)
+            }
         case .optionalInt:
             if let number = value.load(as: Int?.self) {
                 transaction.fill(row, column, fixed: Int64(number))
@@ -145,10 +157,16 @@ final class Creation {
                 transaction.fillNull(row, column)
             }
         case .optionalDouble:
-            if let number = value.load(as: Double?.self) { transaction.fill(row, column, fixed: number) } else { transaction.fillNull(row, column) }
+            if let number = value.load(as: Double?.self) {
+                transaction.fill(row, column, fixed: number)
+            } else {
+                transaction.fillNull(row, column)
+            }
         case .opaque:
             let property = step.property
-            if let value = property.wrapper.storeValue(object + property.offset) { transaction.fill(&row, column, value) }
+            if let value = property.wrapper.storeValue(object + property.offset) {
+                transaction.fill(&row, column, value)
+            }
         }
     }
 
@@ -176,11 +194,16 @@ final class Creation {
                 if property.isCollection {
                     if let collection = property.wrapper.madeCollection(place) {
                         pending.append(
-                            Pending(table: binding, key: key, property: property, content: .collection(collection, object), isUpdate: isUpdate))
+                            Pending(
+                                table: binding, key: key, property: property, content: .collection(collection, object),
+                                isUpdate: isUpdate))
                     }
                 } else if property.isLink {
                     if let target = property.wrapper.any(place, of: object) as? ObjectBase {
-                        pending.append(Pending(table: binding, key: key, property: property, content: .link(target), isUpdate: isUpdate))
+                        pending.append(
+                            Pending(
+                                table: binding, key: key, property: property, content: .link(target), isUpdate: isUpdate
+                            ))
                     } else if isUpdate, !(policy == .modified && isNil(binding, property, key)) {
                         transaction.setLink(binding.table, binding.column(property), key, to: -1)
                     }
@@ -247,7 +270,9 @@ final class Creation {
             let any = values.value(primaryKey, at: primaryKey.number)
         else { return nil }
         let value: Value?
-        do { value = try primaryKey.wrapper.storeValue(from: any) } catch let fault as ValueFault { throw fault.inside(primaryKey.name) }
+        do { value = try primaryKey.wrapper.storeValue(from: any) } catch let fault as ValueFault {
+            throw fault.inside(primaryKey.name)
+        }
         let binding = realm.binding(of: info.type)
         guard let value, let key = transaction.table(binding.table).firstKey(primaryKey: value) else { return nil }
         return realm.accessor(binding, key)
@@ -285,9 +310,13 @@ final class Creation {
     private func content(_ property: PropertyInfo, _ any: Any?) throws -> Any? {
         guard property.isLink, let target = property.shape.target, let value = unwrapped(any) else { return any }
         guard property.isCollection else { return try resolve(target, value, isTop: false) }
-        guard let sequence = value as? any Sequence, !(value is String) else { throw ValueFault(value, isNo: [ObjectBase].self) }
+        guard let sequence = value as? any Sequence, !(value is String) else {
+            throw ValueFault(value, isNo: [ObjectBase].self)
+        }
         return try anyElements(of: sequence).enumerated().map { index, element in
-            do { return try resolve(target, element, isTop: false) } catch let fault as ValueFault { throw fault.inside("[\(index)]") }
+            do { return try resolve(target, element, isTop: false) } catch let fault as ValueFault {
+                throw fault.inside("[\(index)]")
+            }
         }
     }
 
@@ -300,7 +329,9 @@ final class Creation {
         let sample = type.init()
         for (position, property) in info.stored.enumerated() {
             guard let value = values.value(property, at: position) else { continue }
-            do { try sample.setUnmanaged(property, value) } catch let fault as ValueFault { throw fault.inside(property.name) }
+            do { try sample.setUnmanaged(property, value) } catch let fault as ValueFault {
+                throw fault.inside(property.name)
+            }
         }
         try checkKeys(sample)
     }
@@ -314,11 +345,14 @@ final class Creation {
         while let object = next.popLast() {
             guard !object.isManaged, seen.insert(ObjectIdentifier(object)).inserted else { continue }
             let binding = realm.binding(of: type(of: object))
-            if let primaryKey = binding.info.primaryKey, let value = primaryKey.wrapper.storeValue(object.address + primaryKey.offset),
+            if let primaryKey = binding.info.primaryKey,
+                let value = primaryKey.wrapper.storeValue(object.address + primaryKey.offset),
                 transaction.table(binding.table).firstKey(primaryKey: value) != nil
                     || !keys.insert(Key(table: binding.table, value: value)).inserted
             {
-                throw ValueFault("an object of \(binding.info.name) with the primary key \(value) exists; pass update: .modified to change it")
+                throw ValueFault(
+                    "an object of \(binding.info.name) with the primary key \(value) exists; pass update: .modified to change it"
+                )
             }
             for property in binding.info.stored where property.isLink {
                 let place = object.address + property.offset
@@ -340,6 +374,8 @@ final class Creation {
 /// Stops the program where a string or data value is too long to be stored.
 func checkLength(_ byteCount: Int) {
     if byteCount > Limits.valueByteCount {
-        fatalError("Firn: a value of \(byteCount) bytes was to be stored; at most \(Limits.valueByteCount) are possible. Keep it in a file, and store its path.")
+        fatalError(
+            "Firn: a value of \(byteCount) bytes was to be stored; at most \(Limits.valueByteCount) are possible. Keep it in a file, and store its path."
+        )
     }
 }

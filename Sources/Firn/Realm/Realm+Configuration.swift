@@ -103,9 +103,11 @@ extension Realm {
 
 extension Realm.Configuration: Equatable {
     public static func == (a: Realm.Configuration, b: Realm.Configuration) -> Bool {
-        a.fileURL == b.fileURL && a.identifier == b.identifier && a.encryptionKey == b.encryptionKey && a.readOnly == b.readOnly
+        a.fileURL == b.fileURL && a.identifier == b.identifier && a.encryptionKey == b.encryptionKey
+            && a.readOnly == b.readOnly
             && a.schemaVersion == b.schemaVersion && a.durability == b.durability && a.verifyOnOpen == b.verifyOnOpen
-            && a.lockTimeout == b.lockTimeout && a.objectTypes?.map(ObjectIdentifier.init) == b.objectTypes?.map(ObjectIdentifier.init)
+            && a.lockTimeout == b.lockTimeout
+            && a.objectTypes?.map(ObjectIdentifier.init) == b.objectTypes?.map(ObjectIdentifier.init)
     }
 }
 
@@ -137,7 +139,9 @@ extension Realm.Configuration {
 enum StoreFiles {
     /// The length of all of them; 0 where there are none.
     static func byteCount(_ url: URL) -> Int {
-        guard let files = FileManager.default.enumerator(at: url, includingPropertiesForKeys: [.fileSizeKey]) else { return 0 }
+        guard let files = FileManager.default.enumerator(at: url, includingPropertiesForKeys: [.fileSizeKey]) else {
+            return 0
+        }
         var total = 0
         for case let file as URL in files {
             total += (try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize) ?? 0

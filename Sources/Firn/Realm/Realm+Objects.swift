@@ -102,7 +102,9 @@ extension Realm {
         instance.check()
         let binding = instance.binding(of: type)
         guard let property = binding.info.primaryKey else {
-            fatalError("Firn: the class \(binding.info.name) has no primary key to find objects by. Declare one with @Persisted(primaryKey: true).")
+            fatalError(
+                "Firn: the class \(binding.info.name) has no primary key to find objects by. Declare one with @Persisted(primaryKey: true)."
+            )
         }
         guard let table = instance.table(binding) else { return nil }
         let found: Int64?
@@ -132,9 +134,13 @@ extension RealmInstance {
     /// Where one of this realm's own objects lies; stops the program for any other.
     func place(of object: ObjectBase, to what: String) -> (TableID, Int64) {
         let name = Swift.type(of: object).className()
-        guard object.isManaged else { fatalError("Firn: can't \(what) an object of \(name) that is unmanaged. Add it to the realm first.") }
+        guard object.isManaged else {
+            fatalError("Firn: can't \(what) an object of \(name) that is unmanaged. Add it to the realm first.")
+        }
         guard object._row.core == core || RealmInstance.of(object._row) === self else {
-            fatalError("Firn: can't \(what) an object of \(name) that belongs to another realm, or is frozen. Use the realm that manages it (object.realm), or thaw it.")
+            fatalError(
+                "Firn: can't \(what) an object of \(name) that belongs to another realm, or is frozen. Use the realm that manages it (object.realm), or thaw it."
+            )
         }
         guard RealmInstance.isValid(object._row) else {
             fatalError("Firn: can't \(what) an object of \(name) that was deleted already.")
@@ -146,6 +152,8 @@ extension RealmInstance {
     func linkKey(of object: ObjectBase) -> Int64 {
         if object.isManaged { return place(of: object, to: "link to").1 }
         let creation = Creation(self, .error, "add a linked object")
-        do { return try creation.add(object) } catch { fatalError("Firn: adding a linked object of \(Swift.type(of: object)): \(error)") }
+        do { return try creation.add(object) } catch {
+            fatalError("Firn: adding a linked object of \(Swift.type(of: object)): \(error)")
+        }
     }
 }

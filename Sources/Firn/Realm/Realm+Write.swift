@@ -10,7 +10,9 @@ extension Realm {
     /// - Returns: what the block returns.
     /// - Throws: the block's error, or `Realm.Error` where the commit failed.
     @discardableResult
-    public func write<Result>(withoutNotifying tokens: [NotificationToken] = [], _ block: () throws -> Result) throws -> Result {
+    public func write<Result>(withoutNotifying tokens: [NotificationToken] = [], _ block: () throws -> Result) throws
+        -> Result
+    {
         try instance.beginWrite()
         let result: Result
         do { result = try block() } catch {
@@ -23,7 +25,9 @@ extension Realm {
 
     /// Begins a write transaction, waiting for other writers. Stops the program where that is not possible; `tryBeginWrite()` throws instead.
     public func beginWrite() {
-        do { try instance.beginWrite() } catch { fatalError("Firn: beginWrite() failed: \(error) Use tryBeginWrite() to handle this.") }
+        do { try instance.beginWrite() } catch {
+            fatalError("Firn: beginWrite() failed: \(error) Use tryBeginWrite() to handle this.")
+        }
     }
 
     /// Begins a write transaction, waiting for other writers.
@@ -48,15 +52,22 @@ extension RealmInstance {
         check()
         if isFrozen { fatalError("Firn: a frozen realm can't be written. Thaw it and write to the live one.") }
         if configuration.readOnly { fatalError("Firn: the realm was opened read-only. Open it for writing.") }
-        if isInTransaction { fatalError("Firn: the realm is in a write transaction already. Commit or cancel it before beginning another.") }
+        if isInTransaction {
+            fatalError(
+                "Firn: the realm is in a write transaction already. Commit or cancel it before beginning another.")
+        }
         // Observers see what is due before the transaction begins.
         advance()
-        do throws(StoreError) { enter(try store.beginWrite()) } catch { throw Realm.Error(error, configuration.fileURL) }
+        do throws(StoreError) { enter(try store.beginWrite()) } catch {
+            throw Realm.Error(error, configuration.fileURL)
+        }
     }
 
     func commitWrite(withoutNotifying tokens: [NotificationToken]) throws {
         check()
-        guard let transaction else { fatalError("Firn: commitWrite() without a write transaction. Call beginWrite() before.") }
+        guard let transaction else {
+            fatalError("Firn: commitWrite() without a write transaction. Call beginWrite() before.")
+        }
         observers.checkTokens(tokens, of: self)
         let base = transaction.base
         do throws(StoreError) {
@@ -71,7 +82,9 @@ extension RealmInstance {
 
     func cancelWrite() {
         check()
-        guard let transaction else { fatalError("Firn: cancelWrite() without a write transaction. Call beginWrite() before.") }
+        guard let transaction else {
+            fatalError("Firn: cancelWrite() without a write transaction. Call beginWrite() before.")
+        }
         transaction.cancel()
         leaveTransaction()
     }

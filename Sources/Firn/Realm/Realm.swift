@@ -83,7 +83,9 @@ public struct Realm {
     public var autorefresh: Bool {
         get { instance.autorefresh }
         nonmutating set {
-            if isFrozen && newValue { fatalError("Firn: a frozen realm never refreshes; set autorefresh of a live one.") }
+            if isFrozen && newValue {
+                fatalError("Firn: a frozen realm never refreshes; set autorefresh of a live one.")
+            }
             instance.autorefresh = newValue
         }
     }
@@ -126,7 +128,8 @@ public struct Realm {
     public var activeVersions: [ActiveVersion] {
         instance.store.activeVersions.map { version in
             ActiveVersion(
-                number: version.number, date: Date(timeIntervalSince1970: Double(version.time) / 1e9), holders: version.holders,
+                number: version.number, date: Date(timeIntervalSince1970: Double(version.time) / 1e9),
+                holders: version.holders,
                 retainedByteCount: version.retainedByteCount, pinnedAt: version.pinnedAt)
         }
     }
@@ -145,7 +148,9 @@ public struct Realm {
     public static func deleteFiles(for configuration: Configuration) throws -> Bool {
         guard let url = configuration.fileURL, fileExists(for: configuration) else { return false }
         guard !SharedStore.isOpen(url) else {
-            throw Error(.alreadyOpen, "The realm is open in this process; let go of all that belongs to it first.", fileURL: url)
+            throw Error(
+                .alreadyOpen, "The realm is open in this process; let go of all that belongs to it first.", fileURL: url
+            )
         }
         do { try FileManager.default.removeItem(at: url) } catch {
             throw Error(.fileOperationFailed, "The store could not be deleted: \(error)", fileURL: url)
@@ -159,5 +164,7 @@ extension Realm: Equatable {
     public static func == (a: Realm, b: Realm) -> Bool { a.instance === b.instance }
 }
 
-@available(*, unavailable, message: "a realm belongs to the thread, queue or actor that opened it; open it again elsewhere")
+@available(
+    *, unavailable, message: "a realm belongs to the thread, queue or actor that opened it; open it again elsewhere"
+)
 extension Realm: Sendable {}

@@ -17,7 +17,8 @@ func _relocate(_ row: _Row) -> _Row {
 private func stopForMissing(_ row: _Row) -> Never {
     let name = TableBinding.of(row).info.name
     fatalError(
-        "Firn: an object of \(name) was used that is gone: it was deleted, the write that made it was cancelled, or its realm was invalidated. Ask isInvalidated before.")
+        "Firn: an object of \(name) was used that is gone: it was deleted, the write that made it was cancelled, or its realm was invalidated. Ask isInvalidated before."
+    )
 }
 
 extension RealmInstance {

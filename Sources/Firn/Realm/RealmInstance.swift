@@ -45,7 +45,10 @@ public final class RealmInstance {
     var isInTransaction: Bool { transaction != nil }
 
     /// A live instance for `scheduler`, or a frozen one that shows `pin`.
-    init(_ shared: SharedStore, _ configuration: Realm.Configuration, _ schema: SchemaBinding, scheduler: Scheduler?, pin: Pin?) {
+    init(
+        _ shared: SharedStore, _ configuration: Realm.Configuration, _ schema: SchemaBinding, scheduler: Scheduler?,
+        pin: Pin?
+    ) {
         self.shared = shared
         self.configuration = configuration
         self.schema = schema
@@ -71,7 +74,8 @@ public final class RealmInstance {
 
     @inline(__always)
     static func of(_ row: _Row) -> RealmInstance {
-        Unmanaged<RealmInstance>.fromOpaque(row.core.unsafelyUnwrapped.pointee.owner.unsafelyUnwrapped).takeUnretainedValue()
+        Unmanaged<RealmInstance>.fromOpaque(row.core.unsafelyUnwrapped.pointee.owner.unsafelyUnwrapped)
+            .takeUnretainedValue()
     }
 
     // MARK: Confinement
@@ -142,7 +146,8 @@ public final class RealmInstance {
     private func findBinding(_ type: ObjectBase.Type) -> TableBinding {
         guard let binding = schema.table(of: type) else {
             fatalError(
-                "Firn: the realm has no class \(type.className()). Add it to Configuration.objectTypes, or register it with Realm.register before opening.")
+                "Firn: the realm has no class \(type.className()). Add it to Configuration.objectTypes, or register it with Realm.register before opening."
+            )
         }
         // Frozen instances are read by many threads, so they remember nothing.
         if !isFrozen {
@@ -180,8 +185,11 @@ public final class RealmInstance {
     @inline(never)
     private func stopOutsideOfWrite(_ what: String) -> Never {
         if isFrozen { fatalError("Firn: can't \(what): it is frozen. Thaw it and write to the live one.") }
-        if configuration.readOnly { fatalError("Firn: can't \(what): the realm was opened read-only. Open it for writing.") }
-        fatalError("Firn: can't \(what) outside of a write transaction. Do it within realm.write { } or after beginWrite().")
+        if configuration.readOnly {
+            fatalError("Firn: can't \(what): the realm was opened read-only. Open it for writing.")
+        }
+        fatalError(
+            "Firn: can't \(what) outside of a write transaction. Do it within realm.write { } or after beginWrite().")
     }
 
     /// Drops the version shown; accessors made so far are invalid for good.

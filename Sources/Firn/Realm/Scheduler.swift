@@ -42,7 +42,9 @@ final class Scheduler: @unchecked Sendable {
     static func queue(_ queue: DispatchQueue) -> Scheduler {
         if queue.label == mainLabel { return Scheduler(.main) }
         if isGlobal(queue) {
-            fatalError("Firn: a realm or observer was given a global queue, which is concurrent. Make a serial one: DispatchQueue(label:).")
+            fatalError(
+                "Firn: a realm or observer was given a global queue, which is concurrent. Make a serial one: DispatchQueue(label:)."
+            )
         }
         return marking.withLock { _ in
             let mark = queue.getSpecific(key: queueMark) ?? QueueMark()
@@ -107,11 +109,13 @@ final class Scheduler: @unchecked Sendable {
     func check() {
         switch kind {
         case .actor(let actor):
-            actor.preconditionIsolated("Firn: a realm of an actor, or an object or collection of it, was used outside of the actor.")
+            actor.preconditionIsolated(
+                "Firn: a realm of an actor, or an object or collection of it, was used outside of the actor.")
         case .queue(let queue, _):
             if !isCurrent {
                 fatalError(
-                    "Firn: a realm of the queue \"\(queue.label)\", or an object or collection of it, was used outside of the queue. Use it within queue.async or sync.")
+                    "Firn: a realm of the queue \"\(queue.label)\", or an object or collection of it, was used outside of the queue. Use it within queue.async or sync."
+                )
             }
         case .main, .thread: break
         }

@@ -56,19 +56,26 @@ final class SharedStore: @unchecked Sendable {
 
     static func isOpen(_ url: URL) -> Bool { open.withLock { $0[identity(url)]?.store != nil } }
 
-    private static func identity(_ url: URL) -> Identity { .file(url.standardizedFileURL.resolvingSymlinksInPath().path) }
+    private static func identity(_ url: URL) -> Identity {
+        .file(url.standardizedFileURL.resolvingSymlinksInPath().path)
+    }
 
     static func of(_ configuration: Realm.Configuration) throws -> SharedStore {
         if let key = configuration.encryptionKey {
             guard key.count == 64 else {
-                throw Realm.Error(.invalidInput, "The encryption key has \(key.count) bytes; 64 are needed.", fileURL: configuration.fileURL)
+                throw Realm.Error(
+                    .invalidInput, "The encryption key has \(key.count) bytes; 64 are needed.",
+                    fileURL: configuration.fileURL)
             }
             throw Realm.Error(
-                .unsupportedFeature, "This version of Firn can't encrypt. Open without an encryptionKey.", fileURL: configuration.fileURL)
+                .unsupportedFeature, "This version of Firn can't encrypt. Open without an encryptionKey.",
+                fileURL: configuration.fileURL)
         }
         let identity: Identity
         if let url = configuration.fileURL {
-            guard url.isFileURL else { throw Realm.Error(.invalidInput, "fileURL must name a local folder.", fileURL: url) }
+            guard url.isFileURL else {
+                throw Realm.Error(.invalidInput, "fileURL must name a local folder.", fileURL: url)
+            }
             identity = SharedStore.identity(url)
         } else if let name = configuration.inMemoryIdentifier {
             identity = .memory(name)
@@ -85,7 +92,9 @@ final class SharedStore: @unchecked Sendable {
                 }
                 return shared
             }
-            if configuration.readOnly, let url = configuration.fileURL, !FileManager.default.fileExists(atPath: url.path) {
+            if configuration.readOnly, let url = configuration.fileURL,
+                !FileManager.default.fileExists(atPath: url.path)
+            {
                 throw Realm.Error(.fileNotFound, "There is no store to open read-only.", fileURL: url)
             }
             let storage: any Storage = configuration.fileURL == nil ? MemoryStorage() : PosixStorage.shared
@@ -106,7 +115,9 @@ final class SharedStore: @unchecked Sendable {
     func schema(for configuration: Realm.Configuration) throws -> SchemaBinding {
         let types = configuration.classes
         let key = types.map(ObjectIdentifier.init)
-        if let known = instances.withLock({ $0.schemas[key] }), known.version == configuration.schemaVersion { return known }
+        if let known = instances.withLock({ $0.schemas[key] }), known.version == configuration.schemaVersion {
+            return known
+        }
         let infos = types.map { ClassInfo.of($0) }
         let faults = SchemaPlan.faults(of: infos)
         guard faults.isEmpty else { throw mismatch("The classes can't be stored:", faults, configuration) }
@@ -157,7 +168,9 @@ final class SharedStore: @unchecked Sendable {
     // MARK: Instances
 
     /// The instance of a scheduler, made where there is none.
-    func instance(_ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler) -> RealmInstance {
+    func instance(_ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler)
+        -> RealmInstance
+    {
         let key = InstanceKey(scheduler: scheduler.key, schema: ObjectIdentifier(schema))
         return instances.withLock { instances in
             if let known = instances.live[key]?.instance { return known }

@@ -87,7 +87,8 @@ final class ClassInfo: @unchecked Sendable {
         let known = Set(found.map(\.name)).union(ignored)
         func check(_ names: some Sequence<String>, _ function: String) {
             for name in names where !known.contains(name) {
-                faults.append("\(className).\(function) names \"\(name)\", which is no @Persisted property of the class.")
+                faults.append(
+                    "\(className).\(function) names \"\(name)\", which is no @Persisted property of the class.")
             }
         }
         check(indexed, "indexedProperties()")
@@ -96,12 +97,15 @@ final class ClassInfo: @unchecked Sendable {
         check(namedKey.map { [$0] } ?? [], "primaryKey()")
         if keys.count > 1 {
             faults.append(
-                "\(name) has \(keys.count) primary keys (\(keys.map { "\"\($0.name)\"" }.joined(separator: ", "))); a class has one at most.")
+                "\(name) has \(keys.count) primary keys (\(keys.map { "\"\($0.name)\"" }.joined(separator: ", "))); a class has one at most."
+            )
         }
         var columns: Set<String> = []
         for property in stored {
             if !columns.insert(property.columnName).inserted {
-                faults.append("\(name) has two properties stored as \"\(property.columnName)\"; give one another name in propertiesMapping().")
+                faults.append(
+                    "\(name) has two properties stored as \"\(property.columnName)\"; give one another name in propertiesMapping()."
+                )
             }
             faults += property.faults(in: name)
         }
@@ -156,28 +160,38 @@ final class PropertyInfo: @unchecked Sendable {
     func column(target: TableID?) -> ColumnSchema {
         ColumnSchema(
             name: columnName, type: shape.type, collection: shape.collection,
-            isNullable: shape.type == .link ? shape.collection == .none : shape.isNullable, isIndexed: isIndexed, target: target)
+            isNullable: shape.type == .link ? shape.collection == .none : shape.isNullable, isIndexed: isIndexed,
+            target: target)
     }
 
     func faults(in className: String) -> [String] {
         var faults: [String] = []
         let full = "\(className).\(name)"
         if columnName.isEmpty || columnName.utf8.count > Limits.nameByteCount {
-            faults.append("\(full) is stored under a name of \(columnName.utf8.count) bytes; 1 to \(Limits.nameByteCount) are possible.")
+            faults.append(
+                "\(full) is stored under a name of \(columnName.utf8.count) bytes; 1 to \(Limits.nameByteCount) are possible."
+            )
         }
         if shape.type == .link && shape.collection == .none && !shape.isNullable {
-            faults.append("\(full) is a link that is not optional; a link can always become nil, so declare it as \(shape.swiftType)?.")
+            faults.append(
+                "\(full) is a link that is not optional; a link can always become nil, so declare it as \(shape.swiftType)?."
+            )
         }
         if shape.type == .link && shape.collection != .none && shape.isNullable {
-            faults.append("\(full) is a list of optional objects; lists hold no nil objects, so declare the element without \"?\".")
+            faults.append(
+                "\(full) is a list of optional objects; lists hold no nil objects, so declare the element without \"?\"."
+            )
         }
         if isPrimaryKey && (![.int, .string, .objectID, .uuid].contains(shape.type) || shape.collection != .none) {
-            faults.append("\(full) is of type \(shape.swiftType), which can't be a primary key; Int, String, ObjectId and UUID can.")
+            faults.append(
+                "\(full) is of type \(shape.swiftType), which can't be a primary key; Int, String, ObjectId and UUID can."
+            )
         } else if isIndexed
             && (![.int, .bool, .string, .date, .objectID, .uuid].contains(shape.type) || shape.collection != .none)
         {
             faults.append(
-                "\(full) is of type \(shape.swiftType), which can't be indexed; integers, Bool, String, Date, ObjectId and UUID can.")
+                "\(full) is of type \(shape.swiftType), which can't be indexed; integers, Bool, String, Date, ObjectId and UUID can."
+            )
         }
         if isRequired && !shape.isNullable {
             faults.append("\(full) is not optional, so requiredProperties() need not name it.")

@@ -9,7 +9,9 @@ public struct Schema: CustomStringConvertible, Equatable {
     /// The class of that name.
     public subscript(className: String) -> ObjectSchema? { objectSchema.first { $0.className == className } }
 
-    public var description: String { "Schema {\n\(objectSchema.map { "\t" + indented($0.description) }.joined(separator: "\n"))\n}" }
+    public var description: String {
+        "Schema {\n\(objectSchema.map { "\t" + indented($0.description) }.joined(separator: "\n"))\n}"
+    }
 }
 
 /// A class and its stored properties, in the order of their declaration, a superclass's first.
@@ -27,7 +29,9 @@ public struct ObjectSchema: CustomStringConvertible, Equatable {
     /// The property of that name.
     public subscript(propertyName: String) -> Property? { properties.first { $0.name == propertyName } }
 
-    public var description: String { "\(className) {\n\(properties.map { "\t" + indented($0.description) }.joined(separator: "\n"))\n}" }
+    public var description: String {
+        "\(className) {\n\(properties.map { "\t" + indented($0.description) }.joined(separator: "\n"))\n}"
+    }
 }
 
 /// A stored property.
@@ -58,7 +62,9 @@ public struct Property: CustomStringConvertible, Equatable {
     }
 
     public var description: String {
-        var words = ["\(name): \(isArray ? "array<" : "")\(objectClassName ?? "\(type)")\(isOptional ? "?" : "")\(isArray ? ">" : "")"]
+        var words = [
+            "\(name): \(isArray ? "array<" : "")\(objectClassName ?? "\(type)")\(isOptional ? "?" : "")\(isArray ? ">" : "")"
+        ]
         if columnName != name { words.append("stored as \(columnName)") }
         if isPrimaryKey { words.append("primary key") } else if isIndexed { words.append("indexed") }
         return words.joined(separator: ", ")

@@ -44,7 +44,8 @@ struct SchemaPlan {
             let before = table.columns[place]
             if before.type != column.type || before.collection != column.collection || before.target != column.target {
                 differences.append(
-                    "Property \"\(full)\" has been changed from \(SchemaPlan.name(before, schema)) to \(SchemaPlan.name(column, schema)).")
+                    "Property \"\(full)\" has been changed from \(SchemaPlan.name(before, schema)) to \(SchemaPlan.name(column, schema))."
+                )
                 SchemaPlan.remove(place, from: &table)
                 table.columns.append(column)
                 continue
@@ -66,7 +67,8 @@ struct SchemaPlan {
             switch (oldName, newName) {
             case (nil, let new?): differences.append("Primary key \"\(name).\(new)\" has been added.")
             case (let old?, nil): differences.append("Primary key \"\(name).\(old)\" has been removed.")
-            case (let old?, let new?): differences.append("Primary key of \"\(name)\" has been changed from \"\(old)\" to \"\(new)\".")
+            case (let old?, let new?):
+                differences.append("Primary key of \"\(name)\" has been changed from \"\(old)\" to \"\(new)\".")
             case (nil, nil): break
             }
         }
@@ -103,12 +105,14 @@ extension SchemaPlan {
                 let full = "\(info.name).\(property.name)"
                 guard let other = names[target.className()], other.type == target else {
                     faults.append(
-                        "\(full) links to \(target.className()), which is not among the realm's classes; add it to objectTypes.")
+                        "\(full) links to \(target.className()), which is not among the realm's classes; add it to objectTypes."
+                    )
                     continue
                 }
                 guard property.isLinkingObjects else { continue }
                 guard let origin = property.origin, let linking = other.property(named: origin) else {
-                    faults.append("\(full) names the property \"\(property.origin ?? "")\", which \(other.name) does not have.")
+                    faults.append(
+                        "\(full) names the property \"\(property.origin ?? "")\", which \(other.name) does not have.")
                     continue
                 }
                 if !linking.isLink || linking.shape.target != info.type {

@@ -40,7 +40,8 @@ final class TableBinding: @unchecked Sendable {
         var byColumn: [PropertyInfo?] = Array(repeating: nil, count: schema.columns.count)
         let binds = UnsafeMutableBufferPointer<Bind>.allocate(capacity: info.properties.count)
         for property in info.properties {
-            guard let column = property.isLinkingObjects ? property.place : schema.column(named: property.columnName) else {
+            guard let column = property.isLinkingObjects ? property.place : schema.column(named: property.columnName)
+            else {
                 preconditionFailure("Firn: \(info.name).\(property.name) has no column")
             }
             // Backlinks have no column; they bear their place among the properties instead.
@@ -82,11 +83,15 @@ final class TableBinding: @unchecked Sendable {
 
     var address: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
 
-    func column(_ property: PropertyInfo) -> Int { property.isLinkingObjects ? property.place : columns[property.number] }
+    func column(_ property: PropertyInfo) -> Int {
+        property.isLinkingObjects ? property.place : columns[property.number]
+    }
 
     /// The property that lies in a column.
     func property(column: Int) -> PropertyInfo {
-        guard let property = byColumn[column] else { preconditionFailure("Firn: column \(column) of \(info.name) is no property") }
+        guard let property = byColumn[column] else {
+            preconditionFailure("Firn: column \(column) of \(info.name) is no property")
+        }
         return property
     }
 
@@ -112,7 +117,9 @@ final class SchemaBinding: Sendable {
         var tables: [TableBinding] = []
         var byTable: [TableBinding?] = Array(repeating: nil, count: schema.tables.count)
         for info in infos {
-            guard let id = schema.table(named: info.name) else { preconditionFailure("Firn: the class \(info.name) has no table") }
+            guard let id = schema.table(named: info.name) else {
+                preconditionFailure("Firn: the class \(info.name) has no table")
+            }
             let binding = TableBinding(info, id, schema[id])
             tables.append(binding)
             byTable[id.index] = binding

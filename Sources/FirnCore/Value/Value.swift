@@ -1,3 +1,5 @@
+import CFirn
+
 /// One value of a property, of any type: what the dynamic parts of Firn, changesets and tests speak. Hot paths use the typed entries instead.
 ///
 /// Equality is the store's: doubles and floats are equal where their bits are (so NaN equals itself) or both are zero; strings where their UTF-8 bytes are.
@@ -40,7 +42,7 @@ public enum Value: Sendable, Hashable {
         case (.int(let x), .int(let y)): x == y
         case (.float(let x), .float(let y)): x.bitPattern == y.bitPattern || x == y
         case (.double(let x), .double(let y)): x.bitPattern == y.bitPattern || x == y
-        case (.string(let x), .string(let y)): x.utf8.elementsEqual(y.utf8)
+        case (.string(let x), .string(let y)): Value.sameBytes(x, y)
         case (.data(let x), .data(let y)): x == y
         case (.date(let x), .date(let y)): x == y
         case (.objectID(let x), .objectID(let y)): x == y
@@ -54,6 +56,13 @@ public enum Value: Sendable, Hashable {
         }
     }
 
+    /// Strings are compared as bytes, not as text: no two encodings of one letter are the same (SEMANTICS 68).
+    private static func sameBytes(_ a: String, _ b: String) -> Bool {
+        guard a.utf8.count == b.utf8.count else { return false }
+        var (a, b) = (a, b)
+        return a.withUTF8 { x in b.withUTF8 { y in firn_same_bytes(x.baseAddress, y.baseAddress, x.count) } }
+    }
+
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .null: hasher.combine(0)
@@ -61,7 +70,9 @@ public enum Value: Sendable, Hashable {
         case .int(let x): hasher.combine(x)
         case .float(let x): hasher.combine(x == 0 ? 0 : x.bitPattern)
         case .double(let x): hasher.combine(x == 0 ? 0 : x.bitPattern)
-        case .string(let x): for byte in x.utf8 { hasher.combine(byte) }
+        case .string(let x):
+            var text = x
+            text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         case .data(let x): hasher.combine(x)
         case .date(let x): hasher.combine(x)
         case .objectID(let x): hasher.combine(x)

@@ -26,7 +26,9 @@ import Testing
                     case .update(let now, let deletions, let insertions, let modifications):
                         self.told.append("\(deletions) \(insertions) \(modifications)")
                         for index in deletions.reversed() { self.copy.remove(at: index) }
-                        for index in insertions where index <= self.copy.count { self.copy.insert(now[index], at: index) }
+                        for index in insertions where index <= self.copy.count {
+                            self.copy.insert(now[index], at: index)
+                        }
                     case .error: self.told.append("error")
                     }
                 }

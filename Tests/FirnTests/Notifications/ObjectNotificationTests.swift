@@ -13,7 +13,9 @@ import Testing
         case .deleted: "deleted"
         case .error: "error"
         case .change(_, let properties):
-            properties.map { "\($0.name): \($0.oldValue.map { "\($0)" } ?? "-") > \($0.newValue.map { "\($0)" } ?? "-")" }.joined(separator: ", ")
+            properties.map {
+                "\($0.name): \($0.oldValue.map { "\($0)" } ?? "-") > \($0.newValue.map { "\($0)" } ?? "-")"
+            }.joined(separator: ", ")
         }
     }
 
@@ -98,11 +100,14 @@ import Testing
         func observe(_ label: String, _ paths: [String]?) -> NotificationToken {
             person.observe(keyPaths: paths) { (change: ObjectChange<Person>) in
                 guard case .change(_, let properties) = change else { return }
-                seen.append("\(label):" + properties.map { "\($0.name)=\($0.newValue.map { "\($0)" } ?? "-")" }.joined(separator: ","))
+                seen.append(
+                    "\(label):"
+                        + properties.map { "\($0.name)=\($0.newValue.map { "\($0)" } ?? "-")" }.joined(separator: ","))
             }
         }
         let tokens = [
-            observe("all", nil), observe("name", ["name"]), observe("dogs", ["dogs"]), observe("dogs.name", ["dogs.name"]),
+            observe("all", nil), observe("name", ["name"]), observe("dogs", ["dogs"]),
+            observe("dogs.name", ["dogs.name"]),
             observe("friend.name", ["friend.name"]), observe("friends.name", ["friends.name"]),
         ]
         func told(_ body: () throws -> Void) async throws -> [String] {
@@ -114,7 +119,8 @@ import Testing
         #expect(try await told { person.name = "Ann" } == ["all:name=Ann", "name:name=Ann"])
         #expect(try await told { person.dogs[0].name = "Max" } == ["dogs.name:dogs=-"])
         #expect(try await told { person.dogs[0].age = 9 } == [])
-        #expect(try await told { person.dogs.append(Dog(2, "Bo")) } == ["all:dogs=-", "dogs.name:dogs=-", "dogs:dogs=-"])
+        #expect(
+            try await told { person.dogs.append(Dog(2, "Bo")) } == ["all:dogs=-", "dogs.name:dogs=-", "dogs:dogs=-"])
         #expect(try await told { friend.name = "Bob" } == ["friend.name:friend=-"])
         #expect(try await told { friend.friend = person } == ["friends.name:friends=-"])
         #expect(try await told { friend.name = "Cy" } == ["friend.name:friend=-", "friends.name:friends=-"])

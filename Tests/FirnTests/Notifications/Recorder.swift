@@ -13,11 +13,15 @@ func settle(_ isDone: () -> Bool = { false }, seconds: Double = 0.1) async {
 func wait(for isDone: () -> Bool) async { await settle(isDone, seconds: 10) }
 
 /// Runs `body` with a realm of its own on another thread, and returns when that has ended.
-func onAnotherThread(_ name: String, _ types: [ObjectBase.Type], _ body: @escaping @Sendable (Realm) throws -> Void) throws {
+func onAnotherThread(_ name: String, _ types: [ObjectBase.Type], _ body: @escaping @Sendable (Realm) throws -> Void)
+    throws
+{
     nonisolated(unsafe) var failure: (any Error)?
     let done = DispatchSemaphore(value: 0)
     Thread {
-        do { try body(try Realm(configuration: .init(inMemoryIdentifier: name, objectTypes: types))) } catch { failure = error }
+        do { try body(try Realm(configuration: .init(inMemoryIdentifier: name, objectTypes: types))) } catch {
+            failure = error
+        }
         done.signal()
     }.start()
     done.wait()

@@ -10,15 +10,20 @@ import Testing
         try realm.write { realm.add(object) }
         let read = realm.objects(Everything.self)[0]
         for one in [object, read] {
-            #expect(one.bool && one.int8 == -8 && one.int16 == -16 && one.int32 == -32 && one.int64 == -64 && one.int == 5)
+            #expect(
+                one.bool && one.int8 == -8 && one.int16 == -16 && one.int32 == -32 && one.int64 == -64 && one.int == 5)
             #expect(one.float == 1.5 && one.double == 2.25 && one.string.utf8.count == 5000)
             #expect(one.data == Data([1, 2, 3]))
             #expect(one.date == Date(timeIntervalSinceReferenceDate: 700_000_000.123456))
             #expect(one.objectId.stringValue == "0123456789abcdef01234567")
             #expect(one.uuid.uuidString == "00112233-4455-6677-8899-AABBCCDDEEFF")
             #expect(one.mood == .wild)
-            #expect(one.optionalBool == nil && one.optionalInt == nil && one.optionalInt8 == nil && one.optionalFloat == nil)
-            #expect(one.optionalDouble == nil && one.optionalString == nil && one.optionalData == nil && one.optionalDate == nil)
+            #expect(
+                one.optionalBool == nil && one.optionalInt == nil && one.optionalInt8 == nil && one.optionalFloat == nil
+            )
+            #expect(
+                one.optionalDouble == nil && one.optionalString == nil && one.optionalData == nil
+                    && one.optionalDate == nil)
             #expect(one.optionalObjectId == nil && one.optionalUUID == nil && one.optionalMood == nil)
         }
         #expect(object.ignored == 17)
@@ -56,7 +61,9 @@ import Testing
         #expect(object.optionalBool == true && object.optionalInt == 3 && object.optionalInt8 == -3)
         #expect(object.optionalFloat == 3.5 && object.optionalDouble == 4.5 && object.optionalString == "s")
         #expect(object.optionalData == Data() && object.optionalDate?.timeIntervalSinceReferenceDate == 0)
-        #expect(object.optionalObjectId == object.objectId && object.optionalUUID == object.uuid && object.optionalMood == .wild)
+        #expect(
+            object.optionalObjectId == object.objectId && object.optionalUUID == object.uuid
+                && object.optionalMood == .wild)
         try realm.write {
             object.optionalBool = nil
             object.optionalInt = nil
@@ -71,7 +78,8 @@ import Testing
 
     /// SEMANTICS 74
     @Test(arguments: [
-        0, 0.1, -0.1, 1e-9, 978_307_200.000_000_1, -978_307_200.5, -978_307_199.25, 123_456_789.987_654_321, 7e8, -2e9, 6.3e10,
+        0, 0.1, -0.1, 1e-9, 978_307_200.000_000_1, -978_307_200.5, -978_307_199.25, 123_456_789.987_654_321, 7e8, -2e9,
+        6.3e10,
     ])
     func datesComeBackToTheNanosecond(interval: Double) throws {
         let realm = try memoryRealm()

@@ -16,19 +16,24 @@ import Testing
         #expect(Dog(value: Source()).age == 4)
         let copy = Dog(value: Dog(7, "Bo", age: 3))
         #expect(copy.id == 7 && copy.name == "Bo" && copy.age == 3)
-        let person = Person(value: ["dogs": [["id": 1], [2, "b"], Dog(3, "c")], "friend": ["name": "x"], "numbers": [1, 2.0]])
+        let person = Person(value: [
+            "dogs": [["id": 1], [2, "b"], Dog(3, "c")], "friend": ["name": "x"], "numbers": [1, 2.0],
+        ])
         #expect(person.dogs.map(\.id) == [1, 2, 3] && person.friend?.name == "x" && Array(person.numbers) == [1, 2])
     }
 
     /// SPEC S16, DESIGN "Errors"
     @Test func aValueThatFitsNotIsRefusedWithItsPlace() throws {
         let faults: [([String: Any], String)] = [
-            (["id": "x"], "id"), (["age": 1.5], "age"), (["age": NSNull()], "age"), (["owner": 5], "owner"), (["name": 5], "name"),
+            (["id": "x"], "id"), (["age": 1.5], "age"), (["age": NSNull()], "age"), (["owner": 5], "owner"),
+            (["name": 5], "name"),
             (["owner": ["dogs": [["id": 1], ["age": "old"]]]], "owner.dogs[1].age"),
         ]
         for (value, place) in faults {
             let error = #expect(throws: Realm.Error.self) { _ = try Dog(validating: value) }
-            #expect(error?.code == .invalidInput && error?.message.contains("\"\(place)\"") == true, "\(String(describing: error))")
+            #expect(
+                error?.code == .invalidInput && error?.message.contains("\"\(place)\"") == true,
+                "\(String(describing: error))")
         }
     }
 
@@ -76,7 +81,9 @@ import Testing
         let source = Dog(1, "Rex")
         source.owner = Person()
         let created = try realm.write { realm.create(Dog.self, value: source) }
-        #expect(source.realm == nil && source.owner?.realm == nil && created.name == "Rex" && created.owner?.name == "nobody")
+        #expect(
+            source.realm == nil && source.owner?.realm == nil && created.name == "Rex"
+                && created.owner?.name == "nobody")
         let other = try realm.write { realm.create(Dog.self, value: ["id": 2]) }
         #expect(other.age == 1)
     }
@@ -85,13 +92,17 @@ import Testing
     @Test func anUpdateChangesThePropertiesGivenAndNoOthers() throws {
         let realm = try memoryRealm()
         let dog = try realm.write { realm.create(Dog.self, value: ["id": 1, "name": "Rex", "age": 5]) }
-        let updated = try realm.write { realm.create(Dog.self, value: ["id": 1, "name": "Max", "owner": ["name": "Ann"]], update: .modified) }
+        let updated = try realm.write {
+            realm.create(Dog.self, value: ["id": 1, "name": "Max", "owner": ["name": "Ann"]], update: .modified)
+        }
         #expect(updated == dog && dog.name == "Max" && dog.age == 5 && dog.owner?.name == "Ann")
         try realm.write { realm.add(Dog(1, "Bo"), update: .all) }
         #expect(dog.name == "Bo" && dog.age == 1 && dog.owner == nil && realm.objects(Dog.self).count == 1)
         try realm.write {
             realm.create(
-                Dog.self, value: ["id": 1, "owner": ["dogs": [["id": 1, "name": "Upserted"], ["id": 2, "name": "New"]]]], update: .modified)
+                Dog.self,
+                value: ["id": 1, "owner": ["dogs": [["id": 1, "name": "Upserted"], ["id": 2, "name": "New"]]]],
+                update: .modified)
         }
         #expect(dog.name == "Upserted" && dog.owner?.dogs.map(\.name) == ["Upserted", "New"])
     }

@@ -43,7 +43,10 @@ import Testing
             case 9: model += [value, value]
             default: if step % 5 == 0 { model.removeLast(min(n, 3)) }
             }
-            try #require(Array(managed.numbers) == model && Array(unmanaged.numbers) == model, "seed \(seed), step \(step), edit \(kind): \(Array(managed.numbers)) \(Array(unmanaged.numbers)) \(model)")
+            try #require(
+                Array(managed.numbers) == model && Array(unmanaged.numbers) == model,
+                "seed \(seed), step \(step), edit \(kind): \(Array(managed.numbers)) \(Array(unmanaged.numbers)) \(model)"
+            )
         }
         try realm.commitWrite()
         #expect(Array(managed.numbers) == model && managed.numbers.count == model.count)

@@ -39,15 +39,27 @@ import Testing
         let ann = realm.objects(Person.self).where { $0.name == "Ann" }[0]
         #expect(ids(dogs.where { $0.owner == ann }) == [0, 2, 4])
         #expect(ids(dogs.where { $0.id == $0.age && $0.age > 8 }) == [9])
-        #expect(ids(dogs.where { $0.age.in([3, 5]) }) == [3, 5] && ids(dogs.where { $0.age.contains(1...2) }) == [1, 2])
+        #expect(
+            ids(dogs.where { $0.age.in([3, 5]) }) == [3, 5] && ids(dogs.where { $0.age.contains(1...2) }) == [1, 2])
         #expect(ids(dogs.where { $0.age.contains(1..<2) }) == [1])
-        #expect(ids(dogs.where { $0.keepers.count == 1 }) == [0, 1, 2, 3, 4, 5] && ids(dogs.where { $0.keepers.name == "Bob" }) == [1, 3, 5])
+        #expect(
+            ids(dogs.where { $0.keepers.count == 1 }) == [0, 1, 2, 3, 4, 5]
+                && ids(dogs.where { $0.keepers.name == "Bob" }) == [1, 3, 5])
         let people = realm.objects(Person.self)
         #expect(people.where { $0.dogs.age > 4 }.map(\.name) == ["Bob"])
-        #expect(people.where { $0.numbers.contains(5) }.map(\.name) == ["Bob"] && people.where { $0.numbers == 1 }.map(\.name) == ["Ann"])
-        #expect(people.where { $0.numbers.sum == 6 }.map(\.name) == ["Ann"] && people.where { $0.dogs.age.max == 5 }.map(\.name) == ["Bob"])
-        #expect(people.where { $0.numbers.count > 1 }.count == 1 && people.where { $0.numbers.containsAny(in: [3, 5]) }.count == 2)
-        #expect(realm.objects(Everything.self).where { $0.bool && $0.mood == .calm && $0.optionalMood == .wild && $0.optionalInt > 4 }.count == 1)
+        #expect(
+            people.where { $0.numbers.contains(5) }.map(\.name) == ["Bob"]
+                && people.where { $0.numbers == 1 }.map(\.name) == ["Ann"])
+        #expect(
+            people.where { $0.numbers.sum == 6 }.map(\.name) == ["Ann"]
+                && people.where { $0.dogs.age.max == 5 }.map(\.name) == ["Bob"])
+        #expect(
+            people.where { $0.numbers.count > 1 }.count == 1
+                && people.where { $0.numbers.containsAny(in: [3, 5]) }.count == 2)
+        #expect(
+            realm.objects(Everything.self).where {
+                $0.bool && $0.mood == .calm && $0.optionalMood == .wild && $0.optionalInt > 4
+            }.count == 1)
         #expect(realm.objects(Everything.self).where { $0.mood.in([.wild]) }.count == 0)
     }
 
@@ -57,7 +69,8 @@ import Testing
         #expect(ids(dogs.where { $0.name.starts(with: "R") }) == [0, 4, 8])
         #expect(ids(dogs.where { $0.name.ends(with: "x") && $0.age < 2 }) == [0, 1])
         #expect(ids(dogs.where { $0.name.contains("ELL", options: .caseInsensitive) }) == [2, 6])
-        #expect(ids(dogs.where { $0.name.equals("emile", options: [.caseInsensitive, .diacriticInsensitive]) }) == [3, 7])
+        #expect(
+            ids(dogs.where { $0.name.equals("emile", options: [.caseInsensitive, .diacriticInsensitive]) }) == [3, 7])
         #expect(ids(dogs.where { $0.name.like("?e*") }) == [0, 2, 4, 6, 8])
         #expect(dogs.where { $0.name.contains("") }.count == 10)
     }
@@ -67,7 +80,8 @@ import Testing
         let realm = try filled()
         let dogs = realm.objects(Dog.self)
         #expect(ids(dogs.filter("age > %@ AND name BEGINSWITH[c] %@", 3, "r")) == [4, 8])
-        #expect(ids(dogs.filter("age IN %@", [1, 9])) == [1, 9] && ids(dogs.filter("owner.name = 'Bob'")) == [1, 3, 5])
+        #expect(
+            ids(dogs.filter("age IN %@", [1, 9])) == [1, 9] && ids(dogs.filter("owner.name = 'Bob'")) == [1, 3, 5])
         #expect(ids(dogs.filter("ANY keepers.name == %@", "Ann")) == [0, 2, 4])
         let ann = realm.objects(Person.self)[0]
         #expect(ids(dogs.filter("owner == %@ AND age BETWEEN %@", ann, [1, 3])) == [2])
@@ -83,7 +97,10 @@ import Testing
         let dogs = realm.objects(Dog.self)
         #expect(ids(dogs.sorted(byKeyPath: "age", ascending: false)) == Array((0..<10).reversed()))
         #expect(ids(dogs.sorted(by: \.name)) == [1, 5, 9, 0, 4, 8, 2, 6, 3, 7])
-        #expect(ids(dogs.sorted(by: ["name", SortDescriptor(keyPath: "age", ascending: false)])) == [9, 5, 1, 8, 4, 0, 6, 2, 7, 3])
+        #expect(
+            ids(dogs.sorted(by: ["name", SortDescriptor(keyPath: "age", ascending: false)])) == [
+                9, 5, 1, 8, 4, 0, 6, 2, 7, 3,
+            ])
         #expect(ids(dogs.sorted(byKeyPath: "owner.age")) == [1, 3, 5, 0, 2, 4, 6, 7, 8, 9])
         #expect(realm.objects(Person.self)[0].dogs.sorted(byKeyPath: "age", ascending: false).map(\.id) == [4, 2, 0])
         #expect(ids(dogs.distinct(by: ["name"])) == [0, 1, 2, 3] && ids(dogs.distinct(by: ["owner.name"])) == [0, 1])
@@ -98,7 +115,9 @@ import Testing
         let average: Double? = dogs.average(ofProperty: "age")
         #expect(average == 4.5)
         let none = dogs.where { $0.age > 100 }
-        #expect(none.min(of: \.age) == nil && none.sum(of: \.age) == 0 && (none.average(ofProperty: "age") as Double?) == nil)
+        #expect(
+            none.min(of: \.age) == nil && none.sum(of: \.age) == 0
+                && (none.average(ofProperty: "age") as Double?) == nil)
         #expect(realm.objects(Person.self).max(of: \.age) == 40)
     }
 
@@ -110,7 +129,9 @@ import Testing
         #expect(copy == dogs && realm.objects(Dog.self) != dogs)
         #expect(dogs.first?.id == 0 && dogs.last?.id == 9 && dogs.index(of: dogs[4]) == 4)
         #expect(dogs.index(matching: { $0.age == 6 }) == 6 && dogs.where { $0.age > 3 }.index(of: dogs[5]) == 1)
-        #expect(realm.object(ofType: Dog.self, forPrimaryKey: 3)?.age == 3 && realm.object(ofType: Dog.self, forPrimaryKey: 33) == nil)
+        #expect(
+            realm.object(ofType: Dog.self, forPrimaryKey: 3)?.age == 3
+                && realm.object(ofType: Dog.self, forPrimaryKey: 33) == nil)
         #expect(dogs.reversed().map(\.id) == Array((0..<10).reversed()))
         try realm.write { realm.delete(dogs.where { $0.age > 3 }) }
         #expect(dogs.count == 4)

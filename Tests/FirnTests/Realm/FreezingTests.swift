@@ -12,7 +12,9 @@ import Testing
         let dogs = realm.objects(Dog.self).sorted(byKeyPath: "name").freeze()
         let list = person.dogs.freeze()
         let frozenRealm = realm.freeze()
-        #expect(frozen.isFrozen && dogs.isFrozen && list.isFrozen && frozen.realm == frozenRealm && frozen.freeze() === frozen)
+        #expect(
+            frozen.isFrozen && dogs.isFrozen && list.isFrozen && frozen.realm == frozenRealm
+                && frozen.freeze() === frozen)
         try realm.write {
             person.name = "Bob"
             person.numbers.append(3)
@@ -48,7 +50,9 @@ import Testing
     }
 
     @Test func freezingAnUnmanagedObjectStops() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { _ = Dog(1, "").freeze() }
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = Dog(1, "").freeze()
+        }
         expectMessage(result, "can't be frozen")
     }
 

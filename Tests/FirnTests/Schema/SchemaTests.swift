@@ -45,14 +45,18 @@ private class PrivateAnimal: Object {
 }
 
 @Suite struct SchemaTests {
-    private func file() -> URL { FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).firn") }
+    private func file() -> URL {
+        FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).firn")
+    }
 
     /// SPEC R68
     @Test func classesAreFoundWithoutRegistration() throws {
         class Local: Object { @Persisted var x = 1 }
         let realm = try Realm(configuration: .init(inMemoryIdentifier: UUID().uuidString))
         let names = Set(realm.schema.objectSchema.map(\.className))
-        #expect(names.isSuperset(of: ["Dog", "Person", "Everything", "Animal", "Bird", "PrivateAnimal", "Local"]), "\(names)")
+        #expect(
+            names.isSuperset(of: ["Dog", "Person", "Everything", "Animal", "Bird", "PrivateAnimal", "Local"]),
+            "\(names)")
         #expect(!names.contains("Bad") && !names.contains("Object"))
     }
 
@@ -64,14 +68,19 @@ private class PrivateAnimal: Object {
         let schema = realm.objects(Bird.self)[0].objectSchema
         #expect(schema.properties.map(\.name) == ["legs", "wings"] && schema["wings"]?.columnName == "wing_count")
         #expect(schema["wings"]?.isIndexed == true && schema == Bird().objectSchema)
-        #expect(realm.objects(Bird.self).where { $0.wings == 3 }.count == 1 && realm.objects(Bird.self).filter("wings == 3").count == 1)
+        #expect(
+            realm.objects(Bird.self).where { $0.wings == 3 }.count == 1
+                && realm.objects(Bird.self).filter("wings == 3").count == 1)
     }
 
     /// SPEC S47–S57, SEMANTICS 80: each fault is named.
     @Test func aDeclarationThatCantBeStoredIsRefusedWithAllItsFaults() throws {
         let error = #expect(throws: Realm.Error.self) { _ = try memoryRealm([Bad.self, Dog.self, Person.self]) }
         #expect(error?.code == .schemaMismatch)
-        for part in ["2 primary keys", "Bad.required is a link that is not optional", "\"nothing\"", "indexedProperties() names \"missing\""] {
+        for part in [
+            "2 primary keys", "Bad.required is a link that is not optional", "\"nothing\"",
+            "indexedProperties() names \"missing\"",
+        ] {
             #expect(error?.message.contains(part) == true, "\(String(describing: error?.message))")
         }
         #expect(throws: Realm.Error.schemaMismatch) { _ = try memoryRealm([Dog.self]) }
@@ -85,7 +94,8 @@ private class PrivateAnimal: Object {
             let realm = try Realm(configuration: configuration)
             try realm.write {
                 realm.add(Everything())
-                realm.add(Person(value: ["name": "Ann", "dogs": [[1, "Rex"], [2, "Max"]], "numbers": Array(0..<500)]))
+                realm.add(
+                    Person(value: ["name": "Ann", "dogs": [[1, "Rex"], [2, "Max"]], "numbers": Array(0..<500)]))
                 realm.object(ofType: Dog.self, forPrimaryKey: 1)!.owner = realm.objects(Person.self)[0]
             }
             try realm.write { realm.objects(Dog.self)[1].age = 12 }
@@ -95,7 +105,9 @@ private class PrivateAnimal: Object {
         func check() throws {
             let realm = try Realm(configuration: configuration)
             let person = realm.objects(Person.self)[0]
-            #expect(person.name == "Ann" && person.dogs.map(\.name) == ["Rex", "Max"] && Array(person.numbers) == Array(0..<500))
+            #expect(
+                person.name == "Ann" && person.dogs.map(\.name) == ["Rex", "Max"]
+                    && Array(person.numbers) == Array(0..<500))
             #expect(realm.object(ofType: Dog.self, forPrimaryKey: 2)?.age == 12 && person.owned.count == 1)
             #expect(realm.objects(Dog.self).where { $0.name == "Max" }.count == 1)
             #expect(realm.objects(Everything.self)[0].uuid.uuidString.hasPrefix("0011"))
@@ -114,9 +126,14 @@ private class PrivateAnimal: Object {
             try realm.write { realm.add([CatBefore(value: [1, "Tom"]), CatBefore(value: [2])]) }
         }
         try before()
-        let error = #expect(throws: Realm.Error.self) { _ = try Realm(configuration: .init(fileURL: url, objectTypes: [CatAfter.self])) }
+        let error = #expect(throws: Realm.Error.self) {
+            _ = try Realm(configuration: .init(fileURL: url, objectTypes: [CatAfter.self]))
+        }
         #expect(error?.code == .schemaMismatch)
-        for part in ["\"Cat.name\" has been made required", "\"Cat.added\" has been added", "\"Cat.gone\" has been removed", "\"Cat.kind\" has been changed from int to string"] {
+        for part in [
+            "\"Cat.name\" has been made required", "\"Cat.added\" has been added", "\"Cat.gone\" has been removed",
+            "\"Cat.kind\" has been changed from int to string",
+        ] {
             #expect(error?.message.contains(part) == true, "\(String(describing: error?.message))")
         }
         func after() throws {
@@ -125,10 +142,13 @@ private class PrivateAnimal: Object {
             #expect(cats.map(\.name) == ["Tom", ""])
             #expect(cats.map(\.kind) == ["", ""])
             #expect(cats.map(\.added) == [0, 0])
-            #expect(realm.object(ofType: CatAfter.self, forPrimaryKey: 2) != nil && cats.where { $0.added == 0 }.count == 2)
+            #expect(
+                realm.object(ofType: CatAfter.self, forPrimaryKey: 2) != nil && cats.where { $0.added == 0 }.count == 2)
         }
         try after()
-        #expect(throws: Realm.Error.schemaMismatch) { _ = try Realm(configuration: .init(fileURL: url, objectTypes: [CatAfter.self])) }
+        #expect(throws: Realm.Error.schemaMismatch) {
+            _ = try Realm(configuration: .init(fileURL: url, objectTypes: [CatAfter.self]))
+        }
         try after()
     }
 
@@ -147,24 +167,32 @@ private class PrivateAnimal: Object {
     @Test func whatIsNoStoreIsRefused() throws {
         let url = file()
         defer { try? FileManager.default.removeItem(at: url) }
-        #expect(throws: Realm.Error.fileNotFound) { _ = try Realm(configuration: .init(fileURL: url, readOnly: true, objectTypes: [Animal.self])) }
+        #expect(throws: Realm.Error.fileNotFound) {
+            _ = try Realm(configuration: .init(fileURL: url, readOnly: true, objectTypes: [Animal.self]))
+        }
         try Data("no store".utf8).write(to: url)
-        #expect(throws: Realm.Error.invalidDatabase) { _ = try Realm(configuration: .init(fileURL: url, objectTypes: [Animal.self])) }
+        #expect(throws: Realm.Error.invalidDatabase) {
+            _ = try Realm(configuration: .init(fileURL: url, objectTypes: [Animal.self]))
+        }
         #expect(throws: Realm.Error.unsupportedFeature) {
-            _ = try Realm(configuration: .init(inMemoryIdentifier: "x", encryptionKey: Data(count: 64), objectTypes: [Animal.self]))
+            _ = try Realm(
+                configuration: .init(
+                    inMemoryIdentifier: "x", encryptionKey: Data(count: 64), objectTypes: [Animal.self]))
         }
     }
 
     @Test func aReadOnlyRealmReadsWhatIsThere() throws {
         let url = file()
         defer { try? FileManager.default.removeItem(at: url) }
-        func fill() throws { 
+        func fill() throws {
             let realm = try Realm(configuration: .init(fileURL: url, objectTypes: [Animal.self]))
             try realm.write { realm.create(Animal.self) }
         }
         try fill()
         let realm = try Realm(configuration: .init(fileURL: url, readOnly: true, objectTypes: [Animal.self]))
         #expect(realm.objects(Animal.self).count == 1)
-        #expect(throws: Realm.Error.alreadyOpen) { _ = try Realm(configuration: .init(fileURL: url, objectTypes: [Animal.self])) }
+        #expect(throws: Realm.Error.alreadyOpen) {
+            _ = try Realm(configuration: .init(fileURL: url, objectTypes: [Animal.self]))
+        }
     }
 }

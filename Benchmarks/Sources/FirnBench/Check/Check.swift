@@ -1,0 +1,129 @@
+import Foundation
+
+/// Lets every engine do the same small job and compares each answer with the one computed from the people themselves:
+/// a benchmark of wrong answers measures nothing.
+struct Check {
+    var engines: [EngineName]
+    var folder: String
+
+    /// Prints a line for each engine; returns whether all agree.
+    func run() -> Bool {
+        var isFine = true
+        for engine in engines {
+            for order in [KeyOrder.ascending, .shuffled, .sparse] {
+                let check = EngineCheck(engine: engine, folder: "\(folder)/check-\(engine.rawValue)-\(order.rawValue)")
+                do {
+                    try check.run(order)
+                } catch {
+                    check.problems.append("stopped by: \(error)")
+                }
+                isFine = isFine && check.problems.isEmpty
+                print("\(engine.rawValue), \(order.rawValue) keys: \(check.summary)")
+            }
+        }
+        return isFine
+    }
+}
+
+private final class EngineCheck {
+    let engine: EngineName
+    let folder: String
+    var problems: [String] = []
+    private var compared = 0
+    private var missing: [String] = []
+
+    init(engine: EngineName, folder: String) {
+        self.engine = engine
+        self.folder = folder
+    }
+
+    var summary: String {
+        let dashes = missing.isEmpty ? "" : " (has no \(Set(missing).sorted().joined(separator: ", ")))"
+        return problems.isEmpty
+            ? "\(compared) answers right\(dashes)" : "WRONG: " + problems.joined(separator: "; ")
+    }
+
+    func run(_ order: KeyOrder) throws {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let people = People.generate(10_100, keyOrder: order, strings: engine.type.takesStrings)
+        let loaded = people.prefix(10_000)
+        var ages = Dictionary(uniqueKeysWithValues: loaded.records.map { ($0.id, $0.age) })
+        var names = Dictionary(uniqueKeysWithValues: loaded.records.indices.map { (loaded.records[$0].id, $0) })
+
+        var store = try engine.type.init(folder: folder, durability: .full)
+        try store.load(loaded, batch: 1_000)
+        try compare(store, people, ages, names, "after loading")
+        do {
+            let writer = try store.makeWriter()
+            var random = SplitMix64(seed: 7)
+            for index in 0..<200 {
+                let id = loaded.records[random.below(loaded.count)].id
+                try writer.setAge(index % 100, ofPerson: id)
+                ages[id] = index % 100
+            }
+            for index in loaded.count..<people.count {
+                try writer.insert(people, at: index)
+                let record = people.records[index]
+                ages[record.id] = record.age
+                names[record.id] = index
+            }
+        }
+        try compare(store, people, ages, names, "after commits")
+        try freshness(store, &ages)
+        try store.settle()
+        try compare(store, people, ages, names, "after compacting")
+        try store.close()
+        store = try engine.type.init(folder: folder, durability: .full)
+        try compare(store, people, ages, names, "after reopening")
+        try store.close()
+    }
+
+    /// A reader that refreshes sees what another thread has committed since.
+    private func freshness(_ store: any Engine, _ ages: inout [Int: Int]) throws {
+        let reader = try store.makeReader()
+        let writer = try Worker { try store.makeWriter() }
+        defer { writer.stop() }
+        for (id, age) in ages.sorted(by: { $0.key < $1.key }).prefix(20) {
+            try writer.run { try $0.setAge(age + 1, ofPerson: id) }
+            ages[id] = age + 1
+            try reader.refresh()
+            expect(try reader.sumOfAges(), ages.values.reduce(0, +), "sum of ages after a refresh")
+        }
+    }
+
+    private func compare(
+        _ store: any Engine, _ people: People, _ ages: [Int: Int], _ names: [Int: Int], _ when: String
+    ) throws {
+        let reader = try store.makeReader()
+        func digest(_ id: Int) -> UInt64 {
+            let record = people.records[names[id]!]
+            return readDigest(
+                age: ages[id]!, nameLength: Int(record.nameLength), firstByte: people.bytes[record.textOffset])
+        }
+        var random = SplitMix64(seed: 8)
+        let ids = ages.keys.sorted()
+        let some = (0..<3_000).map { _ in ids[random.below(ids.count)] }
+        try optional("sum") { expect(try reader.sumOfAges(), ages.values.reduce(0, +), "sum of ages \(when)") }
+        try optional("count") {
+            expect(try reader.count(olderThan: 50), ages.values.count { $0 > 50 }, "count of age > 50 \(when)")
+        }
+        try optional("point reads") {
+            expect(try reader.pointReads(some), some.reduce(0) { $0 &+ digest($1) }, "point reads \(when)")
+        }
+        try optional("loop over all") {
+            expect(try reader.readEveryone(), ids.reduce(0) { $0 &+ digest($1) }, "the loop over all \(when)")
+        }
+        try optional("snapshots") { try reader.openSnapshots(10) }
+        try optional("freeze") { try reader.freeze(10) }
+    }
+
+    private func optional(_ name: String, _ body: () throws -> Void) throws {
+        do { try body() } catch is Unsupported { missing.append(name) }
+    }
+
+    private func expect<Value: Equatable>(_ got: Value, _ expected: Value, _ what: String) {
+        compared += 1
+        if got != expected { problems.append("\(what) is \(got), not \(expected)") }
+    }
+}

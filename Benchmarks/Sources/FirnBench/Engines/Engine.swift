@@ -1,0 +1,102 @@
+/// When a commit may return.
+enum Durability: String, Sendable {
+    /// When it would survive a power cut.
+    case full
+    /// Without any sync.
+    case none
+}
+
+/// One store under test, opened in a folder of its own.
+///
+/// The timed loops lie in the engines, not in the workloads, so that each engine runs them as its own users would write
+/// them and no call through this protocol is in them. An operation that an engine doesn't have throws `Unsupported`, by
+/// the defaults below; a new row of PEERS.md is a requirement more here and a default that throws.
+protocol Engine: AnyObject, Sendable {
+    /// What the report says of this engine: version and tuning, and how a record is held.
+    static var note: String { get }
+
+    /// Whether `People.texts` must be there.
+    static var takesStrings: Bool { get }
+
+    /// Opens the store in `folder` and makes it where there is none.
+    init(folder: String, durability: Durability) throws
+
+    /// Inserts all people, `batch` of them in each transaction.
+    func load(_ people: People, batch: Int) throws
+
+    /// A reader for the thread that calls.
+    func makeReader() throws -> any Reader
+
+    /// A writer for the thread that calls.
+    func makeWriter() throws -> any Writer
+
+    /// Runs to the end whatever the store does in the background to make its files small (compactor, checkpoint).
+    func settle() throws
+
+    /// Bytes that a commit of one changed property writes; nil to have it counted by the kernel.
+    var frameBytes: Int? { get }
+
+    /// Readers and writers are gone by now.
+    func close() throws
+}
+
+/// What reads a store on one thread.
+protocol Reader: AnyObject {
+    /// W3: looks each key up and reads name and age; the sum of `readDigest`.
+    func pointReads(_ keys: [Int]) throws -> UInt64
+    /// W4: the sum of all ages.
+    func sumOfAges() throws -> Int
+    /// W4b: how many are older than `age`.
+    func count(olderThan age: Int) throws -> Int
+    /// W4c: reads name and age of everyone in a loop of the application; the sum of `readDigest`.
+    func readEveryone() throws -> UInt64
+    /// W9: opens a read snapshot and closes it again, `count` times.
+    func openSnapshots(_ count: Int) throws
+    /// W14: freezes the newest version and lets it go, `count` times.
+    func freeze(_ count: Int) throws
+    /// W14: moves on to the newest version, which another thread has made.
+    func refresh() throws
+}
+
+/// What writes to a store on one thread.
+protocol Writer: AnyObject {
+    /// One transaction that sets the age of one person, found by primary key.
+    func setAge(_ age: Int, ofPerson id: Int) throws
+    /// One transaction that adds one person.
+    func insert(_ people: People, at index: Int) throws
+}
+
+extension Engine {
+    func settle() throws {}
+    var frameBytes: Int? { nil }
+}
+
+extension Reader {
+    func pointReads(_ keys: [Int]) throws -> UInt64 { throw Unsupported() }
+    func sumOfAges() throws -> Int { throw Unsupported() }
+    func count(olderThan age: Int) throws -> Int { throw Unsupported() }
+    func readEveryone() throws -> UInt64 { throw Unsupported() }
+    func openSnapshots(_ count: Int) throws { throw Unsupported() }
+    func freeze(_ count: Int) throws { throw Unsupported() }
+    func refresh() throws { throw Unsupported() }
+}
+
+extension Writer {
+    func setAge(_ age: Int, ofPerson id: Int) throws { throw Unsupported() }
+    func insert(_ people: People, at index: Int) throws { throw Unsupported() }
+}
+
+/// The engines by the names that the command line and the report use. `store` is Firn through FirnCore, `typed` through
+/// its public interface.
+enum EngineName: String, CaseIterable, Codable, Sendable {
+    case sqlite, lmdb, store, typed
+
+    private static let types: [EngineName: any Engine.Type] = [
+        .sqlite: SQLiteEngine.self, .lmdb: LMDBEngine.self, .store: StoreEngine.self, .typed: TypedEngine.self,
+    ]
+
+    /// Those that this build holds, in the order of the report.
+    static let built = allCases.filter { types[$0] != nil }
+
+    var type: any Engine.Type { Self.types[self]! }
+}

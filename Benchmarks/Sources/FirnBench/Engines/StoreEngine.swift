@@ -1,0 +1,166 @@
+import FirnCore
+import FirnLog
+import FirnQuery
+import FirnStorage
+
+/// Firn through FirnCore, below its object layer: bytes in and out, rows found by key, no Swift strings.
+///
+/// `@unchecked Sendable`: immutable; a store takes calls from any thread.
+final class StoreEngine: Engine, @unchecked Sendable {
+    static let takesStrings = false
+    static let note = "Firn's store (FirnCore) without its object layer: rows by key, texts as bytes."
+
+    fileprivate let store: Store
+
+    init(folder: String, durability: Durability) throws {
+        let options = LogOptions(folder: folder + "/people.firn", durability: durability == .full ? .full : .none)
+        store = try Store(StoreOptions(log: options), storage: PosixStorage.shared)
+        guard store.schema.tables.isEmpty else { return }
+        let transaction = try store.beginWrite()
+        try transaction.changeSchema(to: Self.schema)
+        try transaction.commit()
+    }
+
+    fileprivate static let person = TableID(0)
+
+    fileprivate enum Column {
+        static let id = 0
+        static let name = 1
+        static let email = 2
+        static let age = 3
+        static let score = 4
+        static let city = 5
+        static let active = 6
+        static let created = 7
+        static let bio = 8
+    }
+
+    private static let schema = Schema(tables: [
+        TableSchema(
+            name: "Person", primaryKey: Column.id,
+            columns: [
+                ColumnSchema(name: "id", type: .int), ColumnSchema(name: "name", type: .string),
+                ColumnSchema(name: "email", type: .string), ColumnSchema(name: "age", type: .int),
+                ColumnSchema(name: "score", type: .double), ColumnSchema(name: "city", type: .string),
+                ColumnSchema(name: "active", type: .bool), ColumnSchema(name: "created", type: .int),
+                ColumnSchema(name: "bio", type: .string),
+            ])
+    ])
+
+    func load(_ people: People, batch: Int) throws {
+        var next = 0
+        while next < people.count {
+            let transaction = try store.beginWrite()
+            for index in next..<min(next + batch, people.count) { try Self.insert(people, index, transaction) }
+            try transaction.commit()
+            next += batch
+        }
+    }
+
+    @inline(__always)
+    fileprivate static func insert(_ people: People, _ index: Int, _ transaction: WriteTransaction) throws {
+        let record = people.records[index]
+        var row = transaction.beginRow(person)
+        transaction.fill(row, Column.id, fixed: Int64(record.id))
+        transaction.fill(row, Column.age, fixed: Int64(record.age))
+        transaction.fill(row, Column.score, fixed: record.score)
+        transaction.fill(row, Column.active, fixed: record.active)
+        transaction.fill(row, Column.created, fixed: Int64(record.created))
+        var text = UnsafeRawPointer(people.bytes + record.textOffset)
+        @inline(__always)
+        func fill(_ column: Int, _ length: UInt8) {
+            transaction.fill(&row, column, bytes: UnsafeRawBufferPointer(start: text, count: Int(length)))
+            text += Int(length)
+        }
+        fill(Column.name, record.nameLength)
+        fill(Column.email, record.emailLength)
+        fill(Column.city, record.cityLength)
+        fill(Column.bio, record.bioLength)
+        try transaction.endRow(row)
+    }
+
+    func makeReader() throws -> any Reader { StoreReader(store) }
+    func makeWriter() throws -> any Writer { StoreWriter(store) }
+    func close() throws { try store.close() }
+}
+
+private final class StoreWriter: Writer {
+    private let store: Store
+
+    init(_ store: Store) { self.store = store }
+
+    func setAge(_ age: Int, ofPerson id: Int) throws {
+        let transaction = try store.beginWrite()
+        guard let key = transaction.table(StoreEngine.person).firstKey(primaryKeyInt: Int64(id)) else {
+            throw BenchError("no person \(id)")
+        }
+        transaction.set(StoreEngine.person, StoreEngine.Column.age, key, fixed: Int64(age))
+        try transaction.commit()
+    }
+
+    func insert(_ people: People, at index: Int) throws {
+        let transaction = try store.beginWrite()
+        try StoreEngine.insert(people, index, transaction)
+        try transaction.commit()
+    }
+}
+
+private final class StoreReader: Reader {
+    private let store: Store
+    private var pin: Pin
+
+    init(_ store: Store) {
+        self.store = store
+        pin = store.pin()
+    }
+
+    private var table: TableView { pin.snapshot.table(StoreEngine.person) }
+
+    @inline(__always)
+    private func digest(_ leaf: Leaf, _ row: Int) -> UInt64 {
+        let age = leaf.chunk(StoreEngine.Column.age).load(row, as: Int64.self)
+        let name = leaf.chunk(StoreEngine.Column.name).bytes(row).unsafelyUnwrapped
+        return readDigest(age: Int(age), nameLength: name.count, firstByte: name[0])
+    }
+
+    func pointReads(_ keys: [Int]) throws -> UInt64 {
+        let table = table
+        var sum: UInt64 = 0
+        for key in keys {
+            guard let found = table.firstKey(primaryKeyInt: Int64(key)), let place = table.find(found) else {
+                throw BenchError("no person \(key)")
+            }
+            sum &+= digest(place.leaf, place.row)
+        }
+        return sum
+    }
+
+    func sumOfAges() throws -> Int {
+        let all = try Query(table: StoreEngine.person, schema: store.schema)
+        guard case .int(let sum) = try all.aggregate(.sum, PropertyPath(["age"]), in: pin.snapshot) else {
+            throw BenchError("a sum of integers that is none")
+        }
+        return Int(sum)
+    }
+
+    func count(olderThan age: Int) throws -> Int {
+        let older = Predicate.compare(.path("age"), .greater, .value(.int(Int64(age))))
+        return try Query([.filter(older)], table: StoreEngine.person, schema: store.schema).count(in: pin.snapshot)
+    }
+
+    func readEveryone() throws -> UInt64 {
+        var sum: UInt64 = 0
+        table.forEachLeaf { leaf, _ in
+            for row in 0..<leaf.count { sum &+= digest(leaf, row) }
+            return true
+        }
+        return sum
+    }
+
+    func openSnapshots(_ count: Int) throws {
+        for _ in 0..<count { escape(UInt64(truncatingIfNeeded: store.pin().version)) }
+    }
+
+    func freeze(_ count: Int) throws { try openSnapshots(count) }
+    func refresh() throws { pin = store.pin() }
+}

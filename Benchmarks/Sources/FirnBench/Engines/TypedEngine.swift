@@ -1,0 +1,124 @@
+import Firn
+import Foundation
+
+/// The object of PEERS.md as an application would declare it, in the application's own module.
+final class Person: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var name: String
+    @Persisted var email: String
+    @Persisted var age: Int
+    @Persisted var score: Double
+    @Persisted var city: String
+    @Persisted var active: Bool
+    @Persisted var created: Int
+    @Persisted var bio: String
+}
+
+extension Person {
+    convenience init(_ people: People, _ index: Int) {
+        self.init()
+        let record = people.records[index]
+        let texts = people.texts[index]
+        id = record.id
+        name = texts.name
+        email = texts.email
+        age = record.age
+        score = record.score
+        city = texts.city
+        active = record.active
+        created = record.created
+        bio = texts.bio
+    }
+}
+
+/// Firn through its public interface: managed objects, strings made and read.
+///
+/// `@unchecked Sendable`: immutable but for `keeper`, which the sample's main thread alone touches.
+final class TypedEngine: Engine, @unchecked Sendable {
+    static let takesStrings = true
+    static let note = "Firn through `import Firn`: a class `Person: Object` in the benchmark's own module, managed objects, strings."
+
+    private let configuration: Realm.Configuration
+    /// Holds the store open between realms, so that no row pays for opening (that is W10's).
+    private var keeper: Realm?
+
+    init(folder: String, durability: Durability) throws {
+        var configuration = Realm.Configuration(
+            fileURL: URL(fileURLWithPath: folder + "/people.firn"), objectTypes: [Person.self])
+        configuration.durability = durability == .full ? .full : .none
+        self.configuration = configuration
+        keeper = try Realm(configuration: configuration)
+    }
+
+    func load(_ people: People, batch: Int) throws {
+        let realm = keeper!
+        var next = 0
+        while next < people.count {
+            try realm.write {
+                for index in next..<min(next + batch, people.count) { realm.add(Person(people, index)) }
+            }
+            next += batch
+        }
+    }
+
+    func makeReader() throws -> any Reader { TypedReader(try Realm(configuration: configuration)) }
+    func makeWriter() throws -> any Writer { TypedWriter(try Realm(configuration: configuration)) }
+    func close() throws { keeper = nil }
+}
+
+private final class TypedWriter: Writer {
+    private let realm: Realm
+    init(_ realm: Realm) { self.realm = realm }
+
+    func setAge(_ age: Int, ofPerson id: Int) throws {
+        try realm.write {
+            guard let person = realm.object(ofType: Person.self, forPrimaryKey: id) else {
+                throw BenchError("no person \(id)")
+            }
+            person.age = age
+        }
+    }
+
+    func insert(_ people: People, at index: Int) throws {
+        try realm.write { realm.add(Person(people, index)) }
+    }
+}
+
+private final class TypedReader: Reader {
+    private let realm: Realm
+    init(_ realm: Realm) { self.realm = realm }
+
+    @inline(__always)
+    private func digest(_ person: Person) -> UInt64 {
+        let name = person.name
+        return readDigest(age: person.age, nameLength: name.utf8.count, firstByte: name.utf8.first ?? 0)
+    }
+
+    func pointReads(_ keys: [Int]) throws -> UInt64 {
+        var sum: UInt64 = 0
+        for key in keys {
+            guard let person = realm.object(ofType: Person.self, forPrimaryKey: key) else {
+                throw BenchError("no person \(key)")
+            }
+            sum &+= digest(person)
+        }
+        return sum
+    }
+
+    func sumOfAges() throws -> Int { realm.objects(Person.self).sum(of: \.age) }
+    func count(olderThan age: Int) throws -> Int { realm.objects(Person.self).where { $0.age > age }.count }
+
+    func readEveryone() throws -> UInt64 {
+        var sum: UInt64 = 0
+        for person in realm.objects(Person.self) { sum &+= digest(person) }
+        return sum
+    }
+
+    func openSnapshots(_ count: Int) throws { try freeze(count) }
+
+    func freeze(_ count: Int) throws {
+        for _ in 0..<count { escape(realm.freeze().isFrozen ? 1 : 0) }
+    }
+
+    func refresh() throws { realm.refresh() }
+}

@@ -1,0 +1,82 @@
+extension Workload {
+    static let pointReads: [Workload] = [
+        pointRead(
+            id: "W3", title: "point reads by primary key, N/10 objects", keys: "dense", order: .ascending,
+            count: { $0.tenthOfObjects },
+            targets: [
+                .peers(rate, .store, 4_000_000, sqlite: 1_537_000), .peers(rate, .typed, 3_000_000, sqlite: 1_537_000),
+                .peers(scaling, .store, 1.5),
+                .peers(scaling, .typed, 1.5),
+            ]),
+        pointRead(
+            id: "W3b", title: "point reads by primary key, N objects", keys: "dense", order: .ascending,
+            count: { $0.objects },
+            targets: [
+                .peers(rate, .store, 2_000_000, sqlite: 957_000), .peers(rate, .typed, 1_400_000, sqlite: 957_000),
+            ]),
+        pointRead(
+            id: "W3s", title: "point reads by sparse primary keys, N objects (W3b, sparse)",
+            keys: "sparse (gaps of 1–2,000)", order: .sparse, count: { $0.objects },
+            targets: [.peers(rate, .typed, 1_250_000)]),
+    ]
+
+    private static let rate = "reads/s"
+    private static let rateTwo = "reads/s, 2 threads"
+    private static let scaling = "2 threads ÷ 1"
+
+    private static func pointRead(
+        id: String, title: String, keys: String, order: KeyOrder, count: @escaping @Sendable (SampleRun) -> Int,
+        targets: [Target]
+    ) -> Workload {
+        Workload(
+            id: id, title: title,
+            details:
+                "Look up random primary keys and read name and age of each. Keys: \(keys). Warm; once as "
+                + "just written, once after compacting and reopening.",
+            metrics: [
+                Metric(rate, .higher), Metric(rateTwo, .higher), Metric(scaling, .higher),
+                Metric(rate.reopened, .higher),
+            ],
+            targets: targets + targets.reopened(rate)
+        ) { run in
+            let (engine, people) = try run.openLoaded(count(run), keyOrder: order)
+            let reads = run.quick ? 400_000 : 2_000_000
+            let ids = [UInt64(5), 6].map { seed in
+                var random = SplitMix64(seed: seed)
+                return (0..<reads).map { _ in people.records[random.below(people.count)].id }
+            }
+            func measure(_ engine: any Engine) throws -> Double {
+                let reader = try engine.makeReader()
+                escape(try reader.pointReads(Array(ids[0].prefix(min(reads / 4, people.count)))))
+                return Double(reads) / (try nanoseconds { escape(try reader.pointReads(ids[0])) }) * 1e9
+            }
+            run.beginMemory()
+            let one = try measure(engine)
+            run.record(rate, one)
+
+            let workers = try (0..<2).map { _ in try Worker { try engine.makeReader() } }
+            let sums = (0..<2).map { _ in Box(UInt64(0)) }
+            func both() throws {
+                for number in 0..<2 {
+                    let mine = ids[number]
+                    let sum = sums[number]
+                    workers[number].start { sum.value = try $0.pointReads(mine) }
+                }
+                for worker in workers { try worker.wait() }
+            }
+            try both()
+            let two = Double(2 * reads) / (try nanoseconds { try both() }) * 1e9
+            for sum in sums { escape(sum.value) }
+            for worker in workers { worker.stop() }
+            run.record(rateTwo, two)
+            run.record(scaling, two / one)
+            run.endMemory()
+
+            try engine.settle()
+            try engine.close()
+            let again = try run.open()
+            run.record(rate.reopened, try measure(again))
+            try again.close()
+        }
+    }
+}

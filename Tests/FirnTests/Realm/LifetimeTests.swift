@@ -1,0 +1,92 @@
+import Firn
+import Foundation
+import Testing
+
+/// SEMANTICS 3: the data of a realm in memory go with the last that holds it, so they show what holds a realm.
+@Suite struct LifetimeTests {
+    private let name = UUID().uuidString
+    private func open() throws -> Realm { try memoryRealm([Dog.self, Person.self], name) }
+
+    private func fill() throws {
+        let realm = try open()
+        let person = Person(value: ["dogs": [[1, "Rex"]], "numbers": [1]])
+        try realm.write { realm.add(person) }
+        #expect(person.dogs.count == 1 && person.dogs[0].keepers.count == 1)
+        for dog in realm.objects(Dog.self).where({ $0.age > 0 }) { #expect(dog.name == "Rex") }
+    }
+
+    @Test func nothingIsLeftBehind() throws {
+        try fill()
+        #expect(try open().isEmpty)
+    }
+
+    @Test func anObjectHoldsItsRealm() throws {
+        func dog() throws -> Dog {
+            try fill()
+            let realm = try open()
+            let dog = Dog(2, "Max")
+            try realm.write { realm.add(dog) }
+            return dog
+        }
+        do {
+            let dog = try dog()
+            #expect(try open().objects(Dog.self).count == 1 && dog.name == "Max")
+        }
+        #expect(try open().isEmpty)
+    }
+
+    @Test func aListResultsAndFrozenThingsHoldTheirRealm() throws {
+        func parts() throws -> (List<Int>, Results<Dog>, Person) {
+            let realm = try open()
+            let person = Person(value: ["numbers": [1, 2]])
+            try realm.write { realm.add(person) }
+            return (person.numbers, realm.objects(Dog.self), person.freeze())
+        }
+        do {
+            let (list, results, frozen) = try parts()
+            #expect(list.count == 2 && results.count == 0 && frozen.numbers.count == 2)
+            #expect(try !open().isEmpty)
+        }
+        #expect(try open().isEmpty)
+    }
+
+    @Test func anObjectThatIsLetGoOnAnotherThreadLetsItsRealmGo() async throws {
+        let name = name
+        let queue = DispatchQueue(label: "owner")
+        // A queue's realm: its objects may be let go anywhere.
+        try queue.sync {
+            let realm = try Realm(
+                configuration: .init(inMemoryIdentifier: name, objectTypes: [Dog.self, Person.self]), queue: queue)
+            let dog = Dog(1, "Rex")
+            try realm.write { realm.add(dog) }
+            nonisolated(unsafe) let handed = dog
+            Thread { _ = handed }.start()
+        }
+        for _ in 0..<500 {
+            if try open().isEmpty { break }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        #expect(try open().isEmpty)
+    }
+
+    @Test func aTokenHoldsItsRealmUntilItIsInvalidated() throws {
+        let realm = try open()
+        let token = realm.observe { _, _ in }
+        token.invalidate()
+        try realm.write { realm.add(Dog(1, "Rex")) }
+        withExtendedLifetime(token) {}
+    }
+
+    /// An accessor's memory may serve again; its values must not.
+    @Test func manyShortLivedAccessorsAreOfTheRightRows() throws {
+        let realm = try open()
+        try realm.write { for id in 0..<3000 { realm.add(Dog(id, "dog \(id)", age: id)) } }
+        let dogs = realm.objects(Dog.self)
+        var random = SplitMix(state: 9)
+        for _ in 0..<5000 {
+            let id = Int.random(in: 0..<3000, using: &random)
+            let dog = id % 2 == 0 ? dogs[id] : realm.object(ofType: Dog.self, forPrimaryKey: id)!
+            #expect(dog.id == id && dog.age == id && dog.name == "dog \(id)")
+        }
+    }
+}
