@@ -10,7 +10,13 @@
 #if defined(__x86_64__) && defined(__linux__)
 #include <features.h>
 #endif
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__clang__)
+/* The resolvers run before a sanitizer has set itself up, and would crash in its hooks. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define FIRN_SANITIZED 1
+#endif
+#endif
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__clang__) && !defined(FIRN_SANITIZED)
 #define FIRN_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define FIRN_CLONES

@@ -85,11 +85,16 @@ extension LinkingObjects: _Persistable {
     public static func _collection(
         of object: ObjectBase, _ column: Int32, _ stored: inout LinkingObjects
     ) -> LinkingObjects {
-        guard object.isManaged else { return stored }
+        object.isManaged ? _frozenCollection(of: object, column) : stored
+    }
+
+    public static func _frozenCollection(of object: ObjectBase, _ column: Int32) -> LinkingObjects {
         let realm = RealmInstance.of(object._row)
         let property = object.classInfo.properties[Int(column & .max)]
         let origin = realm.binding(of: Element.self)
-        guard let linking = property.origin.flatMap({ origin.info.property(named: $0) }) else { return stored }
+        guard let linking = property.origin.flatMap({ origin.info.property(named: $0) }) else {
+            preconditionFailure("Firn: \(property.name) has no linking property")
+        }
         if !object._row.isCurrent { object._row = _relocate(object._row) }
         let source = CollectionSource(realm, origin, .backlinks(CollectionPlace(object._row, property), linking))
         return LinkingObjects(linking.name, source)

@@ -35,9 +35,12 @@ extension List: _Persistable {
             return list
         }
         let list = List(object._row, TableBinding.of(object._row).property(column: Int(column & .max)))
-        // Several threads may read a frozen object, so no getter of it writes.
-        if !RealmInstance.of(object._row).isFrozen { stored = list }
+        stored = list
         return list
+    }
+
+    public static func _frozenCollection(of object: ObjectBase, _ column: Int32) -> List {
+        List(object._row, TableBinding.of(object._row).property(column: Int(column & .max)))
     }
 
     /// Copies the elements; assigning a list to itself leaves it as it is.

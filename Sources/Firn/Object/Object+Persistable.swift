@@ -14,6 +14,9 @@ extension Object {
         guard let stored else { stopForRequiredLink(self) }
         return unsafeDowncast(stored, to: Self.self)
     }
+    public static func _frozenCollection(of object: ObjectBase, _ column: Int32) -> Self {
+        fatalError("Firn: \(Self.self) is no collection.")
+    }
     public static func _collection(of object: ObjectBase, _ column: Int32, _ stored: inout ObjectBase?) -> Self {
         fatalError("Firn: \(Self.self) is no collection.")
     }

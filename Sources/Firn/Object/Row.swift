@@ -41,6 +41,12 @@ public struct _Row {
     @inlinable @inline(__always)
     public func chunk(_ column: Int) -> Chunk { Leaf(Node(leaf.unsafelyUnwrapped)).chunk(column) }
 
+    /// Whether it is a frozen realm's, whose stamp is 0.
+    @inlinable
+    public var isFrozen: Bool {
+        @inline(__always) get { core.unsafelyUnwrapped.pointee.stamp == 0 }
+    }
+
     /// Whether the row is up to date and its realm may be used on this thread.
     @inlinable
     public var isCurrent: Bool {

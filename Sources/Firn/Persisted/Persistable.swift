@@ -55,6 +55,8 @@ public protocol _Persistable {
     /// Whether values are collections, which are kept and filled instead of being read and replaced.
     static var _isCollection: Bool { get }
     static func _collection(of object: ObjectBase, _ column: Int32, _ stored: inout _Stored) -> Self
+    /// The collection of a frozen object, which keeps none.
+    static func _frozenCollection(of object: ObjectBase, _ column: Int32) -> Self
     static func _replaceCollection(of object: ObjectBase, _ column: Int32, _ stored: inout _Stored, with value: Self)
 
     /// An object that records the properties asked of it, where the type has properties.
@@ -74,6 +76,10 @@ extension _Persistable {
 
     @inlinable
     public static func _collection(of object: ObjectBase, _ column: Int32, _ stored: inout _Stored) -> Self {
+        fatalError("Firn: \(Self.self) is no collection.")
+    }
+
+    public static func _frozenCollection(of object: ObjectBase, _ column: Int32) -> Self {
         fatalError("Firn: \(Self.self) is no collection.")
     }
 

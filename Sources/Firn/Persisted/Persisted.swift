@@ -56,6 +56,10 @@ public struct Persisted<Value: _Persistable> {
         @inlinable @inline(__always) get {
             if object._row.leaf != nil {
                 if Value._isCollection {
+                    // Threads may share a frozen object, so its wrappers are not even borrowed for writing.
+                    if object._row.isFrozen {
+                        return Value._frozenCollection(of: object, object[keyPath: storage]._column)
+                    }
                     return Value._collection(
                         of: object, object[keyPath: storage]._column, &object[keyPath: storage]._stored)
                 }

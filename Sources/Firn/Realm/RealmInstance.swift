@@ -59,7 +59,8 @@ public final class RealmInstance {
         core.initialize(to: firn_realm_core_t())
         core.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
         core.pointee.generation = 1
-        core.pointee.stamp = .max
+        // No node bears 0, nor the largest number: so nothing is written in place outside of a transaction.
+        core.pointee.stamp = scheduler == nil ? 0 : .max
         if let scheduler, scheduler.isThread {
             core.pointee.thread = scheduler.isCurrent ? UInt(firn_thread_id()) : 0
             core.pointee.mask = .max

@@ -50,6 +50,9 @@ extension Persisted: AnyPersisted {
     static func any(_ wrapper: UnsafeMutableRawPointer, of object: ObjectBase) -> Any? {
         let wrapper = at(wrapper)
         if Value._isCollection {
+            if object.isManaged, object._row.isFrozen {
+                return Value._any(Value._frozenCollection(of: object, wrapper.pointee._column))
+            }
             return Value._any(Value._collection(of: object, wrapper.pointee._column, &wrapper.pointee._stored))
         }
         return Value._any(Value._unwrap(wrapper.pointee._stored))
