@@ -38,11 +38,14 @@ let package = Package(
             name: "FirnQuickstart",
             dependencies: ["Firn", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             path: "Tools/indexer"),
+        // Commits from many threads until a test kills it.
+        .executableTarget(name: "firn-crash-child", dependencies: ["FirnCore", "FirnLog", "FirnStorage"], path: "Tests/CrashChild"),
         .target(name: "FirnTestSupport", dependencies: ["FirnStorage"], path: "Tests/FirnTestSupport"),
         .testTarget(name: "FirnBytesTests", dependencies: ["FirnBytes"]),
         .testTarget(name: "FirnStorageTests", dependencies: ["FirnStorage", "FirnTestSupport"]),
         .testTarget(name: "FirnLogTests", dependencies: ["FirnLog", "FirnTestSupport"], exclude: ["Golden"]),
-        .testTarget(name: "FirnCoreTests", dependencies: ["FirnCore", "FirnTestSupport"], exclude: ["Golden"]),
+        .testTarget(
+            name: "FirnCoreTests", dependencies: ["FirnCore", "FirnTestSupport", "firn-crash-child"], exclude: ["Golden"]),
         .testTarget(name: "FirnQueryTests", dependencies: ["FirnQuery", "FirnTestSupport"]),
         .testTarget(
             name: "ToolTests",

@@ -29,6 +29,12 @@ extension Log {
     /// Why the log takes no more writes: a write or sync failed; nil while all is well. Readers go on.
     public var failure: LogError? { writer?.group.currentFailure }
 
+    /// Whether this process was forked off the one that opened the log: whatever asks something of the log then throws `.forked`.
+    public var isForked: Bool { FirnStorage.forkGeneration() != forkGeneration }
+
+    /// Throws why nothing can be written: closed, forked, read-only, or a write or sync that failed.
+    public func checkWritable() throws(LogError) { _ = try writable() }
+
     /// The schema in force at the end of the log, as it was handed over; empty where there was none.
     public var schema: [UInt8] {
         writer?.tail.snapshot().schema ?? recoveredSchema

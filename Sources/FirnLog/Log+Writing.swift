@@ -33,6 +33,15 @@ extension Log {
         try beginCommit(version: version, mayUseReserve: mayUseReserve).finishWith(kind, bytes)
     }
 
+    /// Gives the room kept for a full disk to the next commit that may use it; false where it is gone already. A commit of one part takes it by itself; one of many
+    /// is written anew.
+    public func useReserve() throws(LogError) -> Bool {
+        let tail = try writable().tail
+        tail.begin()
+        defer { tail.endAppending() }
+        return releaseReserve(tail)
+    }
+
     /// Memory for a part: of one that was written before, where there is any.
     public func takeBuffer() -> ByteWriter { writer?.takeSpare() ?? ByteWriter() }
 

@@ -23,6 +23,12 @@ final class SegmentReader {
     private var windowCount = 0
     private(set) var header: SegmentHeader
     private(set) var headerCRC: UInt32
+    /// Zeros that were found last, in whole steps of 64 bytes: who goes on within them need not look again.
+    private var zeros = 0..<0
+    /// Bytes looked at for zeros; tests bound it by the file's length.
+    private(set) var examinedByteCount = 0
+    /// Bytes read from the file, likewise.
+    private(set) var readByteCount = 0
 
     /// Opens the segment and checks its head.
     init(_ folder: StoreFolder, _ entry: Manifest.Segment, storeID: StoreID) throws(LogError) {
@@ -84,6 +90,7 @@ final class SegmentReader {
             let target = UnsafeMutableRawBufferPointer(rebasing: window[..<min(window.count, byteCount - offset)])
             do {
                 windowCount = try file.read(into: target, at: offset)
+                readByteCount += windowCount
             } catch {
                 throw LogError(error)
             }
@@ -97,7 +104,7 @@ final class SegmentReader {
         let head = try bytes(at: offset, count: FrameHeader.byteCount)
         guard !head.isEmpty else { return .end }
         guard let (header, crc) = FrameHeader.decode(head) else {
-            if head.isAllZero, try isAllZero(from: offset) { return .end }
+            if head.isAllZero, try endOfZeros(from: offset) == byteCount { return .end }
             return .bad("there is no whole frame header", nil)
         }
         guard header.storeHigh == storeHigh, header.segment == number, header.offset == UInt64(offset),
@@ -141,15 +148,38 @@ final class SegmentReader {
         return buffer.bytes
     }
 
-    func isAllZero(from offset: Int) throws(LogError) -> Bool {
-        var offset = offset
-        while offset < byteCount {
-            let piece = try bytes(at: offset, count: window.count)
-            if piece.isEmpty { return true }
-            if !piece.isAllZero { return false }
-            offset += piece.count
+    /// The end of the zeros that begin at `offset`: `byteCount` where the file holds nothing else, else a multiple of 64 bytes behind `offset`, before which no
+    /// frame begins. Each byte is looked at about once, however often this is asked on the way through a file.
+    func endOfZeros(from offset: Int) throws(LogError) -> Int {
+        if zeros.contains(offset) { return zeros.upperBound }
+        var end = offset
+        search: while end < byteCount {
+            // What the window holds comes first: another piece is read only when all of that is zero.
+            let held = windowStart + windowCount - end
+            let piece = try bytes(at: end, count: end >= windowStart && held > 0 ? held : window.count)
+            // The file ends before the length that is said of it.
+            guard !piece.isEmpty else {
+                end = byteCount
+                break
+            }
+            var place = 0
+            while place < piece.count {
+                // A long run in large strides, its end in small ones.
+                let large = min(4096, piece.count - place)
+                let isLargeZero = large == 4096 && UnsafeRawBufferPointer(rebasing: piece[place..<place + large]).isAllZero
+                let count = isLargeZero ? large : min(LogLimits.frameAlignment, piece.count - place)
+                examinedByteCount += count
+                guard isLargeZero || UnsafeRawBufferPointer(rebasing: piece[place..<place + count]).isAllZero else {
+                    end += place
+                    break search
+                }
+                place += count
+            }
+            end += place
         }
-        return true
+        end = max(end, offset)
+        zeros = offset..<end
+        return end
     }
 
     func sync() throws(StorageError) { try file.sync() }

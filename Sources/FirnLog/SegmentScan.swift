@@ -127,7 +127,8 @@ struct SegmentScan {
                 offset += frame.frameByteCount
             case .bad(_, let header):
                 if let header { markBehind = max(markBehind, header.mark) }
-                offset += LogLimits.frameAlignment
+                // No frame begins within zeros.
+                offset = max(offset + LogLimits.frameAlignment, try reader.endOfZeros(from: offset))
             }
         }
     }

@@ -45,7 +45,9 @@ public final class Store: Sendable {
         randomness: any Randomness = SystemRandomness.shared
     ) throws(StoreError) {
         var log: Log?
-        if let logOptions = options.log {
+        if var logOptions = options.log {
+            // A block of a changeset is never split further, and may be as long as this.
+            logOptions.partByteCount = max(logOptions.partByteCount, Limits.partByteCount)
             do { log = try Log.open(logOptions, storage: storage, clock: clock, randomness: randomness) } catch {
                 throw StoreError(error)
             }
@@ -137,7 +139,8 @@ public final class Store: Sendable {
     private func checkWritable() throws(StoreError) {
         if closed.load(ordering: .acquiring) { throw StoreError(.closed, "the store has been closed; open it again") }
         if isReadOnly { throw StoreError(.readOnly, "the store was opened read-only; open it for writing to change it") }
-        if let failure = log?.failure { throw StoreError(failure) }
+        // A forked child is told before it waits for a lock whose owner is a thread of its parent's.
+        do { try log?.checkWritable() } catch { throw StoreError(error) }
     }
 
     // MARK: Publishing
@@ -178,6 +181,8 @@ public final class Store: Sendable {
     /// Waits for running writes, makes everything durable and closes the log. Versions that are pinned stay readable.
     public func close() throws(StoreError) {
         guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        // In a forked child the write lock may be held by a thread that has stayed with the parent.
+        if let log, log.isForked { return }
         queue.acquire()
         defer { queue.release() }
         guard let log else { return }

@@ -52,7 +52,19 @@ extension WriteTransaction {
         if value == .null, schema.type != .link, schema.collection == .none, !schema.isNullable, schema.type != .mixed {
             throw ChangesetBlock.Refusal("a null in \(schema.name), which has none")
         }
+        try Self.checkLength(value)
         return value
+    }
+
+    /// A changeset may hold a little more than the longest value, for a mixed one's tag.
+    private static func checkLength(_ value: Value) throws {
+        let byteCount =
+            switch value {
+            case .string(let string): string.utf8.count
+            case .data(let data): data.count
+            default: 0
+            }
+        if byteCount > Limits.valueByteCount { throw ChangesetBlock.Refusal("a value of \(byteCount) bytes") }
     }
 
     // MARK: Rows
@@ -96,6 +108,9 @@ extension WriteTransaction {
                 if schema.collection != .none {
                     fill(&row, number, try value(&rows.columns[position].values, schema))
                 } else if let bytes = rows.columns[position].values.nextBytes() {
+                    guard bytes.count <= Limits.valueByteCount || schema.type == .mixed else {
+                        throw ChangesetBlock.Refusal("a value of \(bytes.count) bytes in \(schema.name)")
+                    }
                     fill(&row, number, bytes: bytes)
                 } else if schema.layout.blank == .null {
                     fillNull(row, number)

@@ -73,6 +73,7 @@ extension WriteTransaction {
     }
 
     public func fill(_ fresh: inout FreshRow, _ column: Int, bytes: UnsafeRawBufferPointer) {
+        checkLength(bytes.count, fresh.table, column)
         let table = TableNode(NodeRef(RootNode(NodeRef(rootSlot.pointee).node).slot(fresh.table.index).pointee).node)
         let rows = RowWriter(writer: writer, table: table, layouts: reference.tables[fresh.table.index].layouts)
         let place = rows.putBytes(bytes, column, fresh.leaf, fresh.row, isFresh: true)

@@ -56,9 +56,19 @@ private final class PartSink {
 }
 
 extension WriteTransaction {
-    /// Writes the changeset to the log as `version`; gives its time.
+    /// Writes the changeset to the log as `version`; gives its time. A transaction that deletes is written again where the disk is full: into the room that was kept.
     func append(to log: Log, version: UInt64) throws(LogError) -> Int64 {
-        let sink = PartSink(log, version, mayUseReserve: isSmaller)
+        let mayUseReserve = isSmaller
+        do {
+            return try append(to: log, version: version, mayUseReserve: mayUseReserve)
+        } catch {
+            guard mayUseReserve, error.code == .diskFull, try log.useReserve() else { throw error }
+            return try append(to: log, version: version, mayUseReserve: true)
+        }
+    }
+
+    private func append(to log: Log, version: UInt64, mayUseReserve: Bool) throws(LogError) -> Int64 {
+        let sink = PartSink(log, version, mayUseReserve: mayUseReserve)
         if isSchemaChanged {
             var bytes = ByteWriter(capacity: 1024)
             SchemaCoding.encode(reference.schema, into: &bytes)

@@ -19,9 +19,21 @@ extension WriteTransaction {
 
     /// Sets a string or data value.
     public func set(_ id: TableID, _ column: Int, _ key: Int64, bytes: UnsafeRawBufferPointer) {
+        checkLength(bytes.count, id, column)
         changeVariable(id, column, key) { rows, leaf, row in
             rows.putBytes(bytes, column, leaf, row, isFresh: isFresh(id, key))
         }
+    }
+
+    /// Stops where a value is longer than `Limits.valueByteCount`, as Realm does; a caller that takes values from elsewhere checks first. A mixed value's tag, and what its nested
+    /// collections need to tell their elements apart, come on top.
+    func checkLength(_ byteCount: Int, _ id: TableID, _ column: Int) {
+        let table = reference.tables[id.index]
+        let limit = table.columns[column].type == .mixed ? ChangesetFormat.blobByteCount : Limits.valueByteCount
+        guard byteCount > limit else { return }
+        fatalError(
+            "Firn: \(table.schema.name).\(table.columns[column].name) was given a value of \(byteCount) bytes; at most \(limit) are possible. Keep it in a file, and store its path."
+        )
     }
 
     public func setNull(_ id: TableID, _ column: Int, _ key: Int64) {

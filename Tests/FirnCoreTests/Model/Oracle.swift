@@ -48,6 +48,12 @@ struct Oracle {
         }
     }
 
+    /// A schema with one more column, in which every object holds `value`.
+    mutating func addColumn(_ table: Int, _ column: ColumnSchema, holding value: Value) {
+        schema.tables[table].columns.append(column)
+        for key in keys[table] { tables[table][key]!.append(value) }
+    }
+
     mutating func deleteAll(_ table: Int) {
         for key in keys[table] { delete(table, key) }
     }

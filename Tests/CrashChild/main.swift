@@ -1,0 +1,106 @@
+import FirnCore
+import FirnLog
+import FirnStorage
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+// firn-crash-child FOLDER: commits from four threads until it is killed. What a commit holds follows from its thread and number alone, so whoever reads the store
+// afterwards can tell a whole commit from a half one:
+//
+//     Writer (id = thread; last = n; entries = all of its entries)      changed by every commit of the thread
+//     Entry  (id = 4 n + thread; number = n; payload = f(thread, n))    made by it
+//
+// After each acknowledged commit a line `thread number version hash` goes to standard output, by one write(2).
+
+/// The payload of a thread's n-th entry. Most are short; some have a blob, a few make a commit of several parts.
+func payload(_ thread: Int, _ number: Int) -> [UInt8] {
+    let count = number % 61 == 60 ? 1_500_000 : number % 7 == 6 ? 5000 : 40
+    var state = UInt64(thread + 1) &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(number)
+    return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+        for place in 0..<count {
+            if place & 7 == 0 { state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407 }
+            buffer[place] = UInt8(truncatingIfNeeded: state >> UInt64(place & 7))
+        }
+        initialized = count
+    }
+}
+
+/// FNV-1a.
+func hash(_ bytes: [UInt8]) -> UInt64 {
+    bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+}
+
+let schema = Schema(tables: [
+    TableSchema(
+        name: "Writer", primaryKey: 0,
+        columns: [
+            ColumnSchema(name: "id", type: .int), ColumnSchema(name: "last", type: .int),
+            ColumnSchema(name: "entries", type: .link, collection: .list, target: TableID(1)),
+        ]),
+    TableSchema(
+        name: "Entry", primaryKey: 0,
+        columns: [
+            ColumnSchema(name: "id", type: .int), ColumnSchema(name: "number", type: .int, isIndexed: true),
+            ColumnSchema(name: "payload", type: .data),
+        ]),
+])
+
+func fail(_ error: any Error, _ code: Int32) -> Never {
+    let text = Array("firn-crash-child: \(error)\n".utf8)
+    _ = write(2, text, text.count)
+    exit(code)
+}
+
+func writeEntries(_ store: Store, _ thread: Int) throws {
+    while true {
+        let transaction = try store.beginWrite()
+        let writers = transaction.table(TableID(0))
+        guard let writer = writers.firstKey(primaryKeyInt: Int64(thread)), case .int(let last)? = writers.value(1, of: writer) else { exit(5) }
+        let number = Int(last) + 1
+        let bytes = payload(thread, number)
+        transaction.set(TableID(0), 1, writer, .int(Int64(number)))
+        var row = transaction.beginRow(TableID(1))
+        transaction.fill(&row, 0, .int(Int64(4 * number + thread)))
+        transaction.fill(&row, 1, .int(Int64(number)))
+        transaction.fill(&row, 2, .data(bytes))
+        try transaction.endRow(row)
+        transaction.edit(TableID(0), 2, writer) { $0.append(.link(row.key)) }
+        let version = try transaction.commit().number
+        let line = Array("\(thread) \(number) \(version) \(hash(bytes))\n".utf8)
+        if write(1, line, line.count) != line.count { exit(6) }
+    }
+}
+
+guard CommandLine.arguments.count == 2 else { exit(64) }
+do {
+    var options = LogOptions(folder: CommandLine.arguments[1], access: .readWrite(waitMilliseconds: 0), durability: .full, verify: .everything)
+    options.segmentByteCount = 256 << 10
+    options.reserveByteCount = 0
+    let store = try Store(StoreOptions(log: options), storage: PosixStorage.shared)
+    if store.schema.tables.isEmpty {
+        let transaction = try store.beginWrite()
+        try transaction.changeSchema(to: schema)
+        for thread in 0..<4 {
+            var row = transaction.beginRow(TableID(0))
+            transaction.fill(&row, 0, .int(Int64(thread)))
+            try transaction.endRow(row)
+        }
+        try transaction.commit()
+    }
+    let threads = try (0..<4).map { thread in
+        try StorageThread.start(name: "writer \(thread)") {
+            do { try writeEntries(store, thread) } catch {
+                fail(error, 3)
+            }
+        }
+    }
+    for thread in threads { thread.join() }
+} catch {
+    fail(error, 4)
+}

@@ -1,0 +1,180 @@
+import FirnLog
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnCore
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// A process that commits from four threads is killed at random moments (20 of them; `FIRN_KILLS` asks for more): no acknowledged commit is missing, no half commit is
+/// seen, and reopening always works.
+@Suite struct KillTests {
+    #if os(Linux)
+        @Test func killingAProcessOfFourWritersLosesNothing() throws {
+            let seed: UInt64 = 20
+            let rounds = Int(TestEnvironment.value("FIRN_KILLS") ?? "") ?? 20
+            var chance = SeededRandom(seed: seed)
+            var folder = TemporaryFolder()
+            var ledger = Ledger()
+            var total = 0
+            for round in 0..<rounds {
+                // A new store now and then, so that killing during creation is met, and reading back stays short.
+                if round % 20 == 10 { (folder, ledger) = (TemporaryFolder(), Ledger()) }
+                let path = folder.path + "/store"
+                let child = try Child(path)
+                let wanted = round % 10 == 0 ? 0 : 1 + chance.below(80)
+                for _ in 0..<wanted { guard ledger.note(child.readLine()) else { break } }
+                usleep(UInt32(chance.below(wanted == 0 ? 60_000 : 3000)))
+                #expect(child.kill() == nil, "seed \(seed), round \(round): the writer ended by itself")
+                while ledger.note(child.readLine()) {}
+                try ledger.check(path, "seed \(seed), round \(round)")
+                total += wanted
+            }
+            #expect(total > rounds)
+        }
+    #endif
+}
+
+/// What the writer said that it had committed, against what is there.
+private struct Ledger {
+    private(set) var version: UInt64 = 0
+    /// The hash of each acknowledged entry, by thread and number.
+    private var hashes: [[Int: UInt64]] = Array(repeating: [:], count: 4)
+    /// Those that were found whole before.
+    private var checked = [0, 0, 0, 0]
+
+    /// False at the end of what the writer said.
+    mutating func note(_ line: String?) -> Bool {
+        guard let fields = line?.split(separator: " "), fields.count == 4, let thread = Int(fields[0]), let number = Int(fields[1]),
+            let version = UInt64(fields[2]), let hash = UInt64(fields[3])
+        else { return false }
+        self.version = max(self.version, version)
+        hashes[thread][number] = hash
+        return true
+    }
+
+    mutating func check(_ path: String, _ context: String) throws {
+        var options = LogOptions(folder: path, durability: .full, verify: .everything)
+        options.reserveByteCount = 0
+        options.segmentByteCount = 256 << 10
+        let store = try Store(StoreOptions(log: options), storage: PosixStorage.shared)
+        #expect(store.publishedVersion >= version, "\(context): \(store.recovery!)")
+        store._checkInvariants()
+        let pin = store.pin()
+        guard !pin.snapshot.schema.tables.isEmpty else {
+            #expect(version == 0, "\(context)")
+            return try store.close()
+        }
+        let (writers, entries) = (pin.snapshot.table(TableID(0)), pin.snapshot.table(TableID(1)))
+        var count = 0
+        for thread in 0..<4 {
+            let key = try #require(writers.firstKey(primaryKeyInt: Int64(thread)), "\(context)")
+            guard case .int(let last)? = writers.value(1, of: key), case .list(let links)? = writers.value(2, of: key) else {
+                Issue.record("\(context): writer \(thread) is not whole")
+                continue
+            }
+            #expect(Int(last) >= hashes[thread].keys.max() ?? 0, "\(context): a commit of thread \(thread) is missing")
+            // Each entry came with its writer's count and link, or not at all.
+            #expect(links.count == Int(last), "\(context): a half commit of thread \(thread)")
+            count += links.count
+            for number in max(1, checked[thread])..<(Int(last) + 1) where number > 0 {
+                guard case .link(let entry) = links[number - 1], case .data(let bytes)? = entries.value(2, of: entry) else {
+                    Issue.record("\(context): entry \(number) of thread \(thread) is missing")
+                    continue
+                }
+                #expect(entries.value(0, of: entry) == .int(Int64(4 * number + thread)), "\(context)")
+                #expect(entries.value(1, of: entry) == .int(Int64(number)), "\(context)")
+                #expect(entries.firstKey(primaryKeyInt: Int64(4 * number + thread)) == entry, "\(context)")
+                // An unacknowledged commit may be there, but only whole: its length tells.
+                #expect(bytes.count == (number % 61 == 60 ? 1_500_000 : number % 7 == 6 ? 5000 : 40), "\(context)")
+                if let hash = hashes[thread][number] { #expect(Self.hash(bytes) == hash, "\(context): entry \(number) of thread \(thread)") }
+            }
+            checked[thread] = Int(last)
+        }
+        #expect(entries.count == count, "\(context): entries that belong to no writer")
+        #expect(store.publishedVersion == UInt64(1 + count), "\(context)")
+        version = store.publishedVersion
+        try store.close()
+    }
+
+    private static func hash(_ bytes: [UInt8]) -> UInt64 {
+        bytes.withUnsafeBufferPointer { bytes in
+            var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+            for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+            return hash
+        }
+    }
+}
+
+#if os(Linux)
+    /// A running `firn-crash-child`, and what it says.
+    private final class Child {
+        struct Failure: Error { let number: Int32 }
+
+        private let process: pid_t
+        private let output: Int32
+        private var buffer: [UInt8] = []
+
+        init(_ folder: String) throws {
+            var link = [CChar](repeating: 0, count: 4096)
+            let length = readlink("/proc/self/exe", &link, link.count - 1)
+            guard length > 0 else { throw Failure(number: errno) }
+            let runner = String(decoding: link[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            // Beside the tests.
+            let program = runner[..<runner.lastIndex(of: "/")!] + "/firn-crash-child"
+            var ends: [Int32] = [0, 0]
+            guard pipe(&ends) == 0 else { throw Failure(number: errno) }
+            // The writer's end of another test's child must not stay open in this one.
+            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            var actions = posix_spawn_file_actions_t()
+            posix_spawn_file_actions_init(&actions)
+            posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+            defer {
+                posix_spawn_file_actions_destroy(&actions)
+                close(ends[1])
+            }
+            var arguments: [UnsafeMutablePointer<CChar>?] = [strdup(String(program)), strdup(folder), nil]
+            defer { for argument in arguments { free(argument) } }
+            var identifier: pid_t = 0
+            let result = posix_spawn(&identifier, String(program), &actions, nil, &arguments, environ)
+            guard result == 0 else {
+                close(ends[0])
+                throw Failure(number: result)
+            }
+            process = identifier
+            output = ends[0]
+        }
+
+        deinit { close(output) }
+
+        /// The next whole line; nil when the child is gone and all was read. What a kill cut short is no line.
+        func readLine() -> String? {
+            while true {
+                if let end = buffer.firstIndex(of: 10) {
+                    defer { buffer.removeFirst(end + 1) }
+                    return String(decoding: buffer[..<end], as: UTF8.self)
+                }
+                var piece = [UInt8](repeating: 0, count: 4096)
+                let count = read(output, &piece, piece.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return nil }
+                buffer.append(contentsOf: piece[..<count])
+            }
+        }
+
+        /// Kills it; the code that it had ended with before, nil where it was killed.
+        func kill() -> Int32? {
+            Glibc.kill(process, SIGKILL)
+            var status: Int32 = 0
+            while waitpid(process, &status, 0) < 0, errno == EINTR {}
+            return status & 0x7F == 0 ? (status >> 8) & 0xFF : nil
+        }
+    }
+#endif

@@ -1,0 +1,262 @@
+import FirnLog
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnCore
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// What is no store, or may not be used, is refused by a typed error that names it; nothing is changed or lost.
+@Suite struct OpenStoreTests {
+    private func code(_ body: () throws -> Void) -> LogError.Code? {
+        do {
+            try body()
+            return nil
+        } catch {
+            guard let error = error as? StoreError, case .log(let inner) = error.code else {
+                Issue.record("\(error)")
+                return nil
+            }
+            #expect("\(error)".count > 30)
+            return inner.code
+        }
+    }
+
+    private func opening(_ folder: String, _ storage: any Storage, _ access: LogOptions.Access = .readWrite(waitMilliseconds: 0)) -> LogError.Code? {
+        code {
+            var options = LogOptions(folder: folder, access: access)
+            options.usesThreads = false
+            let store = try Store(StoreOptions(log: options), storage: storage)
+            try store.close()
+        }
+    }
+
+    private func write(_ bytes: [UInt8], _ path: String, _ storage: any Storage) throws {
+        let file = try storage.open(path, .create)
+        try bytes.withUnsafeBytes { try file.write($0, at: 0) }
+    }
+
+    @Test func whatIsNoStoreIsRefusedAndLeftAlone() throws {
+        let storage = MemoryStorage()
+        try storage.createFolder("/a")
+        try write([1, 2, 3], "/a/file", storage)
+        try write([UInt8](repeating: 0, count: 16) + Array("T-DB".utf8) + [0, 0, 0, 0], "/a/old.realm", storage)
+        #expect(opening("/a/file", storage) == .notAStore)
+        #expect(opening("/a/old.realm", storage) == .notAStore)
+        #expect(opening("/a", storage) == .foreignFolder)
+        #expect(try storage.list("/a").sorted() == ["file", "old.realm"])
+        // An empty folder becomes a store; for a reader it is none.
+        try storage.createFolder("/empty")
+        #expect(opening("/empty", storage, .readOnly) == .notAStore)
+        #expect(opening("/empty", storage) == nil)
+        guard case .storage(let inner) = opening("/nowhere", storage, .readOnly) else {
+            Issue.record("no error")
+            return
+        }
+        #expect(inner.code == .notFound)
+    }
+
+    @Test func aNetworkFileSystemIsRefused() {
+        let storage = SimulatedStorage(seed: 1)
+        storage.disk.volume = Volume(fileSystem: "nfs", isNetwork: true, availableByteCount: .max)
+        #expect(opening("/a", storage) == .networkFileSystem("nfs"))
+    }
+
+    @Test func aNewerFormatIsRefusedByItsNumber() throws {
+        let storage = MemoryStorage()
+        #expect(opening("/a", storage) == nil)
+        // Format 9, with the checksum that belongs to it.
+        let file = try storage.open("/a/manifest", .readWrite)
+        var head = [UInt8](repeating: 0, count: 64)
+        _ = try head.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+        head[8] = 9
+        let checksum = Self.crc32c(head[..<60])
+        withUnsafeBytes(of: checksum.littleEndian) { head.replaceSubrange(60..<64, with: $0) }
+        try head.withUnsafeBytes { try file.write($0, at: 0) }
+        #expect(opening("/a", storage) == .newerFormat(found: 9))
+    }
+
+    private static func crc32c(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+        var result: UInt32 = ~0
+        for byte in bytes {
+            result ^= UInt32(byte)
+            for _ in 0..<8 { result = result & 1 == 0 ? result >> 1 : (result >> 1) ^ 0x82F6_3B78 }
+        }
+        return ~result
+    }
+
+    /// Whichever call is refused for want of permission: an error that says so, or a store that does without.
+    @Test func withoutPermissionTheErrorSaysSoAndNothingIsLost() throws {
+        func make() throws -> (SimulatedStorage, StoreScript) {
+            let storage = SimulatedStorage(seed: 1)
+            let script = StoreScript([.commit(StoreScript.schema), .commit(StoreScript.create(0, 2))])
+            if let error = script.run(on: storage) { throw error }
+            return (storage, script)
+        }
+        let (first, script) = try make()
+        let before = first.callCount
+        try StoreScript.open(script.options, first).close()
+        let calls = first.callCount - before
+        var refused = 0
+        for call in 0..<calls {
+            let (storage, script) = try make()
+            let from = storage.callCount
+            storage.inject(SimulatedFault(.permissionDenied, number: 13, residue: .nothing, times: 100) { $0.index >= from + call })
+            do throws(StoreError) {
+                try StoreScript.open(script.options, storage).close()
+            } catch {
+                refused += 1
+                guard case .log(let inner) = error.code else {
+                    Issue.record("\(error)")
+                    continue
+                }
+                switch inner.code {
+                case .storage(let storage): #expect(storage.code == .permissionDenied && "\(error)".contains("permission"))
+                case .unknownOutcome: #expect(inner.detail.contains("permission"))
+                default: Issue.record("call \(call): \(error)")
+                }
+            }
+            storage.removeFaults()
+            storage.disk.kill(storage)
+            try script.check(try StoreScript.open(script.options, storage.disk.newProcess()), "permission denied from call \(call) on")
+        }
+        #expect(refused > 5)
+    }
+
+    @Test func aSecondWriterIsTold() throws {
+        let storage = MemoryStorage()
+        let store = try Store(StoreOptions(log: LogOptions(folder: "/a")), storage: storage)
+        #expect(opening("/a", storage) == .locked(processID: currentProcessID()))
+        #expect(opening("/a", storage, .readWrite(waitMilliseconds: 10)) == .locked(processID: currentProcessID()))
+        try store.close()
+        #expect(opening("/a", storage) == nil)
+    }
+
+    @Test func aStoreThatWasClosedOrOpenedToReadSaysSo() throws {
+        let storage = MemoryStorage()
+        let script = StoreScript([.commit(StoreScript.schema), .commit(StoreScript.create(0, 3))])
+        if let error = script.run(on: storage) { throw error }
+        let closed = try #require(script.store)
+        #expect(throws: StoreError.self) { try closed.beginWrite() }
+        // What was pinned stays readable.
+        try script.check(closed, "closed")
+        var reading = script.options
+        reading.access = .readOnly
+        let reader = try StoreScript.open(reading, storage)
+        let error = #expect(throws: StoreError.self) { try reader.beginWrite() }
+        #expect(error?.code == .readOnly)
+        try script.check(reader, "read-only")
+    }
+
+    /// Removing a store's folder under the process: what is open goes on or throws, and never traps; readers are untouched.
+    @Test func aStoreThatIsDeletedUnderTheProcess() throws {
+        let folder = TemporaryFolder()
+        let storage = PosixStorage.shared
+        let script = StoreScript([]) {
+            $0.folder = folder.path + "/store"
+            $0.usesThreads = true
+        }
+        let store = try StoreScript.open(script.options, storage)
+        func commit(_ body: StoreScript.Body) throws {
+            let transaction = try store.beginWrite()
+            try body(script, transaction)
+            try transaction.commit()
+        }
+        try commit(StoreScript.schema)
+        try commit(StoreScript.create(0, 5))
+        let published = script.oracle
+        let pin = store.pin()
+        for name in ["log", "checkpoint", ""] {
+            let path = script.options.folder + (name.isEmpty ? "" : "/" + name)
+            for file in try storage.list(path) where unlink(path + "/" + file) == 0 {}
+            rmdir(path)
+        }
+        var codes: [LogError.Code] = []
+        for _ in 0..<6 {
+            // As long as the open segment lasts, commits reach a file without a name; the roll to the next one fails.
+            if let code = code({ try commit(StoreScript.blob(3000)) }) { codes.append(code) }
+        }
+        #expect(!codes.isEmpty)
+        for code in codes {
+            switch code {
+            case .unknownOutcome, .storage: break
+            default: Issue.record("\(code)")
+            }
+        }
+        let fault = published.check(pin.snapshot, "a reader of a store that was deleted")
+        #expect(fault == nil)
+        _ = code { try store.close() }
+    }
+
+    #if os(Linux)
+        @Test func aForkedChildCannotUseTheStoreAndDoesTheParentNoHarm() async {
+            await #expect(processExitsWith: .success) {
+                let folder = TemporaryFolder()
+                let script = StoreScript([]) {
+                    $0.folder = folder.path + "/store"
+                    $0.usesThreads = true
+                    $0.segmentByteCount = 1 << 20
+                }
+                let store = try StoreScript.open(script.options, PosixStorage.shared)
+                func commit(_ body: StoreScript.Body) throws {
+                    let transaction = try store.beginWrite()
+                    try body(script, transaction)
+                    try transaction.commit()
+                }
+                try commit(StoreScript.schema)
+                try commit(StoreScript.create(0, 5))
+                // A transaction is open while the process forks: the child must not wait for it.
+                let open = try store.beginWrite()
+                try StoreScript.set(0, 3)(script, open)
+                let child = forked {
+                    func isForked(_ body: () throws -> Void) -> Bool {
+                        do { try body() } catch {
+                            if case .log(let inner)? = (error as? StoreError)?.code { return inner.code == .forked }
+                        }
+                        return false
+                    }
+                    guard isForked({ _ = try store.beginWrite() }) else { return 1 }
+                    guard isForked({ try store.waitUntilPublished(2) }) else { return 2 }
+                    guard isForked({ try open.commit() }) else { return 3 }
+                    guard (try? store.close()) != nil else { return 4 }
+                    return 0
+                }
+                #expect(ended(child) == 0)
+                try open.commit()
+                try commit(StoreScript.create(0, 2))
+                let fault = script.oracle.check(store.pin().snapshot, "the parent")
+                #expect(fault == nil)
+                try store.close()
+                let again = try StoreScript.open(script.options, PosixStorage.shared)
+                let lost = script.oracle.check(again.pin().snapshot, "the parent's store, reopened")
+                #expect(lost == nil)
+                #expect(again.recovery?.outcome == .clean && again.publishedVersion == 4)
+            }
+        }
+    #endif
+}
+
+#if os(Linux)
+    /// Runs `body` in a forked child, which ends with the code it returns. Swift hides fork(2), for good reason: only what needs no other thread may be done there.
+    private func forked(_ body: () -> Int32) -> pid_t {
+        typealias Fork = @convention(c) () -> pid_t
+        let child = unsafeBitCast(dlsym(dlopen(nil, RTLD_NOW), "fork"), to: Fork.self)()
+        precondition(child >= 0)
+        if child == 0 { _exit(body()) }
+        return child
+    }
+
+    /// The code that the child ended with; -1 if it was killed.
+    private func ended(_ child: pid_t) -> Int32 {
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        return status & 0x7F == 0 ? (status >> 8) & 0xFF : -1
+    }
+#endif

@@ -1,0 +1,84 @@
+import FirnLog
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnCore
+
+/// A crash after any call of the storage leaves a store that opens with some version whole: the last acknowledged one or a later one that was begun.
+@Suite struct StoreCrashTests {
+    /// Runs the script once to count its calls, then stops it at each, cuts the power with several seeds, and opens what is left. The last time only the process dies.
+    private func crashEverywhere(seeds: Int = 4, from first: Int = 0, _ make: () -> StoreScript) throws {
+        let trial = SimulatedStorage(seed: 1)
+        let whole = make()
+        let thrown = whole.run(on: trial)
+        #expect(thrown == nil, "the script does not run through: \(thrown.map { "\($0)" } ?? "")")
+        #expect(whole.acknowledged == whole.begun && whole.begun > 2)
+        var seen: Set<UInt64> = []
+        for stop in first..<trial.callCount {
+            let storage = SimulatedStorage(seed: UInt64(stop) &* 31 &+ 7)
+            storage.crashAt = stop
+            let script = make()
+            #expect(script.run(on: storage) != nil)
+            for seed in 0..<seeds {
+                let disk = seed + 1 < seeds ? storage.disk.afterPowerCut(seed: UInt64(seed &* 977 &+ stop)) : storage.disk
+                seen.insert(try reopen(disk, script, "stopped at call \(stop) of \(trial.callCount), seed \(seed)"))
+            }
+        }
+        // It was worth it: every version was met.
+        if first == 0 { #expect(seen == Set(0...whole.begun)) }
+    }
+
+    /// Opens what is left, checks it, commits once more, loses the power again, and opens that.
+    private func reopen(_ disk: SimulatedDisk, _ script: StoreScript, _ context: String) throws -> UInt64 {
+        let process = disk.newProcess()
+        do {
+            let store = try StoreScript.open(script.options, process)
+            try script.check(store, context)
+            let found = store.publishedVersion
+            let transaction = try store.beginWrite()
+            try transaction.changeSchema(to: Schema(version: 9, tables: transaction.reference.schema.tables))
+            try transaction.commit()
+            let again = try StoreScript.open(script.options, disk.afterPowerCut(seed: 5).newProcess())
+            #expect(again.publishedVersion == found + 1 && again.schema.version == 9, "\(context)")
+            if let expected = script.versions[found] {
+                let fault = expected.check(again.pin().snapshot, "once more")
+                #expect(fault == nil, "\(context)")
+            }
+            return found
+        } catch {
+            Issue.record("\(error)\n\(context)\n\(process)")
+            throw error
+        }
+    }
+
+    @Test func oneWriterWithRollsAndASchemaChange() throws {
+        try crashEverywhere {
+            StoreScript([
+                .commit(StoreScript.schema), .commit(StoreScript.create(0, 6)), .commit(StoreScript.create(1, 2)),
+                .commit(StoreScript.editLists), .cancel(StoreScript.create(0, 3)), .commit(StoreScript.set(0, 3)), .commit(StoreScript.blob(5000)),
+                .commit(StoreScript.delete(0, 2)), .commit(StoreScript.wider), .commit(StoreScript.set(0, 9)), .commit(StoreScript.create(0, 4)),
+                .reopen, .commit(StoreScript.delete(0, 3)), .commit(StoreScript.set(0, 13)),
+            ])
+        }
+    }
+
+    @Test func fourTransactionsInOneGroup() throws {
+        try crashEverywhere {
+            StoreScript([
+                .commit(StoreScript.schema), .write(StoreScript.create(0, 4)), .write(StoreScript.editLists), .write(StoreScript.delete(0, 1)),
+                .write(StoreScript.set(0, 4)), .wait, .write(StoreScript.create(1, 2)), .write(StoreScript.set(0, 2)),
+                .wait,
+            ]) { $0.segmentByteCount = 32 << 10 }
+        }
+    }
+
+    @Test func aCommitOfManyParts() throws {
+        // What comes before the long commit is the other tests'.
+        try crashEverywhere(seeds: 3, from: 25) {
+            StoreScript([.commit(StoreScript.schema), .commit(StoreScript.create(0, 1)), .commit(StoreScript.blob(2_300_000)), .commit(StoreScript.delete(0, 1))]) {
+                $0.segmentByteCount = 1 << 20
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import FirnLog
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnCore
+
+/// Names and values at their limits: what fits is there again after reopening, what does not is refused by name.
+@Suite struct ValueLimitTests {
+    private static func open(_ storage: any Storage) throws -> Store {
+        var options = LogOptions(folder: "/store")
+        options.usesThreads = false
+        options.reserveByteCount = 0
+        return try Store(StoreOptions(log: options), storage: storage)
+    }
+
+    private static let columns = [
+        ColumnSchema(name: "id", type: .int), ColumnSchema(name: "text", type: .string, isIndexed: true), ColumnSchema(name: "data", type: .data),
+        ColumnSchema(name: "any", type: .mixed), ColumnSchema(name: "texts", type: .string, collection: .list),
+    ]
+
+    private static func prepared(_ storage: any Storage) throws -> Store {
+        let store = try open(storage)
+        let transaction = try store.beginWrite()
+        try transaction.changeSchema(to: Schema(tables: [TableSchema(name: "Thing", primaryKey: 0, columns: columns)]))
+        var row = transaction.beginRow(TableID(0))
+        transaction.fill(&row, 0, .int(1))
+        try transaction.endRow(row)
+        try transaction.commit()
+        return store
+    }
+
+    @Test(arguments: [0, 1 << 20, Limits.valueByteCount]) func valuesUpToTheLimitAreThereAgain(byteCount: Int) throws {
+        let storage = MemoryStorage()
+        let text = Value.string(String(repeating: "é", count: byteCount / 2))
+        let data = Value.data(Array(repeating: 0xA5, count: byteCount))
+        let values: [(Int, Value)] = [(1, text), (2, data), (3, text), (4, .list([text, .string("short"), text]))]
+        do {
+            let store = try Self.prepared(storage)
+            for (column, value) in values {
+                let transaction = try store.beginWrite()
+                transaction.set(TableID(0), column, 0, value)
+                // In a row that is made, too.
+                var row = transaction.beginRow(TableID(0))
+                transaction.fill(&row, 0, .int(Int64(column + 10)))
+                transaction.fill(&row, column, value)
+                try transaction.endRow(row)
+                try transaction.commit()
+            }
+            try store.close()
+        }
+        let store = try Self.open(storage)
+        let table = store.pin().snapshot.table(TableID(0))
+        for (place, (column, value)) in values.enumerated() {
+            // Compared first: a failure would print 16 MB.
+            let isThere = table.value(column, of: 0) == value && table.value(column, of: Int64(place + 1)) == value
+            #expect(isThere, "column \(column)")
+        }
+        store._checkInvariants()
+    }
+
+    @Test func aLongerValueStopsTheProgramAsRealmDoes() async {
+        await #expect(processExitsWith: .failure) { try ValueLimitTests.write { $0.set(TableID(0), 1, 0, .string(ValueLimitTests.long)) } }
+        await #expect(processExitsWith: .failure) {
+            try ValueLimitTests.write {
+                var row = $0.beginRow(TableID(0))
+                $0.fill(&row, 2, .data(Array(repeating: 1, count: Limits.valueByteCount + 1)))
+            }
+        }
+        await #expect(processExitsWith: .failure) {
+            try ValueLimitTests.write { $0.edit(TableID(0), 4, 0) { $0.append(.string(ValueLimitTests.long + String(repeating: "x", count: 64))) } }
+        }
+        await #expect(processExitsWith: .success) {
+            try ValueLimitTests.write { $0.set(TableID(0), 1, 0, .string(String(ValueLimitTests.long.dropLast()))) }
+        }
+    }
+
+    private static var long: String { String(repeating: "x", count: Limits.valueByteCount + 1) }
+
+    private static func write(_ body: (WriteTransaction) -> Void) throws {
+        let store = try prepared(MemoryStorage())
+        let transaction = try store.beginWrite()
+        body(transaction)
+        try transaction.commit()
+    }
+
+    @Test func namesAreLimited() throws {
+        let long = String(repeating: "n", count: Limits.nameByteCount)
+        for (name, isGood) in [("", false), ("n", true), (long, true), (long + "n", false), (String(repeating: "n", count: 1 << 20), false)] {
+            for isClass in [true, false] {
+                let store = try Self.open(MemoryStorage())
+                let transaction = try store.beginWrite()
+                let schema = Schema(tables: [
+                    TableSchema(name: isClass ? name : "Thing", columns: [ColumnSchema(name: isClass ? "id" : name, type: .int)])
+                ])
+                if isGood {
+                    try transaction.changeSchema(to: schema)
+                    try transaction.commit()
+                    #expect(store.schema == schema)
+                } else {
+                    let error = #expect(throws: StoreError.self) { try transaction.changeSchema(to: schema) }
+                    #expect(error?.code == .schema && "\(error!)".count < 400)
+                    transaction.cancel()
+                    #expect(store.schema.tables.isEmpty)
+                }
+            }
+        }
+    }
+}

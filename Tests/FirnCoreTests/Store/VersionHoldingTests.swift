@@ -1,0 +1,247 @@
+import FirnLog
+import FirnStorage
+import FirnTestSupport
+import Synchronization
+import Testing
+
+@testable import FirnCore
+
+/// Versions that are held cost what they alone reach, and give it back.
+@Suite struct VersionHoldingTests {
+    @Test func aThousandPinnedVersionsReadTheirOwnDataAndGiveTheirMemoryBack() throws {
+        var random = SeededRandom(seed: 8)
+        let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
+        let schema = Schema(tables: [
+            TableSchema(
+                name: "Thing", primaryKey: 0,
+                columns: [
+                    ColumnSchema(name: "id", type: .int), ColumnSchema(name: "count", type: .int, isIndexed: true),
+                    ColumnSchema(name: "name", type: .string, isIndexed: true), ColumnSchema(name: "data", type: .data),
+                    ColumnSchema(name: "numbers", type: .int, collection: .list),
+                ])
+        ])
+        var oracle = Oracle(schema)
+        var transaction = try store.beginWrite()
+        try transaction.changeSchema(to: schema)
+        for id in 0..<60 {
+            let made: [Value] = [.int(Int64(id)), .int(0), .string("thing \(id)"), .data(Array(repeating: 1, count: id * 40)), .list((0..<Int64(id)).map(Value.int))]
+            var row = transaction.beginRow(TableID(0))
+            for (column, value) in made.enumerated() { transaction.fill(&row, column, value) }
+            try transaction.endRow(row)
+            oracle.insert(0, row.key, made)
+        }
+        try transaction.commit()
+        store._checkInvariants()
+
+        /// Changes some things; with `undo`, sets all back to what it was.
+        func change(_ wanted: Oracle?) throws {
+            transaction = try store.beginWrite()
+            let count = wanted == nil ? 2 : 60
+            for place in 0..<count {
+                let key = wanted == nil ? oracle.keys[0][random.below(60)] : oracle.keys[0][place]
+                for column in 1...4 where wanted != nil || random.below(2) == 0 {
+                    let value: Value =
+                        if let wanted { wanted[0, key, column] } else {
+                            switch column {
+                            case 1: .int(Int64(random.below(1000)))
+                            case 2: .string("name \(random.next())")
+                            case 3: .data(Array(repeating: 2, count: random.below(2500)))
+                            default: .list((0..<random.below(200)).map { .int(Int64($0)) })
+                            }
+                        }
+                    transaction.set(TableID(0), column, key, value)
+                    oracle[0, key, column] = value
+                }
+            }
+            try transaction.commit()
+        }
+
+        let (nodes, bytes) = (store.heap.nodeCount, store.heap.byteCount)
+        // What a held version alone reaches is gone, exactly, with its pin: the heap is what the newest version reaches.
+        var pins: [(pin: Pin, oracle: Oracle)] = []
+        for _ in 0..<1000 {
+            pins.append((store.pin(), oracle))
+            try change(nil)
+        }
+        #expect(store.activeVersions.count == 1001)
+        #expect(store.heap.nodeCount > nodes + 1000)
+        for (pin, kept) in pins {
+            let fault = kept.check(pin.snapshot, "version \(pin.version)")
+            #expect(fault == nil)
+        }
+        store._checkInvariants()
+        // They go in any order, and those that stay still read their own.
+        while pins.count > 0 {
+            pins.remove(at: random.below(pins.count))
+            if pins.count % 250 == 125 {
+                for (pin, kept) in pins {
+                    let fault = kept.check(pin.snapshot, "version \(pin.version), \(pins.count) left")
+                    #expect(fault == nil)
+                }
+                store._checkInvariants()
+            }
+        }
+        #expect(store.activeVersions.count == 1)
+        var reached = (nodes: 0, bytes: 0)
+        store.pin().snapshot.forEachNode {
+            reached.nodes += 1
+            reached.bytes += $0.byteCount
+        }
+        #expect(store.heap.nodeCount == reached.nodes)
+        #expect(store.heap.byteCount == reached.bytes)
+        // A store that was never pinned, brought to the same data by the same transactions, is as large.
+        #expect(store.heap.byteCount < 4 * bytes)
+    }
+
+    /// Holding changes nothing of what a transaction leaves: with and without a thousand pins the heap ends at the same figures.
+    @Test func pinsLeaveNoTraceInTheHeap() throws {
+        func run(pinning: Bool) throws -> (Int, Int) {
+            let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
+            let script = StoreScript([])
+            var pins: [Pin] = []
+            for body in [StoreScript.schema, StoreScript.create(0, 40), StoreScript.create(1, 10)] + (0..<330).map({ number in
+                switch number % 3 {
+                case 0: StoreScript.set(0, 1 + number % 9)
+                case 1: StoreScript.editLists
+                default: StoreScript.blob(900 + number)
+                }
+            }) {
+                if pinning { pins += [store.pin(), store.pin(), store.pin()] }
+                let transaction = try store.beginWrite()
+                try body(script, transaction)
+                try transaction.commit()
+            }
+            if pinning { #expect(pins.count > 990) }
+            pins = []
+            return (store.heap.nodeCount, store.heap.byteCount)
+        }
+        let (held, free) = (try run(pinning: true), try run(pinning: false))
+        #expect(held == free)
+    }
+}
+
+/// A commit writes what it changed, whatever else its object holds.
+@Suite struct CommitSizeTests {
+    /// The bytes that setting the integer of one object adds to the log and to the heap, in a store where each object holds a value of `byteCount` bytes.
+    private func cost(_ byteCount: Int) throws -> (log: Int, newNodes: Int, newBytes: Int) {
+        let storage = MemoryStorage()
+        var options = LogOptions(folder: "/store", durability: .none)
+        options.usesThreads = false
+        options.reserveByteCount = 0
+        let store = try Store(StoreOptions(log: options), storage: storage, clock: ManualClock())
+        var transaction = try store.beginWrite()
+        try transaction.changeSchema(
+            to: Schema(tables: [
+                TableSchema(
+                    name: "Thing", primaryKey: 0,
+                    columns: [
+                        ColumnSchema(name: "id", type: .int), ColumnSchema(name: "count", type: .int), ColumnSchema(name: "data", type: .data),
+                        ColumnSchema(name: "text", type: .string),
+                    ])
+            ]))
+        for id in 0..<2 {
+            var row = transaction.beginRow(TableID(0))
+            transaction.fill(&row, 0, .int(Int64(id)))
+            transaction.fill(&row, 2, .data(Array(repeating: 9, count: byteCount)))
+            transaction.fill(&row, 3, .string(String(repeating: "t", count: byteCount)))
+            try transaction.endRow(row)
+        }
+        try transaction.commit()
+        let held = store.pin()
+        func logged() throws -> Int { try storage.status("/store/log/0000000001.segment")!.byteCount }
+        let before = (log: try logged(), nodes: store.heap.nodeCount, bytes: store.heap.byteCount)
+        transaction = try store.beginWrite()
+        transaction.set(TableID(0), 1, 1, .int(77))
+        try transaction.commit()
+        let result = (log: try logged() - before.log, newNodes: store.heap.nodeCount - before.nodes, newBytes: store.heap.byteCount - before.bytes)
+        withExtendedLifetime(held) {}
+        return result
+    }
+
+    @Test(arguments: [4 << 10, 16 << 20]) func settingOnePropertyOfAnObjectWithALargeValueCostsWhatItCostsOnASmallOne(byteCount: Int) throws {
+        let (small, large) = (try cost(10), try cost(byteCount))
+        #expect(large.log == small.log)
+        #expect(large.log > 0 && large.log <= 256)
+        #expect(large.newNodes == small.newNodes)
+        #expect(large.newBytes == small.newBytes)
+    }
+}
+
+/// Readers on several threads beside a writer: each sees a version whole, whenever it looks. Run it under ThreadSanitizer too.
+@Suite struct ReaderConcurrencyTests {
+    @Test func readersSeeWholeVersionsWhileAWriterCommits() throws {
+        let storage = MemoryStorage()
+        var options = LogOptions(folder: "/store", durability: .full)
+        options.segmentByteCount = 64 << 10
+        let store = try Store(StoreOptions(log: options), storage: storage)
+        let rows = 300
+        let transaction = try store.beginWrite()
+        try transaction.changeSchema(
+            to: Schema(tables: [
+                TableSchema(
+                    name: "Thing", primaryKey: 0,
+                    columns: [
+                        ColumnSchema(name: "id", type: .int), ColumnSchema(name: "count", type: .int, isIndexed: true),
+                        ColumnSchema(name: "name", type: .string), ColumnSchema(name: "log", type: .int, collection: .list),
+                    ])
+            ]))
+        for id in 0..<rows {
+            var row = transaction.beginRow(TableID(0))
+            transaction.fill(&row, 0, .int(Int64(id)))
+            transaction.fill(&row, 1, .int(1))
+            transaction.fill(&row, 2, .string("version 1"))
+            try transaction.endRow(row)
+        }
+        try transaction.commit()
+        let last: UInt64 = 60
+        let looks = Atomic<Int>(0)
+        let told = Atomic<Int>(0)
+        let listener = store.onPublish { _ in told.wrappingAdd(1, ordering: .relaxed) }
+        let readers = try (0..<3).map { number in
+            try StorageThread.start(name: "reader \(number)") {
+                var random = SeededRandom(seed: UInt64(number))
+                var held: [Pin] = []
+                var newest: UInt64 = 0
+                while newest < last {
+                    let pin = store.pin()
+                    #expect(pin.version >= newest)
+                    newest = pin.version
+                    held.append(random.below(3) == 0 ? pin.again() : pin)
+                    if held.count > 5 { held.remove(at: random.below(held.count)) }
+                    let looked = held[random.below(held.count)]
+                    let table = looked.snapshot.table(TableID(0))
+                    // Three rows of each version are enough to tell one from another.
+                    for key in [0, Int64(random.below(rows)), Int64(rows - 1)] {
+                        #expect(table.value(1, of: key) == .int(Int64(looked.version)))
+                        #expect(table.value(2, of: key) == .string("version \(looked.version)"))
+                        guard case .list(let log)? = table.value(3, of: key) else {
+                            Issue.record("no list")
+                            return
+                        }
+                        #expect(log.count == Int(looked.version) - 1)
+                    }
+                    #expect(table.count == rows)
+                    _ = store.activeVersions.count
+                    looks.wrappingAdd(1, ordering: .relaxed)
+                }
+            }
+        }
+        for version in 2...last {
+            let transaction = try store.beginWrite()
+            for key in 0..<Int64(rows) {
+                transaction.set(TableID(0), 1, key, .int(Int64(version)))
+                transaction.set(TableID(0), 2, key, .string("version \(version)"))
+                transaction.edit(TableID(0), 3, key) { $0.append(.int(Int64(version))) }
+            }
+            if version % 4 == 0 { _ = try transaction.write() } else { try transaction.commit() }
+        }
+        try store.waitUntilPublished(last)
+        for reader in readers { reader.join() }
+        #expect(looks.load(ordering: .relaxed) > 2)
+        #expect(told.load(ordering: .relaxed) > 10)
+        withExtendedLifetime(listener) {}
+        #expect(store.activeVersions.count == 1)
+        store._checkInvariants()
+        try store.close()
+    }
+}
