@@ -44,6 +44,7 @@ public final class WriteTransaction {
         self.store = store
         heldBase = base
         writer = NodeWriter(stamp: stamp, held: base.stamp)
+        if let place = store.spillPlace { writer.spill(to: place) }
         reference = base.snapshot.reference
         rootSlot = .allocate(capacity: 1)
         rootSlot.initialize(to: NodeRef(base.snapshot.root).word)
