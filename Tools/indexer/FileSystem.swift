@@ -12,16 +12,21 @@ import Foundation
 struct FileProblem: Error, CustomStringConvertible {
     let path: String
     let reason: String
+    /// Whether there is nothing of that name.
+    let isMissing: Bool
 
     /// Takes the reason from `errno`.
     init(_ path: [UInt8]) {
+        let number = errno
         self.path = TreePath.text(path)
-        reason = String(cString: strerror(errno))
+        reason = String(cString: strerror(number))
+        isMissing = number == ENOENT
     }
 
     init(_ path: [UInt8], _ reason: String) {
         self.path = TreePath.text(path)
         self.reason = reason
+        isMissing = false
     }
 
     var description: String { "\(path): \(reason)" }
@@ -37,6 +42,9 @@ enum FileSystem {
         var nanoseconds: Int
         var device: UInt64
         var node: UInt64
+
+        /// Of what the system tells nothing about.
+        static let unknown = Status(kind: .other, size: 0, mode: 0, seconds: 0, nanoseconds: 0, device: 0, node: 0)
 
         var modified: Date { Date(timeIntervalSince1970: Double(seconds) + Double(nanoseconds) / 1e9) }
     }

@@ -26,7 +26,7 @@ struct TourCommand: ParsableCommand {
     var firn: String?
 
     func run() throws {
-        let program = URL(fileURLWithPath: CommandLine.arguments[0]).standardizedFileURL
+        let program = Bundle.main.executableURL ?? URL(fileURLWithPath: CommandLine.arguments[0])
         let firn =
             self.firn.map { URL(fileURLWithPath: $0) }
             ?? program.deletingLastPathComponent().appendingPathComponent("firn")

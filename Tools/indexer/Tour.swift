@@ -192,7 +192,8 @@ final class Tour {
         Console.title("3. Killing a writing process in mid-commit, by SIGKILL, and reopening")
         let writer = KilledWriter(store: store, program: program)
         let rounds = 8
-        var torn = 0
+        // What the kills left behind the last acknowledged commit.
+        var left = (nothing: 0, half: 0, whole: 0)
         for round in 1...rounds {
             let result = try writer.round(commits: 2, moment: .random(in: 0...1), known: stamps)
             guard result.present >= result.acknowledged else {
@@ -203,7 +204,13 @@ final class Tour {
                 throw TourError(
                     "commit \(result.present) is there, but only \(result.acknowledged) was acknowledged before it.")
             }
-            if result.recovery?.outcome == .tornTail { torn += 1 }
+            if result.present > result.acknowledged {
+                left.whole += 1
+            } else if result.recovery?.outcome == .tornTail {
+                left.half += 1
+            } else {
+                left.nothing += 1
+            }
             Console.say(
                 "  round \(round): acknowledged up to commit \(result.acknowledged), there up to \(result.present)\(result.present > result.acknowledged ? " (the last was whole when the kill came, and not yet acknowledged)" : "")"
             )
@@ -215,7 +222,7 @@ final class Tour {
             throw TourError("the index is not what it was before the kills.")
         }
         Console.say(
-            "  All \(stamps) commits that were acknowledged are there, whole and in order; \(torn) of \(rounds) kills left half a commit, which was cut off and never seen."
+            "  All commits that were acknowledged are there, whole and in order. Of \(rounds) kills \(left.half) left half a commit behind them, which was cut off, \(left.whole) a whole one, which is kept, \(left.nothing) nothing."
         )
     }
 

@@ -7,24 +7,26 @@ struct TreeCopy {
     let folder: [UInt8]
     private let things: [Found]
 
-    /// The folder that the copy is made of: as many entries as are quickly copied, and nothing that can't be.
+    /// The folder that the copy is made of: as many small files as can be with so many entries, and nothing that can't be copied.
     static func choosePart(_ found: [Found], limit: Int = 2000) -> TreePath? {
-        var counts: [TreePath: Int] = [:]
+        var entries: [TreePath: Int] = [:]
+        var files: [TreePath: Int] = [:]
         var unfit: Set<TreePath> = []
         for thing in found {
             let fits = thing.status.kind != .other && thing.problem == nil
             var path = thing.path
             while true {
-                counts[path, default: 0] += 1
+                entries[path, default: 0] += 1
+                if thing.contentHash != nil { files[path, default: 0] += 1 }
                 if !fits { unfit.insert(path) }
                 if path.isRoot { break }
                 path = path.parent
             }
         }
         let folders = found.filter { $0.status.kind == .folder && !unfit.contains($0.path) }
-        func count(_ thing: Found) -> Int { counts[thing.path] ?? 0 }
-        let best = folders.filter { count($0) <= limit }.max { count($0) < count($1) }
-        return (best ?? folders.min { count($0) < count($1) })?.path
+        let small = folders.filter { (entries[$0.path] ?? 0) <= limit }
+        let best = small.max { (files[$0.path] ?? 0) < (files[$1.path] ?? 0) }
+        return (best ?? folders.min { (entries[$0.path] ?? 0) < (entries[$1.path] ?? 0) })?.path
     }
 
     /// Copies folders, links and files with their permissions and times. A file too long to be hashed is stood in for by one as long that takes no room.

@@ -57,7 +57,13 @@ struct TreeWalk {
         var found: [Found] = []
         var waiting: [TreePath] = [.root]
         while let path = waiting.popLast() {
-            guard let status = try? FileSystem.status(source.location(path)) else { continue }  // Gone meanwhile.
+            let status: FileSystem.Status
+            do throws(FileProblem) { status = try FileSystem.status(source.location(path)) } catch {
+                // Files may go while the tree is read; what else there is, as a path that is too long, is noted.
+                guard !error.isMissing else { continue }
+                found.append(Found(path: path, status: .unknown, problem: error.reason))
+                continue
+            }
             if let excluded, status.device == excluded.device, status.node == excluded.node { continue }
             var entry = Found(path: path, status: status)
             do throws(FileProblem) {
