@@ -75,9 +75,9 @@ extension WriteTransaction {
         let delta = delta(id)
         encoder.beginTable(id, layout.schema)
         for (leaf, rows) in delta.inserted { encoder.inserted(leaf, rows) }
-        let cells = scripts.keys.filter { $0.table == id }
+        let cells = scripts.isEmpty ? [] : scripts.keys.filter { $0.table == id }
         for column in layout.columns.indices where !layout.columns[column].isRemoved {
-            let scripted = Set(cells.lazy.filter { $0.column == column }.map(\.key))
+            let scripted = cells.isEmpty ? [] : Set(cells.lazy.filter { $0.column == column }.map(\.key))
             forEachUpdate(column, delta) { kept, row in
                 // A list that was edited is told by its script.
                 let key = kept.new.key(row)

@@ -19,9 +19,12 @@ public final class WriteTransaction {
     let writer: NodeWriter
     /// Where the reference of the current root lies.
     let rootSlot: UnsafeMutablePointer<UInt64>
-    public private(set) var reference: SchemaReference
+    // One thread at a time runs a transaction, and nothing that reads these calls out: no access needs a check.
+    @exclusivity(unchecked) public private(set) var reference: SchemaReference
+    /// Of `reference`.
+    @exclusivity(unchecked) private var plans: UnsafeBufferPointer<TablePlan>
     /// By table: keys from here on were handed out since the last (sub-)version, so that their rows may be written in place.
-    var freshFrom: [Int64]
+    @exclusivity(unchecked) var freshFrom: [Int64]
     /// The edit scripts of lists, by cell.
     var scripts: [CellID: ListScript] = [:]
     /// States that iterators hold, oldest first.
@@ -45,6 +48,7 @@ public final class WriteTransaction {
         heldBase = base
         writer = NodeWriter(stamp: stamp, held: base.stamp)
         reference = base.snapshot.reference
+        plans = base.snapshot.reference.plans
         rootSlot = .allocate(capacity: 1)
         rootSlot.initialize(to: NodeRef(base.snapshot.root).word)
         freshFrom = reference.tables.map { base.snapshot.table($0.id).nextKey }
@@ -92,7 +96,13 @@ public final class WriteTransaction {
     }
 
     func rows(_ id: TableID) -> RowWriter {
-        RowWriter(writer: writer, table: ownTable(id), layouts: reference.tables[id.index].layouts)
+        RowWriter(writer: writer, table: ownTable(id), layouts: plan(id).layouts)
+    }
+
+    @inline(__always)
+    func plan(_ id: TableID) -> TablePlan {
+        precondition(id.index < plans.count, "Firn: there is no table \(id.rawValue)")
+        return plans[id.index]
     }
 
     func place(_ rows: RowWriter, _ id: TableID, _ key: Int64) -> (leaf: Leaf, row: Int) {
@@ -108,6 +118,7 @@ public final class WriteTransaction {
 
     func setSchema(_ schema: SchemaReference) {
         reference = schema
+        plans = schema.plans
         isSchemaChanged = true
         while freshFrom.count < schema.tables.count { freshFrom.append(0) }
     }
