@@ -40,7 +40,8 @@ extension WriteTransaction {
                 takeBack(fresh)
                 throw StoreError(
                     .primaryKeyTaken,
-                    "\(layout.schema.name) has an object with primary key \(value) already; update it instead, or choose another key")
+                    "\(layout.schema.name) has an object with primary key \(value) already; update it instead, or choose another key"
+                )
             }
         }
         enterIndexes(fresh)
@@ -53,7 +54,9 @@ extension WriteTransaction {
         let layout = reference.tables[fresh.table.index]
         let table = ownTable(fresh.table)
         for column in layout.indexed {
-            ColumnIndex.insert(layout.columns[column], fresh.leaf.chunk(column), fresh.row, key: fresh.key, at: table.index(column), writer)
+            ColumnIndex.insert(
+                layout.columns[column], fresh.leaf.chunk(column), fresh.row, key: fresh.key, at: table.index(column),
+                writer)
         }
         for column in layout.links {
             forEachTarget(layout.columns[column], fresh.leaf, fresh.row, column) { target in
@@ -108,7 +111,8 @@ extension WriteTransaction {
         let schema = reference.tables[fresh.table.index].columns[column]
         if schema.collection != .none {
             let rows = rows(fresh.table)
-            var editor = ListEditor(ListCell(fresh.leaf.chunk(column), fresh.row, ElementLayout(schema)), writer, scratch: scratch)
+            var editor = ListEditor(
+                ListCell(fresh.leaf.chunk(column), fresh.row, ElementLayout(schema)), writer, scratch: scratch)
             editor.append(contentsOf: value.elements)
             let place = put(editor.finish(), rows, column, fresh.leaf, fresh.row, isFresh: true)
             fresh.leaf = place.leaf

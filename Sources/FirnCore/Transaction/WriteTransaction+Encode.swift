@@ -19,9 +19,10 @@ private final class PartSink {
     func add(_ kind: LogPartKind, _ part: consuming ByteWriter) {
         guard failure == nil else { return }
         do throws(LogError) {
-            var begun = if let begun = appender.take() { begun } else {
-                try log.beginCommit(version: version, mayUseReserve: mayUseReserve)
-            }
+            var begun =
+                if let begun = appender.take() { begun } else {
+                    try log.beginCommit(version: version, mayUseReserve: mayUseReserve)
+                }
             try begun.add(kind, part)
             appender = consume begun
         } catch {
@@ -58,14 +59,15 @@ private final class PartSink {
 extension WriteTransaction {
     /// Writes the changeset to the log as `version`; gives its time.
     func append(to log: Log, version: UInt64) throws(LogError) -> Int64 {
-        let sink = PartSink(log, version, mayUseReserve: isSmaller)
+        let touched = touchedTables
+        let sink = PartSink(log, version, mayUseReserve: isSmaller(touched))
         if isSchemaChanged {
             var bytes = ByteWriter(capacity: 1024)
             SchemaCoding.encode(reference.schema, into: &bytes)
             sink.add(.schema, bytes)
         }
         var encoder = ChangesetEncoder(part: log.takeBuffer()) { part, isLast in sink.take(part, isLast: isLast) }
-        for id in touchedTables where !reference.tables[id.index].schema.isRemoved { encode(id, &encoder) }
+        for id in touched where !reference.tables[id.index].schema.isRemoved { encode(id, &encoder) }
         encoder.finish()
         return try sink.finish()
     }
@@ -73,10 +75,11 @@ extension WriteTransaction {
     private func encode(_ id: TableID, _ encoder: inout ChangesetEncoder) {
         let layout = reference.tables[id.index]
         let delta = delta(id)
-        encoder.beginTable(id, layout.schema)
+        encoder.beginTable(id, columns: layout.encoderColumns)
         for (leaf, rows) in delta.inserted { encoder.inserted(leaf, rows) }
         let cells = scripts.isEmpty ? [] : scripts.keys.filter { $0.table == id }
-        for column in layout.columns.indices where !layout.columns[column].isRemoved {
+        for place in layout.encoderColumns.indices where !delta.kept.isEmpty {
+            let column = layout.encoderColumns[place].number
             let scripted = cells.isEmpty ? [] : Set(cells.lazy.filter { $0.column == column }.map(\.key))
             forEachUpdate(column, delta) { kept, row in
                 // A list that was edited is told by its script.
@@ -98,7 +101,7 @@ extension WriteTransaction {
     }
 
     /// Whether the transaction leaves fewer objects than it found: such a commit may use the room kept for a full disk.
-    private var isSmaller: Bool {
-        touchedTables.contains { table($0).count < base.snapshot.table($0).count }
+    private func isSmaller(_ touched: [TableID]) -> Bool {
+        touched.contains { table($0).count < base.snapshot.table($0).count }
     }
 }

@@ -32,7 +32,13 @@ public final class WriteTransaction {
     var isSchemaChanged = false
     private(set) var isOpen = true
     /// Where one list at a time is edited.
-    let scratch = UnsafeMutableRawPointer.allocate(byteCount: ListEditor.scratchByteCount, alignment: 16)
+    var scratch: UnsafeMutableRawPointer {
+        if let madeScratch { return madeScratch }
+        let made = UnsafeMutableRawPointer.allocate(byteCount: ListEditor.scratchByteCount, alignment: 16)
+        madeScratch = made
+        return made
+    }
+    private var madeScratch: UnsafeMutableRawPointer?
     /// Told by the realm, so that its accessors learn of moved rows and of the current root.
     public var core: UnsafeMutablePointer<firn_realm_core_t>? {
         didSet {
@@ -57,7 +63,7 @@ public final class WriteTransaction {
     deinit {
         if isOpen { cancel() }
         rootSlot.deallocate()
-        scratch.deallocate()
+        madeScratch?.deallocate()
     }
 
     /// The stamp under which nodes are made now.

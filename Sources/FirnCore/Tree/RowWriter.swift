@@ -127,7 +127,8 @@ struct RowWriter {
             node = NodeRef(inner.refs[inner.count - 1]).node
         }
         guard node.count < Limits.rowsPerLeaf else { return true }
-        for column in 0..<layouts.count where layouts[column]?.form == .variable && isHeapNearlyFull(Leaf(node).chunk(column)) {
+        for column in 0..<layouts.count
+        where layouts[column]?.form == .variable && isHeapNearlyFull(Leaf(node).chunk(column)) {
             return true
         }
         return false
@@ -135,7 +136,9 @@ struct RowWriter {
 
     /// A leaf whose strings fill a chunk ends early, while there is still room to write its last row's.
     @inline(__always)
-    private func isHeapNearlyFull(_ chunk: Chunk) -> Bool { chunk.heapUsed > Limits.chunkByteCount - 2 * Limits.inlineByteCount }
+    private func isHeapNearlyFull(_ chunk: Chunk) -> Bool {
+        chunk.heapUsed > Limits.chunkByteCount - 2 * Limits.inlineByteCount
+    }
 
     private func growKeys(_ leaf: Leaf, _ keys: Chunk, _ row: Int) -> Chunk {
         let larger = keys.resized(rows: row, capacity: Limits.rowsPerLeaf, heap: 0, writer)

@@ -52,6 +52,8 @@ final class TableLayout: Sendable {
     let links: [Int]
     /// Columns whose cells may hold nodes of their own.
     let variable: [Int]
+    /// As a changeset's encoder takes the columns.
+    let encoderColumns: [ChangesetEncoder.Column]
     /// Columns of other (or this) tables that link here.
     let incoming: [(table: TableID, column: Int)]
 
@@ -70,6 +72,7 @@ final class TableLayout: Sendable {
         primaryKey = table.primaryKey
         links = live.filter { table.columns[$0].isLink }
         variable = live.filter { table.columns[$0].layout.form == .variable }
+        encoderColumns = ChangesetEncoder.columns(of: table)
         var incoming: [(TableID, Int)] = []
         for (origin, other) in schema.tables.enumerated() where !other.isRemoved {
             for (column, property) in other.columns.enumerated()
