@@ -9,6 +9,7 @@ let package = Package(
         .library(name: "Firn", targets: ["Firn"]),
         .library(name: "FirnCore", targets: ["FirnCore", "FirnQuery", "FirnLog", "FirnStorage"]),
         .executable(name: "firn", targets: ["FirnTool"]),
+        .executable(name: "firn-quickstart", targets: ["FirnQuickstart"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -32,6 +33,11 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tools/firn"),
+        // `Tools/quickstart`: an application as any other, which knows nothing of what lies below Firn.
+        .executableTarget(
+            name: "FirnQuickstart",
+            dependencies: ["Firn", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            path: "Tools/indexer"),
         .target(name: "FirnTestSupport", dependencies: ["FirnStorage"], path: "Tests/FirnTestSupport"),
         .testTarget(name: "FirnBytesTests", dependencies: ["FirnBytes"]),
         .testTarget(name: "FirnStorageTests", dependencies: ["FirnStorage", "FirnTestSupport"]),

@@ -31,9 +31,10 @@ public final class CollectionSource {
         }
     }
 
-    /// What was read, and from what: while that is held no node of it is used again, so one comparison of roots tells whether it is current.
+    /// What was read, and the birth stamp of the root that it was read from. It holds no version: a root of that stamp is that root, as `content` sees to it that nothing is
+    /// written under it any more.
     private struct Cache {
-        let pin: Pin
+        let stamp: UInt64
         let count: Int
         /// nil where only the number has been asked for.
         let content: Content?
@@ -94,10 +95,10 @@ public final class CollectionSource {
     var count: Int {
         realm.check()
         if isWholeTable, let binding { return realm.table(binding)?.count ?? 0 }
-        if let known, known.pin.snapshot.root == realm.snapshot.root { return known.count }
+        if let known, known.stamp == realm.snapshot.root.stamp { return known.count }
         let pin = realm.pinShown()
         guard let count = count(pin.snapshot) else { return content.count }
-        keep(Cache(pin: pin, count: count, content: nil))
+        keep(Cache(stamp: pin.snapshot.root.stamp, count: count, content: nil))
         return count
     }
 
@@ -147,11 +148,11 @@ public final class CollectionSource {
     /// The elements as they are now.
     var content: Content {
         realm.check()
-        if let known, known.pin.snapshot.root == realm.snapshot.root, let content = known.content { return content }
-        // Within a transaction the state is pinned, so that whatever is written next makes a new root.
+        if let known, known.stamp == realm.snapshot.root.stamp, let content = known.content { return content }
+        // Within a transaction pinning the state gives the transaction a new stamp, so whatever is written next makes a new root.
         let pin = realm.pinShown()
         let content = evaluate(pin.snapshot)
-        keep(Cache(pin: pin, count: content.count, content: content))
+        keep(Cache(stamp: pin.snapshot.root.stamp, count: content.count, content: content))
         return content
     }
 

@@ -54,8 +54,15 @@ public struct Node: Equatable {
         @inline(__always) get { load(8) }
         @inline(__always) nonmutating set { store(newValue, 8) }
     }
+    /// In a node's kind: it lies in a `SpillArena`.
+    static let spilledBit: UInt8 = 0x80
+
+    var isSpilled: Bool {
+        @inline(__always) get { load(16, as: UInt8.self) & Node.spilledBit != 0 }
+    }
+
     var kind: Kind {
-        guard let kind = Kind(rawValue: load(16)) else { preconditionFailure("Firn: a node of unknown kind at \(address)") }
+        guard let kind = Kind(rawValue: load(16, as: UInt8.self) & ~Node.spilledBit) else { preconditionFailure("Firn: a node of unknown kind at \(address)") }
         return kind
     }
     @inlinable public var form: UInt8 {

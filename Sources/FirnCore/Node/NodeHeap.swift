@@ -29,6 +29,7 @@ public final class NodeHeap: Sendable {
 
     @inline(__always)
     static func free(_ node: Node) {
+        if node.isSpilled { return SpillArena.free(node) }
         node.address.deallocate()
     }
 

@@ -1,3 +1,5 @@
+import FirnStorage
+
 /// What a running transaction does to nodes: makes them, copies those that are not its own, and lets go of those it replaced.
 ///
 /// The state lies behind one pointer, so that passing a `NodeWriter` costs nothing and no access is checked for exclusivity. It belongs to the
@@ -22,6 +24,10 @@ struct NodeWriter {
         var byteDelta = 0
         /// The dead lists of sub-versions: each is what died between that base and the next.
         var earlier: [(base: UInt64, dead: NodeList)] = []
+        /// Where nodes go once the transaction has more than fit the heap; nil for a store without files.
+        var spillPlace: SpillPlace?
+        var arena: SpillArena?
+        var spillThreshold = Int.max
         /// Where accessors learn that leaves were copied or rows moved; nil outside a realm.
         var generation: UnsafeMutablePointer<UInt64>?
     }
@@ -35,8 +41,15 @@ struct NodeWriter {
             to: State(stamp: stamp, held: held ?? stamp - 1, firstStamp: stamp, made: .allocate(capacity: 64), madeCapacity: 64))
     }
 
+    /// From now on nodes beyond the place's threshold go there.
+    func spill(to place: SpillPlace) {
+        state.pointee.spillPlace = place
+        state.pointee.spillThreshold = place.threshold
+    }
+
     /// Frees the state itself. The nodes have found their owner by then.
     func dispose() {
+        state.pointee.arena?.seal()
         state.pointee.made.deallocate()
         state.deinitialize(count: 1)
         state.deallocate()
@@ -61,9 +74,9 @@ struct NodeWriter {
     /// A new node with its header filled in; the payload is not initialised.
     func make(_ kind: Node.Kind, form: UInt8 = 0, width: Int = 0, count: Int = 0, capacity: Int = 0, byteCount: Int) -> Node {
         let length = (byteCount + 15) & ~15
-        let node = NodeHeap.allocate(byteCount: length)
+        let (node, spilled) = allocate(length)
         node.stamp = state.pointee.stamp
-        node.store(kind.rawValue, 16)
+        node.store(kind.rawValue | spilled, 16)
         node.form = form
         node.width = width
         node.count = count
@@ -76,11 +89,36 @@ struct NodeWriter {
     /// A byte-for-byte copy of `node` under the current stamp, of the same length.
     func copy(_ node: Node) -> Node {
         let length = node.byteCount
-        let copy = NodeHeap.allocate(byteCount: length)
+        let (copy, spilled) = allocate(length)
         copy.address.copyMemory(from: node.address, byteCount: length)
         copy.stamp = state.pointee.stamp
+        copy.store(copy.load(16, as: UInt8.self) & ~Node.spilledBit | spilled, 16)
         enter(copy)
         return copy
+    }
+
+    /// Memory for a node, and the bit that its kind bears.
+    @inline(__always)
+    private func allocate(_ length: Int) -> (Node, UInt8) {
+        if state.pointee.byteDelta > state.pointee.spillThreshold, let place = spill(length) { return (place, Node.spilledBit) }
+        return (NodeHeap.allocate(byteCount: length), 0)
+    }
+
+    /// Memory in a scratch file; nil where the node is too long for one, or none can be made: the heap must do then.
+    @inline(never)
+    private func spill(_ length: Int) -> Node? {
+        guard let place = state.pointee.spillPlace, length <= SpillArena.byteCount / 4 else { return nil }
+        if let memory = state.pointee.arena?.allocate(byteCount: length) { return Node(memory) }
+        state.pointee.arena?.seal()
+        state.pointee.arena = nil
+        do throws(StorageError) {
+            state.pointee.arena = try SpillArena.make(place)
+        } catch {
+            // A full disk is no reason to fail a transaction that memory may still hold.
+            state.pointee.spillThreshold = .max
+            return nil
+        }
+        return state.pointee.arena?.allocate(byteCount: length).map(Node.init)
     }
 
     private func enter(_ node: Node) {

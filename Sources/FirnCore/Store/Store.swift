@@ -6,6 +6,8 @@ import Synchronization
 public struct StoreOptions: Sendable {
     /// Where and how its log lies; nil for a store in memory, which is gone when it is closed.
     public var log: LogOptions?
+    /// Bytes of its own nodes beyond which a transaction's further ones go to a scratch file in the store's folder. Stores in memory never spill.
+    public var transactionMemoryByteCount = 1 << 30
 
     public init(log: LogOptions?) { self.log = log }
 }
@@ -27,6 +29,7 @@ public final class Store: Sendable {
     let queue = WriteQueue()
     let noteKeeper = NoteKeeper()
     let clock: any Clock
+    let spillPlace: SpillPlace?
     private let stamps: Atomic<UInt64>
     private let listenerLock = Lock()
     nonisolated(unsafe) private var listeners: [(id: Int, body: @Sendable (UInt64) -> Void)] = []
@@ -47,12 +50,22 @@ public final class Store: Sendable {
                 throw StoreError(error)
             }
         }
-        try self.init(log: log, isReadOnly: options.log?.access == .readOnly, clock: clock)
+        var spillPlace: SpillPlace?
+        if let logOptions = options.log, logOptions.access != .readOnly {
+            let place = SpillPlace(
+                storage: storage, folder: logOptions.folder, threshold: options.transactionMemoryByteCount)
+            do throws(StorageError) { try place.removeLeftovers() } catch {
+                throw StoreError(LogError(.storage(error), path: logOptions.folder))
+            }
+            spillPlace = place
+        }
+        try self.init(log: log, isReadOnly: options.log?.access == .readOnly, spillPlace: spillPlace, clock: clock)
         if let log { try replay(log) }
     }
 
-    private init(log: Log?, isReadOnly: Bool, clock: any Clock) throws(StoreError) {
+    private init(log: Log?, isReadOnly: Bool, spillPlace: SpillPlace?, clock: any Clock) throws(StoreError) {
         self.log = log
+        self.spillPlace = spillPlace
         self.clock = clock
         self.isReadOnly = isReadOnly
         let writer = NodeWriter(stamp: 1)

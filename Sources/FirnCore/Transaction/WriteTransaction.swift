@@ -53,6 +53,7 @@ public final class WriteTransaction {
         self.store = store
         heldBase = base
         writer = NodeWriter(stamp: stamp, held: base.stamp)
+        if let place = store.spillPlace { writer.spill(to: place) }
         reference = base.snapshot.reference
         plans = base.snapshot.reference.plans
         rootSlot = .allocate(capacity: 1)

@@ -18,6 +18,15 @@ import Testing
         try ModelRun(seed: seed, storage: MemoryStorage()).run(transactions: 60, operations: 60)
     }
 
+    /// A transaction that passes its memory goes on in scratch files, and nothing is left of them.
+    @Test func aTransactionLargerThanItsMemoryGoesOnInScratchFiles() throws {
+        let storage = MemoryStorage()
+        let run = try ModelRun(seed: 21, storage: storage, transactionMemory: 4096)
+        try run.run(transactions: 20, operations: 60)
+        #expect(run.spilledNodeCount > 100)
+        #expect(try storage.list("store").allSatisfy { !$0.hasPrefix("scratch") })
+    }
+
     /// Many operations on tables of thousands of rows: as many as `FIRN_MODEL_OPERATIONS` says.
     @Test func aLongRunAgreesWithTheOracle() throws {
         let wanted = Int(TestEnvironment.value("FIRN_MODEL_OPERATIONS") ?? "") ?? 6_000
@@ -35,31 +44,39 @@ final class ModelRun {
     var values: ValueMaker
     let schema = modelSchema()
     let storage: (any Storage)?
+    let transactionMemory: Int
+    /// Nodes of finished transactions that lay in scratch files.
+    private(set) var spilledNodeCount = 0
     var store: Store
     var oracle: Oracle
     var pins: [(pin: Pin, oracle: Oracle)] = []
     private(set) var operationCount = 0
 
     /// With a storage the store has a log in it, and is closed and opened now and then.
-    init(seed: UInt64, rowGoal: Int = 400, storage: (any Storage)? = nil) throws {
+    init(
+        seed: UInt64, rowGoal: Int = 400, storage: (any Storage)? = nil, transactionMemory: Int = 1 << 30
+    ) throws {
+        self.transactionMemory = transactionMemory
         self.seed = seed
         self.rowGoal = rowGoal
         random = SeededRandom(seed: seed)
         values = ValueMaker(random: SeededRandom(seed: seed &* 77))
         self.storage = storage
-        store = try ModelRun.open(storage)
+        store = try ModelRun.open(storage, transactionMemory)
         oracle = Oracle(schema)
         let transaction = try self.store.beginWrite()
         try transaction.changeSchema(to: schema)
         try transaction.commit()
     }
 
-    static func open(_ storage: (any Storage)?) throws -> Store {
+    static func open(_ storage: (any Storage)?, _ transactionMemory: Int) throws -> Store {
         guard let storage else { return try Store(StoreOptions(log: nil), storage: MemoryStorage()) }
         var options = LogOptions(folder: "store", access: .readWrite(waitMilliseconds: 0), durability: .full)
         options.segmentByteCount = 1 << 20
         options.usesThreads = false
-        return try Store(StoreOptions(log: options), storage: storage)
+        var storeOptions = StoreOptions(log: options)
+        storeOptions.transactionMemoryByteCount = transactionMemory
+        return try Store(storeOptions, storage: storage)
     }
 
     /// Closes the store and opens it again. Its pins go first; its memory with them.
@@ -70,7 +87,7 @@ final class ModelRun {
         // The old store goes before the new one is opened: it holds the writer's lock no longer, and its memory is to be seen free.
         store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
         if heap.nodeCount != 0 { throw Failure(description: "seed \(seed): \(heap.nodeCount) nodes outlived their store") }
-        store = try ModelRun.open(storage)
+        store = try ModelRun.open(storage, transactionMemory)
         try verify(store.pin(), oracle, "after reopening")
         store._checkInvariants()
     }
@@ -111,6 +128,7 @@ final class ModelRun {
                 try verify(pin, kept, "a state inside a transaction")
             }
         }
+        if transactionMemory < 1 << 20 { transaction.snapshot.forEachNode { if $0.isSpilled { spilledNodeCount += 1 } } }
         if random.below(5) == 0 {
             transaction.cancel()
             oracle = before

@@ -69,4 +69,21 @@ import Testing
         held = []
         #expect(realm.activeVersions.count == 1)
     }
+
+    @Test func resultsHoldNoVersion() throws {
+        let realm = try memoryRealm()
+        let results = realm.objects(Dog.self).where { $0.age > 3 }.sorted(byKeyPath: "age")
+        #expect(results.count == 0)
+        try realm.write {
+            realm.add(Dog(0, "in", age: 9))
+            #expect(results.count == 1 && results[0].age == 9)
+            realm.objects(Dog.self)[0].age = 10
+            #expect(results[0].age == 10)
+            realm.objects(Dog.self)[0].age = 1
+            #expect(results.count == 0)
+        }
+        for id in 1..<20 { try realm.write { realm.add(Dog(id, "n", age: id)) } }
+        #expect(realm.activeVersions.count == 1)
+        #expect(results.count == 16 && results[0].age == 4)
+    }
 }

@@ -1,0 +1,86 @@
+import Foundation
+
+/// Where the tree lies: in a folder, with another folder in the place of one of its parts.
+struct TreeSource: Sendable {
+    let root: [UInt8]
+    var replaced: Replacement?
+
+    struct Replacement: Sendable {
+        let part: TreePath
+        let folder: [UInt8]
+    }
+
+    /// The path for the system.
+    func location(_ path: TreePath) -> [UInt8] {
+        if let replaced, path.isWithin(replaced.part) {
+            let inside = path.bytes.dropFirst(replaced.part.bytes.count)
+            if replaced.part.isRoot && !path.isRoot { return replaced.folder + [UInt8(ascii: "/")] + inside }
+            return replaced.folder + inside
+        }
+        return path.isRoot ? root : root + [UInt8(ascii: "/")] + path.bytes
+    }
+}
+
+/// What the file system says of one file or folder.
+struct Found: Sendable {
+    let path: TreePath
+    let status: FileSystem.Status
+    var contentHash: Int?
+    var target: String?
+    var problem: String?
+}
+
+/// Reads a tree: each folder before what it holds. Follows no link, so that a loop of links is no loop here, and leaves other volumes alone.
+struct TreeWalk {
+    let source: TreeSource
+    /// A folder that is left out: the scratch folder, where it lies in the tree.
+    let excluded: FileSystem.Status?
+    /// Says whether a file's content is known already, so that it need not be read: its hash.
+    var knownHash: (TreePath, FileSystem.Status) -> Int? = { _, _ in nil }
+
+    private(set) var bytesHashed = 0
+
+    init(_ source: TreeSource, excluding scratch: FileSystem.Status?) {
+        self.source = source
+        excluded = scratch
+    }
+
+    mutating func run(_ progress: Progress) throws(FileProblem) -> [Found] {
+        let root = try FileSystem.status(source.location(.root))
+        guard root.kind == .folder else {
+            throw FileProblem(source.root, "is no folder. Give one whose tree shall be indexed.")
+        }
+        var devices: Set<UInt64> = [root.device]
+        if let replaced = source.replaced { devices.insert(try FileSystem.status(replaced.folder).device) }
+        // What can't be read below is noted where it stands; the root is another matter.
+        _ = try FileSystem.names(source.location(.root))
+        var found: [Found] = []
+        var waiting: [TreePath] = [.root]
+        while let path = waiting.popLast() {
+            guard let status = try? FileSystem.status(source.location(path)) else { continue }  // Gone meanwhile.
+            if let excluded, status.device == excluded.device, status.node == excluded.node { continue }
+            var entry = Found(path: path, status: status)
+            do throws(FileProblem) {
+                switch status.kind {
+                case .folder where devices.contains(status.device):
+                    waiting += try FileSystem.names(source.location(path)).reversed().map { path.appending($0) }
+                case .file where status.size <= ContentHash.limit: entry.contentHash = try hash(path, status)
+                case .link: entry.target = TreePath.text(try FileSystem.target(source.location(path)))
+                case .folder, .file, .other: break
+                }
+            } catch { entry.problem = error.reason }
+            found.append(entry)
+            progress.update(found.count)
+        }
+        return found
+    }
+
+    private mutating func hash(_ path: TreePath, _ status: FileSystem.Status) throws(FileProblem) -> Int {
+        if let known = knownHash(path, status) { return known }
+        let bytes = try FileSystem.read(source.location(path), limit: ContentHash.limit)
+        bytesHashed += bytes.count
+        var hash = ContentHash()
+        hash.add(bytes)
+        return Int(bitPattern: UInt(hash.value))
+    }
+}
