@@ -24,15 +24,17 @@ public struct LZ4: ~Copyable, @unchecked Sendable {
 
     /// Compresses `source` into `target` and returns how many bytes that took, or nil where they do not fit. With a target that
     /// is shorter than the source, nil says that compressing does not pay, and the bytes are to be kept as they are.
+    ///
+    /// - Parameter acceleration: 1 looks hardest for what repeats; more is faster and gives a longer result.
     public mutating func compress(
-        _ source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
+        _ source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer, acceleration: Int = 1
     ) -> Int? {
         guard let from = source.baseAddress, let to = target.baseAddress, source.count <= Self.maximumInputByteCount
         else { return nil }
         LZ4_resetStream_fast(stream)
         let written = LZ4_compress_fast_continue(
             stream, from.assumingMemoryBound(to: CChar.self), to.assumingMemoryBound(to: CChar.self),
-            Int32(source.count), Int32(clamping: target.count), 1)
+            Int32(source.count), Int32(clamping: target.count), Int32(clamping: acceleration))
         return written > 0 ? Int(written) : nil
     }
 

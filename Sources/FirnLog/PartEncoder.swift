@@ -16,6 +16,9 @@ struct PartEncoder: ~Copyable {
     private var lz4 = LZ4()
     /// Below this nothing is gained by compressing.
     private static let smallest = 64
+    /// From here on a commit waits for the compressor: it may be less thorough.
+    private static let large = 64 << 10
+    private static let acceleration = 6
 
     init() {}
 
@@ -31,7 +34,7 @@ struct PartEncoder: ~Copyable {
         if raw.count >= Self.smallest {
             let bound = LZ4.bound(raw.count)
             var count: Int?
-            buffer.append(count: bound) { target in count = lz4.compress(raw, into: target) }
+            buffer.append(count: bound) { target in count = lz4.compress(raw, into: target, acceleration: raw.count >= Self.large ? Self.acceleration : 1) }
             buffer.truncate(to: FrameHeader.byteCount)
             if let count, count < raw.count {
                 stored = count

@@ -75,6 +75,15 @@ void firn_sort_pairs(uint64_t *words, uint32_t *numbers, uint64_t *other_words, 
 void firn_words_i64(const int64_t *values, uint32_t count, uint64_t *words);
 void firn_words_f64(const double *values, uint32_t count, uint64_t *words);
 
+/* Tells the processor that a loop waits for another core. */
+static inline __attribute__((always_inline)) void firn_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 /* Begins to load what lies at an address. */
 static inline __attribute__((always_inline)) void firn_prefetch(const void *address) { __builtin_prefetch(address); }
 

@@ -24,14 +24,14 @@ struct ChangesetEncoder: ~Copyable {
     private var measures: [ColumnCoding.Measure] = []
     /// One for each column that needs it, made when it first does.
     private var stages: [StagedColumn] = []
-    private var scratch = RawStack(capacity: 8 * 1024)
+    private var scratch = RawStack(capacity: 256)
     private var nextBlob = 0
     var pendingUpdates: [[UpdatedCell]] = []
     var pendingDeletes: [DeletedRow] = []
     private(set) var isFinished = false
 
     /// A column that is there, and how its chunks lie.
-    struct Column {
+    struct Column: Sendable {
         let number: Int
         let type: ColumnType
         let collection: CollectionKind
@@ -61,13 +61,19 @@ struct ChangesetEncoder: ~Copyable {
 
     /// What follows is about this table.
     mutating func beginTable(_ id: TableID, _ schema: TableSchema) {
+        beginTable(id, columns: ChangesetEncoder.columns(of: schema))
+    }
+
+    /// A table's columns, for `beginTable`.
+    static func columns(of schema: TableSchema) -> [Column] {
+        schema.columns.indices.filter { !schema.columns[$0].isRemoved }.map { Column($0, schema.columns[$0]) }
+    }
+
+    /// As the other, with columns that were made before.
+    mutating func beginTable(_ id: TableID, columns: [Column]) {
         endTable()
         table = id
-        columns.removeAll(keepingCapacity: true)
-        columns.reserveCapacity(schema.columns.count)
-        for number in schema.columns.indices where !schema.columns[number].isRemoved {
-            columns.append(Column(number, schema.columns[number]))
-        }
+        self.columns = columns
         if measures.count < columns.count {
             measures = [ColumnCoding.Measure](repeating: ColumnCoding.Measure(), count: columns.count)
         }

@@ -16,6 +16,21 @@ extension Chunk {
         return true
     }
 
+    /// Writes a short value to a row whose cell holds none. False, and nothing is changed, where the cell holds something or there is no room.
+    @inline(__always)
+    func putFirst(_ bytes: UnsafeRawBufferPointer, _ row: Int) -> Bool {
+        let count = bytes.count
+        let used = heapUsed
+        let length = slot(row).length
+        guard length == 0 || length == Slot.null, count <= Limits.inlineByteCount,
+            used &+ count <= min(heapCapacity, Int(UInt16.max))
+        else { return false }
+        if let base = bytes.baseAddress { (heap + used).copyMemory(from: base, byteCount: count) }
+        setSlot(Slot(offset: UInt16(truncatingIfNeeded: used), length: UInt16(truncatingIfNeeded: count)), row)
+        heapUsed = used &+ count
+        return true
+    }
+
     /// Writes what a new row's cell is.
     @inline(__always)
     func putBlank(_ layout: ChunkLayout, _ row: Int) {

@@ -43,6 +43,28 @@ extension PairTree {
         leaf.insert(key, value, at: leaf.upperBound(key, value))
     }
 
+    /// Adds the pair where its key is above all others and the last leaf has room, as it is for keys that ascend. Else false, and nothing is changed.
+    static func append(
+        _ key: UInt64, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
+    ) -> Bool {
+        guard root.pointee != 0, value != .min else { return false }
+        var node = NodeRef(root.pointee).node
+        while node.width != 0 { node = PairInner(node).child(node.count &- 1) }
+        let count = node.count
+        guard count > 0, count < node.capacity, PairLeaf(node).keys[count &- 1] < key else { return false }
+        var slot = root
+        node = writer.own(slot)
+        while node.width != 0 {
+            let inner = PairInner(node)
+            let last = node.count &- 1
+            inner.counts[last] &+= 1
+            slot = inner.refs + last
+            node = writer.own(slot)
+        }
+        PairLeaf(node).insert(key, value, at: count)
+        return true
+    }
+
     /// Puts a root leaf's pairs into one of another capacity.
     static func resize(
         _ node: Node, capacity: Int, at slot: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter

@@ -17,7 +17,9 @@ extension Snapshot {
     private func check(_ view: TableView, _ layout: TableLayout, _ visit: (Node) -> Void) {
         guard let node = view.node else { return }
         visit(node.node)
-        precondition(node.columnCount == layout.columns.count, "Firn: \(layout.schema.name) has a node of \(node.columnCount) columns")
+        precondition(
+            node.columnCount == layout.columns.count,
+            "Firn: \(layout.schema.name) has a node of \(node.columnCount) columns")
         RowTree.checkInvariants(
             view.rows, rowCount: node.rowCount, nextKey: node.nextKey, columns: layout.columns, visit: visit)
         for column in layout.columns.indices where !layout.columns[column].isRemoved {
@@ -38,7 +40,8 @@ extension Snapshot {
         ColumnIndex.forEachNode(schema, root, visit)
         precondition(
             ColumnIndex.count(schema, root) == view.count,
-            "Firn: the index of \(layout.schema.name).\(schema.name) has \(ColumnIndex.count(schema, root)) entries for \(view.count) objects")
+            "Firn: the index of \(layout.schema.name).\(schema.name) has \(ColumnIndex.count(schema, root)) entries for \(view.count) objects"
+        )
         view.forEachLeaf { leaf, _ in
             for row in 0..<leaf.count {
                 precondition(
@@ -57,7 +60,9 @@ extension Snapshot {
             precondition(root.isNone, "Firn: \(layout.schema.name).\(schema.name) has backlinks and no links")
             return
         }
-        precondition((try? PairTree.checkInvariants(root)) != nil, "Firn: the backlinks of \(layout.schema.name).\(schema.name) are broken")
+        precondition(
+            (try? PairTree.checkInvariants(root)) != nil,
+            "Firn: the backlinks of \(layout.schema.name).\(schema.name) are broken")
         PairTree.forEachNode(root, visit)
         let targets = table(target)
         var links = 0
@@ -65,7 +70,10 @@ extension Snapshot {
             for row in 0..<leaf.count {
                 for link in self.links(view, schema, column, leaf, row) {
                     links += 1
-                    precondition(targets.find(link) != nil, "Firn: \(layout.schema.name).\(schema.name) of \(leaf.key(row)) links to \(link), which is gone")
+                    precondition(
+                        targets.find(link) != nil,
+                        "Firn: \(layout.schema.name).\(schema.name) of \(leaf.key(row)) links to \(link), which is gone"
+                    )
                     precondition(
                         PairTree.contains(UInt64(link), leaf.key(row), in: root),
                         "Firn: the backlink from \(leaf.key(row)) to \(link) is missing")
@@ -73,7 +81,9 @@ extension Snapshot {
             }
             return true
         }
-        precondition(PairTree.count(in: root) == links, "Firn: \(PairTree.count(in: root)) backlinks for \(links) links of \(layout.schema.name).\(schema.name)")
+        precondition(
+            PairTree.count(in: root) == links,
+            "Firn: \(PairTree.count(in: root)) backlinks for \(links) links of \(layout.schema.name).\(schema.name)")
     }
 
     private func links(_ view: TableView, _ schema: ColumnSchema, _ column: Int, _ leaf: Leaf, _ row: Int) -> [Int64] {
@@ -97,26 +107,35 @@ extension Store {
             for entry in entries {
                 var nodes = Set<UInt64>()
                 entry.snapshot.checkInvariants { node in
-                    precondition(node.stamp <= entry.stamp, "Firn: version \(entry.version) reaches a node of stamp \(node.stamp)")
-                    precondition(nodes.insert(NodeRef(node).word).inserted, "Firn: version \(entry.version) reaches a node twice")
+                    precondition(
+                        node.stamp <= entry.stamp,
+                        "Firn: version \(entry.version) reaches a node of stamp \(node.stamp)")
+                    precondition(
+                        nodes.insert(NodeRef(node).word).inserted, "Firn: version \(entry.version) reaches a node twice"
+                    )
                 }
                 reached.append(nodes)
             }
             let all = reached.reduce(into: Set<UInt64>()) { $0.formUnion($1) }
-            precondition(all.count == heap.nodeCount, "Firn: \(heap.nodeCount) nodes are alive and \(all.count) are reached")
+            precondition(
+                all.count == heap.nodeCount, "Firn: \(heap.nodeCount) nodes are alive and \(all.count) are reached")
             let bytes = all.reduce(0) { $0 + NodeRef($1).node.byteCount }
             precondition(bytes == heap.byteCount, "Firn: \(heap.byteCount) bytes are alive and \(bytes) are reached")
             for (place, list) in dead.enumerated() {
                 for node in list {
                     let word = NodeRef(node).word
-                    precondition(reached[place].contains(word), "Firn: a node on the dead list of a version that does not reach it")
                     precondition(
-                        place + 1 == entries.count || !reached[place + 1].contains(word), "Firn: a node on a dead list is alive in the next version")
+                        reached[place].contains(word),
+                        "Firn: a node on the dead list of a version that does not reach it")
+                    precondition(
+                        place + 1 == entries.count || !reached[place + 1].contains(word),
+                        "Firn: a node on a dead list is alive in the next version")
                 }
             }
             let listed = dead.reduce(0) { $0 + $1.count }
             precondition(
-                listed == all.count - (reached.last?.count ?? 0), "Firn: \(listed) nodes are on dead lists, \(all.count - (reached.last?.count ?? 0)) are dead")
+                listed == all.count - (reached.last?.count ?? 0),
+                "Firn: \(listed) nodes are on dead lists, \(all.count - (reached.last?.count ?? 0)) are dead")
         }
     }
 }

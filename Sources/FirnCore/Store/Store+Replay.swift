@@ -6,7 +6,8 @@ extension Store {
     /// as no version between them is asked for.
     func replay(_ log: Log) throws(StoreError) {
         guard log.publishedVersion > 0 else { return }
-        let transaction = WriteTransaction(store: self, base: versions.pinTip(file: #fileID, line: #line).0, stamp: nextStamp())
+        let transaction = WriteTransaction(
+            store: self, base: versions.pinTip(file: #fileID, line: #line).0, stamp: nextStamp())
         guard queue.tryAcquire() else { preconditionFailure("Firn: a store is written before it is open") }
         var last: (version: UInt64, time: Int64) = (0, 0)
         do {
@@ -18,7 +19,9 @@ extension Store {
                     case .schema:
                         let schema: Schema
                         do throws(BytesError) { schema = try SchemaCoding.decode(part.bytes) } catch {
-                            throw StoreError(.damage, "the schema of version \(commit.version) cannot be read: \(error); run `firn verify`")
+                            throw StoreError(
+                                .damage,
+                                "the schema of version \(commit.version) cannot be read: \(error); run `firn verify`")
                         }
                         try transaction.changeSchema(to: schema)
                     case .changes: try reader.read(part.bytes) { try transaction.apply(&$0) }

@@ -138,7 +138,9 @@ public final class Store: Sendable {
 
     private func checkWritable() throws(StoreError) {
         if closed.load(ordering: .acquiring) { throw StoreError(.closed, "the store has been closed; open it again") }
-        if isReadOnly { throw StoreError(.readOnly, "the store was opened read-only; open it for writing to change it") }
+        if isReadOnly {
+            throw StoreError(.readOnly, "the store was opened read-only; open it for writing to change it")
+        }
         // A forked child is told before it waits for a lock whose owner is a thread of its parent's.
         do { try log?.checkWritable() } catch { throw StoreError(error) }
     }

@@ -1,7 +1,8 @@
 /// A column's index spoken to by cells: what a transaction needs when a row comes, changes or goes.
 extension ColumnIndex {
     static func insert(
-        _ schema: ColumnSchema, _ chunk: Chunk, _ row: Int, key: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
+        _ schema: ColumnSchema, _ chunk: Chunk, _ row: Int, key: Int64, at root: UnsafeMutablePointer<UInt64>,
+        _ writer: NodeWriter
     ) {
         let index = ColumnIndex(schema)
         switch schema.type {
@@ -13,7 +14,8 @@ extension ColumnIndex {
 
     /// False where the cell was not in the index.
     static func remove(
-        _ schema: ColumnSchema, _ chunk: Chunk, _ row: Int, key: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
+        _ schema: ColumnSchema, _ chunk: Chunk, _ row: Int, key: Int64, at root: UnsafeMutablePointer<UInt64>,
+        _ writer: NodeWriter
     ) -> Bool {
         let index = ColumnIndex(schema)
         switch schema.type {

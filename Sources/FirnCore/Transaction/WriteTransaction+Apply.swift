@@ -35,7 +35,8 @@ extension WriteTransaction {
 
     private func column(_ id: TableID, _ column: Int, _ values: ColumnDecoder) throws -> ColumnSchema {
         let layout = try layout(id)
-        guard column < layout.columns.count, !layout.columns[column].isRemoved, values.matches(layout.columns[column]) else {
+        guard column < layout.columns.count, !layout.columns[column].isRemoved, values.matches(layout.columns[column])
+        else {
             throw ChangesetBlock.Refusal("\(layout.schema.name) has no column \(column) of type \(values.type)")
         }
         return layout.columns[column]
@@ -48,7 +49,9 @@ extension WriteTransaction {
     }
 
     private func value(_ values: inout ColumnDecoder, _ schema: ColumnSchema) throws -> Value {
-        guard let value = values.nextValue() else { throw ChangesetBlock.Refusal("a value of \(schema.name) is no \(schema.type)") }
+        guard let value = values.nextValue() else {
+            throw ChangesetBlock.Refusal("a value of \(schema.name) is no \(schema.type)")
+        }
         if value == .null, schema.type != .link, schema.collection == .none, !schema.isNullable, schema.type != .mixed {
             throw ChangesetBlock.Refusal("a null in \(schema.name), which has none")
         }
@@ -94,9 +97,12 @@ extension WriteTransaction {
         for (number, values) in rows.columns where layout.columns[number].layout.form != .variable {
             let chunk = fresh.leaf.chunk(number)
             values.fill(
-                places, into: chunk.address(fresh.row), nullFlags: chunk.form == .nullable ? chunk.nullFlags + fresh.row : nil)
+                places, into: chunk.address(fresh.row),
+                nullFlags: chunk.form == .nullable ? chunk.nullFlags + fresh.row : nil)
             guard layout.columns[number].type == .link, values.mayHaveNulls else { continue }
-            for place in places where values.isNull(place) { chunk.store(Int64(-1), fresh.row + place - places.lowerBound) }
+            for place in places where values.isNull(place) {
+                chunk.store(Int64(-1), fresh.row + place - places.lowerBound)
+            }
         }
         for position in rows.columns.indices {
             let number = rows.columns[position].number
@@ -174,7 +180,9 @@ extension WriteTransaction {
         _ operation: ChangesetBlock.Operation, _ elements: inout ArraySlice<Value>, _ change: inout ListChange
     ) throws {
         func check(_ isRight: Bool) throws {
-            guard isRight else { throw ChangesetBlock.Refusal("an edit of a list does not fit its \(change.count) elements") }
+            guard isRight else {
+                throw ChangesetBlock.Refusal("an edit of a list does not fit its \(change.count) elements")
+            }
         }
         switch operation {
         case .insert(let index, count: let count):

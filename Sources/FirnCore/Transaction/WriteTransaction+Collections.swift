@@ -75,7 +75,8 @@ extension WriteTransaction {
         let isNew = id.index >= base.snapshot.reference.tables.count || key >= base.snapshot.table(id).nextKey
         var change = ListChange(
             transaction: self, cell: cell, isLink: schema.isLink, backlinks: rows.table.backlinks(column),
-            editor: ListEditor(ListCell(place.leaf.chunk(column), place.row, ElementLayout(schema)), writer, scratch: scratch),
+            editor: ListEditor(
+                ListCell(place.leaf.chunk(column), place.row, ElementLayout(schema)), writer, scratch: scratch),
             script: isNew ? nil : scripts.removeValue(forKey: cell) ?? ListScript())
         defer {
             if change.editor.isChanged {

@@ -30,6 +30,8 @@ extension WriteTransaction {
 
     /// Enters a filled object into its indexes and its targets' backlinks. Throws, and takes the object back, where its primary key is taken.
     public func endRow(_ fresh: FreshRow) throws(StoreError) {
+        let plan = plan(fresh.table)
+        if !plan.hasEntries || appendToLoneKey(fresh, plan) { return }
         let layout = reference.tables[fresh.table.index]
         if let primaryKey = layout.primaryKey {
             let view = table(fresh.table)
@@ -38,7 +40,8 @@ extension WriteTransaction {
                 takeBack(fresh)
                 throw StoreError(
                     .primaryKeyTaken,
-                    "\(layout.schema.name) has an object with primary key \(value) already; update it instead, or choose another key")
+                    "\(layout.schema.name) has an object with primary key \(value) already; update it instead, or choose another key"
+                )
             }
         }
         enterIndexes(fresh)
@@ -46,17 +49,29 @@ extension WriteTransaction {
 
     /// Enters an object into its indexes and its targets' backlinks, whatever its primary key: in a changeset it may come before the one goes that has it.
     func enterIndexes(_ fresh: FreshRow) {
+        let plan = plan(fresh.table)
+        if !plan.hasEntries || appendToLoneKey(fresh, plan) { return }
         let layout = reference.tables[fresh.table.index]
-        guard !layout.indexed.isEmpty || !layout.links.isEmpty else { return }
         let table = ownTable(fresh.table)
         for column in layout.indexed {
-            ColumnIndex.insert(layout.columns[column], fresh.leaf.chunk(column), fresh.row, key: fresh.key, at: table.index(column), writer)
+            ColumnIndex.insert(
+                layout.columns[column], fresh.leaf.chunk(column), fresh.row, key: fresh.key, at: table.index(column),
+                writer)
         }
         for column in layout.links {
             forEachTarget(layout.columns[column], fresh.leaf, fresh.row, column) { target in
                 PairTree.insert(UInt64(target), fresh.key, at: table.backlinks(column), writer)
             }
         }
+    }
+
+    /// Enters an object whose primary key is above all others, and which nothing else points to; false for any other.
+    @inline(__always)
+    private func appendToLoneKey(_ fresh: FreshRow, _ plan: TablePlan) -> Bool {
+        guard plan.loneIntegerKey >= 0 else { return false }
+        let key: Int64 = fresh.leaf.chunk(plan.loneIntegerKey).load(fresh.row)
+        let root = ownTable(fresh.table).index(plan.loneIntegerKey)
+        return PairTree.append(UInt64(bitPattern: key) ^ (1 << 63), fresh.key, at: root, writer)
     }
 
     private func takeBack(_ fresh: FreshRow) {
@@ -72,10 +87,17 @@ extension WriteTransaction {
         fresh.leaf.chunk(column).putFixed(value, fresh.row)
     }
 
+    @inline(__always)
     public func fill(_ fresh: inout FreshRow, _ column: Int, bytes: UnsafeRawBufferPointer) {
+        if fresh.leaf.chunk(column).putFirst(bytes, fresh.row) { return }
+        fillAny(&fresh, column, bytes)
+    }
+
+    @inline(never)
+    private func fillAny(_ fresh: inout FreshRow, _ column: Int, _ bytes: UnsafeRawBufferPointer) {
         checkLength(bytes.count, fresh.table, column)
         let table = TableNode(NodeRef(RootNode(NodeRef(rootSlot.pointee).node).slot(fresh.table.index).pointee).node)
-        let rows = RowWriter(writer: writer, table: table, layouts: reference.tables[fresh.table.index].layouts)
+        let rows = RowWriter(writer: writer, table: table, layouts: plan(fresh.table).layouts)
         let place = rows.putBytes(bytes, column, fresh.leaf, fresh.row, isFresh: true)
         fresh.leaf = place.leaf
         fresh.row = place.row
@@ -90,7 +112,8 @@ extension WriteTransaction {
         let schema = reference.tables[fresh.table.index].columns[column]
         if schema.collection != .none {
             let rows = rows(fresh.table)
-            var editor = ListEditor(ListCell(fresh.leaf.chunk(column), fresh.row, ElementLayout(schema)), writer, scratch: scratch)
+            var editor = ListEditor(
+                ListCell(fresh.leaf.chunk(column), fresh.row, ElementLayout(schema)), writer, scratch: scratch)
             editor.append(contentsOf: value.elements)
             let place = put(editor.finish(), rows, column, fresh.leaf, fresh.row, isFresh: true)
             fresh.leaf = place.leaf

@@ -11,7 +11,9 @@ extension WriteTransaction {
 
     private func deleteOne(_ id: TableID, _ key: Int64, _ owned: (TableID, Int64) -> Void) {
         let layout = reference.tables[id.index]
-        for (origin, column) in layout.incoming { unlinkAll(origin, column, target: key, except: id == origin ? key : nil) }
+        for (origin, column) in layout.incoming {
+            unlinkAll(origin, column, target: key, except: id == origin ? key : nil)
+        }
         removeRow(id, key, owned)
     }
 

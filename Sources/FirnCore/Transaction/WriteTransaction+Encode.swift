@@ -19,9 +19,10 @@ private final class PartSink {
     func add(_ kind: LogPartKind, _ part: consuming ByteWriter) {
         guard failure == nil else { return }
         do throws(LogError) {
-            var begun = if let begun = appender.take() { begun } else {
-                try log.beginCommit(version: version, mayUseReserve: mayUseReserve)
-            }
+            var begun =
+                if let begun = appender.take() { begun } else {
+                    try log.beginCommit(version: version, mayUseReserve: mayUseReserve)
+                }
             try begun.add(kind, part)
             appender = consume begun
         } catch {
@@ -58,16 +59,19 @@ private final class PartSink {
 extension WriteTransaction {
     /// Writes the changeset to the log as `version`; gives its time. A transaction that deletes is written again where the disk is full: into the room that was kept.
     func append(to log: Log, version: UInt64) throws(LogError) -> Int64 {
-        let mayUseReserve = isSmaller
+        let touched = touchedTables
+        let mayUseReserve = isSmaller(touched)
         do {
-            return try append(to: log, version: version, mayUseReserve: mayUseReserve)
+            return try append(touched, to: log, version: version, mayUseReserve: mayUseReserve)
         } catch {
             guard mayUseReserve, error.code == .diskFull, try log.useReserve() else { throw error }
-            return try append(to: log, version: version, mayUseReserve: true)
+            return try append(touched, to: log, version: version, mayUseReserve: true)
         }
     }
 
-    private func append(to log: Log, version: UInt64, mayUseReserve: Bool) throws(LogError) -> Int64 {
+    private func append(
+        _ touched: [TableID], to log: Log, version: UInt64, mayUseReserve: Bool
+    ) throws(LogError) -> Int64 {
         let sink = PartSink(log, version, mayUseReserve: mayUseReserve)
         if isSchemaChanged {
             var bytes = ByteWriter(capacity: 1024)
@@ -75,7 +79,7 @@ extension WriteTransaction {
             sink.add(.schema, bytes)
         }
         var encoder = ChangesetEncoder(part: log.takeBuffer()) { part, isLast in sink.take(part, isLast: isLast) }
-        for id in touchedTables where !reference.tables[id.index].schema.isRemoved { encode(id, &encoder) }
+        for id in touched where !reference.tables[id.index].schema.isRemoved { encode(id, &encoder) }
         encoder.finish()
         return try sink.finish()
     }
@@ -83,11 +87,12 @@ extension WriteTransaction {
     private func encode(_ id: TableID, _ encoder: inout ChangesetEncoder) {
         let layout = reference.tables[id.index]
         let delta = delta(id)
-        encoder.beginTable(id, layout.schema)
+        encoder.beginTable(id, columns: layout.encoderColumns)
         for (leaf, rows) in delta.inserted { encoder.inserted(leaf, rows) }
-        let cells = scripts.keys.filter { $0.table == id }
-        for column in layout.columns.indices where !layout.columns[column].isRemoved {
-            let scripted = Set(cells.lazy.filter { $0.column == column }.map(\.key))
+        let cells = scripts.isEmpty ? [] : scripts.keys.filter { $0.table == id }
+        for place in layout.encoderColumns.indices where !delta.kept.isEmpty {
+            let column = layout.encoderColumns[place].number
+            let scripted = cells.isEmpty ? [] : Set(cells.lazy.filter { $0.column == column }.map(\.key))
             forEachUpdate(column, delta) { kept, row in
                 // A list that was edited is told by its script.
                 let key = kept.new.key(row)
@@ -108,7 +113,7 @@ extension WriteTransaction {
     }
 
     /// Whether the transaction leaves fewer objects than it found: such a commit may use the room kept for a full disk.
-    private var isSmaller: Bool {
-        touchedTables.contains { table($0).count < base.snapshot.table($0).count }
+    private func isSmaller(_ touched: [TableID]) -> Bool {
+        touched.contains { table($0).count < base.snapshot.table($0).count }
     }
 }

@@ -20,18 +20,24 @@ extension WriteTransaction {
     /// A schema may add to another, remove from it and change indexes; it may not reuse a number.
     private static func check(_ new: Schema, follows old: Schema) throws(StoreError) {
         func fail(_ text: String) throws(StoreError) -> Never { throw StoreError(.schema, text) }
-        guard new.tables.count >= old.tables.count else { try fail("a schema with fewer tables than the store has ever had") }
+        guard new.tables.count >= old.tables.count else {
+            try fail("a schema with fewer tables than the store has ever had")
+        }
         guard new.tables.count <= Limits.tableCount else { try fail("more than \(Limits.tableCount) classes") }
         for (place, table) in new.tables.enumerated() {
             guard (1...Limits.nameByteCount).contains(table.name.utf8.count) else {
-                try fail("the class name \"\(table.name.prefix(64))\" has \(table.name.utf8.count) bytes; 1 to \(Limits.nameByteCount) are allowed")
+                try fail(
+                    "the class name \"\(table.name.prefix(64))\" has \(table.name.utf8.count) bytes; 1 to \(Limits.nameByteCount) are allowed"
+                )
             }
             guard table.columns.count <= Limits.columnCount else {
                 try fail("\(table.name) has had \(table.columns.count) properties; \(Limits.columnCount) are allowed")
             }
             for column in table.columns {
                 guard (1...Limits.nameByteCount).contains(column.name.utf8.count) else {
-                    try fail("the property name \"\(column.name.prefix(64))\" of \(table.name) has \(column.name.utf8.count) bytes; 1 to \(Limits.nameByteCount) are allowed")
+                    try fail(
+                        "the property name \"\(column.name.prefix(64))\" of \(table.name) has \(column.name.utf8.count) bytes; 1 to \(Limits.nameByteCount) are allowed"
+                    )
                 }
                 guard column.type != .link || column.target.map({ $0.index < new.tables.count }) ?? false else {
                     try fail("\(table.name).\(column.name) links to no class of the schema")
@@ -122,10 +128,14 @@ extension WriteTransaction {
         for (column, key, elements) in collections { fillConverted(id, layout.columns[column], column, key, elements) }
         for column in layout.columns.indices where !layout.columns[column].isRemoved {
             let isIndexed = layout.columns[column].isIndexed || layout.primaryKey == column
-            let wasIndexed = column < old.columns.count && !converted.contains(column)
+            let wasIndexed =
+                column < old.columns.count && !converted.contains(column)
                 && (old.columns[column].isIndexed || old.primaryKey == column)
             if wasIndexed && !isIndexed { retireIndex(table, column, layout.columns[column]) }
-            if isIndexed && !wasIndexed { ColumnIndex.build(layout.columns[column], column, rows: table.rows.pointee, at: table.index(column), writer) }
+            if isIndexed && !wasIndexed {
+                ColumnIndex.build(
+                    layout.columns[column], column, rows: table.rows.pointee, at: table.index(column), writer)
+            }
         }
     }
 
@@ -147,10 +157,12 @@ extension WriteTransaction {
         return result
     }
 
-    private func fillConverted(_ id: TableID, _ schema: ColumnSchema, _ column: Int, _ key: Int64, _ elements: [Value]) {
+    private func fillConverted(_ id: TableID, _ schema: ColumnSchema, _ column: Int, _ key: Int64, _ elements: [Value])
+    {
         let rows = rows(id)
         let place = place(rows, id, key)
-        var editor = ListEditor(ListCell(place.leaf.chunk(column), place.row, ElementLayout(schema)), writer, scratch: scratch)
+        var editor = ListEditor(
+            ListCell(place.leaf.chunk(column), place.row, ElementLayout(schema)), writer, scratch: scratch)
         editor.append(contentsOf: elements.map { $0 == .null && !schema.isNullable ? schema.type.blankValue : $0 })
         _ = put(editor.finish(), rows, column, place.leaf, place.row, isFresh: false)
     }

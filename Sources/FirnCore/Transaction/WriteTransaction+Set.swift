@@ -83,7 +83,9 @@ extension WriteTransaction {
         let isIndexed = layout.columns[column].isIndexed || layout.primaryKey == column
         if isIndexed { removeFromIndex(rows, layout, column, chunk, place.row, key) }
         _ = body(rows, chunk, place.row)
-        if isIndexed { ColumnIndex.insert(layout.columns[column], chunk, place.row, key: key, at: rows.table.index(column), writer) }
+        if isIndexed {
+            ColumnIndex.insert(layout.columns[column], chunk, place.row, key: key, at: rows.table.index(column), writer)
+        }
     }
 
     private func changeVariable(
@@ -97,14 +99,19 @@ extension WriteTransaction {
         let (leaf, row) = body(rows, place.leaf, place.row)
         // A fresh row is written into chunks that versions share, and needs no mark.
         if writer.owns(leaf.chunk(column).node) { leaf.chunk(column).mark(row) }
-        if isIndexed { ColumnIndex.insert(layout.columns[column], leaf.chunk(column), row, key: key, at: rows.table.index(column), writer) }
+        if isIndexed {
+            ColumnIndex.insert(
+                layout.columns[column], leaf.chunk(column), row, key: key, at: rows.table.index(column), writer)
+        }
     }
 
     func removeFromIndex(
         _ rows: RowWriter, _ layout: TableLayout, _ column: Int, _ chunk: Chunk, _ row: Int, _ key: Int64
     ) {
-        let isThere = ColumnIndex.remove(layout.columns[column], chunk, row, key: key, at: rows.table.index(column), writer)
-        precondition(isThere, "Firn: the index of \(layout.schema.name).\(layout.columns[column].name) lacks object \(key)")
+        let isThere = ColumnIndex.remove(
+            layout.columns[column], chunk, row, key: key, at: rows.table.index(column), writer)
+        precondition(
+            isThere, "Firn: the index of \(layout.schema.name).\(layout.columns[column].name) lacks object \(key)")
     }
 
     // MARK: Links

@@ -19,9 +19,12 @@ public final class WriteTransaction {
     let writer: NodeWriter
     /// Where the reference of the current root lies.
     let rootSlot: UnsafeMutablePointer<UInt64>
-    public private(set) var reference: SchemaReference
+    // One thread at a time runs a transaction, and nothing that reads these calls out: no access needs a check.
+    @exclusivity(unchecked) public private(set) var reference: SchemaReference
+    /// Of `reference`.
+    @exclusivity(unchecked) private var plans: UnsafeBufferPointer<TablePlan>
     /// By table: keys from here on were handed out since the last (sub-)version, so that their rows may be written in place.
-    var freshFrom: [Int64]
+    @exclusivity(unchecked) var freshFrom: [Int64]
     /// The edit scripts of lists, by cell.
     var scripts: [CellID: ListScript] = [:]
     /// States that iterators hold, oldest first.
@@ -29,7 +32,13 @@ public final class WriteTransaction {
     var isSchemaChanged = false
     private(set) var isOpen = true
     /// Where one list at a time is edited.
-    let scratch = UnsafeMutableRawPointer.allocate(byteCount: ListEditor.scratchByteCount, alignment: 16)
+    var scratch: UnsafeMutableRawPointer {
+        if let madeScratch { return madeScratch }
+        let made = UnsafeMutableRawPointer.allocate(byteCount: ListEditor.scratchByteCount, alignment: 16)
+        madeScratch = made
+        return made
+    }
+    private var madeScratch: UnsafeMutableRawPointer?
     /// Told by the realm, so that its accessors learn of moved rows and of the current root.
     public var core: UnsafeMutablePointer<firn_realm_core_t>? {
         didSet {
@@ -46,6 +55,7 @@ public final class WriteTransaction {
         writer = NodeWriter(stamp: stamp, held: base.stamp)
         if let place = store.spillPlace { writer.spill(to: place) }
         reference = base.snapshot.reference
+        plans = base.snapshot.reference.plans
         rootSlot = .allocate(capacity: 1)
         rootSlot.initialize(to: NodeRef(base.snapshot.root).word)
         freshFrom = reference.tables.map { base.snapshot.table($0.id).nextKey }
@@ -54,7 +64,7 @@ public final class WriteTransaction {
     deinit {
         if isOpen { cancel() }
         rootSlot.deallocate()
-        scratch.deallocate()
+        madeScratch?.deallocate()
     }
 
     /// The stamp under which nodes are made now.
@@ -93,7 +103,13 @@ public final class WriteTransaction {
     }
 
     func rows(_ id: TableID) -> RowWriter {
-        RowWriter(writer: writer, table: ownTable(id), layouts: reference.tables[id.index].layouts)
+        RowWriter(writer: writer, table: ownTable(id), layouts: plan(id).layouts)
+    }
+
+    @inline(__always)
+    func plan(_ id: TableID) -> TablePlan {
+        precondition(id.index < plans.count, "Firn: there is no table \(id.rawValue)")
+        return plans[id.index]
     }
 
     func place(_ rows: RowWriter, _ id: TableID, _ key: Int64) -> (leaf: Leaf, row: Int) {
@@ -109,6 +125,7 @@ public final class WriteTransaction {
 
     func setSchema(_ schema: SchemaReference) {
         reference = schema
+        plans = schema.plans
         isSchemaChanged = true
         while freshFrom.count < schema.tables.count { freshFrom.append(0) }
     }

@@ -24,11 +24,15 @@ extension RowTree {
         var total: Int64 = 0
         for child in 0..<inner.count {
             let below = NodeRef(inner.refs[child]).node
-            precondition(below.stamp <= node.stamp, "Firn: a child of stamp \(below.stamp) under a parent of \(node.stamp)")
-            precondition(inner.keys[child] > last || child == 0, "Firn: separator \(inner.keys[child]) is not above key \(last)")
-            precondition(inner.keys[child] <= below.lowestKey, "Firn: separator \(inner.keys[child]) above its child's keys")
+            precondition(
+                below.stamp <= node.stamp, "Firn: a child of stamp \(below.stamp) under a parent of \(node.stamp)")
+            precondition(
+                inner.keys[child] > last || child == 0, "Firn: separator \(inner.keys[child]) is not above key \(last)")
+            precondition(
+                inner.keys[child] <= below.lowestKey, "Firn: separator \(inner.keys[child]) above its child's keys")
             let rows = check(below, level - 1, &last, columns, visit)
-            precondition(rows == inner.counts[child], "Firn: a child of \(rows) rows is counted as \(inner.counts[child])")
+            precondition(
+                rows == inner.counts[child], "Firn: a child of \(rows) rows is counted as \(inner.counts[child])")
             total += rows
         }
         return total
@@ -48,15 +52,20 @@ extension RowTree {
             precondition(leaf.hasChunk(column), "Firn: a leaf lacks the chunk of \(schema.name)")
             let chunk = leaf.chunk(column)
             visit(chunk.node)
-            precondition(chunk.node.stamp <= leaf.node.stamp, "Firn: the chunk of \(schema.name) is younger than its leaf")
-            precondition(chunk.layout.fits(schema.layout), "Firn: the chunk of \(schema.name) has another layout than its column")
-            precondition(chunk.node.capacity >= leaf.count, "Firn: the chunk of \(schema.name) has no room for its rows")
+            precondition(
+                chunk.node.stamp <= leaf.node.stamp, "Firn: the chunk of \(schema.name) is younger than its leaf")
+            precondition(
+                chunk.layout.fits(schema.layout), "Firn: the chunk of \(schema.name) has another layout than its column"
+            )
+            precondition(
+                chunk.node.capacity >= leaf.count, "Firn: the chunk of \(schema.name) has no room for its rows")
             guard chunk.form == .variable else { continue }
             precondition(chunk.heapUsed <= chunk.heapCapacity, "Firn: the heap of \(schema.name) overflows")
             for row in 0..<leaf.count {
                 let slot = chunk.slot(row)
                 precondition(
-                    Int(slot.offset) + slot.heapLength <= chunk.heapUsed, "Firn: a slot of \(schema.name) points behind the heap")
+                    Int(slot.offset) + slot.heapLength <= chunk.heapUsed,
+                    "Firn: a slot of \(schema.name) points behind the heap")
                 if schema.collection != .none {
                     ListCell(chunk, row, ElementLayout(schema)).forEachNode(visit)
                 } else if let (isTree, node) = chunk.ownNode(row) {

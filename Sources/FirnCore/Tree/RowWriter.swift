@@ -63,30 +63,60 @@ struct RowWriter {
     /// Adds a row behind all others, its values 0, empty or null. `key` must be above all keys.
     func append(_ key: Int64) -> (leaf: Leaf, row: Int) {
         if table.rows.pointee == 0 {
-            let leaf = makeLeaf(firstKey: key, capacity: 8)
-            table.rows.pointee = NodeRef(leaf.node).word
-        } else if isLastLeafFull() {
+            table.rows.pointee = NodeRef(makeLeaf(firstKey: key, capacity: 8).node).word
+        }
+        while true {
+            let slot = countLast(1)
+            if NodeRef(slot.pointee).node.count < Limits.rowsPerLeaf {
+                let leaf = ownLeaf(slot)
+                let row = leaf.count
+                if prepareRow(leaf, row) {
+                    enter(key, leaf, row)
+                    return (leaf, row)
+                }
+            }
+            countLast(-1)
             appendLeaf(makeLeaf(firstKey: key, capacity: Limits.rowsPerLeaf))
         }
+    }
+
+    /// Owns the inner nodes above the last leaf, counts rows there, and gives the leaf's slot.
+    @discardableResult
+    private func countLast(_ rows: Int64) -> UnsafeMutablePointer<UInt64> {
         var slot = table.rows
         while !NodeRef(slot.pointee).node.isLeaf {
             let inner = RowNode(writer.own(slot))
-            let last = inner.count - 1
-            inner.counts[last] += 1
+            let last = inner.count &- 1
+            inner.counts[last] &+= rows
             slot = inner.refs + last
         }
-        let leaf = ownLeaf(slot)
-        let row = leaf.count
-        growForRow(leaf, row)
+        return slot
+    }
+
+    @inline(__always)
+    private func enter(_ key: Int64, _ leaf: Leaf, _ row: Int) {
         if let keys = ownKeys(leaf) {
-            keys.store(key, row)
+            if keys.node.capacity > row { keys.store(key, row) } else { growKeys(leaf, keys, row).store(key, row) }
         } else if key != leaf.firstKey &+ Int64(row) {
             if row == 0 { leaf.firstKey = key } else { makeSparse(leaf).store(key, row) }
         }
-        leaf.count = row + 1
-        table.rowCount += 1
-        clearRow(leaf, row)
-        return (leaf, row)
+        leaf.count = row &+ 1
+        table.rowCount &+= 1
+    }
+
+    /// Makes room in every chunk for a row behind the last and writes what a new row is. False where the leaf is to end before.
+    private func prepareRow(_ leaf: Leaf, _ row: Int) -> Bool {
+        for column in 0..<layouts.count {
+            guard let layout = layouts[column] else { continue }
+            var chunk = leaf.chunk(column)
+            if layout.form == .variable, isHeapNearlyFull(chunk) { return false }
+            if chunk.node.capacity <= row {
+                chunk = resize(
+                    leaf, column, rows: row, capacity: min(Limits.rowsPerLeaf, row * 4), heap: chunk.heapUsed * 2)
+            }
+            chunk.putBlank(layout, row)
+        }
+        return true
     }
 
     /// Whether the next row begins a leaf.
@@ -96,31 +126,25 @@ struct RowWriter {
             let inner = RowNode(node)
             node = NodeRef(inner.refs[inner.count - 1]).node
         }
-        return node.count >= Limits.rowsPerLeaf || isHeapNearlyFull(Leaf(node))
-    }
-
-    /// A leaf whose strings fill a chunk ends early, while there is still room to write its last row's.
-    private func isHeapNearlyFull(_ leaf: Leaf) -> Bool {
-        for column in 0..<layouts.count {
-            guard let layout = layouts[column], layout.form == .variable else { continue }
-            if leaf.chunk(column).heapUsed > Limits.chunkByteCount - 2 * Limits.inlineByteCount { return true }
+        guard node.count < Limits.rowsPerLeaf else { return true }
+        for column in 0..<layouts.count
+        where layouts[column]?.form == .variable && isHeapNearlyFull(Leaf(node).chunk(column)) {
+            return true
         }
         return false
     }
 
-    /// Room in every chunk for a row at `row`. A chunk that is full is replaced by a larger one.
-    private func growForRow(_ leaf: Leaf, _ row: Int) {
-        guard row > 0 else { return }
-        for column in 0..<layouts.count where layouts[column] != nil {
-            let chunk = leaf.chunk(column)
-            if chunk.node.capacity > row { continue }
-            resize(leaf, column, rows: row, capacity: min(Limits.rowsPerLeaf, row * 4), heap: chunk.heapUsed * 2)
-        }
-        if let keys = leaf.keys.map({ _ in Chunk(NodeRef(leaf.keysSlot.pointee).node) }), keys.node.capacity <= row {
-            let larger = keys.resized(rows: row, capacity: Limits.rowsPerLeaf, heap: 0, writer)
-            leaf.keysSlot.pointee = NodeRef(larger.node).word
-            writer.retire(keys.node)
-        }
+    /// A leaf whose strings fill a chunk ends early, while there is still room to write its last row's.
+    @inline(__always)
+    private func isHeapNearlyFull(_ chunk: Chunk) -> Bool {
+        chunk.heapUsed > Limits.chunkByteCount - 2 * Limits.inlineByteCount
+    }
+
+    private func growKeys(_ leaf: Leaf, _ keys: Chunk, _ row: Int) -> Chunk {
+        let larger = keys.resized(rows: row, capacity: Limits.rowsPerLeaf, heap: 0, writer)
+        leaf.keysSlot.pointee = NodeRef(larger.node).word
+        writer.retire(keys.node)
+        return larger
     }
 
     /// Replaces a column's chunk by one with other room.
@@ -131,13 +155,6 @@ struct RowWriter {
         leaf.chunkSlot(column).pointee = NodeRef(new.node).word
         writer.retire(old.node)
         return new
-    }
-
-    private func clearRow(_ leaf: Leaf, _ row: Int) {
-        for column in 0..<layouts.count {
-            guard let layout = layouts[column] else { continue }
-            leaf.chunk(column).putBlank(layout, row)
-        }
     }
 
     func makeLeaf(firstKey: Int64, capacity: Int) -> Leaf {

@@ -3,10 +3,38 @@ public final class SchemaReference: Sendable {
     public let schema: Schema
     /// By table number.
     let tables: [TableLayout]
+    /// The same in raw memory, for what is asked at every row: no reference is counted on the way. Lives as long as this object.
+    nonisolated(unsafe) let plans: UnsafeBufferPointer<TablePlan>
 
     public init(_ schema: Schema) {
         self.schema = schema
         tables = schema.tables.indices.map { TableLayout(schema, TableID($0)) }
+        let buffer = UnsafeMutableBufferPointer<TablePlan>.allocate(capacity: tables.count)
+        for (place, table) in tables.enumerated() { buffer.initializeElement(at: place, to: TablePlan(table)) }
+        plans = UnsafeBufferPointer(buffer)
+    }
+
+    deinit { plans.deallocate() }
+}
+
+/// What appending a row asks of a table's layout.
+struct TablePlan: BitwiseCopyable {
+    let layouts: UnsafeBufferPointer<ChunkLayout?>
+    /// The primary key's column where it is a plain integer and the table has no other index and no links; -1 elsewhere.
+    let loneIntegerKey: Int
+    /// Whether a new row is entered anywhere.
+    let hasEntries: Bool
+
+    init(_ table: TableLayout) {
+        layouts = table.layouts
+        hasEntries = !table.indexed.isEmpty || !table.links.isEmpty
+        if let key = table.primaryKey, table.indexed == [key], table.links.isEmpty, table.columns[key].type == .int,
+            !table.columns[key].isNullable
+        {
+            loneIntegerKey = key
+        } else {
+            loneIntegerKey = -1
+        }
     }
 }
 
@@ -24,6 +52,8 @@ final class TableLayout: Sendable {
     let links: [Int]
     /// Columns whose cells may hold nodes of their own.
     let variable: [Int]
+    /// As a changeset's encoder takes the columns.
+    let encoderColumns: [ChangesetEncoder.Column]
     /// Columns of other (or this) tables that link here.
     let incoming: [(table: TableID, column: Int)]
 
@@ -42,6 +72,7 @@ final class TableLayout: Sendable {
         primaryKey = table.primaryKey
         links = live.filter { table.columns[$0].isLink }
         variable = live.filter { table.columns[$0].layout.form == .variable }
+        encoderColumns = ChangesetEncoder.columns(of: table)
         var incoming: [(TableID, Int)] = []
         for (origin, other) in schema.tables.enumerated() where !other.isRemoved {
             for (column, property) in other.columns.enumerated()
