@@ -8,7 +8,7 @@ extension WriteTransaction {
 
     /// The rows of a table that came, went or may have changed.
     func delta(_ id: TableID) -> RowTree.Delta {
-        RowTree.delta(from: base.snapshot.table(id).rows, to: table(id).rows)
+        RowTree.delta(from: baseTable(id).rows, to: table(id).rows)
     }
 
     /// Tables that the transaction touched.
@@ -24,9 +24,9 @@ extension WriteTransaction {
 
     /// Calls `body` for each leaf's run of kept rows in which cells of the column are marked.
     func forEachUpdate(_ column: Int, _ delta: RowTree.Delta, _ body: (RowTree.Kept, _ newRow: Int) -> Void) {
-        for kept in delta.kept where kept.old.hasChunk(column) && kept.new.hasChunk(column) {
+        for kept in delta.kept where kept.new.hasChunk(column) {
             let chunk = kept.new.chunk(column)
-            guard chunk.node != kept.old.chunk(column).node, writer.isNew(chunk.node), chunk.hasMarks else { continue }
+            guard writer.isNew(chunk.node), chunk.hasMarks else { continue }
             for row in kept.newStart..<kept.newStart + kept.count where chunk.isMarked(row) { body(kept, row) }
         }
     }

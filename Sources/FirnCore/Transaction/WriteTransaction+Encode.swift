@@ -97,11 +97,15 @@ extension WriteTransaction {
                 // A list that was edited is told by its script.
                 let key = kept.new.key(row)
                 guard !scripted.contains(key) else { return }
+                let chunk = kept.new.chunk(column)
+                // A column that this transaction added or gave another layout has no old value to tell.
+                let old = kept.old.hasChunk(column) ? kept.old.chunk(column) : chunk
+                let hasOld = old.node != chunk.node && old.layout.fits(chunk.layout)
                 encoder.updated(
                     column: column,
                     UpdatedCell(
-                        key: key, chunk: kept.new.chunk(column), row: row, oldChunk: kept.old.chunk(column),
-                        oldRow: row - kept.newStart + kept.oldStart))
+                        key: key, chunk: chunk, row: row, oldChunk: hasOld ? old : chunk,
+                        oldRow: hasOld ? row - kept.newStart + kept.oldStart : row))
             }
         }
         for cell in cells.sorted(by: { ($0.column, $0.key) < ($1.column, $1.key) }) {
@@ -109,11 +113,11 @@ extension WriteTransaction {
         }
         for (leaf, rows) in delta.deleted { encoder.deleted(leaf, rows) }
         let next = table(id).nextKey
-        if next != base.snapshot.table(id).nextKey { encoder.nextKey(next) }
+        if next != baseTable(id).nextKey { encoder.nextKey(next) }
     }
 
     /// Whether the transaction leaves fewer objects than it found: such a commit may use the room kept for a full disk.
     private func isSmaller(_ touched: [TableID]) -> Bool {
-        touched.contains { table($0).count < base.snapshot.table($0).count }
+        touched.contains { table($0).count < baseTable($0).count }
     }
 }

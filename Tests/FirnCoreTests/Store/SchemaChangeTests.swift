@@ -98,6 +98,37 @@ import Testing
         }
     }
 
+    /// Tables and columns may be filled in the transaction that adds them.
+    @Test func whatIsAddedMayBeFilledAtOnce() throws {
+        let storage = MemoryStorage()
+        var schema = Self.schema([ColumnSchema(name: "id", type: .int), ColumnSchema(name: "list", type: .int, collection: .list)], version: 0)
+        do {
+            let store = try Self.open(storage)
+            var transaction = try store.beginWrite()
+            try transaction.changeSchema(to: schema)
+            var row = transaction.beginRow(TableID(0))
+            transaction.fill(&row, 0, .int(7))
+            try transaction.endRow(row)
+            transaction.edit(TableID(0), 1, row.key) { $0.append(.int(1)) }
+            try transaction.commit()
+            transaction = try store.beginWrite()
+            schema.tables[0].columns.append(ColumnSchema(name: "name", type: .string, isNullable: true, isIndexed: true))
+            schema.tables[0].columns[0].isNullable = true
+            schema.version = 1
+            try transaction.changeSchema(to: schema)
+            transaction.set(TableID(0), 2, row.key, .string("Rex"))
+            transaction.set(TableID(0), 0, row.key, .null)
+            try transaction.commit()
+            store._checkInvariants()
+            try store.close()
+        }
+        let store = try Self.open(storage)
+        store._checkInvariants()
+        let pin = store.pin()
+        let view = pin.snapshot.table(TableID(0))
+        #expect(view.value(0, of: 0) == .null && view.value(1, of: 0) == .list([.int(1)]) && view.value(2, of: 0) == .string("Rex"))
+    }
+
     @Test func aRemovedTableGivesItsMemoryBack() throws {
         let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
         var transaction = try store.beginWrite()
