@@ -58,7 +58,7 @@ final class Tour {
         let unread = found.filter { $0.problem != nil }
         if let one = unread.first, let problem = one.problem {
             Console.say(
-                "  unread   \(Amount.of(unread.count, "entry", "entries")), noted in the index; the first: \(one.path.text): \(problem)"
+                "  unread   \(Amount.of(unread.count, "entry", "entries")), noted in the index; the first: \(Watcher.short(one.path.text)): \(problem)"
             )
         }
         let realm = try store.open()
@@ -113,7 +113,7 @@ final class Tour {
 
         for problem in try copy.change(plan) { Console.say("  this file system refused \(problem)") }
         Console.say(
-            "  changed the copy: \(plan.edited.count) files edited, \(plan.loosened.count) with other permissions, \(plan.renamed.count) renamed, \(plan.deleted.count) deleted, \(plan.added.count) added"
+            "  changed the copy: \(Amount.of(plan.edited.count, "file")) edited, \(plan.loosened.count) with other permissions, \(plan.renamed.count) renamed, \(plan.deleted.count) deleted, \(plan.added.count) added"
         )
         try indexAgain(copy.source)
         Console.say("  what the observers saw:")
