@@ -34,7 +34,9 @@ struct PartEncoder: ~Copyable {
         if raw.count >= Self.smallest {
             let bound = LZ4.bound(raw.count)
             var count: Int?
-            buffer.append(count: bound) { target in count = lz4.compress(raw, into: target, acceleration: raw.count >= Self.large ? Self.acceleration : 1) }
+            buffer.append(count: bound) { target in
+                count = lz4.compress(raw, into: target, acceleration: raw.count >= Self.large ? Self.acceleration : 1)
+            }
             buffer.truncate(to: FrameHeader.byteCount)
             if let count, count < raw.count {
                 stored = count

@@ -36,7 +36,8 @@ extension Person {
 /// `@unchecked Sendable`: immutable but for `keeper`, which the sample's main thread alone touches.
 final class TypedEngine: Engine, @unchecked Sendable {
     static let takesStrings = true
-    static let note = "Firn through `import Firn`: a class `Person: Object` in the benchmark's own module, managed objects, strings."
+    static let note =
+        "Firn through `import Firn`: a class `Person: Object` in the benchmark's own module, managed objects, strings."
 
     private let configuration: Realm.Configuration
     /// Holds the store open between realms, so that no row pays for opening (that is W10's).

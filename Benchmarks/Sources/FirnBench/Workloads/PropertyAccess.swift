@@ -4,9 +4,13 @@ extension Workload {
     /// W23: no store, no rival: what one access of a property costs the application.
     static let propertyAccess = Workload(
         id: "W23", title: "property get and set on a managed object",
-        details: "64 managed objects taken in turn out of an array (so that nothing can be hoisted), the class declared in the "
+        details:
+            "64 managed objects taken in turn out of an array (so that nothing can be hoisted), the class declared in the "
             + "application's module, a thread-confined realm. Mean of a loop of 5 million; the least of 7 loops.",
-        metrics: [Metric("Int get, ns", .lower), Metric("Int set, ns", .lower), Metric("String (16) get, ns", .lower), Metric("String (16) set, ns", .lower)],
+        metrics: [
+            Metric("Int get, ns", .lower), Metric("Int set, ns", .lower), Metric("String (16) get, ns", .lower),
+            Metric("String (16) set, ns", .lower),
+        ],
         targets: [
             .peers("Int get, ns", .typed, 5), .firstSlice("Int get, ns", .typed, 5), .peers("Int set, ns", .typed, 5),
             .peers("String (16) get, ns", .typed, 40), .peers("String (16) set, ns", .typed, 40),
