@@ -72,7 +72,7 @@ extension WriteTransaction {
         let place = place(rows, id, key)
         let cell = CellID(table: id, column: column, key: key)
         // A table that this transaction made (replay makes them all) is not in the base.
-        let isNew = id.index >= base.snapshot.reference.tables.count || key >= base.snapshot.table(id).nextKey
+        let isNew = key >= baseTable(id).nextKey
         var change = ListChange(
             transaction: self, cell: cell, isLink: schema.isLink, backlinks: rows.table.backlinks(column),
             editor: ListEditor(ListCell(place.leaf.chunk(column), place.row, ElementLayout(schema)), writer, scratch: scratch),

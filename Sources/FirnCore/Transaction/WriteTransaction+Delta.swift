@@ -6,9 +6,15 @@ extension WriteTransaction {
         let rows: [Int]
     }
 
+    /// A table as it was when the transaction began: empty where the transaction has made it.
+    func baseTable(_ id: TableID) -> TableView {
+        let snapshot = base.snapshot
+        return id.index < snapshot.reference.tables.count ? snapshot.table(id) : TableView(word: 0, layout: reference.tables[id.index])
+    }
+
     /// The rows of a table that came, went or may have changed.
     func delta(_ id: TableID) -> RowTree.Delta {
-        RowTree.delta(from: base.snapshot.table(id).rows, to: table(id).rows)
+        RowTree.delta(from: baseTable(id).rows, to: table(id).rows)
     }
 
     /// Tables that the transaction touched.
@@ -24,9 +30,10 @@ extension WriteTransaction {
 
     /// Calls `body` for each leaf's run of kept rows in which cells of the column are marked.
     func forEachUpdate(_ column: Int, _ delta: RowTree.Delta, _ body: (RowTree.Kept, _ newRow: Int) -> Void) {
-        for kept in delta.kept where kept.old.hasChunk(column) && kept.new.hasChunk(column) {
+        for kept in delta.kept where kept.new.hasChunk(column) {
             let chunk = kept.new.chunk(column)
-            guard chunk.node != kept.old.chunk(column).node, writer.isNew(chunk.node), chunk.hasMarks else { continue }
+            // A column that this transaction added has no old chunk.
+            guard !kept.old.hasChunk(column) || chunk.node != kept.old.chunk(column).node, writer.isNew(chunk.node), chunk.hasMarks else { continue }
             for row in kept.newStart..<kept.newStart + kept.count where chunk.isMarked(row) { body(kept, row) }
         }
     }
