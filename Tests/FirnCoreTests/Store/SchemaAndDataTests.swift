@@ -21,7 +21,8 @@ import Testing
     @Test(arguments: [3, 700]) func valuesSetInNewAndConvertedColumnsAndDeletesSurviveReopening(rows: Int) throws {
         let storage = MemoryStorage()
         var columns = [
-            ColumnSchema(name: "id", type: .int), ColumnSchema(name: "count", type: .int), ColumnSchema(name: "name", type: .string, isNullable: true),
+            ColumnSchema(name: "id", type: .int), ColumnSchema(name: "count", type: .int),
+            ColumnSchema(name: "name", type: .string, isNullable: true),
             ColumnSchema(name: "numbers", type: .int, collection: .list),
         ]
         var expected: [Int64: [Value]] = [:]
@@ -31,7 +32,10 @@ import Testing
             var transaction = try store.beginWrite()
             try transaction.changeSchema(to: Self.schema(columns))
             for id in 0..<rows {
-                let made: [Value] = [.int(Int64(id)), .int(7), id % 2 == 0 ? .null : .string("n\(id)"), .list([.int(1), .int(Int64(id))])]
+                let made: [Value] = [
+                    .int(Int64(id)), .int(7), id % 2 == 0 ? .null : .string("n\(id)"),
+                    .list([.int(1), .int(Int64(id))]),
+                ]
                 var row = transaction.beginRow(TableID(0))
                 for (column, value) in made.enumerated() { transaction.fill(&row, column, value) }
                 try transaction.endRow(row)
@@ -53,7 +57,8 @@ import Testing
                 expected[key]! += [.string(""), .null, .list([])]
                 guard key % 3 == 0 else { continue }
                 let values: [Value] = [
-                    key % 2 == 0 ? .null : .int(key), .string("set"), .list([.null, .int(key)]), .string("extra \(key)"), .link(2), .list([.double(0.5)]),
+                    key % 2 == 0 ? .null : .int(key), .string("set"), .list([.null, .int(key)]),
+                    .string("extra \(key)"), .link(2), .list([.double(0.5)]),
                 ]
                 for (place, value) in values.enumerated() {
                     transaction.set(TableID(0), place + 1, key, value)
@@ -80,7 +85,9 @@ import Testing
         let table = store.pin().snapshot.table(TableID(0))
         #expect(table.count == expected.count)
         for (key, values) in expected {
-            for (column, value) in values.enumerated() { #expect(table.value(column, of: key) == value, "column \(column) of \(key)") }
+            for (column, value) in values.enumerated() {
+                #expect(table.value(column, of: key) == value, "column \(column) of \(key)")
+            }
         }
         store._checkInvariants()
     }
