@@ -61,7 +61,9 @@ func writeEntries(_ store: Store, _ thread: Int) throws {
     while true {
         let transaction = try store.beginWrite()
         let writers = transaction.table(TableID(0))
-        guard let writer = writers.firstKey(primaryKeyInt: Int64(thread)), case .int(let last)? = writers.value(1, of: writer) else { exit(5) }
+        guard let writer = writers.firstKey(primaryKeyInt: Int64(thread)),
+            case .int(let last)? = writers.value(1, of: writer)
+        else { exit(5) }
         let number = Int(last) + 1
         let bytes = payload(thread, number)
         transaction.set(TableID(0), 1, writer, .int(Int64(number)))
@@ -79,7 +81,9 @@ func writeEntries(_ store: Store, _ thread: Int) throws {
 
 guard CommandLine.arguments.count == 2 else { exit(64) }
 do {
-    var options = LogOptions(folder: CommandLine.arguments[1], access: .readWrite(waitMilliseconds: 0), durability: .full, verify: .everything)
+    var options = LogOptions(
+        folder: CommandLine.arguments[1], access: .readWrite(waitMilliseconds: 0), durability: .full,
+        verify: .everything)
     options.segmentByteCount = 256 << 10
     options.reserveByteCount = 0
     let store = try Store(StoreOptions(log: options), storage: PosixStorage.shared)

@@ -30,7 +30,9 @@ import Testing
         return (scan, reader)
     }
 
-    @Test("behind a break, in long runs of zeros and in many short ones", arguments: [(8 << 20, 1), (64 << 10, 40), (64, 6000), (4096, 300)])
+    @Test(
+        "behind a break, in long runs of zeros and in many short ones",
+        arguments: [(8 << 20, 1), (64 << 10, 40), (64, 6000), (4096, 300)])
     func work(zeros: Int, gaps: Int) throws {
         let (scan, reader) = try broken(zeros: zeros, gaps: gaps)
         #expect(scan.lastVersion == 2)
@@ -56,7 +58,9 @@ import Testing
         let path = "/store/log/0000000001.segment"
         let file = try storage.open(path, .readWrite)
         let size = try file.size()
-        try [UInt8](repeating: 0, count: size / 2 - size / 2 % 64 - 1024).withUnsafeBytes { try file.write($0, at: 1024) }
+        try [UInt8](repeating: 0, count: size / 2 - size / 2 % 64 - 1024).withUnsafeBytes {
+            try file.write($0, at: 1024)
+        }
         let error = #expect(throws: LogError.self) { try Log.open(options, storage: storage) }
         #expect(error?.code == .damage)
     }

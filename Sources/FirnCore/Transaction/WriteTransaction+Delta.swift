@@ -1,9 +1,8 @@
 extension WriteTransaction {
-    /// A cell that was assigned to: where it lay and where it lies.
-    struct UpdatedRun {
-        let kept: RowTree.Kept
-        /// Rows of the new leaf whose cell is marked, ascending.
-        let rows: [Int]
+    /// A table as it was when the transaction began: empty where the transaction has made it.
+    func baseTable(_ id: TableID) -> TableView {
+        let snapshot = base.snapshot
+        return id.index < snapshot.reference.tables.count ? snapshot.table(id) : TableView(word: 0, layout: reference.tables[id.index])
     }
 
     /// The rows of a table that came, went or may have changed.

@@ -98,22 +98,31 @@ extension WriteTransaction {
                 let key = kept.new.key(row)
                 guard !scripted.contains(key) else { return }
                 let chunk = kept.new.chunk(column)
-                // A column that this transaction added or gave another layout has no old value to tell.
-                let old = kept.old.hasChunk(column) ? kept.old.chunk(column) : chunk
-                let hasOld = old.node != chunk.node && old.layout.fits(chunk.layout)
-                encoder.updated(
-                    column: column,
-                    UpdatedCell(
-                        key: key, chunk: chunk, row: row, oldChunk: hasOld ? old : chunk,
-                        oldRow: hasOld ? row - kept.newStart + kept.oldStart : row))
+                // In a column that this transaction added or laid out anew there is no old value to tell: the cell counts as touched.
+                let cell =
+                    isLaidOutAsBefore(id, column)
+                    ? UpdatedCell(
+                        key: key, chunk: chunk, row: row, oldChunk: kept.old.chunk(column), oldRow: row - kept.newStart + kept.oldStart)
+                    : UpdatedCell(key: key, chunk: chunk, row: row, oldChunk: chunk, oldRow: row)
+                encoder.updated(column: column, cell)
             }
         }
         for cell in cells.sorted(by: { ($0.column, $0.key) < ($1.column, $1.key) }) {
             encoder.script(column: cell.column, key: cell.key, scripts[cell]!)
         }
+        // What went is told as it lay: by the schema before, where this transaction changed it.
+        let before = baseTable(id).schema
+        if !delta.deleted.isEmpty, before != layout.schema { encoder.beginTable(id, before) }
         for (leaf, rows) in delta.deleted { encoder.deleted(leaf, rows) }
         let next = table(id).nextKey
         if next != baseTable(id).nextKey { encoder.nextKey(next) }
+    }
+
+    /// Whether a column's cells lie now as they lay when the transaction began.
+    private func isLaidOutAsBefore(_ id: TableID, _ column: Int) -> Bool {
+        guard isSchemaChanged else { return true }
+        let before = baseTable(id).schema.columns
+        return column < before.count && before[column].isNullable == reference.tables[id.index].columns[column].isNullable
     }
 
     /// Whether the transaction leaves fewer objects than it found: such a commit may use the room kept for a full disk.

@@ -75,13 +75,6 @@ public final class WriteTransaction {
 
     public func table(_ id: TableID) -> TableView { snapshot.table(id) }
 
-    /// A table as it was when the transaction began; an empty one where it was not there yet.
-    func baseTable(_ id: TableID) -> TableView {
-        let before = base.snapshot
-        return id.index < before.reference.tables.count
-            ? before.table(id) : TableView(word: 0, layout: reference.tables[id.index])
-    }
-
     /// Whether anything was changed.
     public var hasChanges: Bool { rootSlot.pointee != NodeRef(base.snapshot.root).word || isSchemaChanged }
 

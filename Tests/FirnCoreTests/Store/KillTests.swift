@@ -52,7 +52,8 @@ private struct Ledger {
 
     /// False at the end of what the writer said.
     mutating func note(_ line: String?) -> Bool {
-        guard let fields = line?.split(separator: " "), fields.count == 4, let thread = Int(fields[0]), let number = Int(fields[1]),
+        guard let fields = line?.split(separator: " "), fields.count == 4, let thread = Int(fields[0]),
+            let number = Int(fields[1]),
             let version = UInt64(fields[2]), let hash = UInt64(fields[3])
         else { return false }
         self.version = max(self.version, version)
@@ -76,7 +77,8 @@ private struct Ledger {
         var count = 0
         for thread in 0..<4 {
             let key = try #require(writers.firstKey(primaryKeyInt: Int64(thread)), "\(context)")
-            guard case .int(let last)? = writers.value(1, of: key), case .list(let links)? = writers.value(2, of: key) else {
+            guard case .int(let last)? = writers.value(1, of: key), case .list(let links)? = writers.value(2, of: key)
+            else {
                 Issue.record("\(context): writer \(thread) is not whole")
                 continue
             }
@@ -85,7 +87,8 @@ private struct Ledger {
             #expect(links.count == Int(last), "\(context): a half commit of thread \(thread)")
             count += links.count
             for number in max(1, checked[thread])..<(Int(last) + 1) where number > 0 {
-                guard case .link(let entry) = links[number - 1], case .data(let bytes)? = entries.value(2, of: entry) else {
+                guard case .link(let entry) = links[number - 1], case .data(let bytes)? = entries.value(2, of: entry)
+                else {
                     Issue.record("\(context): entry \(number) of thread \(thread) is missing")
                     continue
                 }
@@ -94,7 +97,9 @@ private struct Ledger {
                 #expect(entries.firstKey(primaryKeyInt: Int64(4 * number + thread)) == entry, "\(context)")
                 // An unacknowledged commit may be there, but only whole: its length tells.
                 #expect(bytes.count == (number % 61 == 60 ? 1_500_000 : number % 7 == 6 ? 5000 : 40), "\(context)")
-                if let hash = hashes[thread][number] { #expect(Self.hash(bytes) == hash, "\(context): entry \(number) of thread \(thread)") }
+                if let hash = hashes[thread][number] {
+                    #expect(Self.hash(bytes) == hash, "\(context): entry \(number) of thread \(thread)")
+                }
             }
             checked[thread] = Int(last)
         }

@@ -29,7 +29,9 @@ import Testing
         }
     }
 
-    private func opening(_ folder: String, _ storage: any Storage, _ access: LogOptions.Access = .readWrite(waitMilliseconds: 0)) -> LogError.Code? {
+    private func opening(
+        _ folder: String, _ storage: any Storage, _ access: LogOptions.Access = .readWrite(waitMilliseconds: 0)
+    ) -> LogError.Code? {
         code {
             var options = LogOptions(folder: folder, access: access)
             options.usesThreads = false
@@ -108,7 +110,9 @@ import Testing
         for call in 0..<calls {
             let (storage, script) = try make()
             let from = storage.callCount
-            storage.inject(SimulatedFault(.permissionDenied, number: 13, residue: .nothing, times: 100) { $0.index >= from + call })
+            storage.inject(
+                SimulatedFault(.permissionDenied, number: 13, residue: .nothing, times: 100) { $0.index >= from + call }
+            )
             do throws(StoreError) {
                 try StoreScript.open(script.options, storage).close()
             } catch {
@@ -118,14 +122,17 @@ import Testing
                     continue
                 }
                 switch inner.code {
-                case .storage(let storage): #expect(storage.code == .permissionDenied && "\(error)".contains("permission"))
+                case .storage(let storage):
+                    #expect(storage.code == .permissionDenied && "\(error)".contains("permission"))
                 case .unknownOutcome: #expect(inner.detail.contains("permission"))
                 default: Issue.record("call \(call): \(error)")
                 }
             }
             storage.removeFaults()
             storage.disk.kill(storage)
-            try script.check(try StoreScript.open(script.options, storage.disk.newProcess()), "permission denied from call \(call) on")
+            try script.check(
+                try StoreScript.open(script.options, storage.disk.newProcess()),
+                "permission denied from call \(call) on")
         }
         #expect(refused > 5)
     }

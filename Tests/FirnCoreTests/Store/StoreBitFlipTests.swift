@@ -14,7 +14,7 @@ import Testing
         var reading = script.options
         reading.access = .readOnly
         let files = ["manifest"] + (try storage.list("/store/log")).map { "log/" + $0 }.sorted()
-        #expect(files.count > 2)
+        #expect(files.count > 1)
         var (flipped, refused) = (0, 0)
         for name in files {
             let file = try storage.open("/store/" + name, .readWrite)
@@ -47,12 +47,15 @@ import Testing
         let whole = try StoreScript.open(reading, storage)
         #expect(whole.recovery?.outcome == .clean)
         try script.check(whole, "whole again")
-        if step == 1 || flipped > 100_000 { print("\(flipped) bits flipped, \(refused) refused, \(flipped - refused) reported") }
+        if step == 1 || flipped > 100_000 {
+            print("\(flipped) bits flipped, \(refused) refused, \(flipped - refused) reported")
+        }
     }
 
     @Test(arguments: [true, false]) func inASmallStore(keepingPage: Bool) throws {
         let script = StoreScript([
-            .commit(StoreScript.schema), .commit(StoreScript.create(0, 3)), .commit(StoreScript.blob(1200)), .commit(StoreScript.editLists),
+            .commit(StoreScript.schema), .commit(StoreScript.create(0, 3)), .commit(StoreScript.blob(1200)),
+            .commit(StoreScript.editLists),
             .commit(StoreScript.delete(0, 1)),
         ])
         // Primes, so that every place of a byte is met.
@@ -62,8 +65,10 @@ import Testing
     /// `FIRN_SLOW=1 swift test -c release -Xswiftc -enable-testing --filter StoreBitFlipTests`: every bit; `FIRN_SLOW=97` every 97th.
     @Test(.enabled(if: TestEnvironment.value("FIRN_SLOW") != nil)) func inAStoreOfOneMegabyte() throws {
         let script = StoreScript(
-            [.commit(StoreScript.schema), .commit(StoreScript.create(0, 40))] + (0..<10).map { .commit(StoreScript.blob(180_000 + $0)) }
+            [.commit(StoreScript.schema), .commit(StoreScript.create(0, 40))]
+                + (0..<10).map { .commit(StoreScript.blob(180_000 + $0)) }
         ) { $0.segmentByteCount = 256 << 10 }
-        try flipEverything(script, stride: TestEnvironment.value("FIRN_SLOW").flatMap { Int($0) } ?? 1, keepingPage: false)
+        try flipEverything(
+            script, stride: TestEnvironment.value("FIRN_SLOW").flatMap { Int($0) } ?? 1, keepingPage: false)
     }
 }

@@ -21,7 +21,8 @@ import Testing
             let script = make()
             #expect(script.run(on: storage) != nil)
             for seed in 0..<seeds {
-                let disk = seed + 1 < seeds ? storage.disk.afterPowerCut(seed: UInt64(seed &* 977 &+ stop)) : storage.disk
+                let disk =
+                    seed + 1 < seeds ? storage.disk.afterPowerCut(seed: UInt64(seed &* 977 &+ stop)) : storage.disk
                 seen.insert(try reopen(disk, script, "stopped at call \(stop) of \(trial.callCount), seed \(seed)"))
             }
         }
@@ -56,8 +57,10 @@ import Testing
         try crashEverywhere {
             StoreScript([
                 .commit(StoreScript.schema), .commit(StoreScript.create(0, 6)), .commit(StoreScript.create(1, 2)),
-                .commit(StoreScript.editLists), .cancel(StoreScript.create(0, 3)), .commit(StoreScript.set(0, 3)), .commit(StoreScript.blob(5000)),
-                .commit(StoreScript.delete(0, 2)), .commit(StoreScript.wider), .commit(StoreScript.set(0, 9)), .commit(StoreScript.create(0, 4)),
+                .commit(StoreScript.editLists), .cancel(StoreScript.create(0, 3)), .commit(StoreScript.set(0, 3)),
+                .commit(StoreScript.blob(5000)),
+                .commit(StoreScript.delete(0, 2)), .commit(StoreScript.wider), .commit(StoreScript.set(0, 9)),
+                .commit(StoreScript.create(0, 4)),
                 .reopen, .commit(StoreScript.delete(0, 3)), .commit(StoreScript.set(0, 13)),
             ])
         }
@@ -66,7 +69,8 @@ import Testing
     @Test func fourTransactionsInOneGroup() throws {
         try crashEverywhere {
             StoreScript([
-                .commit(StoreScript.schema), .write(StoreScript.create(0, 4)), .write(StoreScript.editLists), .write(StoreScript.delete(0, 1)),
+                .commit(StoreScript.schema), .write(StoreScript.create(0, 4)), .write(StoreScript.editLists),
+                .write(StoreScript.delete(0, 1)),
                 .write(StoreScript.set(0, 4)), .wait, .write(StoreScript.create(1, 2)), .write(StoreScript.set(0, 2)),
                 .wait,
             ]) { $0.segmentByteCount = 32 << 10 }
@@ -76,7 +80,10 @@ import Testing
     @Test func aCommitOfManyParts() throws {
         // What comes before the long commit is the other tests'.
         try crashEverywhere(seeds: 3, from: 25) {
-            StoreScript([.commit(StoreScript.schema), .commit(StoreScript.create(0, 1)), .commit(StoreScript.blob(2_300_000)), .commit(StoreScript.delete(0, 1))]) {
+            StoreScript([
+                .commit(StoreScript.schema), .commit(StoreScript.create(0, 1)), .commit(StoreScript.blob(2_300_000)),
+                .commit(StoreScript.delete(0, 1)),
+            ]) {
                 $0.segmentByteCount = 1 << 20
             }
         }

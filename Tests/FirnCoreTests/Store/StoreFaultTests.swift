@@ -21,7 +21,9 @@ import Testing
         return error.code
     }
 
-    private func prepared(_ storage: SimulatedStorage, _ change: (inout LogOptions) -> Void = { _ in }) throws -> (StoreScript, Store) {
+    private func prepared(_ storage: SimulatedStorage, _ change: (inout LogOptions) -> Void = { _ in }) throws -> (
+        StoreScript, Store
+    ) {
         let script = StoreScript([.commit(StoreScript.schema), .commit(StoreScript.create(0, 8)), .reopen]) {
             $0.segmentByteCount = 64 << 10
             change(&$0)
@@ -31,7 +33,9 @@ import Testing
         return (script, try StoreScript.open(script.options, storage))
     }
 
-    private static func isSegmentWrite(_ call: SimulatedCall) -> Bool { call.operation == .write && call.path.hasSuffix("segment") }
+    private static func isSegmentWrite(_ call: SimulatedCall) -> Bool {
+        call.operation == .write && call.path.hasSuffix("segment")
+    }
 
     @Test(arguments: [300, 2_300_000]) func aDiskThatFillsInMidCommitFailsThatTransactionAlone(byteCount: Int) throws {
         for residue in [SimulatedFault.Residue.nothing, .some, .all] {

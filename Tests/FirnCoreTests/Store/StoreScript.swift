@@ -46,7 +46,8 @@ final class StoreScript {
     }
 
     static func open(_ options: LogOptions, _ storage: any Storage) throws(StoreError) -> Store {
-        try Store(StoreOptions(log: options), storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 1))
+        try Store(
+            StoreOptions(log: options), storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 1))
     }
 
     /// Runs the script until it ends or the storage stops; returns what it stopped with.
@@ -96,7 +97,9 @@ final class StoreScript {
     /// The store holds some version between the last acknowledged one and the last begun, whole.
     func check(_ store: Store, _ context: @autoclosure () -> String) throws {
         let pin = store.pin()
-        #expect(pin.version >= acknowledged, "version \(acknowledged) was acknowledged, but the store is at \(pin.version); \(context())")
+        #expect(
+            pin.version >= acknowledged,
+            "version \(acknowledged) was acknowledged, but the store is at \(pin.version); \(context())")
         #expect(pin.version <= begun, "version \(pin.version) was never begun; \(context())")
         if pin.version == 0 {
             #expect(pin.snapshot.schema.tables.isEmpty, "\(context())")
@@ -161,7 +164,10 @@ final class StoreScript {
     static func set(_ table: Int, _ column: Int) -> Body {
         { script, transaction in
             for (place, key) in script.oracle.keys[table].enumerated() where place % 2 == 0 {
-                let value = place % 4 == 0 ? script.value(script.oracle.schema.tables[table].columns[column]) : script.oracle[table, key, column]
+                let value =
+                    place % 4 == 0
+                    ? script.value(script.oracle.schema.tables[table].columns[column])
+                    : script.oracle[table, key, column]
                 transaction.set(TableID(table), column, key, value)
                 script.oracle[table, key, column] = value
             }
@@ -173,7 +179,9 @@ final class StoreScript {
         { script, transaction in
             let key = script.oracle.keys[0][0]
             var bytes = [UInt8](repeating: 7, count: count)
-            for place in stride(from: 0, to: count / 2, by: 1) { bytes[place] = UInt8(truncatingIfNeeded: (place &* 2_654_435_761) >> 13) }
+            for place in stride(from: 0, to: count / 2, by: 1) {
+                bytes[place] = UInt8(truncatingIfNeeded: (place &* 2_654_435_761) >> 13)
+            }
             transaction.set(TableID(0), 5, key, .data(bytes))
             script.oracle[0, key, 5] = .data(bytes)
         }

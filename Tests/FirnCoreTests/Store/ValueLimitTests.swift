@@ -15,7 +15,8 @@ import Testing
     }
 
     private static let columns = [
-        ColumnSchema(name: "id", type: .int), ColumnSchema(name: "text", type: .string, isIndexed: true), ColumnSchema(name: "data", type: .data),
+        ColumnSchema(name: "id", type: .int), ColumnSchema(name: "text", type: .string, isIndexed: true),
+        ColumnSchema(name: "data", type: .data),
         ColumnSchema(name: "any", type: .mixed), ColumnSchema(name: "texts", type: .string, collection: .list),
     ]
 
@@ -60,7 +61,9 @@ import Testing
     }
 
     @Test func aLongerValueStopsTheProgramAsRealmDoes() async {
-        await #expect(processExitsWith: .failure) { try ValueLimitTests.write { $0.set(TableID(0), 1, 0, .string(ValueLimitTests.long)) } }
+        await #expect(processExitsWith: .failure) {
+            try ValueLimitTests.write { $0.set(TableID(0), 1, 0, .string(ValueLimitTests.long)) }
+        }
         await #expect(processExitsWith: .failure) {
             try ValueLimitTests.write {
                 var row = $0.beginRow(TableID(0))
@@ -68,7 +71,11 @@ import Testing
             }
         }
         await #expect(processExitsWith: .failure) {
-            try ValueLimitTests.write { $0.edit(TableID(0), 4, 0) { $0.append(.string(ValueLimitTests.long + String(repeating: "x", count: 64))) } }
+            try ValueLimitTests.write {
+                $0.edit(TableID(0), 4, 0) {
+                    $0.append(.string(ValueLimitTests.long + String(repeating: "x", count: 64)))
+                }
+            }
         }
         await #expect(processExitsWith: .success) {
             try ValueLimitTests.write { $0.set(TableID(0), 1, 0, .string(String(ValueLimitTests.long.dropLast()))) }
@@ -86,12 +93,17 @@ import Testing
 
     @Test func namesAreLimited() throws {
         let long = String(repeating: "n", count: Limits.nameByteCount)
-        for (name, isGood) in [("", false), ("n", true), (long, true), (long + "n", false), (String(repeating: "n", count: 1 << 20), false)] {
+        for (name, isGood) in [
+            ("", false), ("n", true), (long, true), (long + "n", false),
+            (String(repeating: "n", count: 1 << 20), false),
+        ] {
             for isClass in [true, false] {
                 let store = try Self.open(MemoryStorage())
                 let transaction = try store.beginWrite()
                 let schema = Schema(tables: [
-                    TableSchema(name: isClass ? name : "Thing", columns: [ColumnSchema(name: isClass ? "id" : name, type: .int)])
+                    TableSchema(
+                        name: isClass ? name : "Thing", columns: [ColumnSchema(name: isClass ? "id" : name, type: .int)]
+                    )
                 ])
                 if isGood {
                     try transaction.changeSchema(to: schema)

@@ -24,7 +24,10 @@ import Testing
         var transaction = try store.beginWrite()
         try transaction.changeSchema(to: schema)
         for id in 0..<60 {
-            let made: [Value] = [.int(Int64(id)), .int(0), .string("thing \(id)"), .data(Array(repeating: 1, count: id * 40)), .list((0..<Int64(id)).map(Value.int))]
+            let made: [Value] = [
+                .int(Int64(id)), .int(0), .string("thing \(id)"), .data(Array(repeating: 1, count: id * 40)),
+                .list((0..<Int64(id)).map(Value.int)),
+            ]
             var row = transaction.beginRow(TableID(0))
             for (column, value) in made.enumerated() { transaction.fill(&row, column, value) }
             try transaction.endRow(row)
@@ -99,13 +102,15 @@ import Testing
             let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
             let script = StoreScript([])
             var pins: [Pin] = []
-            for body in [StoreScript.schema, StoreScript.create(0, 40), StoreScript.create(1, 10)] + (0..<330).map({ number in
-                switch number % 3 {
-                case 0: StoreScript.set(0, 1 + number % 9)
-                case 1: StoreScript.editLists
-                default: StoreScript.blob(900 + number)
-                }
-            }) {
+            for body in [StoreScript.schema, StoreScript.create(0, 40), StoreScript.create(1, 10)]
+                + (0..<330).map({ number in
+                    switch number % 3 {
+                    case 0: StoreScript.set(0, 1 + number % 9)
+                    case 1: StoreScript.editLists
+                    default: StoreScript.blob(900 + number)
+                    }
+                })
+            {
                 if pinning { pins += [store.pin(), store.pin(), store.pin()] }
                 let transaction = try store.beginWrite()
                 try body(script, transaction)
@@ -135,7 +140,8 @@ import Testing
                 TableSchema(
                     name: "Thing", primaryKey: 0,
                     columns: [
-                        ColumnSchema(name: "id", type: .int), ColumnSchema(name: "count", type: .int), ColumnSchema(name: "data", type: .data),
+                        ColumnSchema(name: "id", type: .int), ColumnSchema(name: "count", type: .int),
+                        ColumnSchema(name: "data", type: .data),
                         ColumnSchema(name: "text", type: .string),
                     ])
             ]))
@@ -153,12 +159,17 @@ import Testing
         transaction = try store.beginWrite()
         transaction.set(TableID(0), 1, 1, .int(77))
         try transaction.commit()
-        let result = (log: try logged() - before.log, newNodes: store.heap.nodeCount - before.nodes, newBytes: store.heap.byteCount - before.bytes)
+        let result = (
+            log: try logged() - before.log, newNodes: store.heap.nodeCount - before.nodes,
+            newBytes: store.heap.byteCount - before.bytes
+        )
         withExtendedLifetime(held) {}
         return result
     }
 
-    @Test(arguments: [4 << 10, 16 << 20]) func settingOnePropertyOfAnObjectWithALargeValueCostsWhatItCostsOnASmallOne(byteCount: Int) throws {
+    @Test(arguments: [4 << 10, 16 << 20]) func settingOnePropertyOfAnObjectWithALargeValueCostsWhatItCostsOnASmallOne(
+        byteCount: Int
+    ) throws {
         let (small, large) = (try cost(10), try cost(byteCount))
         #expect(large.log == small.log)
         #expect(large.log > 0 && large.log <= 256)
@@ -182,7 +193,8 @@ import Testing
                     name: "Thing", primaryKey: 0,
                     columns: [
                         ColumnSchema(name: "id", type: .int), ColumnSchema(name: "count", type: .int, isIndexed: true),
-                        ColumnSchema(name: "name", type: .string), ColumnSchema(name: "log", type: .int, collection: .list),
+                        ColumnSchema(name: "name", type: .string),
+                        ColumnSchema(name: "log", type: .int, collection: .list),
                     ])
             ]))
         for id in 0..<rows {
