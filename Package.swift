@@ -25,7 +25,9 @@ let package = Package(
         .target(name: "FirnQuery", dependencies: ["FirnCore", "CFirn"]),
         .target(
             name: "Firn",
-            dependencies: ["FirnQuery", "FirnCore", "FirnStorage", "CFirn", .product(name: "Logging", package: "swift-log")]),
+            dependencies: [
+                "FirnQuery", "FirnCore", "FirnStorage", "CFirn", .product(name: "Logging", package: "swift-log"),
+            ]),
         .executableTarget(
             name: "FirnTool",
             dependencies: [
@@ -39,13 +41,15 @@ let package = Package(
             dependencies: ["Firn", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             path: "Tools/indexer"),
         // Commits from many threads until a test kills it.
-        .executableTarget(name: "firn-crash-child", dependencies: ["FirnCore", "FirnLog", "FirnStorage"], path: "Tests/CrashChild"),
+        .executableTarget(
+            name: "firn-crash-child", dependencies: ["FirnCore", "FirnLog", "FirnStorage"], path: "Tests/CrashChild"),
         .target(name: "FirnTestSupport", dependencies: ["FirnStorage"], path: "Tests/FirnTestSupport"),
         .testTarget(name: "FirnBytesTests", dependencies: ["FirnBytes"]),
         .testTarget(name: "FirnStorageTests", dependencies: ["FirnStorage", "FirnTestSupport"]),
         .testTarget(name: "FirnLogTests", dependencies: ["FirnLog", "FirnTestSupport"], exclude: ["Golden"]),
         .testTarget(
-            name: "FirnCoreTests", dependencies: ["FirnCore", "FirnTestSupport", "firn-crash-child"], exclude: ["Golden"]),
+            name: "FirnCoreTests", dependencies: ["FirnCore", "FirnTestSupport", "firn-crash-child"],
+            exclude: ["Golden"]),
         .testTarget(name: "FirnQueryTests", dependencies: ["FirnQuery", "FirnTestSupport"]),
         .testTarget(
             name: "ToolTests",

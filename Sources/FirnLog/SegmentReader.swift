@@ -166,7 +166,8 @@ final class SegmentReader {
             while place < piece.count {
                 // A long run in large strides, its end in small ones.
                 let large = min(4096, piece.count - place)
-                let isLargeZero = large == 4096 && UnsafeRawBufferPointer(rebasing: piece[place..<place + large]).isAllZero
+                let isLargeZero =
+                    large == 4096 && UnsafeRawBufferPointer(rebasing: piece[place..<place + large]).isAllZero
                 let count = isLargeZero ? large : min(LogLimits.frameAlignment, piece.count - place)
                 examinedByteCount += count
                 guard isLargeZero || UnsafeRawBufferPointer(rebasing: piece[place..<place + count]).isAllZero else {

@@ -51,7 +51,8 @@ extension Chunk {
 
     /// A chunk with other room and the same first `rows` values, marks included where this transaction made the old one. The heap holds no garbage.
     func resized(rows: Int, capacity: Int, heap wanted: Int, _ writer: NodeWriter) -> Chunk {
-        let result = Chunk.make(layout, capacity: capacity, heap: max(wanted, form == .variable ? liveHeap(rows) : 0), writer)
+        let result = Chunk.make(
+            layout, capacity: capacity, heap: max(wanted, form == .variable ? liveHeap(rows) : 0), writer)
         result.copyRows(from: self, 0..<rows, to: 0)
         if writer.isNew(node) {
             for word in 0..<4 { result.node.store(node.load(32 + word << 3, as: UInt64.self), 32 + word << 3) }
@@ -76,7 +77,8 @@ extension Chunk {
             for row in rows {
                 let slot = source.slot(row)
                 let length = slot.heapLength
-                setSlot(Slot(offset: UInt16(truncatingIfNeeded: used), length: slot.length), target + row - rows.lowerBound)
+                setSlot(
+                    Slot(offset: UInt16(truncatingIfNeeded: used), length: slot.length), target + row - rows.lowerBound)
                 (heap + used).copyMemory(from: sourceHeap + Int(slot.offset), byteCount: length)
                 used &+= length
             }

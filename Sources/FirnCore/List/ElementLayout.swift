@@ -124,7 +124,8 @@ struct ElementPart {
         guard bytes.count <= limit else {
             if bytes.count > ChangesetFormat.blobByteCount {
                 fatalError(
-                    "Firn: a collection was given an element of \(bytes.count) bytes; at most \(Limits.valueByteCount) are possible. Keep it in a file, and store its path.")
+                    "Firn: a collection was given an element of \(bytes.count) bytes; at most \(Limits.valueByteCount) are possible. Keep it in a file, and store its path."
+                )
             }
             address.storeBytes(of: 1, as: UInt8.self)
             (address + 1).storeBytes(of: NodeRef(Blob.make(bytes, writer).node).word, as: UInt64.self)

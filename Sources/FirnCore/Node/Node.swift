@@ -62,7 +62,9 @@ public struct Node: Equatable {
     }
 
     var kind: Kind {
-        guard let kind = Kind(rawValue: load(16, as: UInt8.self) & ~Node.spilledBit) else { preconditionFailure("Firn: a node of unknown kind at \(address)") }
+        guard let kind = Kind(rawValue: load(16, as: UInt8.self) & ~Node.spilledBit) else {
+            preconditionFailure("Firn: a node of unknown kind at \(address)")
+        }
         return kind
     }
     @inlinable public var form: UInt8 {

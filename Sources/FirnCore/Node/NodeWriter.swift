@@ -38,7 +38,9 @@ struct NodeWriter {
     init(stamp: UInt64, held: UInt64? = nil) {
         state = .allocate(capacity: 1)
         state.initialize(
-            to: State(stamp: stamp, held: held ?? stamp - 1, firstStamp: stamp, made: .allocate(capacity: 64), madeCapacity: 64))
+            to: State(
+                stamp: stamp, held: held ?? stamp - 1, firstStamp: stamp, made: .allocate(capacity: 64),
+                madeCapacity: 64))
     }
 
     /// From now on nodes beyond the place's threshold go there.
@@ -72,7 +74,9 @@ struct NodeWriter {
     }
 
     /// A new node with its header filled in; the payload is not initialised.
-    func make(_ kind: Node.Kind, form: UInt8 = 0, width: Int = 0, count: Int = 0, capacity: Int = 0, byteCount: Int) -> Node {
+    func make(_ kind: Node.Kind, form: UInt8 = 0, width: Int = 0, count: Int = 0, capacity: Int = 0, byteCount: Int)
+        -> Node
+    {
         let length = (byteCount + 15) & ~15
         let (node, spilled) = allocate(length)
         node.stamp = state.pointee.stamp
@@ -100,7 +104,9 @@ struct NodeWriter {
     /// Memory for a node, and the bit that its kind bears.
     @inline(__always)
     private func allocate(_ length: Int) -> (Node, UInt8) {
-        if state.pointee.byteDelta > state.pointee.spillThreshold, let place = spill(length) { return (place, Node.spilledBit) }
+        if state.pointee.byteDelta > state.pointee.spillThreshold, let place = spill(length) {
+            return (place, Node.spilledBit)
+        }
         return (NodeHeap.allocate(byteCount: length), 0)
     }
 

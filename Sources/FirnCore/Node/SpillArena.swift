@@ -54,7 +54,9 @@ final class SpillArena: @unchecked Sendable {
     /// A node of some arena is free.
     static func free(_ node: Node) {
         let word = (node.address - 16).load(as: UInt.self)
-        guard let pointer = UnsafeRawPointer(bitPattern: word) else { preconditionFailure("Firn: a spilled node without its arena") }
+        guard let pointer = UnsafeRawPointer(bitPattern: word) else {
+            preconditionFailure("Firn: a spilled node without its arena")
+        }
         Unmanaged<SpillArena>.fromOpaque(pointer).takeUnretainedValue().release()
     }
 }
@@ -77,6 +79,8 @@ final class SpillPlace: Sendable {
 
     /// Removes what a process that died between making a scratch file and removing its name has left.
     func removeLeftovers() throws(StorageError) {
-        for name in try storage.list(folder) where name.hasPrefix("scratch.") { try storage.remove("\(folder)/\(name)") }
+        for name in try storage.list(folder) where name.hasPrefix("scratch.") {
+            try storage.remove("\(folder)/\(name)")
+        }
     }
 }

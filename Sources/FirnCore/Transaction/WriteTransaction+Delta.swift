@@ -2,7 +2,8 @@ extension WriteTransaction {
     /// A table as it was when the transaction began: empty where the transaction has made it.
     func baseTable(_ id: TableID) -> TableView {
         let snapshot = base.snapshot
-        return id.index < snapshot.reference.tables.count ? snapshot.table(id) : TableView(word: 0, layout: reference.tables[id.index])
+        return id.index < snapshot.reference.tables.count
+            ? snapshot.table(id) : TableView(word: 0, layout: reference.tables[id.index])
     }
 
     /// The rows of a table that came, went or may have changed.

@@ -102,7 +102,8 @@ extension WriteTransaction {
                 let cell =
                     isLaidOutAsBefore(id, column)
                     ? UpdatedCell(
-                        key: key, chunk: chunk, row: row, oldChunk: kept.old.chunk(column), oldRow: row - kept.newStart + kept.oldStart)
+                        key: key, chunk: chunk, row: row, oldChunk: kept.old.chunk(column),
+                        oldRow: row - kept.newStart + kept.oldStart)
                     : UpdatedCell(key: key, chunk: chunk, row: row, oldChunk: chunk, oldRow: row)
                 encoder.updated(column: column, cell)
             }
@@ -122,7 +123,8 @@ extension WriteTransaction {
     private func isLaidOutAsBefore(_ id: TableID, _ column: Int) -> Bool {
         guard isSchemaChanged else { return true }
         let before = baseTable(id).schema.columns
-        return column < before.count && before[column].isNullable == reference.tables[id.index].columns[column].isNullable
+        return column < before.count
+            && before[column].isNullable == reference.tables[id.index].columns[column].isNullable
     }
 
     /// Whether the transaction leaves fewer objects than it found: such a commit may use the room kept for a full disk.

@@ -53,7 +53,9 @@ public final class Pin: @unchecked Sendable {
 
     /// Another pin of the same version, counted for another holder.
     public func again(file: StaticString = #fileID, line: UInt = #line) -> Pin {
-        guard let table, let entry else { preconditionFailure("Firn: a state inside a transaction cannot be pinned twice") }
+        guard let table, let entry else {
+            preconditionFailure("Firn: a state inside a transaction cannot be pinned twice")
+        }
         return table.pin(entry, file: file, line: line)
     }
 

@@ -41,7 +41,8 @@ extension TableNotes {
     }
 
     private static func isSame(
-        _ a: Chunk, _ i: Int, _ b: Chunk, _ j: Int, _ old: TableView, _ new: TableView, _ column: Int, _ kept: RowTree.Kept
+        _ a: Chunk, _ i: Int, _ b: Chunk, _ j: Int, _ old: TableView, _ new: TableView, _ column: Int,
+        _ kept: RowTree.Kept
     ) -> Bool {
         switch b.form {
         case .fixed, .nullable:

@@ -55,7 +55,9 @@ extension TableView {
     /// Whether another object has the primary key of the row at `row`, which the index does not hold yet.
     func primaryKeyIsTaken(byRowLike leaf: Leaf, _ row: Int, _ column: Int) -> Bool {
         let schema = layout.columns[column]
-        if schema.type == .int, !schema.isNullable { return firstKey(primaryKeyInt: leaf.chunk(column).load(row)) != nil }
+        if schema.type == .int, !schema.isNullable {
+            return firstKey(primaryKeyInt: leaf.chunk(column).load(row)) != nil
+        }
         return firstKey(column, equalTo: value(column, leaf, row)) != nil
     }
 }

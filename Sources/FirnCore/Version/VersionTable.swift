@@ -159,7 +159,9 @@ final class VersionTable: @unchecked Sendable {
     }
 
     private func nextVersion(after entry: Entry) -> Entry? {
-        guard var place = place(of: entry.stamp) else { preconditionFailure("Firn: the published version is not active") }
+        guard var place = place(of: entry.stamp) else {
+            preconditionFailure("Firn: the published version is not active")
+        }
         place += 1
         while place < entries.count, entries[place].version == 0 { place += 1 }
         return place < entries.count ? entries[place] : nil
@@ -170,7 +172,9 @@ final class VersionTable: @unchecked Sendable {
 
     /// Removes an entry; gives the nodes that only it reached. The lock is held.
     private func drop(_ entry: Entry) -> NodeList {
-        guard let place = place(of: entry.stamp) else { preconditionFailure("Firn: version \(entry.version) is not active") }
+        guard let place = place(of: entry.stamp) else {
+            preconditionFailure("Firn: version \(entry.version) is not active")
+        }
         let before = place == 0 ? 0 : entries[place - 1].stamp
         let garbage = entry.dead.takeNodes(bornAfter: before)
         entries.remove(at: place)

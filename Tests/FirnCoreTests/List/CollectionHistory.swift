@@ -86,7 +86,9 @@ final class CollectionHistory<Model> {
 
     private func free(_ node: Node, isNew: Bool) {
         if !isNew { precondition(alive.remove(UInt(bitPattern: node.address)) != nil, "a node was freed twice") }
-        node.address.initializeMemory(as: UInt8.self, repeating: 0xDD, count: node.byteCount)
+        // All but the header, which says how to free the node.
+        (node.address + Node.headerByteCount).initializeMemory(
+            as: UInt8.self, repeating: 0xDD, count: node.byteCount - Node.headerByteCount)
         NodeHeap.free(node)
     }
 
@@ -110,7 +112,6 @@ final class CollectionHistory<Model> {
         }
     }
 }
-
 
 extension Value {
     /// A value for an element of the type, from a small or a large domain.

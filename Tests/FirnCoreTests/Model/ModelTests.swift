@@ -30,7 +30,8 @@ import Testing
     /// Many operations on tables of thousands of rows: as many as `FIRN_MODEL_OPERATIONS` says.
     @Test func aLongRunAgreesWithTheOracle() throws {
         let wanted = Int(TestEnvironment.value("FIRN_MODEL_OPERATIONS") ?? "") ?? 6_000
-        try ModelRun(seed: 99, rowGoal: 3000, storage: MemoryStorage()).run(transactions: wanted / 750, operations: 1500)
+        try ModelRun(seed: 99, rowGoal: 3000, storage: MemoryStorage()).run(
+            transactions: wanted / 750, operations: 1500)
     }
 }
 
@@ -86,7 +87,9 @@ final class ModelRun {
         try store.close()
         // The old store goes before the new one is opened: it holds the writer's lock no longer, and its memory is to be seen free.
         store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
-        if heap.nodeCount != 0 { throw Failure(description: "seed \(seed): \(heap.nodeCount) nodes outlived their store") }
+        if heap.nodeCount != 0 {
+            throw Failure(description: "seed \(seed): \(heap.nodeCount) nodes outlived their store")
+        }
         store = try ModelRun.open(storage, transactionMemory)
         try verify(store.pin(), oracle, "after reopening")
         store._checkInvariants()
@@ -107,7 +110,9 @@ final class ModelRun {
         }
         pins = []
         store._checkInvariants()
-        if store.activeVersions.count != 1 { throw Failure(description: "seed \(seed): \(store.activeVersions.count) versions are active") }
+        if store.activeVersions.count != 1 {
+            throw Failure(description: "seed \(seed): \(store.activeVersions.count) versions are active")
+        }
     }
 
     func verify(_ pin: Pin, _ expected: Oracle, _ label: String) throws {
@@ -128,7 +133,9 @@ final class ModelRun {
                 try verify(pin, kept, "a state inside a transaction")
             }
         }
-        if transactionMemory < 1 << 20 { transaction.snapshot.forEachNode { if $0.isSpilled { spilledNodeCount += 1 } } }
+        if transactionMemory < 1 << 20 {
+            transaction.snapshot.forEachNode { if $0.isSpilled { spilledNodeCount += 1 } }
+        }
         if random.below(5) == 0 {
             transaction.cancel()
             oracle = before

@@ -64,16 +64,21 @@ struct Oracle {
     func check(_ snapshot: Snapshot, _ label: @autoclosure () -> String) -> String? {
         for (place, rows) in tables.enumerated() {
             let view = snapshot.table(TableID(place))
-            if view.count != rows.count { return "\(label()): table \(place) has \(view.count) objects, not \(rows.count)" }
+            if view.count != rows.count {
+                return "\(label()): table \(place) has \(view.count) objects, not \(rows.count)"
+            }
             for (position, key) in keys[place].enumerated() {
-                guard let (leaf, row) = view.find(key) else { return "\(label()): object \(key) of \(place) is missing" }
+                guard let (leaf, row) = view.find(key) else {
+                    return "\(label()): object \(key) of \(place) is missing"
+                }
                 let at = view.location(at: position)
                 if at.leaf.key(at.row) != key { return "\(label()): \(key) is not at position \(position)" }
                 if view.position(of: key) != position { return "\(label()): rank of \(key)" }
                 for (column, value) in rows[key]!.enumerated() where !schema.tables[place].columns[column].isRemoved {
                     let found = view.value(column, leaf, row)
                     if found != value {
-                        return "\(label()): \(schema.tables[place].columns[column].name) of \(key) is \(found), not \(value)"
+                        return
+                            "\(label()): \(schema.tables[place].columns[column].name) of \(key) is \(found), not \(value)"
                     }
                 }
             }
@@ -123,9 +128,13 @@ struct ValueMaker {
         if column.isNullable, random.below(6) == 0 { return .null }
         switch column.type {
         case .bool: return .bool(random.below(2) == 0)
-        case .int: return .int(random.below(10) == 0 ? [Int64.min, .max, 0, -1][random.below(4)] : Int64(random.below(1000)) - 500)
+        case .int:
+            return .int(
+                random.below(10) == 0 ? [Int64.min, .max, 0, -1][random.below(4)] : Int64(random.below(1000)) - 500)
         case .float: return .float([0, -0.0, .nan, .infinity, 1.5, -2.25][random.below(6)])
-        case .double: return .double(random.below(5) == 0 ? [.nan, -.infinity, 0, -0.0][random.below(4)] : Double(random.below(100_000)) / 7)
+        case .double:
+            return .double(
+                random.below(5) == 0 ? [.nan, -.infinity, 0, -0.0][random.below(4)] : Double(random.below(100_000)) / 7)
         case .string: return .string(string())
         case .data: return .data((0..<length()).map { _ in UInt8(truncatingIfNeeded: random.next()) })
         case .date: return .date(Timestamp(seconds: Int64(random.below(2000)) - 1000, nanoseconds: 0))

@@ -22,7 +22,11 @@ import Testing
         let types: [ColumnType] = [.bool, .int, .float, .double, .string, .data, .date, .objectID, .uuid]
         func columns(nullable: Bool, indexed: Bool) -> [ColumnSchema] {
             [ColumnSchema(name: "id", type: .int)]
-                + types.map { ColumnSchema(name: "v\($0)", type: $0, isNullable: nullable, isIndexed: indexed && $0 != .double && $0 != .float) }
+                + types.map {
+                    ColumnSchema(
+                        name: "v\($0)", type: $0, isNullable: nullable,
+                        isIndexed: indexed && $0 != .double && $0 != .float)
+                }
                 + types.map { ColumnSchema(name: "l\($0)", type: $0, collection: .list, isNullable: nullable) }
         }
         var values = ValueMaker(random: SeededRandom(seed: 5))
@@ -66,7 +70,8 @@ import Testing
                         row.enumerated().map { number, value in
                             switch value {
                             case .null: next[number].type.blankValue
-                            case .list(let elements): .list(elements.map { $0 == .null ? next[number].type.blankValue : $0 })
+                            case .list(let elements):
+                                .list(elements.map { $0 == .null ? next[number].type.blankValue : $0 })
                             default: value
                             }
                         }
@@ -101,7 +106,9 @@ import Testing
     /// Tables and columns may be filled in the transaction that adds them.
     @Test func whatIsAddedMayBeFilledAtOnce() throws {
         let storage = MemoryStorage()
-        var schema = Self.schema([ColumnSchema(name: "id", type: .int), ColumnSchema(name: "list", type: .int, collection: .list)], version: 0)
+        var schema = Self.schema(
+            [ColumnSchema(name: "id", type: .int), ColumnSchema(name: "list", type: .int, collection: .list)],
+            version: 0)
         do {
             let store = try Self.open(storage)
             var transaction = try store.beginWrite()
@@ -112,7 +119,8 @@ import Testing
             transaction.edit(TableID(0), 1, row.key) { $0.append(.int(1)) }
             try transaction.commit()
             transaction = try store.beginWrite()
-            schema.tables[0].columns.append(ColumnSchema(name: "name", type: .string, isNullable: true, isIndexed: true))
+            schema.tables[0].columns.append(
+                ColumnSchema(name: "name", type: .string, isNullable: true, isIndexed: true))
             schema.tables[0].columns[0].isNullable = true
             schema.version = 1
             try transaction.changeSchema(to: schema)
@@ -126,7 +134,9 @@ import Testing
         store._checkInvariants()
         let pin = store.pin()
         let view = pin.snapshot.table(TableID(0))
-        #expect(view.value(0, of: 0) == .null && view.value(1, of: 0) == .list([.int(1)]) && view.value(2, of: 0) == .string("Rex"))
+        #expect(
+            view.value(0, of: 0) == .null && view.value(1, of: 0) == .list([.int(1)])
+                && view.value(2, of: 0) == .string("Rex"))
     }
 
     @Test func aRemovedTableGivesItsMemoryBack() throws {
