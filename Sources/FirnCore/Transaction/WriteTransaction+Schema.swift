@@ -245,6 +245,8 @@ extension RowWriter {
                 for row in 0..<rows where new.isNull(row) { new.putBlank(layout, row) }
             }
         }
+        // What this transaction set before is logged by the new layout.
+        if writer.isNew(old.node) { for row in 0..<rows where old.isMarked(row) { new.mark(row) } }
         writer.retire(old.node)
         return new
     }

@@ -45,6 +45,12 @@ import Testing
 
             // More columns, others laid out anew; values set in all of them; objects deleted and made.
             transaction = try store.beginWrite()
+            for key in expected.keys where key % 5 == 0 {
+                for (column, value) in [(1, Value.int(99)), (2, key % 2 == 0 ? .null : .string("before"))] {
+                    transaction.set(TableID(0), column, key, value)
+                    expected[key]![column] = value
+                }
+            }
             columns[1].isNullable = true
             columns[2].isNullable = false
             columns[3].isNullable = true
