@@ -86,7 +86,8 @@ final class CollectionHistory<Model> {
 
     private func free(_ node: Node, isNew: Bool) {
         if !isNew { precondition(alive.remove(UInt(bitPattern: node.address)) != nil, "a node was freed twice") }
-        node.address.initializeMemory(as: UInt8.self, repeating: 0xDD, count: node.byteCount)
+        // The header says where the memory goes back to.
+        (node.address + 32).initializeMemory(as: UInt8.self, repeating: 0xDD, count: node.byteCount - 32)
         NodeHeap.free(node)
     }
 
