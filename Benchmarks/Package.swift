@@ -13,8 +13,10 @@ let package = Package(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
         .executableTarget(
-            name: "FirnBench", dependencies: [
-                "CSQLite", "CLMDB", .product(name: "Firn", package: "Firn"), .product(name: "FirnCore", package: "Firn"),
+            name: "FirnBench",
+            dependencies: [
+                "CSQLite", "CLMDB", .product(name: "Firn", package: "Firn"),
+                .product(name: "FirnCore", package: "Firn"),
             ]),
     ],
     swiftLanguageModes: [.v6]
