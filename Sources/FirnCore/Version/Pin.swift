@@ -16,18 +16,18 @@ public final class Pin: @unchecked Sendable {
     private let entry: VersionTable.Entry?
     private let release: (() -> Void)?
 
-    // Neighbours among the pins of one version, guarded by the version table's lock.
-    unowned(unsafe) var previous: Pin?
-    unowned(unsafe) var next: Pin?
+    /// Its place in the version table's chain of the version's pins; nil for a state inside a transaction.
+    private let link: UnsafeMutablePointer<PinLink>?
 
     init(
-        entry: VersionTable.Entry, table: VersionTable, snapshot: Snapshot, file: StaticString, line: UInt
+        entry: VersionTable.Entry, table: VersionTable, snapshot: Snapshot, link: UnsafeMutablePointer<PinLink>
     ) {
         version = entry.version
         time = entry.time
         self.snapshot = snapshot
-        self.file = file
-        self.line = line
+        file = link.pointee.file
+        line = link.pointee.line
+        self.link = link
         self.table = table
         self.entry = entry
         release = nil
@@ -40,6 +40,7 @@ public final class Pin: @unchecked Sendable {
         self.snapshot = snapshot
         file = ""
         line = 0
+        link = nil
         table = nil
         entry = nil
         self.release = release
@@ -60,7 +61,17 @@ public final class Pin: @unchecked Sendable {
     }
 
     deinit {
-        if let entry, let table { table.unpin(self, entry) }
+        if let entry, let table, let link { table.unpin(link, entry) }
         release?()
     }
+}
+
+/// A pin's place among the pins of its version, guarded by the version table's lock.
+///
+/// Raw memory, not references between pins: a pin that is going has no count left to retain, and the last release of another one must not happen under the lock, which its end takes.
+struct PinLink {
+    var previous: UnsafeMutablePointer<PinLink>?
+    var next: UnsafeMutablePointer<PinLink>?
+    let file: StaticString
+    let line: UInt
 }

@@ -13,7 +13,7 @@ final class VersionTable: @unchecked Sendable {
         let root: Node
         let reference: SchemaReference
         fileprivate(set) var holders = 0
-        fileprivate unowned(unsafe) var firstPin: Pin?
+        fileprivate var firstPin: UnsafeMutablePointer<PinLink>?
         /// What died when the next version replaced this one.
         fileprivate var dead = DeadList()
         /// The store's own interest: the newest published version, and those not yet published.
@@ -85,21 +85,26 @@ final class VersionTable: @unchecked Sendable {
     }
 
     private func makePin(_ entry: Entry, _ file: StaticString, _ line: UInt) -> Pin {
-        let pin = Pin(entry: entry, table: self, snapshot: entry.snapshot, file: file, line: line)
+        let link = UnsafeMutablePointer<PinLink>.allocate(capacity: 1)
+        link.initialize(to: PinLink(previous: nil, next: entry.firstPin, file: file, line: line))
+        entry.firstPin?.pointee.previous = link
+        entry.firstPin = link
         entry.holders += 1
-        pin.next = entry.firstPin
-        entry.firstPin?.previous = pin
-        entry.firstPin = pin
-        return pin
+        return Pin(entry: entry, table: self, snapshot: entry.snapshot, link: link)
     }
 
-    func unpin(_ pin: Pin, _ entry: Entry) {
+    func unpin(_ link: UnsafeMutablePointer<PinLink>, _ entry: Entry) {
         lock.lock()
-        if let previous = pin.previous { previous.next = pin.next } else { entry.firstPin = pin.next }
-        pin.next?.previous = pin.previous
+        if let previous = link.pointee.previous {
+            previous.pointee.next = link.pointee.next
+        } else {
+            entry.firstPin = link.pointee.next
+        }
+        link.pointee.next?.pointee.previous = link.pointee.previous
         entry.holders -= 1
         let garbage = entry.holders == 0 && !entry.isKept ? drop(entry) : NodeList()
         lock.unlock()
+        link.deallocate()
         heap.free(garbage)
     }
 
@@ -167,9 +172,6 @@ final class VersionTable: @unchecked Sendable {
         return place < entries.count ? entries[place] : nil
     }
 
-    /// After a failed sync: versions above the last durable one never were. Their nodes stay until the store is closed, as nothing will be written any more.
-    func forgetUnpublished() -> Entry { lock.withLock { publishedEntry } }
-
     /// Removes an entry; gives the nodes that only it reached. The lock is held.
     private func drop(_ entry: Entry) -> NodeList {
         guard let place = place(of: entry.stamp) else {
@@ -215,7 +217,7 @@ final class VersionTable: @unchecked Sendable {
             guard entry.version != 0 || entry.stamp == 0 || entry.isKept else { return nil }
             var places: [String] = []
             var next = entry.firstPin
-            while let pin = next {
+            while let pin = next?.pointee {
                 places.append("\(pin.file):\(pin.line)")
                 next = pin.next
             }
