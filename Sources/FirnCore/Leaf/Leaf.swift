@@ -75,4 +75,12 @@ public struct Leaf {
     }
 
     static func byteCount(columns: Int) -> Int { 64 + 8 * columns }
+
+    /// A leaf without rows, keys or chunks.
+    static func make(columns: Int, _ writer: NodeWriter) -> Leaf {
+        let node = writer.make(.leaf, byteCount: byteCount(columns: columns))
+        (node.address + 32).initializeMemory(as: UInt8.self, repeating: 0, count: node.byteCount - 32)
+        node.store(UInt32(columns), 48)
+        return Leaf(node)
+    }
 }

@@ -130,7 +130,7 @@ public final class Store: Sendable {
             queue.release()
             throw error
         }
-        let (pin, _) = versions.pinTip(file: file, line: line)
+        let pin = versions.pinTip(file: file, line: line)
         return WriteTransaction(store: self, base: pin, stamp: nextStamp())
     }
 

@@ -206,10 +206,10 @@ extension RowWriter {
             return
         }
         let old = Leaf(node)
-        let new = Leaf(writer.make(.leaf, count: old.count, byteCount: Leaf.byteCount(columns: layouts.count)))
-        (new.node.address + 32).initializeMemory(as: UInt8.self, repeating: 0, count: new.node.byteCount - 32)
-        (new.node.address + 32).copyMemory(from: old.node.address + 32, byteCount: 16)
-        new.node.store(UInt32(layouts.count), 48)
+        let new = Leaf.make(columns: layouts.count, writer)
+        new.count = old.count
+        new.firstKey = old.firstKey
+        new.keysSlot.pointee = old.keysSlot.pointee
         for column in 0..<layouts.count {
             let oldChunk = column < change.oldCount && old.hasChunk(column) ? old.chunk(column) : nil
             guard let layout = layouts[column] else {

@@ -38,10 +38,7 @@ extension RowWriter {
 
     /// A leaf without chunks, for `move` to fill.
     private func makeEmptyLeaf(firstKey: Int64) -> Leaf {
-        let node = writer.make(.leaf, byteCount: Leaf.byteCount(columns: layouts.count))
-        (node.address + 32).initializeMemory(as: UInt8.self, repeating: 0, count: node.byteCount - 32)
-        node.store(UInt32(layouts.count), 48)
-        let leaf = Leaf(node)
+        let leaf = Leaf.make(columns: layouts.count, writer)
         leaf.firstKey = firstKey
         return leaf
     }

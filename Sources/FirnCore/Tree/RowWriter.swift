@@ -158,10 +158,7 @@ struct RowWriter {
     }
 
     func makeLeaf(firstKey: Int64, capacity: Int) -> Leaf {
-        let node = writer.make(.leaf, byteCount: Leaf.byteCount(columns: layouts.count))
-        (node.address + 32).initializeMemory(as: UInt8.self, repeating: 0, count: node.byteCount - 32)
-        node.store(UInt32(layouts.count), 48)
-        let leaf = Leaf(node)
+        let leaf = Leaf.make(columns: layouts.count, writer)
         leaf.firstKey = firstKey
         for column in 0..<layouts.count {
             guard let layout = layouts[column] else { continue }

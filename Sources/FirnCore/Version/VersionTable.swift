@@ -77,11 +77,10 @@ final class VersionTable: @unchecked Sendable {
     }
 
     /// Pins the tip: for a transaction's base.
-    func pinTip(file: StaticString, line: UInt) -> (Pin, Entry) {
+    func pinTip(file: StaticString, line: UInt) -> Pin {
         lock.lock()
         defer { lock.unlock() }
-        let entry = entries[entries.count - 1]
-        return (makePin(entry, file, line), entry)
+        return makePin(entries[entries.count - 1], file, line)
     }
 
     private func makePin(_ entry: Entry, _ file: StaticString, _ line: UInt) -> Pin {
