@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #else
+#include <os/os_sync_wait_on_address.h>
 #include <sys/mount.h>
 #include <sys/param.h>
 #endif
@@ -267,35 +268,45 @@ int firn_volume_of(const char *path, struct firn_volume *volume) {
     return 0;
 }
 
-// MARK: shared words
+// MARK: words to wait for
 
 #if defined(__linux__)
 
-int firn_word_wait(const uint32_t *word, uint32_t expected, int64_t timeout) {
+int firn_word_wait(const uint32_t *word, uint32_t expected, int64_t timeout, bool is_shared) {
     struct timespec left = {.tv_sec = timeout / 1000000000, .tv_nsec = timeout % 1000000000};
-    // Not FUTEX_PRIVATE_FLAG: the word is shared with other processes.
-    long result = syscall(SYS_futex, word, FUTEX_WAIT, expected, timeout < 0 ? NULL : &left, NULL, 0);
+    int operation = is_shared ? FUTEX_WAIT : FUTEX_WAIT_PRIVATE;
+    long result = syscall(SYS_futex, word, operation, expected, timeout < 0 ? NULL : &left, NULL, 0);
     return result < 0 && errno == ETIMEDOUT ? ETIMEDOUT : 0;
 }
 
-void firn_word_wake(const uint32_t *word, int count) { syscall(SYS_futex, word, FUTEX_WAKE, count, NULL, NULL, 0); }
+void firn_word_wake(const uint32_t *word, int count, bool is_shared) {
+    syscall(SYS_futex, word, is_shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
 
 #else
 
-// No futex that is open to all: look again and again, at longer and longer intervals.
-int firn_word_wait(const uint32_t *word, uint32_t expected, int64_t timeout) {
-    int64_t pause = 20000, waited = 0;
-    while (__atomic_load_n(word, __ATOMIC_SEQ_CST) == expected) {
-        if (timeout >= 0 && waited >= timeout) return ETIMEDOUT;
-        if (timeout >= 0 && pause > timeout - waited) pause = timeout - waited;
-        struct timespec interval = {.tv_sec = 0, .tv_nsec = pause};
-        nanosleep(&interval, NULL);
-        waited += pause;
-        pause = pause < 1000000 ? 2 * pause : 2000000;
-    }
-    return 0;
+int firn_word_wait(const uint32_t *word, uint32_t expected, int64_t timeout, bool is_shared) {
+    os_sync_wait_on_address_flags_t flags =
+        is_shared ? OS_SYNC_WAIT_ON_ADDRESS_SHARED : OS_SYNC_WAIT_ON_ADDRESS_NONE;
+    int result;
+    if (timeout < 0)
+        result = os_sync_wait_on_address((void *)word, expected, sizeof *word, flags);
+    else if (timeout == 0)  // which the call refuses
+        return __atomic_load_n(word, __ATOMIC_SEQ_CST) == expected ? ETIMEDOUT : 0;
+    else
+        result = os_sync_wait_on_address_with_timeout(
+            (void *)word, expected, sizeof *word, flags, OS_CLOCK_MACH_ABSOLUTE_TIME, (uint64_t)timeout);
+    return result < 0 && errno == ETIMEDOUT ? ETIMEDOUT : 0;
 }
 
-void firn_word_wake(const uint32_t *word, int count) { (void)word, (void)count; }
+void firn_word_wake(const uint32_t *word, int count, bool is_shared) {
+    os_sync_wake_by_address_flags_t flags =
+        is_shared ? OS_SYNC_WAKE_BY_ADDRESS_SHARED : OS_SYNC_WAKE_BY_ADDRESS_NONE;
+    if (count > 1) {
+        os_sync_wake_by_address_all((void *)word, sizeof *word, flags);
+    } else {
+        os_sync_wake_by_address_any((void *)word, sizeof *word, flags);
+    }
+}
 
 #endif

@@ -6,34 +6,55 @@ import Synchronization
 /// The cycle:
 /// 1. A commit's frames are written, then `noteWritten` raises *written*. That is the appender's, so one at a time.
 /// 2. Whoever must wait calls `wait(for:)`. If *durable* has reached its version, it goes on.
-/// 3. Else, if nobody is syncing, it becomes the leader: it sets `isSyncing`, reads *written* as its target, gives up the lock, and syncs.
+/// 3. Else, if nobody is syncing, it becomes the leader: it reads *written* as the round's target, enters it into `round`, and syncs.
 ///    Every frame up to the target was written before the sync began, so the sync covers it.
-/// 4. The leader takes the lock, raises *durable* to the target, stores it in the shared page, raises *published*, clears `isSyncing` and wakes
-///    all that wait.
-/// 5. Those that find their version durable go on; of the rest the first becomes the next leader: its sync covers all that was written
-///    during the one before.
-/// 6. If the sync fails, *failure* is set instead, for good: nothing more is written or synced, and all that wait throw. It is never
+/// 4. The leader raises *durable* to the target, stores it in the shared page, raises *published*, and ends the round. It wakes one of those
+///    whom this sync did not cover, to lead the next round, then all whom it did.
+/// 5. If the sync fails, *failure* is set instead, for good: nothing more is written or synced, and all that wait throw. It is never
 ///    tried again, since a second sync may report success for pages that the first one lost.
 ///
+/// Waiters stand in two rooms by turns: those whom the running sync covers, and those who need the next one. So a round's end wakes nobody in vain, and
+/// all by one call of the system; who wakes looks at *durable* without a lock.
+///
 /// No code of the user's runs while leading. What changes:
-/// - *written*, *durable*, *published*: atomics that only rise. *written* is stored by the appender; the other two by the leader under `lock` (and *published*
-///   by the appender where the durability asks for no sync). Read by anybody, without the lock.
-/// - `file`, `isSyncing`, `failure`, `waiting`: guarded by `lock`, which is held for a few instructions, never over a system call. `file` is
-///   replaced only by who leads (a roll to a new segment leads for as long as it takes).
+/// - *written*, *durable*, *published*: atomics that only rise. *written* is stored by the appender; the other two by the leader (and *published*
+///   by the appender where the durability asks for no sync). Read by anybody.
+/// - `round`: atomic. From idle to syncing by whoever becomes the leader, back by the leader.
+/// - `file`: the leader's. It is replaced only by who leads (a roll to a new segment leads for as long as it takes).
+/// - `failure`: guarded by `lock`; `failed`, atomic, says that it is there.
 final class GroupCommit: @unchecked Sendable {
     private let written: Atomic<UInt64>
     private let durable: Atomic<UInt64>
     private let published: Atomic<UInt64>
+    private let round: Atomic<UInt64>
     private let failed = Atomic<Bool>(false)
+    private let rooms = (EventCount(), EventCount())
     private let lock = Lock()
-    private let changed = Condition()
-    private var file: any StorageFile
-    private var isSyncing = false
-    private var waiting = 0
     private var failure: LogError?
+    private var file: any StorageFile
     private let page: SharedPage?
     /// True where a commit counts as done when it is written.
     private let publishesWhenWritten: Bool
+
+    /// What `round` holds:
+    /// ```
+    /// bit 0      a sync runs
+    /// bit 1      the room of those whom this round covers (while idle: will cover)
+    /// bits 2–63  the target: the version up to which the last begun sync covers
+    /// ```
+    private struct Round: Equatable {
+        let word: UInt64
+
+        init(word: UInt64) { self.word = word }
+
+        init(target: UInt64, room: UInt64, isSyncing: Bool) {
+            word = target << 2 | room << 1 | (isSyncing ? 1 : 0)
+        }
+
+        var isSyncing: Bool { word & 1 != 0 }
+        var room: UInt64 { word >> 1 & 1 }
+        var target: UInt64 { word >> 2 }
+    }
 
     init(file: any StorageFile, version: UInt64, page: SharedPage?, publishesWhenWritten: Bool) {
         self.file = file
@@ -42,15 +63,16 @@ final class GroupCommit: @unchecked Sendable {
         written = Atomic(version)
         durable = Atomic(version)
         published = Atomic(version)
+        round = Atomic(Round(target: version, room: 0, isSyncing: false).word)
     }
 
     var writtenVersion: UInt64 { written.load(ordering: .acquiring) }
-    var durableVersion: UInt64 { durable.load(ordering: .acquiring) }
+    var durableVersion: UInt64 { durable.load(ordering: .sequentiallyConsistent) }
     var publishedVersion: UInt64 { published.load(ordering: .acquiring) }
 
     /// The failure after which nothing more is written; nil while all is well.
     var currentFailure: LogError? {
-        failed.load(ordering: .acquiring) ? lock.withLock { failure } : nil
+        failed.load(ordering: .sequentiallyConsistent) ? lock.withLock { failure } : nil
     }
 
     /// Step 1.
@@ -62,39 +84,27 @@ final class GroupCommit: @unchecked Sendable {
         }
     }
 
-    /// Steps 2 to 6. Throws where a sync failed before the version was durable.
+    /// Steps 2 to 5. Throws where a sync failed before the version was durable.
     func wait(for version: UInt64) throws(LogError) {
-        if durableVersion >= version { return }
-        lock.lock()
-        while true {
-            if durableVersion >= version {
-                lock.unlock()
-                return
-            }
-            if let failure {
-                lock.unlock()
+        while durableVersion < version {
+            if let failure = currentFailure {
+                // The version may have become durable before the failure that we see.
+                if durableVersion >= version { return }
                 throw Self.unknown(version, failure)
             }
-            if isSyncing {
-                waiting += 1
-                changed.wait(lock)
-                waiting -= 1
-            } else {
-                isSyncing = true
-                let file = self.file
-                let target = writtenVersion
-                lock.unlock()
-                do {
-                    try file.sync()
-                    lock.lock()
-                    raise(to: target)
-                    isSyncing = false
-                    if waiting > 0 { changed.broadcast() }
-                } catch {
-                    fail(LogError(error), endsSync: true)
-                    lock.lock()
-                }
+            let now = currentRound
+            guard !now.isSyncing else {
+                stay(in: now.target >= version ? now.room : now.room ^ 1, during: now)
+                continue
             }
+            guard let led = beginRound(now) else { continue }
+            do {
+                try file.sync()
+                raise(to: led.target)
+            } catch {
+                fail(LogError(error))
+            }
+            endRound(led)
         }
     }
 
@@ -109,58 +119,70 @@ final class GroupCommit: @unchecked Sendable {
     /// Leads with `body`, which syncs all that is written to the file that it is given and returns the one to go on with. If it throws
     /// anything but `.diskFull`, that is a failure for good.
     func lead(_ body: (any StorageFile) throws(LogError) -> any StorageFile) throws(LogError) {
-        lock.lock()
-        while isSyncing {
-            waiting += 1
-            changed.wait(lock)
-            waiting -= 1
-        }
-        if let failure {
-            lock.unlock()
-            throw Self.unknown(durableVersion + 1, failure)
-        }
-        isSyncing = true
-        let file = self.file
-        lock.unlock()
-        let target = writtenVersion
-        let next: any StorageFile
-        do {
-            next = try body(file)
-        } catch {
-            if error.code == .diskFull {
-                lock.lock()
-                isSyncing = false
-                if waiting > 0 { changed.broadcast() }
-                lock.unlock()
-                throw error
+        var led: Round?
+        while led == nil {
+            let now = currentRound
+            if now.isSyncing {
+                stay(in: now.room, during: now)
+            } else {
+                led = beginRound(now)
             }
-            fail(error, endsSync: true)
+        }
+        guard let led else { return }
+        defer { endRound(led) }
+        if let failure = currentFailure { throw Self.unknown(durableVersion + 1, failure) }
+        do {
+            file = try body(file)
+        } catch {
+            if error.code == .diskFull { throw error }
+            fail(error)
             throw Self.unknown(durableVersion + 1, error)
         }
-        lock.lock()
-        self.file = next
-        raise(to: target)
-        isSyncing = false
-        if waiting > 0 { changed.broadcast() }
-        lock.unlock()
+        raise(to: led.target)
     }
 
-    /// Ends the writing for good: a write failed, so that what the file holds is not known.
-    func fail(_ error: LogError) { fail(error, endsSync: false) }
-
-    private func fail(_ error: LogError, endsSync: Bool) {
+    /// Ends the writing for good: a write or a sync failed, so that what the file holds is not known.
+    func fail(_ error: LogError) {
         lock.lock()
         if failure == nil {
             failure = error
-            failed.store(true, ordering: .releasing)
+            failed.store(true, ordering: .sequentiallyConsistent)
             page?.setFailure(durable: durableVersion)
         }
-        if endsSync { isSyncing = false }
-        changed.broadcast()
         lock.unlock()
+        rooms.0.broadcast()
+        rooms.1.broadcast()
     }
 
-    /// Step 4, under the lock.
+    // MARK: Rounds
+
+    private var currentRound: Round { Round(word: round.load(ordering: .sequentiallyConsistent)) }
+
+    private func room(_ number: UInt64) -> EventCount { number == 0 ? rooms.0 : rooms.1 }
+
+    /// Becomes the leader; nil where another was quicker.
+    private func beginRound(_ now: Round) -> Round? {
+        let begun = Round(target: writtenVersion, room: now.room, isSyncing: true)
+        let (exchanged, _) = round.compareExchange(
+            expected: now.word, desired: begun.word, ordering: .sequentiallyConsistent)
+        return exchanged ? begun : nil
+    }
+
+    private func endRound(_ led: Round) {
+        let next = led.room ^ 1
+        round.store(Round(target: led.target, room: next, isSyncing: false).word, ordering: .sequentiallyConsistent)
+        room(next).signal()
+        room(led.room).broadcast()
+    }
+
+    /// Waits in a room for the end of a round (or for a failure), unless things have moved on from `now`.
+    private func stay(in number: UInt64, during now: Round) {
+        let room = room(number)
+        let ticket = room.ticket()
+        if currentRound == now { room.wait(ticket) }
+    }
+
+    /// By the leader.
     private func raise(to target: UInt64) {
         guard target > durableVersion else { return }
         durable.store(target, ordering: .sequentiallyConsistent)

@@ -156,7 +156,7 @@ final class SharedPage: @unchecked Sendable {
     func setPublished(_ version: UInt64) {
         store(version, 64)
         wakeWord.add(1)
-        if sleepers.load() != 0 { wakeWord.wake() }
+        if sleepers.load() != 0 { wakeWord.wakeAll() }
     }
     func setFailure(durable: UInt64) { store(durable &+ 1, 72) }
     func setGeneration(_ generation: UInt64) { store(generation, 88) }

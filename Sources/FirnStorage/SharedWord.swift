@@ -44,12 +44,12 @@ public struct SharedWord: @unchecked Sendable {
     /// - Parameter timeout: nanoseconds of real time, or nil to wait without end.
     /// - Returns: false when the time has passed.
     public func wait(expected: UInt32, timeout: Int64? = nil) -> Bool {
-        firn_word_wait(pointer, expected, timeout.map { max($0, 0) } ?? -1) == 0
+        firn_word_wait(pointer, expected, timeout.map { max($0, 0) } ?? -1, true) == 0
     }
 
-    /// Wakes waiters in every process that shares the word: all, or up to `count`.
-    public func wake(_ count: Int32 = .max) {
-        firn_word_wake(pointer, count)
+    /// Wakes all waiters, in every process that shares the word.
+    public func wakeAll() {
+        firn_word_wake(pointer, .max, true)
     }
 }
 

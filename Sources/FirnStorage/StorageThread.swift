@@ -16,6 +16,11 @@ public func currentThreadID() -> UInt {
     UInt(firn_thread_id())
 }
 
+/// Lets other threads run first.
+public func yieldThread() {
+    sched_yield()
+}
+
 /// A thread of the system's own, for work that blocks; Swift's pool must not.
 public final class StorageThread: Sendable {
     private enum State: Int, AtomicRepresentable { case running, joined }

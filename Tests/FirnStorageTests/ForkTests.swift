@@ -114,7 +114,7 @@ import Testing
             let word = SharedWord(memory.bytes.baseAddress!)
             ready.wait()
             word.store(1)
-            word.wake()
+            word.wakeAll()
             #expect(wait(for: child) == .exited(0))
             #expect(SharedLongWord(memory.bytes.baseAddress! + 8).load() == 1 << 40)
             withExtendedLifetime(memory) {}

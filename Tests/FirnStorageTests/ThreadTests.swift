@@ -88,7 +88,7 @@ import Testing
         word.store(0)
         try StorageThread.start(name: "alone") {
             word.store(1)
-            word.wake()
+            word.wakeAll()
         }
         while word.load() == 0 { _ = word.wait(expected: 0) }
         #expect(word.load() == 1)
@@ -107,7 +107,7 @@ import Testing
             }
         }
         word.store(1)
-        word.wake()
+        word.wakeAll()
         for thread in threads { thread.join() }
         #expect(done.load() == 3)
         #expect(word.wait(expected: 0), "another value ends the wait at once")

@@ -75,13 +75,14 @@ struct firn_volume {
 // What the volume that holds `path` is like. 0 or an error number.
 int firn_volume_of(const char *_Nonnull path, struct firn_volume *_Nonnull volume);
 
-// MARK: shared words
+// MARK: words to wait for
 
 // Waits while the word is `expected`, until woken or for `timeout` nanoseconds (below 0: without end). 0 when woken or when the
-// word was another (it may be `expected` still: look again), ETIMEDOUT when the time has passed. Works between processes.
-int firn_word_wait(const uint32_t *_Nonnull word, uint32_t expected, int64_t timeout);
-// Wakes up to `count` waiters.
-void firn_word_wake(const uint32_t *_Nonnull word, int count);
+// word was another (it may be `expected` still: look again), ETIMEDOUT when the time has passed. `is_shared`: other processes
+// may wake it, by memory that both have mapped; within one process it is cheaper without.
+int firn_word_wait(const uint32_t *_Nonnull word, uint32_t expected, int64_t timeout, bool is_shared);
+// Wakes one waiter, or all where `count` is above 1. `is_shared` as the waiters have it.
+void firn_word_wake(const uint32_t *_Nonnull word, int count, bool is_shared);
 
 // All sequentially consistent: the shared page is touched a few times a commit, where a barrier costs nothing to speak of.
 #define FIRN_ATOMICS(bits)                                                                                              \

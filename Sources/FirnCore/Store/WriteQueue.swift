@@ -2,116 +2,138 @@ import CFirn
 import FirnStorage
 import Synchronization
 
-/// The write lock: a queue of tickets, first come first served. A ticket is owned by a transaction, not by a thread: who waits is a thread or a callback, and
-/// whoever ends the transaction passes the lock on.
+/// The write lock, first come first served up to the time that waking takes. It is owned by a transaction, not by a thread: who waits is a thread or a callback, and
+/// whoever ends the transaction gives it up.
 ///
-/// A transaction is shorter than waking a thread: whoever is next in line therefore looks for its turn for a while before it sleeps, and a sleeper is woken as soon
-/// as it is next. Without that, every thread of a group commit would wait for the one before it to be woken.
+/// Waking a thread takes far longer than a short transaction (on a virtual machine whose processor idles, 100 µs against 10). If each turn had to go to the one who came
+/// first, one sleeper would hold up all behind it, who would fall asleep over that, so that every later turn would cost a waking. Therefore, as in Go's
+/// `sync.Mutex`:
+/// - a thread looks for a free lock for a while; then it sleeps, in the order of coming;
+/// - who gives the lock up frees it and calls the first sleeper. Until that is awake, others who are may take it;
+/// - a sleeper who wakes to a taken lock though it came `fairness` ago claims the lock: it gets it next, before all others.
 ///
-/// `lock` guards all state. A callback is called outside of it, on the thread that gave the lock up.
+/// So a waiter is overtaken for `fairness` and the time of one waking and one transaction at most. A callback waits for no waking: it is passed the lock when it is first.
+///
+/// `lock` guards all state, the waiters' too. A callback is called outside of it, on the thread that gave the lock up.
 final class WriteQueue: @unchecked Sendable {
-    private enum Waiter {
-        case thread(ThreadWaiter)
-        case callback(@Sendable () -> Void)
+    private final class Waiter: @unchecked Sendable {
+        let since: Int64
+        let call = EventCount()
+        /// Nil for a thread.
+        let ready: (@Sendable () -> Void)?
+        // Guarded by the queue's lock.
+        var isCalled = false
+        /// The lock has been passed to it.
+        var isOn = false
+
+        init(since: Int64, _ ready: (@Sendable () -> Void)? = nil) {
+            self.since = since
+            self.ready = ready
+        }
     }
 
-    /// A thread that waits for its turn.
-    private final class ThreadWaiter: @unchecked Sendable {
-        let condition = Condition()
-        // Set under the queue's lock.
-        let isOn = Atomic<Bool>(false)
-        // Guarded by the queue's lock: it sleeps; it should look for its turn instead, which comes soon.
-        var isAsleep = false
-        var isNext = false
-    }
-
-    /// Nanoseconds for which the next in line looks for its turn, awake: a few short transactions.
-    private static let patience: Int64 = 30_000
+    /// Nanoseconds for which a thread looks for a free lock before it sleeps: a few short transactions.
+    private static let patience: Int64 = 40_000
+    /// Nanoseconds after which nobody is overtaken any more.
+    private static let fairness: Int64 = 1_000_000
 
     private let lock = Lock()
-    private var isTaken = false
+    /// Changed under the lock; looked at without it.
+    private let isTaken = Atomic<Bool>(false)
+    /// In the order of coming.
     private var waiters: [Waiter] = []
+    private var claimant: Waiter?
 
-    /// Takes the lock, waiting for all who came before.
+    /// Takes the lock, after waiting for those who came before.
     func acquire() {
-        lock.lock()
-        guard isTaken else {
-            isTaken = true
-            lock.unlock()
-            return
+        if tryAcquire() { return }
+        let since = SystemClock.shared.monotonic()
+        if !look(since: since) { sleep(since: since) }
+    }
+
+    /// Takes the lock if it is free and nobody claims it.
+    func tryAcquire() -> Bool {
+        lock.withLock {
+            guard !isTaken.load(ordering: .relaxed), claimant == nil else { return false }
+            isTaken.store(true, ordering: .relaxed)
+            return true
         }
-        let waiter = ThreadWaiter()
-        waiter.isNext = waiters.isEmpty
-        waiters.append(.thread(waiter))
-        while true {
-            if waiter.isNext {
-                lock.unlock()
-                if Self.look(for: waiter) { return }
-                lock.lock()
-                waiter.isNext = false
+    }
+
+    /// True where the lock was found free in good time, and taken.
+    private func look(since: Int64) -> Bool {
+        repeat {
+            for _ in 0..<64 {
+                if !isTaken.load(ordering: .relaxed), tryAcquire() { return true }
+                firn_pause()
             }
-            if waiter.isOn.load(ordering: .relaxed) { break }
-            waiter.isAsleep = true
-            waiter.condition.wait(lock)
-            waiter.isAsleep = false
+            // The owner may be waiting for this processor.
+            yieldThread()
+        } while SystemClock.shared.monotonic() < since + Self.patience
+        return false
+    }
+
+    private func sleep(since: Int64) {
+        let waiter = Waiter(since: since)
+        lock.lock()
+        waiters.append(waiter)
+        while !take(waiter) {
+            let ticket = waiter.call.ticket()
+            lock.unlock()
+            waiter.call.wait(ticket)
+            lock.lock()
         }
         lock.unlock()
     }
 
-    /// True where the waiter's turn came while looking.
-    private static func look(for waiter: ThreadWaiter) -> Bool {
-        let end = SystemClock.shared.monotonic() + patience
-        repeat {
-            for _ in 0..<32 {
-                if waiter.isOn.load(ordering: .acquiring) { return true }
-                firn_pause()
-            }
-        } while SystemClock.shared.monotonic() < end
+    /// Takes the lock for a waiter who is awake, if it may; else that goes on waiting, or claims it. The lock on the state is held.
+    private func take(_ waiter: Waiter) -> Bool {
+        waiter.isCalled = false
+        if waiter.isOn { return true }
+        if !isTaken.load(ordering: .relaxed), claimant == nil || claimant === waiter {
+            isTaken.store(true, ordering: .relaxed)
+            remove(waiter)
+            return true
+        }
+        if claimant == nil, SystemClock.shared.monotonic() - waiter.since > Self.fairness { claimant = waiter }
         return false
     }
 
-    /// Takes the lock if nobody has it.
-    func tryAcquire() -> Bool {
-        lock.withLock {
-            guard !isTaken else { return false }
-            isTaken = true
-            return true
-        }
+    private func remove(_ waiter: Waiter) {
+        waiters.removeAll { $0 === waiter }
+        if claimant === waiter { claimant = nil }
     }
 
     /// Calls `ready` once the lock is the caller's: at once where it is free, else on the thread that gives it up.
     func request(_ ready: @escaping @Sendable () -> Void) {
         lock.lock()
-        if isTaken {
-            waiters.append(.callback(ready))
+        if isTaken.load(ordering: .relaxed) {
+            waiters.append(Waiter(since: SystemClock.shared.monotonic(), ready))
             lock.unlock()
         } else {
-            isTaken = true
+            isTaken.store(true, ordering: .relaxed)
             lock.unlock()
             ready()
         }
     }
 
-    /// Passes the lock to the next in line.
+    /// Gives the lock up.
     func release() {
         lock.lock()
-        guard !waiters.isEmpty else {
-            isTaken = false
-            lock.unlock()
-            return
-        }
-        switch waiters.removeFirst() {
-        case .thread(let waiter):
-            waiter.isOn.store(true, ordering: .releasing)
-            if waiter.isAsleep { waiter.condition.signal() }
-            if case .thread(let next)? = waiters.first {
-                next.isNext = true
-                if next.isAsleep { next.condition.signal() }
+        let first = claimant ?? waiters.first
+        var called: Waiter?
+        if let first, first.ready != nil || first === claimant {
+            first.isOn = true
+            remove(first)
+            called = first
+        } else {
+            isTaken.store(false, ordering: .relaxed)
+            if let first, !first.isCalled {
+                first.isCalled = true
+                called = first
             }
-            lock.unlock()
-        case .callback(let ready):
-            lock.unlock()
-            ready()
         }
+        lock.unlock()
+        if let ready = called?.ready { ready() } else { called?.call.signal() }
     }
 }
