@@ -30,6 +30,8 @@ struct NodeWriter {
         var spillThreshold = Int.max
         /// Where accessors learn that leaves were copied or rows moved; nil outside a realm.
         var generation: UnsafeMutablePointer<UInt64>?
+        /// The growth at which a store with a log encodes what is done; see `EarlyParts`.
+        var handOutAt = Int.max
     }
 
     let state: UnsafeMutablePointer<State>
@@ -183,6 +185,12 @@ struct NodeWriter {
         slot.pointee = NodeRef(copy).word
         retire(node)
         return copy
+    }
+
+    /// From now on whatever was made before is copied before it is changed, though nobody holds it.
+    func advance(to stamp: UInt64) {
+        precondition(stamp > state.pointee.stamp)
+        state.pointee.stamp = stamp
     }
 
     /// Begins a sub-version: what was made so far is from now on as immutable as any version's.

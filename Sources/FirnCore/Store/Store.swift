@@ -8,6 +8,8 @@ public struct StoreOptions: Sendable {
     public var log: LogOptions?
     /// Bytes of its own nodes beyond which a transaction's further ones go to a scratch file in the store's folder. Stores in memory never spill.
     public var transactionMemoryByteCount = 1 << 30
+    /// Bytes by which a transaction's nodes grow between hand-outs of `EarlyParts`. Copying the last leaf each time costs a fiftieth of it.
+    var handOutByteCount = 4 << 20
 
     public init(log: LogOptions?) { self.log = log }
 }
@@ -30,6 +32,8 @@ public final class Store: Sendable {
     let noteKeeper = NoteKeeper()
     let clock: any Clock
     let spillPlace: SpillPlace?
+    /// `.max` for a store in memory.
+    let handOutByteCount: Int
     private let stamps: Atomic<UInt64>
     private let listenerLock = Lock()
     nonisolated(unsafe) private var listeners: [(id: Int, body: @Sendable (UInt64) -> Void)] = []
@@ -61,12 +65,17 @@ public final class Store: Sendable {
             }
             spillPlace = place
         }
-        try self.init(log: log, isReadOnly: options.log?.access == .readOnly, spillPlace: spillPlace, clock: clock)
+        try self.init(
+            log: log, isReadOnly: options.log?.access == .readOnly, spillPlace: spillPlace,
+            handOutByteCount: options.handOutByteCount, clock: clock)
         if let log { try replay(log) }
     }
 
-    private init(log: Log?, isReadOnly: Bool, spillPlace: SpillPlace?, clock: any Clock) throws(StoreError) {
+    private init(
+        log: Log?, isReadOnly: Bool, spillPlace: SpillPlace?, handOutByteCount: Int, clock: any Clock
+    ) throws(StoreError) {
         self.log = log
+        self.handOutByteCount = log == nil ? .max : handOutByteCount
         self.spillPlace = spillPlace
         self.clock = clock
         self.isReadOnly = isReadOnly

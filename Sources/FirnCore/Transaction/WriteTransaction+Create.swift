@@ -10,6 +10,7 @@ public struct FreshRow {
 extension WriteTransaction {
     /// Begins an object: its values are 0, empty or null.
     public func beginRow(_ id: TableID) -> FreshRow {
+        if writer.state.pointee.byteDelta >= writer.state.pointee.handOutAt { handOutRows(of: id) }
         let rows = rows(id)
         let key = rows.table.nextKey
         rows.table.nextKey = key + 1

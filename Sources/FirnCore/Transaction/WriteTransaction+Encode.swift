@@ -2,13 +2,13 @@ import FirnBytes
 import FirnLog
 
 /// Where the parts of a commit go: the first alone straight to the log on this thread, more of them through the log's workers.
-private final class PartSink {
+final class PartSink {
     let log: Log
     let version: UInt64
     let mayUseReserve: Bool
-    var appender: CommitAppender?
-    var position: FramePosition?
-    var failure: LogError?
+    private var appender: CommitAppender?
+    private var position: FramePosition?
+    private(set) var failure: LogError?
 
     init(_ log: Log, _ version: UInt64, mayUseReserve: Bool) {
         self.log = log
@@ -45,9 +45,14 @@ private final class PartSink {
         return isLast ? ByteWriter(capacity: 16) : log.takeBuffer()
     }
 
+    /// Leaves the log as it was.
+    func abandon() {
+        if let begun = appender.take() { begun.abort() }
+    }
+
     func finish() throws(LogError) -> Int64 {
         if let failure {
-            if let begun = appender.take() { begun.abort() }
+            abandon()
             throw failure
         }
         if let begun = appender.take() { position = try begun.finish() }
@@ -62,6 +67,9 @@ extension WriteTransaction {
         let touched = touchedTables
         let mayUseReserve = isSmaller(touched)
         do {
+            if let early = takeEarly(touched), let encoder = early.takeEncoder() {
+                return try encode(touched, encoder, early.sink, behind: early)
+            }
             return try append(touched, to: log, version: version, mayUseReserve: mayUseReserve)
         } catch {
             guard mayUseReserve, error.code == .diskFull, try log.useReserve() else { throw error }
@@ -78,17 +86,28 @@ extension WriteTransaction {
             SchemaCoding.encode(reference.schema, into: &bytes)
             sink.add(.schema, bytes)
         }
-        var encoder = ChangesetEncoder(part: log.takeBuffer()) { part, isLast in sink.take(part, isLast: isLast) }
-        for id in touched where !reference.tables[id.index].schema.isRemoved { encode(id, &encoder) }
+        let encoder = ChangesetEncoder(part: log.takeBuffer()) { part, isLast in sink.take(part, isLast: isLast) }
+        return try encode(touched, encoder, sink, behind: nil)
+    }
+
+    /// Encodes all but what went ahead, and ends the commit.
+    private func encode(
+        _ touched: [TableID], _ encoder: consuming ChangesetEncoder, _ sink: PartSink, behind early: EarlyParts?
+    ) throws(LogError) -> Int64 {
+        var encoder = encoder
+        for id in touched where !reference.tables[id.index].schema.isRemoved {
+            encode(id, &encoder, from: early?.end(of: id) ?? .min)
+        }
         encoder.finish()
         return try sink.finish()
     }
 
-    private func encode(_ id: TableID, _ encoder: inout ChangesetEncoder) {
+    /// Encodes what became of a table. Rows that were inserted are told from `start` on.
+    private func encode(_ id: TableID, _ encoder: inout ChangesetEncoder, from start: Int64) {
         let layout = reference.tables[id.index]
         let delta = delta(id)
         encoder.beginTable(id, columns: layout.encoderColumns)
-        for (leaf, rows) in delta.inserted { encoder.inserted(leaf, rows) }
+        for (leaf, rows) in delta.inserted where leaf.key(rows.lowerBound) >= start { encoder.inserted(leaf, rows) }
         let cells = scripts.isEmpty ? [] : scripts.keys.filter { $0.table == id }
         for place in layout.encoderColumns.indices where !delta.kept.isEmpty {
             let column = layout.encoderColumns[place].number

@@ -30,6 +30,8 @@ public final class WriteTransaction {
     /// States that iterators hold, oldest first.
     var states: [TransactionState] = []
     var isSchemaChanged = false
+    /// What has gone to the log ahead of the commit.
+    var early: EarlyParts?
     private(set) var isOpen = true
     /// Where one list at a time is edited.
     var scratch: UnsafeMutableRawPointer {
@@ -54,6 +56,7 @@ public final class WriteTransaction {
         heldBase = base
         writer = NodeWriter(stamp: stamp, held: base.stamp)
         if let place = store.spillPlace { writer.spill(to: place) }
+        writer.state.pointee.handOutAt = store.handOutByteCount
         reference = base.snapshot.reference
         plans = base.snapshot.reference.plans
         rootSlot = .allocate(capacity: 1)
@@ -134,6 +137,8 @@ public final class WriteTransaction {
     public func cancel() {
         precondition(isOpen, "Firn: the transaction has ended already")
         isOpen = false
+        early?.abandon()
+        early = nil
         let heap = store.heap
         heap.account(nodes: writer.state.pointee.nodeDelta, bytes: writer.state.pointee.byteDelta)
         var garbage = NodeList()

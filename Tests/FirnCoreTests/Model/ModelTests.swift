@@ -77,6 +77,7 @@ final class ModelRun {
         options.usesThreads = false
         var storeOptions = StoreOptions(log: options)
         storeOptions.transactionMemoryByteCount = transactionMemory
+        storeOptions.handOutByteCount = 16 << 10
         return try Store(storeOptions, storage: storage)
     }
 

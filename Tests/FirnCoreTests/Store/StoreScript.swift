@@ -46,8 +46,9 @@ final class StoreScript {
     }
 
     static func open(_ options: LogOptions, _ storage: any Storage) throws(StoreError) -> Store {
-        try Store(
-            StoreOptions(log: options), storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 1))
+        var storeOptions = StoreOptions(log: options)
+        storeOptions.handOutByteCount = 16 << 10
+        return try Store(storeOptions, storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 1))
     }
 
     /// Runs the script until it ends or the storage stops; returns what it stopped with.
@@ -129,13 +130,20 @@ final class StoreScript {
         script.oracle[0, key, place] = .string("wide")
     }
 
-    static func create(_ table: Int, _ count: Int) -> Body {
+    /// - Parameter longData: bytes of each object's data value; nil for short ones.
+    static func create(_ table: Int, _ count: Int, longData: Int? = nil) -> Body {
         { script, transaction in
             for _ in 0..<count {
                 var row = transaction.beginRow(TableID(table))
                 var made: [Value] = []
                 for (number, column) in script.oracle.schema.tables[table].columns.enumerated() {
-                    let value = number == 0 ? script.primaryKey(column, row.key) : script.value(column)
+                    var value = number == 0 ? script.primaryKey(column, row.key) : script.value(column)
+                    if let longData, column.type == .data, column.collection == .none {
+                        // No two alike, so that they don't compress.
+                        let first = Int(row.key) * longData
+                        value = .data(
+                            (first..<first + longData).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 13) })
+                    }
                     transaction.fill(&row, number, value)
                     made.append(value)
                 }
