@@ -10,11 +10,11 @@ final class LogWriter: @unchecked Sendable {
     let queue: PartQueue
     /// nil where the log uses no threads of its own.
     let keeper: LogKeeper?
-    var scratch = ByteWriter(capacity: 4096)
-    var encoder = PartEncoder()
+    @exclusivity(unchecked) var scratch = ByteWriter(capacity: 4096)
+    @exclusivity(unchecked) var encoder = PartEncoder()
     /// Memory of a part that was written, to be filled again.
     private let spareLock = Lock()
-    private var spare: ByteWriter?
+    @exclusivity(unchecked) private var spare: ByteWriter?
 
     init(group: GroupCommit, tail: LogTail) {
         self.group = group

@@ -64,9 +64,9 @@ extension ChangesetEncoder {
     /// The cell was assigned. Written with others of its column, later.
     @inline(__always)
     mutating func updated(column: Int, _ cell: UpdatedCell) {
-        while pendingUpdates.count <= column { pendingUpdates.append([]) }
-        pendingUpdates[column].append(cell)
-        if pendingUpdates[column].count == ChangesetFormat.updateCellCount { flushUpdates(column) }
+        while workspace.pendingUpdates.count <= column { workspace.pendingUpdates.append([]) }
+        workspace.pendingUpdates[column].append(cell)
+        if workspace.pendingUpdates[column].count == ChangesetFormat.updateCellCount { flushUpdates(column) }
     }
 
     /// The cells of one column were assigned.
@@ -84,10 +84,10 @@ extension ChangesetEncoder {
 
     mutating func flushUpdates(_ column: Int) {
         var cells: [UpdatedCell] = []
-        swap(&cells, &pendingUpdates[column])
+        swap(&cells, &workspace.pendingUpdates[column])
         cells.withUnsafeBufferPointer { updated(column: column, $0) }
         cells.removeAll(keepingCapacity: true)
-        swap(&cells, &pendingUpdates[column])
+        swap(&cells, &workspace.pendingUpdates[column])
     }
 
     private mutating func updateBlocks(_ column: Column, _ cells: UnsafeBufferPointer<UpdatedCell>) {
@@ -95,8 +95,16 @@ extension ChangesetEncoder {
         guard count > 0 else { return }
         let new = stage(0, column.type, column.collection, isNullable: column.isNullable)
         let old = stage(1, column.type, column.collection, isNullable: column.isNullable)
-        let touched = UnsafeMutablePointer<UInt8>.allocate(capacity: count)
-        defer { touched.deallocate() }
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) { touched in
+            updateBlocks(column, cells, new, old, touched.baseAddress.unsafelyUnwrapped)
+        }
+    }
+
+    private mutating func updateBlocks(
+        _ column: Column, _ cells: UnsafeBufferPointer<UpdatedCell>, _ new: StagedColumn, _ old: StagedColumn,
+        _ touched: UnsafeMutablePointer<UInt8>
+    ) {
+        let count = cells.count
         var touchedCount = 0
         for index in 0..<count {
             let cell = cells[index]
@@ -161,14 +169,14 @@ extension ChangesetEncoder {
 
     /// A row went. Written with others of its table, later.
     mutating func deleted(_ leaf: Leaf, _ row: Int) {
-        pendingDeletes.append(DeletedRow(leaf: leaf, row: row))
-        if pendingDeletes.count == 1024 { flushDeletes() }
+        workspace.pendingDeletes.append(DeletedRow(leaf: leaf, row: row))
+        if workspace.pendingDeletes.count == 1024 { flushDeletes() }
     }
 
     mutating func flushDeletes() {
-        guard !pendingDeletes.isEmpty else { return }
+        guard !workspace.pendingDeletes.isEmpty else { return }
         var rows: [DeletedRow] = []
-        swap(&rows, &pendingDeletes)
+        swap(&rows, &workspace.pendingDeletes)
         // Neighbours in a leaf go straight from their chunks; lone rows are brought together.
         var lone: [DeletedRow] = []
         var start = 0
@@ -188,7 +196,7 @@ extension ChangesetEncoder {
         }
         deleteBlocks(lone[...])
         rows.removeAll(keepingCapacity: true)
-        swap(&rows, &pendingDeletes)
+        swap(&rows, &workspace.pendingDeletes)
     }
 
     private mutating func deleteBlocks(_ rows: ArraySlice<DeletedRow>) {

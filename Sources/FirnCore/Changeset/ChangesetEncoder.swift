@@ -21,14 +21,27 @@ struct ChangesetEncoder: ~Copyable {
 
     private(set) var table = TableID(0)
     var columns: [Column] = []
-    private var measures: [ColumnCoding.Measure] = []
-    /// One for each column that needs it, made when it first does.
-    private var stages: [StagedColumn] = []
-    private var scratch = RawStack(capacity: 256)
     private var nextBlob = 0
-    var pendingUpdates: [[UpdatedCell]] = []
-    var pendingDeletes: [DeletedRow] = []
+    let workspace: Workspace
     private(set) var isFinished = false
+
+    /// The encoder's memory. It serves one changeset after another, and one encoder at a time.
+    final class Workspace {
+        @exclusivity(unchecked) fileprivate var measures: [ColumnCoding.Measure] = []
+        /// One for each column that needs it, made when it first does.
+        @exclusivity(unchecked) fileprivate var stages: [StagedColumn] = []
+        @exclusivity(unchecked) fileprivate var scratch = RawStack(capacity: 256)
+        @exclusivity(unchecked) var pendingUpdates: [[UpdatedCell]] = []
+        @exclusivity(unchecked) var pendingDeletes: [DeletedRow] = []
+
+        deinit { scratch.dispose() }
+
+        /// Forgets what an encoder that was not finished has left.
+        func removeAll() {
+            for column in pendingUpdates.indices { pendingUpdates[column].removeAll(keepingCapacity: true) }
+            pendingDeletes.removeAll(keepingCapacity: true)
+        }
+    }
 
     /// A column that is there, and how its chunks lie.
     struct Column: Sendable {
@@ -48,14 +61,18 @@ struct ChangesetEncoder: ~Copyable {
     }
 
     /// `part` is written to from its start.
-    init(part: consuming ByteWriter = ByteWriter(capacity: 4096), sink: @escaping Sink) {
+    ///
+    /// - Parameter workspace: of an encoder that is done.
+    init(
+        part: consuming ByteWriter = ByteWriter(capacity: 4096), workspace: Workspace = Workspace(),
+        sink: @escaping Sink
+    ) {
         var part = part
         part.removeAll()
         self.part = part
+        self.workspace = workspace
         self.sink = sink
     }
-
-    deinit { scratch.dispose() }
 
     // MARK: Tables and parts
 
@@ -74,15 +91,17 @@ struct ChangesetEncoder: ~Copyable {
         endTable()
         table = id
         self.columns = columns
-        if measures.count < columns.count {
-            measures = [ColumnCoding.Measure](repeating: ColumnCoding.Measure(), count: columns.count)
+        if workspace.measures.count < columns.count {
+            workspace.measures = [ColumnCoding.Measure](repeating: ColumnCoding.Measure(), count: columns.count)
         }
     }
 
     /// Writes out what is pending of the table.
     mutating func endTable() {
         flushDeletes()
-        for column in 0..<pendingUpdates.count where !pendingUpdates[column].isEmpty { flushUpdates(column) }
+        for column in 0..<workspace.pendingUpdates.count where !workspace.pendingUpdates[column].isEmpty {
+            flushUpdates(column)
+        }
     }
 
     /// The last part goes out, empty though it may be. Nothing may be written after it.
@@ -136,16 +155,16 @@ struct ChangesetEncoder: ~Copyable {
 
     /// Memory for `count` integers.
     mutating func integers(_ count: Int) -> UnsafeMutablePointer<Int64> {
-        scratch.removeAll()
-        return scratch.grow(count * 8).assumingMemoryBound(to: Int64.self)
+        workspace.scratch.removeAll()
+        return workspace.scratch.grow(count * 8).assumingMemoryBound(to: Int64.self)
     }
 
     /// The staging area of a column, emptied. `place` tells apart what is staged at the same time.
     mutating func stage(_ place: Int, _ type: ColumnType, _ collection: CollectionKind, isNullable: Bool)
         -> StagedColumn
     {
-        while stages.count <= place { stages.append(StagedColumn()) }
-        let stage = stages[place]
+        while workspace.stages.count <= place { workspace.stages.append(StagedColumn()) }
+        let stage = workspace.stages[place]
         stage.begin(type, collection)
         stage.isNullable = isNullable
         return stage
@@ -311,7 +330,7 @@ extension ChangesetEncoder {
             let chunk = leaf.chunk(column.number)
             if column.collection == .none {
                 let measure = ColumnCoding.measure(chunk, rows)
-                measures[place] = measure
+                workspace.measures[place] = measure
                 if measure.isPlain {
                     size.bytes &+= ColumnCoding.bound(measure, count)
                     size.cells &+= count
@@ -320,7 +339,7 @@ extension ChangesetEncoder {
             }
             let stage = stage(place, column.type, column.collection, isNullable: column.isNullable)
             for row in rows { stage.add(chunk, row) }
-            measures[place].longest = .max
+            workspace.measures[place].longest = .max
             size.bytes &+= stage.byteBound
             size.cells &+= stage.cellCount
             size.blobs &+= stage.longByteCount
@@ -338,15 +357,15 @@ extension ChangesetEncoder {
         for place in places where leaf.hasChunk(columns[place].number) {
             present &+= 1
             guard isStaged(place) else { continue }
-            sendBlobs(of: stages[place], old: isOld)
-            scratchCount = max(scratchCount, stages[place].valueCount, stages[place].rowCount)
-            if !stages[place].deferred.isEmpty { hasDeferred = true }
+            sendBlobs(of: workspace.stages[place], old: isOld)
+            scratchCount = max(scratchCount, workspace.stages[place].valueCount, workspace.stages[place].rowCount)
+            if !workspace.stages[place].deferred.isEmpty { hasDeferred = true }
         }
         reserve(size.bytes + 64, cells: size.cells)
         let scratch = integers(2 * scratchCount)
         let table = table
         // The closure must not touch `self`, which the block is written into.
-        let (columns, measures, stages) = (columns, measures, stages)
+        let (columns, workspace) = (columns, workspace)
         block(kind, old: isOld, size.bytes) { cursor in
             cursor.varint(table.index)
             ChangesetEncoder.keys(leaf, rows, &cursor)
@@ -362,17 +381,17 @@ extension ChangesetEncoder {
                         nullFlags: column.layout.form == .nullable
                             ? UnsafePointer(chunk.nullFlags + rows.lowerBound) : nil,
                         rows.count, scratch, &cursor)
-                } else if column.collection == .none, measures[place].isPlain {
-                    ColumnCoding.encode(chunk, rows, measures[place], column.type, &cursor)
+                } else if column.collection == .none, workspace.measures[place].isPlain {
+                    ColumnCoding.encode(chunk, rows, workspace.measures[place], column.type, &cursor)
                 } else {
-                    ColumnCoding.encode(stages[place], scratch, &cursor)
+                    ColumnCoding.encode(workspace.stages[place], scratch, &cursor)
                 }
             }
         }
         guard hasDeferred else { return }
         for place in places where leaf.hasChunk(columns[place].number) && isStaged(place) {
             let column = columns[place]
-            for index in stages[place].deferred {
+            for index in workspace.stages[place].deferred {
                 let row = rows.lowerBound + index
                 elements(
                     column, leaf.key(row), isOld ? .deleted : .inserted,
@@ -382,7 +401,8 @@ extension ChangesetEncoder {
     }
 
     private func isStaged(_ place: Int) -> Bool {
-        columns[place].layout.form == .variable && (columns[place].collection != .none || !measures[place].isPlain)
+        columns[place].layout.form == .variable
+            && (columns[place].collection != .none || !workspace.measures[place].isPlain)
     }
 }
 

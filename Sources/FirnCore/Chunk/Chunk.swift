@@ -58,6 +58,20 @@ public struct Chunk {
             | node.load(56, as: UInt64.self) != 0
     }
 
+    /// Calls `body` for each marked row of a range.
+    @inline(__always)
+    func forEachMark(in rows: Range<Int>, _ body: (Int) -> Void) {
+        guard !rows.isEmpty else { return }
+        for place in rows.lowerBound >> 6...(rows.upperBound - 1) >> 6 {
+            var word = node.load(32 + place << 3, as: UInt64.self)
+            while word != 0 {
+                let row = place << 6 + word.trailingZeroBitCount
+                if rows.contains(row) { body(row) }
+                word &= word &- 1
+            }
+        }
+    }
+
     func clearMarks() {
         for word in 0..<4 { node.store(UInt64(0), 32 + word << 3) }
     }

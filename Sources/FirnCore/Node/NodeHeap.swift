@@ -1,3 +1,4 @@
+import CFirn
 import Synchronization
 
 /// Where the nodes of a store come from and go to, and how many there are.
@@ -24,13 +25,16 @@ public final class NodeHeap: Sendable {
     /// Uninitialised memory for a node. The caller accounts for it.
     @inline(__always)
     static func allocate(byteCount: Int) -> Node {
-        Node(UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 16))
+        guard let memory = firn_allocate(byteCount) else {
+            fatalError("Firn: there is no memory left for \(byteCount) bytes")
+        }
+        return Node(memory)
     }
 
     @inline(__always)
     static func free(_ node: Node) {
         if node.isSpilled { return SpillArena.free(node) }
-        node.address.deallocate()
+        firn_deallocate(node.address)
     }
 
     /// Frees every node on the list.

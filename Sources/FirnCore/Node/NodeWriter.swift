@@ -37,12 +37,30 @@ struct NodeWriter {
     let state: UnsafeMutablePointer<State>
 
     /// A writer that makes nodes under `stamp`, above that of the version it begins from.
-    init(stamp: UInt64, held: UInt64? = nil) {
-        state = .allocate(capacity: 1)
+    ///
+    /// - Parameter memory: what another writer left, to be used again.
+    init(stamp: UInt64, held: UInt64? = nil, memory: Memory? = nil) {
+        let memory = memory ?? Memory(state: .allocate(capacity: 1), made: .allocate(capacity: 64), madeCapacity: 64)
+        state = memory.state
         state.initialize(
             to: State(
-                stamp: stamp, held: held ?? stamp - 1, firstStamp: stamp, made: .allocate(capacity: 64),
-                madeCapacity: 64))
+                stamp: stamp, held: held ?? stamp - 1, firstStamp: stamp, made: memory.made,
+                madeCapacity: memory.madeCapacity))
+    }
+
+    /// The memory of a writer that is done, for the next one.
+    struct Memory {
+        fileprivate let state: UnsafeMutablePointer<State>
+        fileprivate let made: UnsafeMutablePointer<Node>
+        fileprivate let madeCapacity: Int
+
+        /// So much that it is not worth keeping.
+        var isLarge: Bool { madeCapacity > 4096 }
+
+        func deallocate() {
+            made.deallocate()
+            state.deallocate()
+        }
     }
 
     /// From now on nodes beyond the place's threshold go there.
@@ -51,12 +69,12 @@ struct NodeWriter {
         state.pointee.spillThreshold = place.threshold
     }
 
-    /// Frees the state itself. The nodes have found their owner by then.
-    func dispose() {
+    /// Ends the writer. The nodes have found their owner by then. Gives its memory, which the caller frees or uses again.
+    func dispose() -> Memory {
         state.pointee.arena?.seal()
-        state.pointee.made.deallocate()
+        let memory = Memory(state: state, made: state.pointee.made, madeCapacity: state.pointee.madeCapacity)
         state.deinitialize(count: 1)
-        state.deallocate()
+        return memory
     }
 
     var stamp: UInt64 { @inline(__always) get { state.pointee.stamp } }

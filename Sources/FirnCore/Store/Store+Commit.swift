@@ -36,11 +36,8 @@ extension WriteTransaction {
         let root = NodeRef(rootSlot.pointee).node
         let stamp = writer.stamp
         let reference = reference
-        let (dead, held) = finish()
-        let (_, entries) = store.versions.add(
-            stamp: stamp, version: version, time: time, root: root, reference: reference, dead: dead,
-            states: held.map { ($0.stamp, $0.root, $0.reference) })
-        for (state, entry) in zip(held, entries) { state.owner = .committed(store.versions, entry) }
+        let outcome = finish()
+        store.versions.add(stamp: stamp, version: version, time: time, root: root, reference: reference, outcome)
         store.endTransaction()
         return CommittedVersion(number: version, time: time)
     }

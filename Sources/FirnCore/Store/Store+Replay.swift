@@ -60,9 +60,8 @@ extension WriteTransaction {
         let root = NodeRef(rootSlot.pointee).node
         let stamp = writer.stamp
         let reference = reference
-        let (dead, _) = finish()
-        _ = store.versions.add(
-            stamp: stamp, version: version, time: time, root: root, reference: reference, dead: dead, states: [])
+        let outcome = finish()
+        store.versions.add(stamp: stamp, version: version, time: time, root: root, reference: reference, outcome)
         store.publish(through: version)
         store.endTransaction()
     }

@@ -22,6 +22,7 @@ public struct StoreOptions: Sendable {
 /// * `versions` (guarded by its own lock) knows every active version.
 /// * `queue` is the write lock.
 /// * `stamps` counts up; only the holder of the write lock draws from it.
+/// * `workspace` is the write lock's holder's.
 /// * `listeners` is guarded by `listenerLock`; they are called outside of all locks, on the thread that published.
 /// * `publishLock` keeps publishing in order and one at a time.
 public final class Store: Sendable {
@@ -35,6 +36,7 @@ public final class Store: Sendable {
     /// `.max` for a store in memory.
     let handOutByteCount: Int
     private let stamps: Atomic<UInt64>
+    nonisolated(unsafe) let workspace = TransactionWorkspace()
     private let listenerLock = Lock()
     nonisolated(unsafe) private var listeners: [(id: Int, body: @Sendable (UInt64) -> Void)] = []
     nonisolated(unsafe) private var nextListener = 0
@@ -82,7 +84,7 @@ public final class Store: Sendable {
         let writer = NodeWriter(stamp: 1)
         let root = RootNode.make(tables: 0, writer)
         heap.account(nodes: 1, bytes: root.node.byteCount)
-        writer.dispose()
+        writer.dispose().deallocate()
         stamps = Atomic(1)
         versions = VersionTable(
             root: root.node, stamp: 1, version: 0, time: clock.now(), reference: SchemaReference(Schema()), heap: heap)

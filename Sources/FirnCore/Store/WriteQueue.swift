@@ -41,8 +41,8 @@ final class WriteQueue: @unchecked Sendable {
     /// Changed under the lock; looked at without it.
     private let isTaken = Atomic<Bool>(false)
     /// In the order of coming.
-    private var waiters: [Waiter] = []
-    private var claimant: Waiter?
+    @exclusivity(unchecked) private var waiters: [Waiter] = []
+    @exclusivity(unchecked) private var claimant: Waiter?
 
     /// Takes the lock, after waiting for those who came before.
     func acquire() {

@@ -54,7 +54,7 @@ extension WriteTransaction {
             stamp: writer.stamp, root: NodeRef(rootSlot.pointee).node, reference: reference, owner: .running(self))
         writer.beginSubversion(stamp: store.nextStamp(), base: lastState)
         states.append(state)
-        for table in reference.tables { freshFrom[table.id.index] = snapshot.table(table.id).nextKey }
+        freshFrom = reference.tables.map { snapshot.table($0.id).nextKey }
         coreChanged()
         return Pin(transactionState: Snapshot(root: state.root, reference: reference)) { state.release() }
     }

@@ -8,7 +8,7 @@ extension WriteTransaction {
 
     /// The rows of a table that came, went or may have changed.
     func delta(_ id: TableID) -> RowTree.Delta {
-        RowTree.delta(from: baseTable(id).rows, to: table(id).rows)
+        RowTree.delta(from: baseTable(id).rows, to: table(id).rows, &store.workspace.differ)
     }
 
     /// Tables that the transaction touched.
@@ -16,18 +16,20 @@ extension WriteTransaction {
         let old = RootNode(base.snapshot.root)
         let new = RootNode(NodeRef(rootSlot.pointee).node)
         guard old.node != new.node else { return [] }
-        return (0..<new.tableCount).filter { place in
+        var touched: [TableID] = []
+        for place in 0..<new.tableCount {
             let before = place < old.tableCount ? old.slot(place).pointee : 0
-            return new.slot(place).pointee != before
-        }.map(TableID.init)
+            if new.slot(place).pointee != before { touched.append(TableID(place)) }
+        }
+        return touched
     }
 
     /// Calls `body` for each leaf's run of kept rows in which cells of the column are marked.
     func forEachUpdate(_ column: Int, _ delta: RowTree.Delta, _ body: (RowTree.Kept, _ newRow: Int) -> Void) {
         for kept in delta.kept where kept.new.hasChunk(column) {
             let chunk = kept.new.chunk(column)
-            guard writer.isNew(chunk.node), chunk.hasMarks else { continue }
-            for row in kept.newStart..<kept.newStart + kept.count where chunk.isMarked(row) { body(kept, row) }
+            guard writer.isNew(chunk.node) else { continue }
+            chunk.forEachMark(in: kept.newStart..<kept.newStart + kept.count) { body(kept, $0) }
         }
     }
 

@@ -6,9 +6,9 @@ final class PartSink {
     let log: Log
     let version: UInt64
     let mayUseReserve: Bool
-    private var appender: CommitAppender?
-    private var position: FramePosition?
-    private(set) var failure: LogError?
+    @exclusivity(unchecked) private var appender: CommitAppender?
+    @exclusivity(unchecked) private var position: FramePosition?
+    @exclusivity(unchecked) private(set) var failure: LogError?
 
     init(_ log: Log, _ version: UInt64, mayUseReserve: Bool) {
         self.log = log
@@ -86,7 +86,10 @@ extension WriteTransaction {
             SchemaCoding.encode(reference.schema, into: &bytes)
             sink.add(.schema, bytes)
         }
-        let encoder = ChangesetEncoder(part: log.takeBuffer()) { part, isLast in sink.take(part, isLast: isLast) }
+        let encoder = ChangesetEncoder(part: log.takeBuffer(), workspace: store.workspace.takeEncoder()) {
+            part, isLast in
+            sink.take(part, isLast: isLast)
+        }
         return try encode(touched, encoder, sink, behind: nil)
     }
 
@@ -99,6 +102,8 @@ extension WriteTransaction {
             encode(id, &encoder, from: early?.end(of: id) ?? .min)
         }
         encoder.finish()
+        // After a large commit it would hold memory for nothing.
+        if encoder.partCount == 1 { store.workspace.keep(encoder.workspace) }
         return try sink.finish()
     }
 

@@ -15,7 +15,7 @@ public final class WriteTransaction {
         guard let heldBase else { preconditionFailure("Firn: the transaction has ended; begin another") }
         return heldBase
     }
-    private var heldBase: Pin?
+    @exclusivity(unchecked) private var heldBase: Pin?
     let writer: NodeWriter
     /// Where the reference of the current root lies.
     let rootSlot: UnsafeMutablePointer<UInt64>
@@ -23,16 +23,16 @@ public final class WriteTransaction {
     @exclusivity(unchecked) public private(set) var reference: SchemaReference
     /// Of `reference`.
     @exclusivity(unchecked) private var plans: UnsafeBufferPointer<TablePlan>
-    /// By table: keys from here on were handed out since the last (sub-)version, so that their rows may be written in place.
-    @exclusivity(unchecked) var freshFrom: [Int64]
+    /// By table, once there is a sub-version: keys from here on were handed out since the last one.
+    @exclusivity(unchecked) var freshFrom: [Int64] = []
     /// The edit scripts of lists, by cell.
-    var scripts: [CellID: ListScript] = [:]
+    @exclusivity(unchecked) var scripts: [CellID: ListScript] = [:]
     /// States that iterators hold, oldest first.
-    var states: [TransactionState] = []
-    var isSchemaChanged = false
+    @exclusivity(unchecked) var states: [TransactionState] = []
+    @exclusivity(unchecked) var isSchemaChanged = false
     /// What has gone to the log ahead of the commit.
-    var early: EarlyParts?
-    private(set) var isOpen = true
+    @exclusivity(unchecked) var early: EarlyParts?
+    @exclusivity(unchecked) private(set) var isOpen = true
     /// Where one list at a time is edited.
     var scratch: UnsafeMutableRawPointer {
         if let madeScratch { return madeScratch }
@@ -54,14 +54,13 @@ public final class WriteTransaction {
     init(store: Store, base: Pin, stamp: UInt64) {
         self.store = store
         heldBase = base
-        writer = NodeWriter(stamp: stamp, held: base.stamp)
+        writer = NodeWriter(stamp: stamp, held: base.stamp, memory: store.workspace.takeWriter())
         if let place = store.spillPlace { writer.spill(to: place) }
         writer.state.pointee.handOutAt = store.handOutByteCount
         reference = base.snapshot.reference
         plans = base.snapshot.reference.plans
         rootSlot = .allocate(capacity: 1)
         rootSlot.initialize(to: NodeRef(base.snapshot.root).word)
-        freshFrom = reference.tables.map { base.snapshot.table($0.id).nextKey }
     }
 
     deinit {
@@ -122,7 +121,10 @@ public final class WriteTransaction {
         return place
     }
 
-    func isFresh(_ id: TableID, _ key: Int64) -> Bool { key >= freshFrom[id.index] }
+    /// Whether the key was handed out since the last (sub-)version, so that its row may be written in place.
+    func isFresh(_ id: TableID, _ key: Int64) -> Bool {
+        key >= (id.index < freshFrom.count ? freshFrom[id.index] : baseTable(id).nextKey)
+    }
 
     // MARK: Ending
 
@@ -130,7 +132,6 @@ public final class WriteTransaction {
         reference = schema
         plans = schema.plans
         isSchemaChanged = true
-        while freshFrom.count < schema.tables.count { freshFrom.append(0) }
     }
 
     /// Undoes everything and gives the write lock up. States that iterators still hold stay readable until they go.
@@ -157,24 +158,33 @@ public final class WriteTransaction {
         states = []
         core = nil
         heldBase = nil
-        writer.dispose()
+        store.workspace.keep(writer.dispose())
         store.endTransaction()
     }
 
+    /// What a finished transaction hands over to the version table.
+    struct Outcome {
+        /// The stamp of the state after which these nodes died, and the nodes.
+        let died: (stamp: UInt64, nodes: NodeList)
+        /// The same for earlier states of the transaction that are held, oldest first.
+        let diedEarlier: [(stamp: UInt64, nodes: NodeList)]
+        let states: [TransactionState]
+    }
+
     /// Hands the new nodes and the dead over to the version table. The caller goes on to log and publish.
-    func finish() -> (dead: [(stamp: UInt64, nodes: NodeList)], states: [TransactionState]) {
+    func finish() -> Outcome {
         precondition(isOpen, "Firn: the transaction has ended already")
         isOpen = false
-        store.heap.account(nodes: writer.state.pointee.nodeDelta, bytes: writer.state.pointee.byteDelta)
-        let bases = writer.state.pointee.earlier.map(\.base) + [lastState]
-        let lists = writer.state.pointee.earlier.map(\.dead) + [writer.state.pointee.dead]
-        let result = zip(bases, lists).map { (stamp: $0, nodes: $1) }
-        let held = states
-        states = []
-        core = nil
+        let state = writer.state
+        store.heap.account(nodes: state.pointee.nodeDelta, bytes: state.pointee.byteDelta)
+        let outcome = Outcome(
+            died: (lastState, state.pointee.dead),
+            diedEarlier: state.pointee.earlier.map { (stamp: $0.base, nodes: $0.dead) }, states: states)
+        if !states.isEmpty { states = [] }
+        if core != nil { core = nil }
         heldBase = nil
-        writer.dispose()
-        return (result, held)
+        store.workspace.keep(writer.dispose())
+        return outcome
     }
 
     /// The stamp of the last state that is held: the version begun from, or an iterator's.

@@ -1,39 +1,46 @@
 extension RowTree {
-    /// The leaves in which two versions of a table differ, each side in key order. What both share is passed over by subtrees, so the cost is the
-    /// number of nodes changed, not of rows.
-    ///
-    /// Two nodes are the same where they have one address: the trees compared are of one store and both alive.
-    static func changedLeaves(from old: UInt64, to new: UInt64) -> (old: [Leaf], new: [Leaf]) {
-        var olds: [Leaf] = []
-        var news: [Leaf] = []
-        var a = Cursor(root: old)
-        var b = Cursor(root: new)
-        while true {
-            switch (a.node, b.node) {
-            case (nil, nil): return (olds, news)
-            case (let x?, nil):
-                if x.isLeaf { olds.append(Leaf(x)) }
-                a.step()
-            case (nil, let y?):
-                if y.isLeaf { news.append(Leaf(y)) }
-                b.step()
-            case (let x?, let y?):
-                if x == y {
-                    a.skip()
-                    b.skip()
-                } else if x.level > y.level {
+    /// Finds what differs between two versions of a table. It keeps its memory from one use to the next.
+    struct Differ {
+        fileprivate var olds: [Leaf] = []
+        fileprivate var news: [Leaf] = []
+        private var a = Cursor()
+        private var b = Cursor()
+
+        /// Sets `olds` and `news` to the leaves in which two versions differ, each side in key order. What both share is passed over by subtrees, so the cost is the
+        /// number of nodes changed, not of rows.
+        ///
+        /// Two nodes are the same where they have one address: the trees compared are of one store and both alive.
+        fileprivate mutating func findLeaves(from old: UInt64, to new: UInt64) {
+            olds.removeAll(keepingCapacity: true)
+            news.removeAll(keepingCapacity: true)
+            a.begin(old)
+            b.begin(new)
+            while true {
+                switch (a.node, b.node) {
+                case (nil, nil): return
+                case (let x?, nil):
+                    if x.isLeaf { olds.append(Leaf(x)) }
                     a.step()
-                } else if y.level > x.level {
+                case (nil, let y?):
+                    if y.isLeaf { news.append(Leaf(y)) }
                     b.step()
-                } else if !x.isLeaf {
-                    // Of two inner nodes the one that begins earlier is opened first; its children then meet the other's.
-                    if x.lowestKey <= y.lowestKey { a.step() } else { b.step() }
-                } else if x.lowestKey <= y.lowestKey {
-                    olds.append(Leaf(x))
-                    a.skip()
-                } else {
-                    news.append(Leaf(y))
-                    b.skip()
+                case (let x?, let y?):
+                    if x == y {
+                        Cursor.skipShared(&a, &b)
+                    } else if x.level > y.level {
+                        a.step()
+                    } else if y.level > x.level {
+                        b.step()
+                    } else if !x.isLeaf {
+                        // Of two inner nodes the one that begins earlier is opened first; its children then meet the other's.
+                        if x.lowestKey <= y.lowestKey { a.step() } else { b.step() }
+                    } else if x.lowestKey <= y.lowestKey {
+                        olds.append(Leaf(x))
+                        a.skip()
+                    } else {
+                        news.append(Leaf(y))
+                        b.skip()
+                    }
                 }
             }
         }
@@ -44,7 +51,10 @@ extension RowTree {
         private var path: [(node: RowNode, child: Int)] = []
         private(set) var node: Node?
 
-        init(root: UInt64) { node = root == 0 ? nil : NodeRef(root).node }
+        mutating func begin(_ root: UInt64) {
+            path.removeAll(keepingCapacity: true)
+            node = root == 0 ? nil : NodeRef(root).node
+        }
 
         /// Opens an inner node, or passes a leaf.
         mutating func step() {
@@ -53,15 +63,30 @@ extension RowTree {
             node = NodeRef(RowNode(current).refs[0]).node
         }
 
+        /// Passes the current subtree, which two walks share, and the siblings behind it that they share too.
+        static func skipShared(_ a: inout Cursor, _ b: inout Cursor) {
+            if let x = a.path.last, let y = b.path.last {
+                let most = min(x.node.count - x.child, y.node.count - y.child)
+                let (xs, ys) = (x.node.refs + x.child, y.node.refs + y.child)
+                var shared = 1
+                while shared < most, xs[shared] == ys[shared] { shared &+= 1 }
+                a.path[a.path.count - 1].child += shared - 1
+                b.path[b.path.count - 1].child += shared - 1
+            }
+            a.skip()
+            b.skip()
+        }
+
         /// Passes the current subtree.
         mutating func skip() {
             node = nil
-            while let (inner, child) = path.popLast() {
+            while let (inner, child) = path.last {
                 if child + 1 < inner.count {
-                    path.append((inner, child + 1))
+                    path[path.count - 1].child = child + 1
                     node = NodeRef(inner.refs[child + 1]).node
                     return
                 }
+                path.removeLast()
             }
         }
     }
@@ -85,30 +110,35 @@ extension RowTree {
     }
 
     static func delta(from old: UInt64, to new: UInt64) -> Delta {
-        let changed = changedLeaves(from: old, to: new)
+        var differ = Differ()
+        return delta(from: old, to: new, &differ)
+    }
+
+    static func delta(from old: UInt64, to new: UInt64, _ differ: inout Differ) -> Delta {
+        differ.findLeaves(from: old, to: new)
         var delta = Delta()
         var (i, r) = (0, 0)
         var (j, s) = (0, 0)
-        while i < changed.old.count || j < changed.new.count {
-            guard i == changed.old.count || r < changed.old[i].count else {
+        while i < differ.olds.count || j < differ.news.count {
+            guard i == differ.olds.count || r < differ.olds[i].count else {
                 (i, r) = (i + 1, 0)
                 continue
             }
-            guard j == changed.new.count || s < changed.new[j].count else {
+            guard j == differ.news.count || s < differ.news[j].count else {
                 (j, s) = (j + 1, 0)
                 continue
             }
-            guard j < changed.new.count else {
-                delta.deleted.append((changed.old[i], r..<changed.old[i].count))
-                r = changed.old[i].count
+            guard j < differ.news.count else {
+                delta.deleted.append((differ.olds[i], r..<differ.olds[i].count))
+                r = differ.olds[i].count
                 continue
             }
-            guard i < changed.old.count else {
-                delta.inserted.append((changed.new[j], s..<changed.new[j].count))
-                s = changed.new[j].count
+            guard i < differ.olds.count else {
+                delta.inserted.append((differ.news[j], s..<differ.news[j].count))
+                s = differ.news[j].count
                 continue
             }
-            let (a, b) = (changed.old[i], changed.new[j])
+            let (a, b) = (differ.olds[i], differ.news[j])
             let (oldKey, newKey) = (a.key(r), b.key(s))
             if oldKey == newKey {
                 let run = commonRun(a, r, b, s)

@@ -20,26 +20,21 @@ struct DeadList {
 
     /// Sorts a transaction's dead by birth into the intervals between `active` stamps (ascending; the last is that of the version they died after).
     init(_ nodes: NodeList, active: ArraySlice<UInt64>) {
-        // A commit's dead are few and mostly of the last interval or two: remember the intervals met, not all there are.
-        var met: [(place: Int, nodes: NodeList)] = []
         nodes.forEach { node in
+            // Nearly all dead of a commit were born in the last interval or in one met just before.
+            if let known = buckets.lastIndex(where: { $0.low < node.stamp }), node.stamp <= buckets[known].high {
+                return buckets[known].nodes.push(node)
+            }
             var low = active.startIndex
             var high = active.endIndex - 1
             while low < high {
                 let middle = (low + high) >> 1
                 if active[middle] < node.stamp { low = middle + 1 } else { high = middle }
             }
-            if let known = met.firstIndex(where: { $0.place == low }) {
-                met[known].nodes.push(node)
-            } else {
-                var list = NodeList()
-                list.push(node)
-                met.append((low, list))
-            }
-        }
-        met.sort { $0.place < $1.place }
-        buckets = met.map { place, list in
-            Bucket(low: place == active.startIndex ? 0 : active[place - 1], high: active[place], nodes: list)
+            var bucket = Bucket(
+                low: low == active.startIndex ? 0 : active[low - 1], high: active[low], nodes: NodeList())
+            bucket.nodes.push(node)
+            buckets.insert(bucket, at: (buckets.lastIndex { $0.low < bucket.low } ?? -1) + 1)
         }
     }
 

@@ -1,4 +1,6 @@
+import CFirn
 import FirnStorage
+import Synchronization
 
 /// The versions that are active: held by a pin, or the newest, or written and not yet published.
 ///
@@ -12,12 +14,12 @@ final class VersionTable: @unchecked Sendable {
         let time: Int64
         let root: Node
         let reference: SchemaReference
-        fileprivate(set) var holders = 0
-        fileprivate var firstPin: UnsafeMutablePointer<PinLink>?
+        @exclusivity(unchecked) fileprivate(set) var holders = 0
+        @exclusivity(unchecked) fileprivate var firstPin: UnsafeMutablePointer<PinLink>?
         /// What died when the next version replaced this one.
-        fileprivate var dead = DeadList()
+        @exclusivity(unchecked) fileprivate var dead = DeadList()
         /// The store's own interest: the newest published version, and those not yet published.
-        fileprivate var isKept = true
+        @exclusivity(unchecked) fileprivate var isKept = true
 
         fileprivate init(stamp: UInt64, version: UInt64, time: Int64, root: Node, reference: SchemaReference) {
             self.stamp = stamp
@@ -33,16 +35,19 @@ final class VersionTable: @unchecked Sendable {
     private let lock = Lock()
     private let heap: NodeHeap
     /// Ascending by stamp. The last is the tip.
-    private var entries: [Entry]
+    @exclusivity(unchecked) private var entries: [Entry]
     /// The entries' stamps, place by place.
-    private var stamps: [UInt64]
-    private var publishedEntry: Entry
+    @exclusivity(unchecked) private var stamps: [UInt64]
+    @exclusivity(unchecked) private var publishedEntry: Entry
+    /// The number of `publishedEntry`, for those who only ask whether theirs is published.
+    private let publishedNumber: Atomic<UInt64>
 
     init(root: Node, stamp: UInt64, version: UInt64, time: Int64, reference: SchemaReference, heap: NodeHeap) {
         self.heap = heap
         publishedEntry = Entry(stamp: stamp, version: version, time: time, root: root, reference: reference)
         entries = [publishedEntry]
         stamps = [stamp]
+        publishedNumber = Atomic(version)
     }
 
     deinit {
@@ -84,7 +89,10 @@ final class VersionTable: @unchecked Sendable {
     }
 
     private func makePin(_ entry: Entry, _ file: StaticString, _ line: UInt) -> Pin {
-        let link = UnsafeMutablePointer<PinLink>.allocate(capacity: 1)
+        guard let memory = firn_allocate(MemoryLayout<PinLink>.size) else {
+            fatalError("Firn: there is no memory left")
+        }
+        let link = memory.assumingMemoryBound(to: PinLink.self)
         link.initialize(to: PinLink(previous: nil, next: entry.firstPin, file: file, line: line))
         entry.firstPin?.pointee.previous = link
         entry.firstPin = link
@@ -103,37 +111,38 @@ final class VersionTable: @unchecked Sendable {
         entry.holders -= 1
         let garbage = entry.holders == 0 && !entry.isKept ? drop(entry) : NodeList()
         lock.unlock()
-        link.deallocate()
+        firn_deallocate(link)
         heap.free(garbage)
     }
 
     // MARK: Versions come and go
 
-    /// Adds the version that a transaction made: `dead` is what died since each of the states named, the base first.
+    /// Adds the version that a transaction made, and before it the states inside the transaction that are still held.
     func add(
         stamp: UInt64, version: UInt64, time: Int64, root: Node, reference: SchemaReference,
-        dead: [(stamp: UInt64, nodes: NodeList)], states: [(stamp: UInt64, root: Node, reference: SchemaReference)]
-    ) -> (new: Entry, states: [Entry]) {
+        _ outcome: WriteTransaction.Outcome
+    ) {
         lock.lock()
         defer { lock.unlock() }
-        let stateEntries = states.map { state in
+        for state in outcome.states {
             let entry = Entry(stamp: state.stamp, version: 0, time: time, root: state.root, reference: state.reference)
             entry.isKept = false
             entry.holders = 1
-            return entry
+            entries.append(entry)
+            stamps.append(state.stamp)
+            state.owner = .committed(self, entry)
         }
-        entries.append(contentsOf: stateEntries)
-        stamps.append(contentsOf: stateEntries.map(\.stamp))
-        for list in dead {
-            guard let place = place(of: list.stamp) else {
-                preconditionFailure("Firn: nodes died after a version that is not active")
-            }
-            entries[place].dead = DeadList(list.nodes, active: stamps[...place])
-        }
-        let entry = Entry(stamp: stamp, version: version, time: time, root: root, reference: reference)
-        entries.append(entry)
+        for list in outcome.diedEarlier { setDead(list.nodes, after: list.stamp) }
+        setDead(outcome.died.nodes, after: outcome.died.stamp)
+        entries.append(Entry(stamp: stamp, version: version, time: time, root: root, reference: reference))
         stamps.append(stamp)
-        return (entry, stateEntries)
+    }
+
+    private func setDead(_ nodes: NodeList, after stamp: UInt64) {
+        guard let place = place(of: stamp) else {
+            preconditionFailure("Firn: nodes died after a version that is not active")
+        }
+        entries[place].dead = DeadList(nodes, active: stamps[...place])
     }
 
     /// A state inside a finished transaction is held no more.
@@ -147,6 +156,7 @@ final class VersionTable: @unchecked Sendable {
 
     /// Publishes every version up to `version`, and lets go of those that nobody holds. Gives the newly published version, nil where nothing is new.
     func publish(through version: UInt64) -> Entry? {
+        if publishedNumber.load(ordering: .acquiring) >= version { return nil }
         lock.lock()
         var garbage = NodeList()
         var newest: Entry?
@@ -157,6 +167,7 @@ final class VersionTable: @unchecked Sendable {
             old.isKept = false
             if old.holders == 0 { garbage.join(drop(old)) }
         }
+        publishedNumber.store(publishedEntry.version, ordering: .releasing)
         lock.unlock()
         heap.free(garbage)
         return newest

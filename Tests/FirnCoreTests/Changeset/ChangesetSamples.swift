@@ -127,7 +127,7 @@ final class LeafFactory {
     deinit {
         for place in 0..<writer.state.pointee.madeCount { NodeHeap.free(writer.state.pointee.made[place]) }
         scratch.deallocate()
-        writer.dispose()
+        writer.dispose().deallocate()
     }
 
     /// A leaf of rows with these keys; keys that do not follow each other get a chunk of their own. `gaps` leaves holes in the heaps.

@@ -62,7 +62,7 @@ final class VersionSimulation {
         }
         heap.free(unseen)
         active.append(Active(version: stamp, root: slot.pointee, holders: 0, dead: NodeList()))
-        writer.dispose()
+        writer.dispose().deallocate()
         self.writer = nil
         if active[active.count - 2].holders == 0 { drop(active.count - 2) }
     }
@@ -75,7 +75,7 @@ final class VersionSimulation {
         for list in lists {
             list.forEach { if writer.isNew($0) { NodeHeap.free($0) } }
         }
-        writer.dispose()
+        writer.dispose().deallocate()
         self.writer = nil
         slot.pointee = active[active.count - 1].root
     }

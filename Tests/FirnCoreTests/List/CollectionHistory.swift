@@ -48,7 +48,7 @@ final class CollectionHistory<Model> {
     func write(isKept: Bool = true, _ body: (inout ListEditor, inout Model) -> Void) {
         let base = current
         let writer = NodeWriter(stamp: base.number + 1)
-        defer { writer.dispose() }
+        defer { writer.dispose().deallocate() }
         var model = base.model
         let stored: Stored = withCell(base) { cell in
             var editor = ListEditor(cell, writer, scratch: scratch)

@@ -202,7 +202,7 @@ struct ListModelTests {
         }
         for address in nodes { NodeHeap.free(Node(UnsafeMutableRawPointer(bitPattern: address)!)) }
         scratch.deallocate()
-        writer.dispose()
+        writer.dispose().deallocate()
     }
 
     @Test("runs, searches and single elements see what the values say")

@@ -1,0 +1,23 @@
+import CFirn
+
+/// Memory that one transaction leaves to the next, so that a small one allocates next to nothing. It belongs to whoever holds the write lock.
+final class TransactionWorkspace {
+    @exclusivity(unchecked) private var writer: NodeWriter.Memory?
+    @exclusivity(unchecked) private var encoder: ChangesetEncoder.Workspace?
+    @exclusivity(unchecked) var differ = RowTree.Differ()
+
+    deinit { writer?.deallocate() }
+
+    func takeWriter() -> NodeWriter.Memory? { writer.take() }
+
+    func keep(_ memory: NodeWriter.Memory) {
+        if memory.isLarge || writer != nil { memory.deallocate() } else { writer = memory }
+    }
+
+    func takeEncoder() -> ChangesetEncoder.Workspace { encoder.take() ?? ChangesetEncoder.Workspace() }
+
+    func keep(_ workspace: ChangesetEncoder.Workspace) {
+        workspace.removeAll()
+        encoder = workspace
+    }
+}
