@@ -107,17 +107,16 @@ extension Chunk {
         removeMark(row)
     }
 
+    /// The marks behind a row move one place forward.
     private func removeMark(_ row: Int) {
         guard hasMarks else { return }
-        for place in row..<255 {
-            if isMarked(place + 1) { mark(place) } else { unmark(place) }
+        let words = node.pointer(32, to: UInt64.self)
+        let first = row >> 6
+        let kept = (1 as UInt64) << UInt64(row & 63) &- 1
+        for place in first..<4 {
+            let moved = words[place] >> 1 | (place < 3 ? words[place + 1] << 63 : 0)
+            words[place] = place == first ? words[place] & kept | moved & ~kept : moved
         }
-        unmark(255)
-    }
-
-    private func unmark(_ row: Int) {
-        let offset = 32 + (row >> 6) << 3
-        node.store(node.load(offset, as: UInt64.self) & ~(1 << UInt64(row & 63)), offset)
     }
 }
 
