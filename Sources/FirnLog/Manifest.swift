@@ -190,6 +190,10 @@ struct Manifest: Equatable {
             else { throw .damage("entry \(index) of its segments makes no sense", offset: at) }
             manifest.segments.append(entry)
         }
+        // There is one way to write a manifest, so this finds whatever was not looked at above: reserved bytes and padding.
+        guard manifest.encode().elementsEqual(bytes[0..<byteCount]) else {
+            throw .damage("a byte that is reserved is not 0", offset: 0)
+        }
         return (manifest, byteCount)
     }
 }

@@ -74,7 +74,8 @@ struct Recovery {
     static func read(
         _ folder: StoreFolder, _ manifest: Manifest, pageMark: UInt64, verify: VerifyOnOpen
     ) throws(LogError) -> Recovery {
-        var chain: UInt32? = manifest.segments.count == 1 && manifest.segments[0].firstVersion == 1 ? 0 : nil
+        // The first segment that ever was follows nothing; of another first one the head tells what it follows.
+        var chain: UInt32? = manifest.segments[0].segment == 1 ? 0 : nil
         var time: Int64 = 0
         var schema: [UInt8]?
         for entry in manifest.segments.dropLast() {

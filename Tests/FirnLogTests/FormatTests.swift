@@ -99,6 +99,30 @@ import Testing
     // MARK: The golden store
 
     static let golden = String(#filePath.dropLast("FormatTests.swift".utf8.count)) + "Golden/format-1"
+    /// Nothing may hide where a later format will put something.
+    @Test(
+        "of a manifest refuses reserved bytes that are not 0, though the checksums are right",
+        arguments: [52, 92, 104, 168])
+    func reservedBytes(offset: Int) throws {
+        let manifest = Manifest(
+            storeID: StoreID(high: 1, low: 2), created: 5,
+            segments: [Manifest.Segment(segment: 1, epoch: 1, firstVersion: 1)])
+        var bytes = manifest.encode()
+        func seal() {
+            bytes.withUnsafeMutableBytes { bytes in
+                let head = CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<60]))
+                bytes.storeBytes(of: head.littleEndian, toByteOffset: 60, as: UInt32.self)
+                let all = CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<(bytes.count - 4)]))
+                bytes.storeBytes(of: all.littleEndian, toByteOffset: bytes.count - 4, as: UInt32.self)
+            }
+        }
+        seal()
+        #expect(try bytes.withUnsafeBytes { try Manifest.decode(file: $0).current } == manifest)
+        bytes[offset] ^= 4
+        seal()
+        #expect(throws: Manifest.Refusal.self) { try bytes.withUnsafeBytes { _ = try Manifest.decode(file: $0) } }
+    }
+
     static let files = ["manifest", "log/0000000001.segment", "log/0000000002.segment"]
     static let lengths: [[Int]] = [[20], [200], [3000, 1000, 40], [63, 64, 65], [0], [4096], [100]]
 

@@ -33,12 +33,18 @@ class Observation {
             guard mayBegin else { return }
             let new = shown.again()
             run(new) { begin(new) }
-        } else if shown.version > last.version {
-            let new = shown.again()
-            let old = last
-            let notes = claim.changes(from: old, to: new)
-            run(new) { notify(notes, from: old, to: new) }
+        } else {
+            deliver(through: shown)
         }
+    }
+
+    /// Tells an observer that has begun what has changed up to a version that may be older than the one shown.
+    func deliver(through pin: Pin) {
+        guard isActive, !isRunning, !wantsInitial, pin.version > last.version else { return }
+        let new = pin.again()
+        let old = last
+        let notes = claim.changes(from: old, to: new)
+        run(new) { notify(notes, from: old, to: new) }
     }
 
     private func run(_ new: Pin, _ body: () -> Void) {
@@ -115,4 +121,5 @@ final class RealmObservation: Observation {
     }
 
     override func deliver(mayBegin: Bool) {}
+    override func deliver(through pin: Pin) {}
 }

@@ -93,7 +93,11 @@ extension RealmInstance {
     /// The realm's own transaction is published: realm observers are told at once, the others at the next turn.
     func committedOwn(_ version: UInt64, from base: Pin, skipping tokens: [NotificationToken]) {
         guard let pin else { return }
-        for token in tokens { token.observation?.skip(to: pin) }
+        for token in tokens {
+            // What another writer had written but not yet published when this transaction began is not the transaction's to hide.
+            token.observation?.deliver(through: base)
+            token.observation?.skip(to: pin)
+        }
         if let observer = observers.active.first(where: \.wantsOldValues) {
             ownNotes.append((pin.version, observer.claim.changes(from: base, to: pin)))
         }

@@ -1,0 +1,43 @@
+import Firn
+import FirnTestSupport
+import Foundation
+import Testing
+
+/// `Realm.recovery` says what opening the store found.
+@Suite struct RecoveryTests {
+    @Test func recoveryTellsHowTheStoreWasFound() throws {
+        let folder = TemporaryFolder()
+        let url = URL(fileURLWithPath: folder.path).appendingPathComponent("dogs.firn")
+        let configuration = Realm.Configuration(fileURL: url, objectTypes: [Dog.self, Person.self])
+
+        /// Opens, writes once, and lets the store go.
+        func session(_ id: Int) throws -> Realm.Recovery? {
+            let realm = try Realm(configuration: configuration)
+            try realm.write { realm.add(Dog(id, "Rex")) }
+            #expect(realm.objects(Dog.self).count == id)
+            return realm.recovery
+        }
+
+        let first = try #require(try session(1))
+        #expect(first.outcome == .created && first.lastVersion == 0 && first.cutByteCount == 0)
+        let second = try #require(try session(2))
+        #expect(second.outcome == .clean && second.lastVersion > 0 && second.cutByteCount == 0)
+        #expect(second.description.contains("version \(second.lastVersion)"))
+
+        let log = url.appendingPathComponent("log")
+        let segments = try FileManager.default.contentsOfDirectory(atPath: log.path).sorted()
+        let file = try FileHandle(forWritingTo: log.appendingPathComponent(try #require(segments.last)))
+        try file.seekToEnd()
+        try file.write(contentsOf: Data(repeating: 0x41, count: 128))
+        try file.close()
+        let third = try #require(try session(3))
+        #expect(third.outcome == .tornTail && third.cutByteCount == 128)
+        #expect(third.lastVersion > second.lastVersion)
+        #expect(third.description.contains(try #require(segments.last)))
+        #expect(try session(4)?.outcome == .clean)
+    }
+
+    @Test func aRealmInMemoryHasNothingToRecover() throws {
+        #expect(try memoryRealm([Dog.self, Person.self]).recovery == nil)
+    }
+}
