@@ -116,6 +116,36 @@ import Testing
         withExtendedLifetime(memory) {}
     }
 
+    /// Four threads pass a number on; each waits until it is its turn. A lost signal would leave all of them asleep.
+    @Test func anEventCountLosesNoSignal() throws {
+        let event = EventCount()
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: 4, alignment: 4)
+        defer { memory.deallocate() }
+        let turn = SharedWord(memory)
+        turn.store(0)
+        let threads = try (0..<4).map { number in
+            try StorageThread.start(name: "turn-\(number)") {
+                while turn.load() < 2000 {
+                    let ticket = event.ticket()
+                    let now = turn.load()
+                    if now >= 2000 { return }
+                    if Int(now) % 4 == number {
+                        turn.add(1)
+                        event.broadcast()
+                    } else {
+                        event.wait(ticket)
+                    }
+                }
+            }
+        }
+        for thread in threads { thread.join() }
+        #expect(turn.load() == 2000)
+        // A signal before the wait counts too.
+        let ticket = event.ticket()
+        event.signal()
+        event.wait(ticket)
+    }
+
     @Test func clocksCountNanoseconds() {
         let clock = SystemClock.shared
         #expect(clock.now() > 1_700_000_000_000_000_000)

@@ -1,0 +1,89 @@
+import FirnStorage
+import Foundation
+import Synchronization
+import Testing
+
+@testable import FirnCore
+
+@Suite struct WriteQueueTests {
+    /// What the lock's owner changes without any other guard.
+    private final class Shared: @unchecked Sendable {
+        var count = 0
+        let isDone = Atomic<Bool>(false)
+    }
+
+    @Test func oneOwnerAtATime() throws {
+        let queue = WriteQueue()
+        let shared = Shared()
+        let threads = try (0..<8).map { number in
+            try StorageThread.start(name: "writer-\(number)") {
+                for turn in 0..<500 {
+                    queue.acquire()
+                    shared.count += 1
+                    // Now and then an owner keeps the lock for longer than anybody looks for it.
+                    if turn % 250 == 0 { Thread.sleep(forTimeInterval: 0.001) }
+                    queue.release()
+                }
+            }
+        }
+        for thread in threads { thread.join() }
+        #expect(shared.count == 8 * 500)
+        #expect(queue.tryAcquire())
+        #expect(!queue.tryAcquire())
+        queue.release()
+    }
+
+    /// A thread that wants the lock gets it, though another one takes it again and again and never waits.
+    @Test func nobodyStarves() throws {
+        let queue = WriteQueue()
+        let shared = Shared()
+        queue.acquire()
+        let waiter = try StorageThread.start(name: "waiter") {
+            queue.acquire()
+            shared.isDone.store(true, ordering: .releasing)
+            queue.release()
+        }
+        // Until it sleeps.
+        Thread.sleep(forTimeInterval: 0.02)
+        let end = SystemClock.shared.monotonic() + 30_000_000_000
+        var turns = 0
+        while !shared.isDone.load(ordering: .acquiring), SystemClock.shared.monotonic() < end {
+            turns += 1
+            queue.release()
+            queue.acquire()
+        }
+        let wasServed = shared.isDone.load(ordering: .acquiring)
+        queue.release()
+        waiter.join()
+        #expect(wasServed && turns > 0)
+    }
+
+    /// Callbacks and threads come to their turns; a callback in the order in which it came to other callbacks.
+    @Test func callbacksComeToTheirTurn() throws {
+        let queue = WriteQueue()
+        let shared = Shared()
+        let order = Guarded<[Int]>([])
+        queue.acquire()
+        for number in 0..<3 {
+            queue.request {
+                order.withLock { $0.append(number) }
+                shared.count += 1
+                queue.release()
+            }
+        }
+        let thread = try StorageThread.start(name: "writer") {
+            queue.acquire()
+            shared.count += 1
+            queue.release()
+        }
+        #expect(order.withLock { $0.isEmpty })
+        queue.release()
+        thread.join()
+        #expect(order.withLock { $0 } == [0, 1, 2])
+        #expect(shared.count == 4)
+        // Free again: a callback is called at once.
+        queue.request { shared.count += 1 }
+        #expect(shared.count == 5)
+        queue.release()
+    }
+}
