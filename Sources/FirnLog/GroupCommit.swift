@@ -20,6 +20,7 @@ import Synchronization
 /// - *written*, *durable*, *published*: atomics that only rise. *written* is stored by the appender; the other two by the leader (and *published*
 ///   by the appender where the durability asks for no sync). Read by anybody.
 /// - `round`: atomic. From idle to syncing by whoever becomes the leader, back by the leader.
+/// - `isCrowded`: atomic; stored by the leader.
 /// - `file`: the leader's. It is replaced only by who leads (a roll to a new segment leads for as long as it takes).
 /// - `failure`: guarded by `lock`; `failed`, atomic, says that it is there.
 final class GroupCommit: @unchecked Sendable {
@@ -27,6 +28,8 @@ final class GroupCommit: @unchecked Sendable {
     private let durable: Atomic<UInt64>
     private let published: Atomic<UInt64>
     private let round: Atomic<UInt64>
+    /// Whether others' commits came together with the last leader's.
+    private let isCrowded = Atomic<Bool>(false)
     private let failed = Atomic<Bool>(false)
     private let rooms = (EventCount(), EventCount())
     private let lock = Lock()
@@ -86,6 +89,7 @@ final class GroupCommit: @unchecked Sendable {
 
     /// Steps 2 to 5. Throws where a sync failed before the version was durable.
     func wait(for version: UInt64) throws(LogError) {
+        var hasYielded = false
         while durableVersion < version {
             if let failure = currentFailure {
                 // The version may have become durable before the failure that we see.
@@ -97,9 +101,16 @@ final class GroupCommit: @unchecked Sendable {
                 stay(in: now.target >= version ? now.room : now.room ^ 1, during: now)
                 continue
             }
+            if !hasYielded, isCrowded.load(ordering: .relaxed) {
+                // Those whom the last round has woken may be waiting for this processor: what they write now, this sync covers too.
+                hasYielded = true
+                yieldThread()
+                continue
+            }
             guard let led = beginRound(now) else { continue }
             do {
                 try file.sync()
+                isCrowded.store(writtenVersion > durableVersion + 1, ordering: .relaxed)
                 raise(to: led.target)
             } catch {
                 fail(LogError(error))
