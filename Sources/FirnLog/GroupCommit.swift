@@ -193,15 +193,15 @@ final class GroupCommit: @unchecked Sendable {
         if currentRound == now { room.wait(ticket) }
     }
 
-    /// By the leader.
+    /// By the leader. *durable* comes last: who waits goes on as soon as it sees that, and must find its version published.
     private func raise(to target: UInt64) {
         guard target > durableVersion else { return }
-        durable.store(target, ordering: .sequentiallyConsistent)
         page?.setDurable(target)
         if !publishesWhenWritten {
             published.store(target, ordering: .sequentiallyConsistent)
             page?.setPublished(target)
         }
+        durable.store(target, ordering: .sequentiallyConsistent)
     }
 
     private static func unknown(_ version: UInt64, _ failure: LogError) -> LogError {
