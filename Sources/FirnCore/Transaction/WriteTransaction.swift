@@ -23,7 +23,7 @@ public final class WriteTransaction {
     @exclusivity(unchecked) public private(set) var reference: SchemaReference
     /// Of `reference`.
     @exclusivity(unchecked) private var plans: UnsafeBufferPointer<TablePlan>
-    /// By table, once there is a sub-version: keys from here on were handed out since the last one.
+    /// By table, as far as asked for: keys from here on were handed out since the last (sub-)version.
     @exclusivity(unchecked) var freshFrom: [Int64] = []
     /// The edit scripts of lists, by cell.
     @exclusivity(unchecked) var scripts: [CellID: ListScript] = [:]
@@ -123,7 +123,14 @@ public final class WriteTransaction {
 
     /// Whether the key was handed out since the last (sub-)version, so that its row may be written in place.
     func isFresh(_ id: TableID, _ key: Int64) -> Bool {
-        key >= (id.index < freshFrom.count ? freshFrom[id.index] : baseTable(id).nextKey)
+        if id.index >= freshFrom.count { completeFreshFrom() }
+        return key >= freshFrom[id.index]
+    }
+
+    /// Most transactions never ask, so the array is made when one does.
+    @inline(never)
+    private func completeFreshFrom() {
+        for table in reference.tables[freshFrom.count...] { freshFrom.append(baseTable(table.id).nextKey) }
     }
 
     // MARK: Ending
