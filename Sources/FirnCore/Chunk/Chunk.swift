@@ -49,10 +49,6 @@ public struct Chunk {
         word.pointee |= 1 << UInt64(row & 63)
     }
 
-    func isMarked(_ row: Int) -> Bool {
-        node.load(32 + (row >> 6) << 3, as: UInt64.self) >> UInt64(row & 63) & 1 == 1
-    }
-
     var hasMarks: Bool {
         node.load(32, as: UInt64.self) | node.load(40, as: UInt64.self) | node.load(48, as: UInt64.self)
             | node.load(56, as: UInt64.self) != 0

@@ -19,12 +19,12 @@ public struct StoreOptions: Sendable {
 /// Any thread may pin, read and wait; transactions follow one another. A commit goes: write lock → changeset → log → version table (the *tip*) → lock given
 /// up → durable → published. So the next writer begins on the tip while the disk still works, and nobody sees what is not durable.
 ///
-/// * `versions` (guarded by its own lock) knows every active version.
+/// * `versions` (guarded by its own lock) knows every active version, and publishes them in order.
 /// * `queue` is the write lock.
 /// * `stamps` counts up; only the holder of the write lock draws from it.
 /// * `workspace` is the write lock's holder's.
-/// * `listeners` is guarded by `listenerLock`; they are called outside of all locks, on the thread that published.
-/// * `publishLock` keeps publishing in order and one at a time.
+/// * `listeners` is guarded by `listenerLock`; they are called outside of all locks, on the thread that published; two such threads may
+///   call them at once.
 public final class Store: Sendable {
     public let heap = NodeHeap()
     let log: Log?

@@ -22,7 +22,7 @@ final class EarlyParts {
 
     init(_ log: Log, version: UInt64) {
         sink = PartSink(log, version, mayUseReserve: false)
-        encoder = ChangesetEncoder(part: log.takeBuffer()) { [sink] part, isLast in sink.take(part, isLast: isLast) }
+        encoder = sink.makeEncoder()
     }
 
     /// The first key of a table that was not handed out; nil where none was.
@@ -35,7 +35,7 @@ final class EarlyParts {
             leaves.append(leaf)
             return true
         }
-        guard let last = leaves.popLast(), !leaves.isEmpty, encoder != nil else { return }
+        guard let last = leaves.popLast(), !leaves.isEmpty else { return }
         encoder?.beginTable(table, columns: layout.encoderColumns)
         var rowCount = 0
         for leaf in leaves {

@@ -16,6 +16,13 @@ final class PartSink {
         self.mayUseReserve = mayUseReserve
     }
 
+    /// An encoder whose parts go here.
+    func makeEncoder(workspace: ChangesetEncoder.Workspace = ChangesetEncoder.Workspace()) -> ChangesetEncoder {
+        ChangesetEncoder(part: log.takeBuffer(), workspace: workspace) { part, isLast in
+            self.take(part, isLast: isLast)
+        }
+    }
+
     func add(_ kind: LogPartKind, _ part: consuming ByteWriter) {
         guard failure == nil else { return }
         do throws(LogError) {
@@ -86,10 +93,7 @@ extension WriteTransaction {
             SchemaCoding.encode(reference.schema, into: &bytes)
             sink.add(.schema, bytes)
         }
-        let encoder = ChangesetEncoder(part: log.takeBuffer(), workspace: store.workspace.takeEncoder()) {
-            part, isLast in
-            sink.take(part, isLast: isLast)
-        }
+        let encoder = sink.makeEncoder(workspace: store.workspace.takeEncoder())
         return try encode(touched, encoder, sink, behind: nil)
     }
 
@@ -114,8 +118,7 @@ extension WriteTransaction {
         encoder.beginTable(id, columns: layout.encoderColumns)
         for (leaf, rows) in delta.inserted where leaf.key(rows.lowerBound) >= start { encoder.inserted(leaf, rows) }
         let cells = scripts.isEmpty ? [] : scripts.keys.filter { $0.table == id }
-        for place in layout.encoderColumns.indices where !delta.kept.isEmpty {
-            let column = layout.encoderColumns[place].number
+        for column in layout.encoderColumns.lazy.map(\.number) where !delta.kept.isEmpty {
             let scripted = cells.isEmpty ? [] : Set(cells.lazy.filter { $0.column == column }.map(\.key))
             forEachUpdate(column, delta) { kept, row in
                 // A list that was edited is told by its script.

@@ -246,7 +246,7 @@ extension RowWriter {
             }
         }
         // What this transaction set before is logged by the new layout.
-        if writer.isNew(old.node) { for row in 0..<rows where old.isMarked(row) { new.mark(row) } }
+        if writer.isNew(old.node) { old.forEachMark(in: 0..<rows) { new.mark($0) } }
         writer.retire(old.node)
         return new
     }

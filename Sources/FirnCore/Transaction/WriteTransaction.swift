@@ -187,8 +187,8 @@ public final class WriteTransaction {
         let outcome = Outcome(
             died: (lastState, state.pointee.dead),
             diedEarlier: state.pointee.earlier.map { (stamp: $0.base, nodes: $0.dead) }, states: states)
-        if !states.isEmpty { states = [] }
-        if core != nil { core = nil }
+        states = []
+        core = nil
         heldBase = nil
         store.workspace.keep(writer.dispose())
         return outcome
