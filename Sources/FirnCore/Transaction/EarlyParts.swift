@@ -87,12 +87,12 @@ extension WriteTransaction {
     }
 
     /// What was handed out, where it holds still; otherwise nothing, and nothing of it is in the log.
-    func takeEarly(_ touched: [TableID]) -> EarlyParts? {
+    func takeEarly(_ deltas: Deltas) -> EarlyParts? {
         guard let early else { return nil }
         self.early = nil
         let holds =
             !isSchemaChanged && early.sink.failure == nil
-            && touched.allSatisfy { early.end(of: $0) == nil || early.holds($0, delta($0).inserted) }
+            && deltas.allSatisfy { early.end(of: $0.table) == nil || early.holds($0.table, $0.rows.inserted) }
         if holds { return early }
         early.abandon()
         return nil

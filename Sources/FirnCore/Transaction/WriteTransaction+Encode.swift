@@ -70,22 +70,21 @@ final class PartSink {
 
 extension WriteTransaction {
     /// Writes the changeset to the log as `version`; gives its time. A transaction that deletes is written again where the disk is full: into the room that was kept.
-    func append(to log: Log, version: UInt64) throws(LogError) -> Int64 {
-        let touched = touchedTables
-        let mayUseReserve = isSmaller(touched)
+    func append(_ deltas: Deltas, to log: Log, version: UInt64) throws(LogError) -> Int64 {
+        let mayUseReserve = isSmaller(deltas)
         do {
-            if let early = takeEarly(touched), let encoder = early.takeEncoder() {
-                return try encode(touched, encoder, early.sink, behind: early)
+            if let early = takeEarly(deltas), let encoder = early.takeEncoder() {
+                return try encode(deltas, encoder, early.sink, behind: early)
             }
-            return try append(touched, to: log, version: version, mayUseReserve: mayUseReserve)
+            return try append(deltas, to: log, version: version, mayUseReserve: mayUseReserve)
         } catch {
             guard mayUseReserve, error.code == .diskFull, try log.useReserve() else { throw error }
-            return try append(touched, to: log, version: version, mayUseReserve: true)
+            return try append(deltas, to: log, version: version, mayUseReserve: true)
         }
     }
 
     private func append(
-        _ touched: [TableID], to log: Log, version: UInt64, mayUseReserve: Bool
+        _ deltas: Deltas, to log: Log, version: UInt64, mayUseReserve: Bool
     ) throws(LogError) -> Int64 {
         let sink = PartSink(log, version, mayUseReserve: mayUseReserve)
         if isSchemaChanged {
@@ -94,16 +93,16 @@ extension WriteTransaction {
             sink.add(.schema, bytes)
         }
         let encoder = sink.makeEncoder(workspace: store.workspace.takeEncoder())
-        return try encode(touched, encoder, sink, behind: nil)
+        return try encode(deltas, encoder, sink, behind: nil)
     }
 
     /// Encodes all but what went ahead, and ends the commit.
     private func encode(
-        _ touched: [TableID], _ encoder: consuming ChangesetEncoder, _ sink: PartSink, behind early: EarlyParts?
+        _ deltas: Deltas, _ encoder: consuming ChangesetEncoder, _ sink: PartSink, behind early: EarlyParts?
     ) throws(LogError) -> Int64 {
         var encoder = encoder
-        for id in touched where !reference.tables[id.index].schema.isRemoved {
-            encode(id, &encoder, from: early?.end(of: id) ?? .min)
+        for (id, delta) in deltas where !reference.tables[id.index].schema.isRemoved {
+            encode(id, delta, &encoder, from: early?.end(of: id) ?? .min)
         }
         encoder.finish()
         // After a large commit it would hold memory for nothing.
@@ -112,9 +111,10 @@ extension WriteTransaction {
     }
 
     /// Encodes what became of a table. Rows that were inserted are told from `start` on.
-    private func encode(_ id: TableID, _ encoder: inout ChangesetEncoder, from start: Int64) {
+    private func encode(
+        _ id: TableID, _ delta: RowTree.Delta, _ encoder: inout ChangesetEncoder, from start: Int64
+    ) {
         let layout = reference.tables[id.index]
-        let delta = delta(id)
         encoder.beginTable(id, columns: layout.encoderColumns)
         for (leaf, rows) in delta.inserted where leaf.key(rows.lowerBound) >= start { encoder.inserted(leaf, rows) }
         let cells = scripts.isEmpty ? [] : scripts.keys.filter { $0.table == id }
@@ -155,7 +155,7 @@ extension WriteTransaction {
     }
 
     /// Whether the transaction leaves fewer objects than it found: such a commit may use the room kept for a full disk.
-    private func isSmaller(_ touched: [TableID]) -> Bool {
-        touched.contains { table($0).count < baseTable($0).count }
+    private func isSmaller(_ deltas: Deltas) -> Bool {
+        deltas.contains { table($0.table).count < baseTable($0.table).count }
     }
 }
