@@ -41,6 +41,10 @@ public struct Chunk {
         @inline(__always) get { Form(rawValue: node.form).unsafelyUnwrapped }
     }
 
+    /// The chunk that a reference to a checkpoint's node leads to.
+    @usableFromInline @inline(never)
+    static func stored(_ word: UInt64) -> Chunk { Chunk(NodeRef(word).node) }
+
     // MARK: Marks
 
     @inlinable @inline(__always)

@@ -21,6 +21,8 @@ struct NodeWriter {
         var madeCapacity: Int
         var dead = NodeList()
         var nodeDelta = 0
+        /// Bytes of nodes in checkpoints that the transaction has replaced.
+        var storedGarbage = 0
         var byteDelta = 0
         /// The dead lists of sub-versions: each is what died between that base and the next.
         var earlier: [(base: UInt64, dead: NodeList)] = []
@@ -116,7 +118,7 @@ struct NodeWriter {
         let (copy, spilled) = allocate(length)
         copy.address.copyMemory(from: node.address, byteCount: length)
         copy.stamp = state.pointee.stamp
-        copy.store(copy.load(16, as: UInt8.self) & ~Node.spilledBit | spilled, 16)
+        copy.store(copy.kindNumber | spilled, 16)
         enter(copy)
         return copy
     }
@@ -176,8 +178,12 @@ struct NodeWriter {
         state.pointee.madeCount = last
     }
 
-    /// The node is no longer part of the tip.
+    /// The node is no longer part of the tip. One in a checkpoint stays there until the checkpoint is written anew.
     func retire(_ node: Node) {
+        if node.isStored {
+            state.pointee.storedGarbage &+= node.byteCount
+            return
+        }
         if node.stamp > state.pointee.held {
             leave(node)
             state.pointee.nodeDelta &-= 1
