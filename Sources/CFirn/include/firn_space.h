@@ -8,6 +8,7 @@ typedef struct firn_space {
     uintptr_t base;
     uintptr_t length;
     uint64_t *_Nonnull touched; /* a bit for every 32 bytes: the node that begins there has been touched */
+    uint64_t number;            /* no other space of the process has had it */
     void *_Nonnull owner;       /* the NodeSpace, not retained */
 } firn_space_t;
 

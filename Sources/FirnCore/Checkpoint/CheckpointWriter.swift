@@ -14,6 +14,7 @@ struct CheckpointWriter: ~Copyable {
     /// What lies here needs not be written: the space that the file is added to. Nil where everything is written.
     private let space: NodeSpace?
     private var buffer: NodeBuffer
+    private var packer = ChunkPacker()
     /// Where the nodes went.
     let forwarding = Forwarding()
     /// How many of the nodes written lay on the heap.
@@ -147,13 +148,17 @@ struct CheckpointWriter: ~Copyable {
         let leaves = places.map { Leaf(NodeRef(words[$0]).node) }
         var chunks = [[UInt64]](repeating: [], count: leaves.count)
         for column in layout.columns.indices {
+            let fresh = leaves.indices.filter { index in
+                column < leaves[index].columnCount && known(leaves[index].chunkSlot(column).pointee) == nil
+            }
+            let words = try write(chunks: fresh.map { leaves[$0] }, column, layout)
+            var next = 0
             for (index, leaf) in leaves.enumerated() where column < leaf.columnCount {
-                let word = leaf.chunkSlot(column).pointee
-                if let known = known(word) {
-                    chunks[index].append(known)
+                if next < fresh.count, fresh[next] == index {
+                    chunks[index].append(words[next])
+                    next += 1
                 } else {
-                    chunks[index].append(try write(chunk: NodeRef(word).node, rows: leaf.count, layout.columns[column]))
-                    try flushIfFull()
+                    chunks[index].append(known(leaf.chunkSlot(column).pointee) ?? 0)
                 }
             }
         }
@@ -176,20 +181,131 @@ struct CheckpointWriter: ~Copyable {
 
     // MARK: Chunks
 
+    /// Writes the chunks of one column of neighbouring leaves.
     private mutating func write(
-        chunk node: Node, rows: Int, _ schema: ColumnSchema
+        chunks leaves: [Leaf], _ column: Int, _ layout: TableLayout
+    ) throws(StoreError) -> [UInt64] {
+        let schema = layout.columns[column]
+        var words: [UInt64] = []
+        if schema.collection == .none, schema.type == .string || schema.type == .data,
+            // What lies packed in another space is copied as it is.
+            leaves.allSatisfy({ !Packing.isPacked($0.chunkNode(column)) }),
+            let dictionary = TextDictionary(leaves, column)
+        {
+            let place = write(dictionary, leaves, column)
+            for (index, leaf) in leaves.enumerated() {
+                let packed = dictionary.codes[index].withUnsafeBytes { codes in
+                    append(
+                        ChunkPacker.Packed(form: .dictionary, first: place, payload: codes), leaf.chunkNode(column),
+                        rows: leaf.count, refs: [])
+                }
+                words.append(packed)
+            }
+            try flushIfFull()
+            return words
+        }
+        for leaf in leaves {
+            words.append(
+                try write(
+                    chunk: leaf.chunkNode(column), rows: leaf.count, schema,
+                    mayPress: !layout.indexed.contains(column)))
+            try flushIfFull()
+        }
+        return words
+    }
+
+    /// Writes the values of a dictionary as a variable chunk; returns its reference.
+    private mutating func write(_ dictionary: TextDictionary, _ leaves: [Leaf], _ column: Int) -> UInt64 {
+        let count = dictionary.firsts.count
+        let heap = dictionary.firsts.reduce(0) { $0 + leaves[$1.leaf].chunk(column).slot($1.row).heapLength }
+        let place = buffer.append(byteCount: 64 + 4 * count + heap) { memory in
+            memory.initializeMemory(as: UInt8.self, repeating: 0, count: 64)
+            let node = Node(memory)
+            node.stamp = leaves[0].node.stamp
+            node.store(Node.Kind.chunk.rawValue, 16)
+            node.form = Chunk.Form.variable.rawValue
+            node.width = 4
+            node.count = heap
+            node.capacity = count
+            let target = Chunk(node)
+            var used = 0
+            for (code, first) in dictionary.firsts.enumerated() {
+                let source = leaves[first.leaf].chunk(column)
+                let slot = source.slot(first.row)
+                target.setSlot(
+                    Chunk.Slot(offset: UInt16(truncatingIfNeeded: used), length: slot.length), code)
+                (target.heap + used).copyMemory(from: source.heap + Int(slot.offset), byteCount: slot.heapLength)
+                used += slot.heapLength
+            }
+        }
+        return UInt64(place) | 1
+    }
+
+    private mutating func write(
+        chunk node: Node, rows: Int, _ schema: ColumnSchema, mayPress: Bool
     ) throws(StoreError) -> UInt64 {
         if node.isStored { return try write(stored: node, rows: rows) }
         let chunk = Chunk(node)
-        var refs: [(offset: Int, word: UInt64)] = []
-        if chunk.form == .variable {
-            let places = CellRefs.places(in: chunk, rows: rows, schema)
-            for place in places {
+        guard chunk.form == .variable else {
+            if let packed = packer.packNumbers(chunk, rows: rows, schema) {
+                return append(packed, node, rows: rows, refs: [])
+            }
+            return append(plain: chunk, rows: rows, refs: [])
+        }
+        let cell = ElementLayout(schema)
+        if schema.collection == .none {
+            // What is to be referred to is written first, as it moves the packer's memory on.
+            var moved: [UInt64: UInt64] = [:]
+            for place in CellRefs.places(in: chunk, rows: rows, schema) {
                 let word = place.loadUnaligned(as: UInt64.self)
-                refs.append((place - UnsafeMutableRawPointer(node.address), try write(cell: word, ElementLayout(schema))))
+                moved[word] = try write(cell: word, cell)
+            }
+            if let packed = packer.packText(chunk, rows: rows, mayPress: mayPress && schema.type != .mixed) {
+                return append(packed, node, rows: rows, refs: packed.refs.map { ($0.offset, moved[$0.word] ?? 0) })
             }
         }
+        var refs: [(offset: Int, word: UInt64)] = []
+        for place in CellRefs.places(in: chunk, rows: rows, schema) {
+            refs.append((place - node.address, try write(cell: place.loadUnaligned(as: UInt64.self), cell)))
+        }
         return append(plain: chunk, rows: rows, refs: refs)
+    }
+
+    /// Writes a packed chunk.
+    ///
+    /// - Parameter refs: where in the payload references lie, and what they are in the file.
+    private mutating func append(
+        _ packed: ChunkPacker.Packed, _ node: Node, rows: Int, refs: [(offset: Int, word: UInt64)]
+    ) -> UInt64 {
+        let table = (64 + packed.payload.count + 3) & ~3
+        let byteCount = refs.isEmpty ? 64 + packed.payload.count : table + 4 * refs.count
+        let place = buffer.append(byteCount: byteCount) { memory in
+            memory.initializeMemory(as: UInt8.self, repeating: 0, count: 64)
+            let copy = Node(memory)
+            copy.stamp = node.stamp
+            copy.store(Node.Kind.chunk.rawValue, 16)
+            copy.form = packed.form.rawValue
+            copy.width = node.width
+            copy.capacity = rows
+            copy.store(UInt8(packed.width), Packing.widthOffset)
+            copy.store(UInt8(packed.isNullable ? 1 : 0), Packing.nullOffset)
+            copy.store(UInt32(packed.heap), Packing.heapOffset)
+            copy.store(packed.first, Packing.baseOffset)
+            copy.store(packed.second, Packing.stepOffset)
+            if let base = packed.payload.baseAddress {
+                (memory + 64).copyMemory(from: base, byteCount: packed.payload.count)
+            }
+            for (index, ref) in refs.enumerated() {
+                memory.storeBytes(of: ref.word, toByteOffset: 64 + ref.offset, as: UInt64.self)
+                copy.store(UInt32(64 + ref.offset), table + 4 * index)
+            }
+            copy.store(UInt32(refs.isEmpty ? 0 : table), 32)
+            copy.store(UInt32(refs.count), 36)
+        }
+        if !node.isStored { heapNodeCount += 1 }
+        let ref = UInt64(place) | 1
+        forwarding.set(UInt(bitPattern: node.address), ref, rows: rows)
+        return ref
     }
 
     /// Copies a node of another space, whose reference table says where its references lie.
@@ -302,6 +418,16 @@ struct CheckpointWriter: ~Copyable {
         case .bytesInner:
             for child in 0..<node.count { children.append(try write(tree: BytesPage(node).refSlot(child).pointee)) }
         default: break
+        }
+        if node.kindNumber == Node.Kind.pairLeaf.rawValue, !node.isStored, let steps = PairRow.steps(PairLeaf(node)) {
+            let leaf = PairLeaf(node)
+            return append(node, byteCount: PairRow.byteCount) { copy in
+                copy.form = PairLeaf.rowForm
+                copy.store(leaf.keys[0], 32)
+                copy.store(steps.key, 40)
+                copy.store(leaf.values[0], 48)
+                copy.store(steps.value, 56)
+            }
         }
         let ref = append(node) { copy in
             for (child, word) in children.enumerated() {

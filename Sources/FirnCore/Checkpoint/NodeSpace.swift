@@ -1,6 +1,7 @@
 import CFirn
 import FirnLog
 import FirnStorage
+import Synchronization
 
 /// The files of a checkpoint in memory: nodes that are read where they lie.
 ///
@@ -20,6 +21,8 @@ final class NodeSpace: @unchecked Sendable {
     private let onDamage: (@Sendable (StoreDamage) -> Void)?
     /// Called when nothing reaches into the space any more.
     private let onRelease: @Sendable ([UInt64]) -> Void
+
+    private static let numbers = Atomic<UInt64>(0)
 
     private struct Place {
         let entry: Checkpoint.File
@@ -49,6 +52,7 @@ final class NodeSpace: @unchecked Sendable {
         descriptor.initialize(
             to: firn_space_t(
                 base: UInt(bitPattern: memory.base), length: UInt(memory.byteCount), touched: bits,
+                number: NodeSpace.numbers.wrappingAdd(1, ordering: .relaxed).newValue,
                 owner: UnsafeMutableRawPointer(bitPattern: 1).unsafelyUnwrapped))
         descriptor.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
         NodeSpace.install

@@ -21,9 +21,13 @@ extension Store {
     ///
     /// - Throws: `.log(.diskFull)` where there is no room: the store is then what it was. Nil is returned where the store lies in memory, or nothing was written since the last checkpoint.
     @discardableResult
-    public func compact() throws(StoreError) -> CompactionReport? {
+    public func compact() throws(StoreError) -> CompactionReport? { try compact(garbageShare: 1.0 / 16) }
+
+    func compact(garbageShare: Double) throws(StoreError) -> CompactionReport? {
         try checkWritable()
-        return try compactor.run { () throws(StoreError) in try writeCheckpoint(garbageShare: 1.0 / 16, pace: nil) }
+        return try compactor.run { () throws(StoreError) in
+            try writeCheckpoint(garbageShare: garbageShare, pace: nil)
+        }
     }
 
     /// Why the last automatic checkpoint could not be written; nil while all is well. It is tried again after the next commits.

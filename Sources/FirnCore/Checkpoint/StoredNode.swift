@@ -16,7 +16,7 @@ import FirnBytes
 /// * The kind bears `Node.storedBit`.
 /// * A reference is the distance from the beginning of the space, with the lowest bit set.
 /// * A chunk has room for the rows of its leaf and no more. In the place of its marks stand: where its reference table begins (u32, from the node's beginning), how many
-///   entries that has (u32), and, where its form is `Packing`'s, what that says. The **reference table** (u32 each) says where in the chunk references lie, at any alignment.
+///   entries that has (u32), and, where its form is one of `Packing`, what that says. The **reference table** (u32 each) says where in the chunk references lie, at any alignment.
 /// * A list's leaf has the number of entries of its reference table at byte 32 (u32); the table begins behind the block, at a multiple of 4.
 enum StoredNode {
     static let unit = Int(FIRN_STORED_UNIT)
@@ -73,7 +73,9 @@ enum StoredNode {
             let page = BytesPage(node)
             for index in 0..<page.count { body(UnsafeMutableRawPointer(page.refSlot(index))) }
         case .listInner: run(32, node.count)
-        case .chunk: forEachTableRef(node, table: Int(node.load(32, as: UInt32.self)), count: 36, body)
+        case .chunk:
+            if node.form == Packing.Form.dictionary.rawValue { body(node.address + Packing.dictionaryOffset) }
+            forEachTableRef(node, table: Int(node.load(32, as: UInt32.self)), count: 36, body)
         case .listLeaf:
             let table = (ListTree.Leaf.blockOffset + node.capacity + 3) & ~3
             forEachTableRef(node, table: table, count: 32, body)

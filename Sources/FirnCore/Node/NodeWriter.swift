@@ -112,8 +112,13 @@ struct NodeWriter {
         return node
     }
 
-    /// A byte-for-byte copy of `node` under the current stamp, of the same length.
+    /// A copy of `node` under the current stamp: byte for byte, but for a leaf that a checkpoint holds as a `PairRow`.
     func copy(_ node: Node) -> Node {
+        if node.isStored, node.form == PairLeaf.rowForm, node.kindNumber == Node.Kind.pairLeaf.rawValue {
+            let leaf = PairLeaf.make(capacity: node.capacity, self)
+            PairRow(node).fill(leaf)
+            return leaf.node
+        }
         let length = node.byteCount
         let (copy, spilled) = allocate(length)
         copy.address.copyMemory(from: node.address, byteCount: length)

@@ -125,7 +125,7 @@ final class ModelRun {
             if storage != nil, round % 20 == 11 || round == transactions - 1 { try reopen() }
             try transaction(operations: 1 + random.below(operations))
             if compactsEvery > 0, round % compactsEvery == compactsEvery - 1 {
-                if let report = try store.compact() {
+                if let report = try store.compact(garbageShare: random.below(3) == 0 ? 0 : 10) {
                     if report.isWhole { checkpointCount.whole += 1 } else { checkpointCount.added += 1 }
                 }
                 if random.below(2) == 0 { store._checkInvariants() }
