@@ -100,6 +100,7 @@ extension Store {
         if let target { space = target.space } else { space = try makeSpace(log, file.byteCount) }
         try space.add(file, log, options)
         heldFiles.retain([file.id])
+        options.besideCompaction?()
         var rebase = Rebase(self, space: space, forwarding: written.forwarding)
         let alive = try rebase.run()
         withExtendedLifetime(pin) {}
