@@ -38,8 +38,11 @@ struct Rebase {
     ///
     /// Gives how many nodes of the heap that the checkpoint holds are still part of the tip.
     mutating func run() throws(StoreError) -> Int {
+        // Held to the end: nodes are known by their addresses, which none of them may give up to another.
+        var rounds: [Pin] = []
         for _ in 0..<Rebase.maximumRounds {
             let pin = store.pin()
+            rounds.append(pin)
             copied = 0
             _ = move(NodeRef(pin.snapshot.root).word, .root(pin.snapshot.reference))
             if copied < Rebase.smallRound { break }
@@ -62,6 +65,7 @@ struct Rebase {
         let after = store.pin()
         store.stamps.store(stamp, ordering: .relaxed)
         store.queue.release()
+        withExtendedLifetime(rounds) {}
         return release(before, after)
     }
 

@@ -23,6 +23,7 @@ extension Store {
     @discardableResult
     public func compact() throws(StoreError) -> CompactionReport? { try compact(garbageShare: 1.0 / 16) }
 
+    @discardableResult
     func compact(garbageShare: Double) throws(StoreError) -> CompactionReport? {
         try checkWritable()
         return try compactor.run { () throws(StoreError) in
