@@ -7,7 +7,7 @@ extension Store {
     func replay(_ log: Log) throws(StoreError) {
         guard log.publishedVersion > 0 else { return }
         let transaction = WriteTransaction(
-            store: self, base: versions.pinTip(file: #fileID, line: #line), stamp: nextStamp())
+            store: self, base: versions.pin(versions.tip, at: CallPlace(#fileID, #line)), stamp: nextStamp())
         guard queue.tryAcquire() else { preconditionFailure("Firn: a store is written before it is open") }
         var last: (version: UInt64, time: Int64) = (0, 0)
         do {
