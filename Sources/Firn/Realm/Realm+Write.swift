@@ -63,7 +63,8 @@ extension RealmInstance {
         }
         // Observers see what is due before the transaction begins.
         advance(at: place)
-        // The version shown is let go for the transaction's base.
+        // The version shown is let go for the transaction's base, so it must not be held by what the realm only remembers.
+        frozenNow = nil
         do throws(StoreError) { enter(try store.beginWrite(replacing: pin, at: place)) } catch {
             throw Realm.Error(error, configuration.fileURL)
         }

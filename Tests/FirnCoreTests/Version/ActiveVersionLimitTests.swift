@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test func aWaitingWriteGoesOnWhenAHolderLetsGoAndKeepsTheWriteLockFree() throws {
-        let store = try CountedThings.open(versions: 1, policy: .wait(seconds: 60))
+        let store = try CountedThings.open(versions: 1, policy: .wait(seconds: 3600))
         var held: Pin? = store.pin()
         try store.change()
         let threads = try (0..<3).map { number in
@@ -211,8 +211,8 @@ import Testing
         #expect(store.queue.tryAcquire())
         store.queue.release()
         held = nil
+        store.watch { store.publishedVersion == 5 }
         for thread in threads { thread.join() }
-        #expect(store.publishedVersion == 5)
         #expect(store.activeVersions.count == 1)
     }
 
@@ -228,7 +228,7 @@ import Testing
     }
 
     @Test func closingTheStoreEndsWaiting() throws {
-        let store = try CountedThings.open(versions: 1, policy: .wait(seconds: 60))
+        let store = try CountedThings.open(versions: 1, policy: .wait(seconds: 3600))
         let held = store.pin()
         try store.change()
         let codes = Guarded<[StoreError.Code]>([])
@@ -240,7 +240,7 @@ import Testing
         store.awaitWaiters(2)
         try store.close()
         thread.join()
-        while codes.withLock({ $0.count }) < 2 { yieldThread() }
+        store.watch { codes.withLock({ $0.count }) == 2 }
         #expect(codes.withLock { $0 } == [.closed, .closed])
         withExtendedLifetime(held) {}
     }
@@ -259,7 +259,7 @@ import Testing
     }
 
     @Test func requestedTransactionsWaitWithoutAThreadOfTheirOwnAndComeInOrder() throws {
-        let store = try CountedThings.open(versions: 1, policy: .wait(seconds: 60))
+        let store = try CountedThings.open(versions: 1, policy: .wait(seconds: 3600))
         var held: Pin? = store.pin()
         try store.change()
         let order = Guarded<[Int]>([])
@@ -277,7 +277,7 @@ import Testing
         #expect(store.versions.lock.withLock { store.versions.waiterCount } == 1)
         #expect(order.withLock { $0 }.isEmpty)
         held = nil
-        while order.withLock({ $0.count }) < 200 { yieldThread() }
+        store.watch { order.withLock({ $0.count }) == 200 }
         #expect(order.withLock { $0 } == Array(0..<200))
         #expect(store.publishedVersion == 202)
         withExtendedLifetime(held) {}
@@ -287,7 +287,7 @@ import Testing
         store.requestWrite { result in order.withLock { $0.append((try? result.get())?.cancel() == nil ? -1 : 200) } }
         store.awaitWaiters(1)
         held = nil
-        while order.withLock({ $0.count }) < 201 { yieldThread() }
+        store.watch { order.withLock({ $0.count }) == 201 }
         #expect(order.withLock { $0.last } == 200)
     }
 
@@ -299,7 +299,7 @@ import Testing
         for _ in 0..<2 {
             store.requestWrite { result in if let error = failure(result) { seen.withLock { $0.append(error) } } }
         }
-        while seen.withLock({ $0.count }) < 2 { yieldThread() }
+        store.watch { seen.withLock({ $0.count }) == 2 }
         for error in seen.withLock({ $0 }) {
             #expect(error.code == .tooManyActiveVersions)
             #expect(error.description.contains("- version 1, "))

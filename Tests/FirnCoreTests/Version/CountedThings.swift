@@ -84,7 +84,20 @@ extension Store {
     }
 
     /// Waits until so many wait for holders to let go.
-    func awaitWaiters(_ count: Int) {
-        while versions.lock.withLock({ versions.waiterCount }) < count { yieldThread() }
+    func awaitWaiters(_ count: Int, at location: SourceLocation = #_sourceLocation) {
+        watch(at: location) { versions.lock.withLock { versions.waiterCount } >= count }
+    }
+
+    /// Waits until a condition holds. Where it never does, that is an issue, and the store is closed, so that nobody goes on waiting.
+    func watch(at location: SourceLocation = #_sourceLocation, _ condition: () -> Bool) {
+        let end = SystemClock.shared.monotonic() + 30_000_000_000
+        while !condition() {
+            guard SystemClock.shared.monotonic() < end else {
+                Issue.record("waited in vain", sourceLocation: location)
+                #expect(throws: Never.self, sourceLocation: location) { try close() }
+                return
+            }
+            yieldThread()
+        }
     }
 }
