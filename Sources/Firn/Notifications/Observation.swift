@@ -32,6 +32,11 @@ class Observation: Observer {
         super.init(realm)
     }
 
+    /// What was told of last, on the tree that a compaction has put in the place of its own.
+    func moveToEqual(_ pin: Pin) {
+        if last.version == pin.version { last = pin.again(at: last.place) }
+    }
+
     /// Tells the observer what has changed up to the version that its realm shows.
     func deliver(mayBegin: Bool) {
         guard isActive, !isRunning, let shown = realm.pin else { return }

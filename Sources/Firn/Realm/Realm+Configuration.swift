@@ -67,6 +67,18 @@ extension Realm {
         /// How much is checked at opening; nil for all of a small store and the directory of a large one.
         public var verifyOnOpen: VerifyOnOpen?
 
+        /// Asked by the first to open the store in this process, with the bytes of its files and about how many of them a compacted store would have; true compacts it before it is used. Not asked where the
+        /// realm is opened read-only.
+        public var shouldCompactOnLaunch: ((_ totalBytes: Int, _ usedBytes: Int) -> Bool)?
+
+        /// Told of damage in the files that a property or collection meets when it is read, before the program stops: such an access can't throw. It is called on the thread that met it, and must not use the
+        /// realm. What throws, throws instead. Set by the first to open the store.
+        public var onDamage: (@Sendable (Realm.Error) -> Void)?
+
+        /// False reads the parts of the files that are needed into memory instead of mapping them: for a volume whose device may vanish while the program runs, as reading a mapping of it then stops the
+        /// program. Set by the first to open the store.
+        public var readsByMapping = true
+
         /// How long opening waits for another process that has the store open for writing, in seconds.
         public var lockTimeout: TimeInterval = 0
 
@@ -134,7 +146,7 @@ extension Realm.Configuration: Equatable {
         a.fileURL == b.fileURL && a.identifier == b.identifier && a.encryptionKey == b.encryptionKey
             && a.readOnly == b.readOnly
             && a.schemaVersion == b.schemaVersion && a.durability == b.durability && a.verifyOnOpen == b.verifyOnOpen
-            && a.lockTimeout == b.lockTimeout
+            && a.lockTimeout == b.lockTimeout && a.readsByMapping == b.readsByMapping
             && a.maximumNumberOfActiveVersions == b.maximumNumberOfActiveVersions
             && a.maximumRetainedBytes == b.maximumRetainedBytes && a.activeVersionPolicy == b.activeVersionPolicy
             && a.objectTypes?.map(ObjectIdentifier.init) == b.objectTypes?.map(ObjectIdentifier.init)
@@ -152,6 +164,11 @@ extension Realm.Configuration {
         switch activeVersionPolicy {
         case .fail: options.activeVersionPolicy = .fail
         case .wait(let seconds): options.activeVersionPolicy = .wait(seconds: seconds)
+        }
+        options.readsByMapping = readsByMapping
+        if let onDamage {
+            let fileURL = fileURL
+            options.onDamage = { onDamage(Realm.Error(.invalidDatabase, $0.description, fileURL: fileURL)) }
         }
         return options
     }

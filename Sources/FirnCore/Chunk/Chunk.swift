@@ -41,6 +41,16 @@ public struct Chunk {
         @inline(__always) get { Form(rawValue: node.form).unsafelyUnwrapped }
     }
 
+    /// The chunk that a reference to a checkpoint's node leads to: in the file, or, where it is packed there, unpacked (see `Node.isScratch`).
+    @usableFromInline @inline(never)
+    static func stored(_ word: UInt64) -> Chunk { Chunk(at: NodeRef(word).node) }
+
+    /// The chunk that lies at a node, unpacked where it is packed there.
+    @inline(__always)
+    init(at node: Node) {
+        self.init(Packing.isPacked(node) ? Packing.unpacked(node) : node)
+    }
+
     // MARK: Marks
 
     @inlinable @inline(__always)

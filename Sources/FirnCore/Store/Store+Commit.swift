@@ -41,6 +41,7 @@ extension WriteTransaction {
         let outcome = finish()
         store.versions.add(stamp: stamp, version: version, time: time, root: root, reference: reference, outcome)
         store.endTransaction()
+        store.compactIfDue()
         return CommittedVersion(number: version, time: time)
     }
 }

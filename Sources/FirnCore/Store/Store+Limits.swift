@@ -13,7 +13,7 @@ extension Store {
     func pinBase(replacing own: Pin?, at place: CallPlace) -> Pin? {
         while true {
             if let pin = versions.pinTip(within: limit, replacing: own, at: place) { return pin }
-            guard let spillOldestHolder, let oldest = versions.beginSpill(at: CallPlace(#fileID, #line)) else {
+            guard let spillOldestHolder, let oldest = versions.beginSpill() else {
                 return nil
             }
             Task { [versions] in

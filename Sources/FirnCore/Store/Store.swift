@@ -14,6 +14,13 @@ public struct StoreOptions: Sendable {
     public var maximumRetainedByteCount: Int?
     /// What a transaction does that is refused by these two.
     public var activeVersionPolicy = ActiveVersionPolicy.fail
+    /// False reads the pieces of a checkpoint that are needed into memory instead of mapping its files: for a volume whose device may vanish, as reading a mapping of it would then stop the
+    /// program.
+    public var readsByMapping = true
+    /// Told of damage that a getter meets, before the program stops: a getter can't throw. Called on the thread that met it; it must not use the store.
+    public var onDamage: (@Sendable (StoreDamage) -> Void)?
+    /// When a checkpoint is written.
+    public var compaction = CompactionRule()
     /// Bytes by which a transaction's nodes grow between hand-outs of `EarlyParts`. Copying the last leaf each time costs a fiftieth of it.
     var handOutByteCount = 4 << 20
 
@@ -47,7 +54,12 @@ public final class Store: Sendable {
     let spillPlace: SpillPlace?
     /// `.max` for a store in memory.
     let handOutByteCount: Int
-    private let stamps: Atomic<UInt64>
+    let options: StoreOptions
+    let stamps: Atomic<UInt64>
+    /// Bytes of nodes in the checkpoint's space that the newest version no longer reaches.
+    let storedGarbage: Atomic<Int>
+    let heldFiles = HeldFiles()
+    let compactor = Compactor()
     nonisolated(unsafe) let workspace = TransactionWorkspace()
     private let listenerLock = Lock()
     nonisolated(unsafe) private var listeners: [(id: Int, body: @Sendable (UInt64) -> Void)] = []
@@ -81,29 +93,43 @@ public final class Store: Sendable {
             spillPlace = place
         }
         try self.init(
-            log: log, isReadOnly: options.log?.access == .readOnly, spillPlace: spillPlace,
-            handOutByteCount: options.handOutByteCount, limit: limit, policy: options.activeVersionPolicy, clock: clock)
+            log: log, options, limit, isReadOnly: options.log?.access == .readOnly, spillPlace: spillPlace,
+            clock: clock)
         if let log { try replay(log) }
     }
 
     private init(
-        log: Log?, isReadOnly: Bool, spillPlace: SpillPlace?, handOutByteCount: Int, limit: VersionLimit,
-        policy: ActiveVersionPolicy, clock: any Clock
+        log: Log?, _ options: StoreOptions, _ limit: VersionLimit, isReadOnly: Bool, spillPlace: SpillPlace?,
+        clock: any Clock
     ) throws(StoreError) {
         self.log = log
+        self.options = options
         self.limit = limit
-        self.policy = policy
-        self.handOutByteCount = log == nil ? .max : handOutByteCount
+        policy = options.activeVersionPolicy
+        handOutByteCount = log == nil ? .max : options.handOutByteCount
         self.spillPlace = spillPlace
         self.clock = clock
         self.isReadOnly = isReadOnly
+        if let log, let checkpoint = log.checkpoint {
+            let held = heldFiles
+            let (space, version) = try NodeSpace.open(checkpoint, log, options) { held.release($0) }
+            held.retain(checkpoint.files.map(\.id))
+            stamps = Atomic(version.stamp)
+            storedGarbage = Atomic(version.garbage)
+            versions = VersionTable(
+                root: space.ref(to: version.root).node, stamp: version.stamp, version: checkpoint.version,
+                time: checkpoint.time, reference: SchemaReference(version.schema), space: space, heap: heap)
+            return
+        }
+        storedGarbage = Atomic(0)
         let writer = NodeWriter(stamp: 1)
         let root = RootNode.make(tables: 0, writer)
         heap.account(nodes: 1, bytes: root.node.byteCount)
         writer.dispose().deallocate()
         stamps = Atomic(1)
         versions = VersionTable(
-            root: root.node, stamp: 1, version: 0, time: clock.now(), reference: SchemaReference(Schema()), heap: heap)
+            root: root.node, stamp: 1, version: 0, time: clock.now(), reference: SchemaReference(Schema()), space: nil,
+            heap: heap)
     }
 
     // MARK: Versions
@@ -187,7 +213,7 @@ public final class Store: Sendable {
 
     func endTransaction() { queue.release() }
 
-    private func checkWritable() throws(StoreError) {
+    func checkWritable() throws(StoreError) {
         if closed.load(ordering: .acquiring) { throw StoreError(.closed, "the store has been closed; open it again") }
         if isReadOnly {
             throw StoreError(.readOnly, "the store was opened read-only; open it for writing to change it")
@@ -227,8 +253,13 @@ public final class Store: Sendable {
     /// Publishes what is durable, and tells the listeners.
     func publish(through version: UInt64) {
         guard let entry = versions.publish(through: version) else { return }
+        announce(entry.version)
+    }
+
+    /// Tells the listeners of a version, or of another tree for it.
+    func announce(_ version: UInt64) {
         let bodies = listenerLock.withLock { listeners.map(\.body) }
-        for body in bodies { body(entry.version) }
+        for body in bodies { body(version) }
     }
 
     /// Waits for running writes, makes everything durable and closes the log. Versions that are pinned stay readable.
@@ -237,6 +268,7 @@ public final class Store: Sendable {
         // In a forked child the write lock may be held by a thread that has stayed with the parent.
         if let log, log.isForked { return }
         versions.endWaiting()
+        compactor.stop()
         queue.acquire()
         defer { queue.release() }
         guard let log else { return }

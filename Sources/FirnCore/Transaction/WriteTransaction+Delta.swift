@@ -27,9 +27,9 @@ extension WriteTransaction {
     /// Calls `body` for each leaf's run of kept rows in which cells of the column are marked.
     func forEachUpdate(_ column: Int, _ delta: RowTree.Delta, _ body: (RowTree.Kept, _ newRow: Int) -> Void) {
         for kept in delta.kept where kept.new.hasChunk(column) {
-            let chunk = kept.new.chunk(column)
-            guard writer.isNew(chunk.node) else { continue }
-            chunk.forEachMark(in: kept.newStart..<kept.newStart + kept.count) { body(kept, $0) }
+            let node = kept.new.chunkNode(column)
+            guard writer.isNew(node) else { continue }
+            Chunk(node).forEachMark(in: kept.newStart..<kept.newStart + kept.count) { body(kept, $0) }
         }
     }
 

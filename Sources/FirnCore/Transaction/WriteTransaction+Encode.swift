@@ -129,9 +129,9 @@ extension WriteTransaction {
                 let cell =
                     isLaidOutAsBefore(id, column)
                     ? UpdatedCell(
-                        key: key, chunk: chunk, row: row, oldChunk: kept.old.chunk(column),
+                        key: key, chunk: chunk, row: row, oldNode: kept.old.chunkNode(column),
                         oldRow: row - kept.newStart + kept.oldStart)
-                    : UpdatedCell(key: key, chunk: chunk, row: row, oldChunk: chunk, oldRow: row)
+                    : UpdatedCell(key: key, chunk: chunk, row: row, oldNode: chunk.node, oldRow: row)
                 encoder.updated(column: column, cell)
             }
         }

@@ -50,6 +50,9 @@ public final class Pin: @unchecked Sendable {
         return entry.stamp
     }
 
+    /// The checkpoint that the version lies on, if any.
+    var space: NodeSpace? { entry?.space }
+
     /// Another pin of the same version, counted for another holder.
     public func again(file: StaticString = #fileID, line: UInt = #line) -> Pin { again(at: CallPlace(file, line)) }
 
@@ -73,6 +76,8 @@ struct PinLink {
     var previous: UnsafeMutablePointer<PinLink>?
     var next: UnsafeMutablePointer<PinLink>?
     let place: CallPlace
+    /// False for the store's own work.
+    let isHolder: Bool
 }
 
 /// A line of a program, as `#fileID` and `#line` give it: which call a pin was made for.

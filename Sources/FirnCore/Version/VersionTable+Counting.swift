@@ -2,7 +2,7 @@ import FirnStorage
 
 /// How many versions are active, and what they retain.
 ///
-/// **Active** is what a holder holds, and the tip: what counts is what will be there when all that is written is published, so a version that is only waiting for
+/// **Active** is what a holder holds (other than the store itself, as the compactor), and the tip: what counts is what will be there when all that is written is published, so a version that is only waiting for
 /// that is not counted. States inside transactions are no versions, but what they retain is retained. Entries of one version count as one.
 ///
 /// The counts are kept at each change: a version is held from the first holder of the first of its entries to the last of the last.
@@ -50,7 +50,7 @@ extension VersionTable {
 
     /// The pin's entry, if the pin is all that holds it.
     private func soleEntry(of pin: Pin?) -> Entry? {
-        guard let entry = pin?.entry, entry.holders == 1 else { return nil }
+        guard let entry = pin?.entry, entry.holders - entry.storePins == 1 else { return nil }
         return entry
     }
 
@@ -66,7 +66,7 @@ extension VersionTable {
         var total = 0
         var held: UInt64 = 0
         for entry in entries {
-            if entry.holders > 0, entry !== own, !entry.lead.spill.isBegun { held = entry.stamp }
+            if entry.isHeld, entry !== own, !entry.lead.spill.isBegun { held = entry.stamp }
             // Dead after this entry, so no later one reaches them; born after the last held one, no earlier one does.
             total += entry.dead.byteCount(bornThrough: held)
         }
@@ -104,17 +104,17 @@ extension VersionTable {
     // MARK: Writing out
 
     /// Pins the oldest version that counts, if it is not the newest; from here on it doesn't count. Nil where there is none that could be written out.
-    func beginSpill(at place: CallPlace) -> Pin? {
+    func beginSpill() -> Pin? {
         lock.lock()
         defer { lock.unlock() }
         let tip = entries[entries.count - 1].lead
         let oldest = entries.first {
-            $0.holders > 0 && !$0.isState && $0.lead !== tip && $0.lead.spill.isPossible
+            $0.isHeld && !$0.isState && $0.lead !== tip && $0.lead.spill.isPossible
         }
         guard let oldest else { return nil }
         heldVersionCount -= 1
         oldest.lead.spill = .begun
-        return makePin(oldest, place)
+        return makePin(oldest, CallPlace(#fileID, #line), isHolder: false)
     }
 
     /// The version could not be written out: it counts again.
@@ -151,12 +151,12 @@ extension VersionTable {
                 retained += entry.dead.byteCount(bornAfter: before)
                 if entry === newest { isShown = true }
                 if entry.isState || entry === own { continue }
-                if entry.holders > 0 { isShown = true }
-                holders += entry.holders
+                if entry.isHeld { isShown = true }
+                holders += entry.holders - entry.storePins
                 var pins: [String] = []
                 var next = entry.firstPin
                 while let pin = next?.pointee {
-                    pins.append(pin.place.description)
+                    if pin.isHolder { pins.append(pin.place.description) }
                     next = pin.next
                 }
                 places += pins.reversed()
@@ -175,7 +175,7 @@ extension VersionTable {
         lock.lock()
         defer { lock.unlock() }
         var held: [ObjectIdentifier: Int] = [:]
-        for entry in entries where !entry.isState && entry.holders > 0 {
+        for entry in entries where !entry.isState && entry.isHeld {
             held[ObjectIdentifier(entry.lead), default: 0] += 1
         }
         var counted: Set<ObjectIdentifier> = []

@@ -18,12 +18,16 @@ final class VersionTable: @unchecked Sendable {
         let time: Int64
         let root: Node
         let reference: SchemaReference
+        /// The checkpoint that the version's older nodes lie in, mapped for as long as the version is active.
+        let space: NodeSpace?
         @exclusivity(unchecked) fileprivate(set) var holders = 0
         @exclusivity(unchecked) fileprivate(set) var firstPin: UnsafeMutablePointer<PinLink>?
         /// What died when the next version replaced this one.
-        @exclusivity(unchecked) fileprivate(set) var dead = DeadList()
+        @exclusivity(unchecked) var dead = DeadList()
         /// The store's own interest: the newest published version, and those not yet published.
-        @exclusivity(unchecked) fileprivate var isKept = true
+        @exclusivity(unchecked) var isKept = true
+        /// How many of the holders are the store's own work, which is no holder to anybody else.
+        @exclusivity(unchecked) fileprivate(set) var storePins = 0
         /// The version's first entry, where this is a later one.
         private let first: Entry?
         /// Of a lead: how many of its version's entries have a holder.
@@ -31,10 +35,11 @@ final class VersionTable: @unchecked Sendable {
         /// Of a lead: whether its version is being written out, and so is not counted.
         @exclusivity(unchecked) var spill = Spill.none
 
-        fileprivate init(
-            stamp: UInt64, version: UInt64, time: Int64, root: Node, reference: SchemaReference, isState: Bool = false,
-            first: Entry? = nil
+        init(
+            stamp: UInt64, version: UInt64, time: Int64, root: Node, reference: SchemaReference, space: NodeSpace?,
+            isState: Bool = false, first: Entry? = nil
         ) {
+            self.space = space
             self.stamp = stamp
             self.version = version
             self.isState = isState
@@ -43,6 +48,9 @@ final class VersionTable: @unchecked Sendable {
             self.reference = reference
             self.first = first
         }
+
+        /// Whether anything but the store's own work holds it.
+        var isHeld: Bool { holders > storePins }
 
         /// The entry that counts for the version.
         var lead: Entry { first ?? self }
@@ -55,8 +63,8 @@ final class VersionTable: @unchecked Sendable {
     /// Ascending by stamp. The last is the tip.
     @exclusivity(unchecked) private(set) var entries: [Entry]
     /// The entries' stamps, place by place.
-    @exclusivity(unchecked) private var stamps: [UInt64]
-    @exclusivity(unchecked) private(set) var publishedEntry: Entry
+    @exclusivity(unchecked) private(set) var stamps: [UInt64]
+    @exclusivity(unchecked) var publishedEntry: Entry
     /// The number of `publishedEntry`, for those who only ask whether theirs is published.
     private let publishedNumber: Atomic<UInt64>
 
@@ -64,15 +72,19 @@ final class VersionTable: @unchecked Sendable {
     /// Versions that have a holder, but for those that are being written out.
     @exclusivity(unchecked) var heldVersionCount = 0
     /// Bytes of the nodes on all dead lists.
-    @exclusivity(unchecked) private(set) var deadByteCount = 0
+    @exclusivity(unchecked) var deadByteCount = 0
     /// Who waits for a holder to let go.
     @exclusivity(unchecked) var waiterCount = 0
     @exclusivity(unchecked) var isClosed = false
     let released = Condition()
 
-    init(root: Node, stamp: UInt64, version: UInt64, time: Int64, reference: SchemaReference, heap: NodeHeap) {
+    init(
+        root: Node, stamp: UInt64, version: UInt64, time: Int64, reference: SchemaReference, space: NodeSpace?,
+        heap: NodeHeap
+    ) {
         self.heap = heap
-        publishedEntry = Entry(stamp: stamp, version: version, time: time, root: root, reference: reference)
+        publishedEntry = Entry(
+            stamp: stamp, version: version, time: time, root: root, reference: reference, space: space)
         entries = [publishedEntry]
         stamps = [stamp]
         publishedNumber = Atomic(version)
@@ -81,7 +93,7 @@ final class VersionTable: @unchecked Sendable {
     deinit {
         // The store is closed and no pin is left: all that is alive is what died before the tip, and what the tip reaches.
         var nodes: [Node] = []
-        entries[entries.count - 1].snapshot.forEachNode { nodes.append($0) }
+        entries[entries.count - 1].snapshot.forEachHeapNode { nodes.append($0) }
         for entry in entries { for bucket in entry.dead.buckets { heap.free(bucket.nodes) } }
         var garbage = NodeList()
         for node in nodes { garbage.push(node) }
@@ -109,6 +121,18 @@ final class VersionTable: @unchecked Sendable {
         return makePin(entry, place)
     }
 
+    /// Pins the newest version for the store's own work: that is listed nowhere and counts against no limit.
+    func pinForStore(_ version: StoreVersion) -> Pin {
+        lock.lock()
+        defer { lock.unlock() }
+        switch version {
+        case .published: return makePin(publishedEntry, CallPlace(#fileID, #line), isHolder: false)
+        case .tip: return makePin(entries[entries.count - 1], CallPlace(#fileID, #line), isHolder: false)
+        }
+    }
+
+    enum StoreVersion { case published, tip }
+
     /// Pins the tip, for a transaction's base; nil where more is held than `limit` allows. `own` is the caller's pin of an older version, which it will let go.
     func pinTip(within limit: VersionLimit, replacing own: Pin?, at place: CallPlace) -> Pin? {
         lock.lock()
@@ -118,15 +142,19 @@ final class VersionTable: @unchecked Sendable {
     }
 
     /// The lock is held.
-    func makePin(_ entry: Entry, _ place: CallPlace) -> Pin {
+    func makePin(_ entry: Entry, _ place: CallPlace, isHolder: Bool = true) -> Pin {
         guard let memory = firn_allocate(MemoryLayout<PinLink>.size) else {
             fatalError("Firn: there is no memory left")
         }
         let link = memory.assumingMemoryBound(to: PinLink.self)
-        link.initialize(to: PinLink(previous: nil, next: entry.firstPin, place: place))
+        link.initialize(to: PinLink(previous: nil, next: entry.firstPin, place: place, isHolder: isHolder))
         entry.firstPin?.pointee.previous = link
         entry.firstPin = link
-        if entry.holders == 0 { countHeld(entry) }
+        if !isHolder {
+            entry.storePins += 1
+        } else if !entry.isHeld {
+            countHeld(entry)
+        }
         entry.holders += 1
         return Pin(entry: entry, table: self, snapshot: entry.snapshot, link: link)
     }
@@ -140,7 +168,9 @@ final class VersionTable: @unchecked Sendable {
         }
         link.pointee.next?.pointee.previous = link.pointee.previous
         entry.holders -= 1
-        let garbage = entry.holders == 0 ? letGo(entry) : NodeList()
+        let isHolder = link.pointee.isHolder
+        if !isHolder { entry.storePins -= 1 }
+        let garbage = entry.isHeld ? NodeList() : letGo(entry, isCounted: isHolder)
         lock.unlock()
         firn_deallocate(link)
         heap.free(garbage)
@@ -155,23 +185,32 @@ final class VersionTable: @unchecked Sendable {
     ) {
         lock.lock()
         defer { lock.unlock() }
-        let tip = entries[entries.count - 1]
+        let space = entries[entries.count - 1].space
         for state in outcome.states {
             let entry = Entry(
-                stamp: state.stamp, version: 0, time: time, root: state.root, reference: state.reference, isState: true)
+                stamp: state.stamp, version: 0, time: time, root: state.root, reference: state.reference, space: space,
+                isState: true)
             entry.isKept = false
             entry.holders = 1
-            entries.append(entry)
-            stamps.append(state.stamp)
+            append(entry)
             state.owner = .committed(self, entry)
         }
         for list in outcome.diedEarlier { setDead(list.nodes, after: list.stamp) }
         setDead(outcome.died.nodes, after: outcome.died.stamp)
-        entries.append(
-            Entry(
-                stamp: stamp, version: version, time: time, root: root, reference: reference,
-                first: tip.version == version ? tip.lead : nil))
-        stamps.append(stamp)
+        append(Entry(stamp: stamp, version: version, time: time, root: root, reference: reference, space: space))
+    }
+
+    /// A new tip. The lock is held.
+    func append(_ entry: Entry) {
+        entries.append(entry)
+        stamps.append(entry.stamp)
+    }
+
+    /// Runs `body` with the lock held.
+    func withLock<R>(_ body: (VersionTable) -> R) -> R {
+        lock.lock()
+        defer { lock.unlock() }
+        return body(self)
     }
 
     private func setDead(_ nodes: NodeList, after stamp: UInt64) {
@@ -186,7 +225,7 @@ final class VersionTable: @unchecked Sendable {
     func dropState(_ entry: Entry) {
         lock.lock()
         entry.holders -= 1
-        let garbage = entry.holders == 0 ? letGo(entry) : NodeList()
+        let garbage = entry.holders == 0 ? letGo(entry, isCounted: true) : NodeList()
         lock.unlock()
         heap.free(garbage)
     }
@@ -219,10 +258,10 @@ final class VersionTable: @unchecked Sendable {
         return place < entries.count ? entries[place] : nil
     }
 
-    /// An entry has lost its last holder; gives the nodes that only it reached. The lock is held.
-    private func letGo(_ entry: Entry) -> NodeList {
-        countFree(entry)
-        let garbage = entry.isKept ? NodeList() : drop(entry)
+    /// An entry has lost its last holder, which was counted, or a pin of the store's when nobody else held it; gives the nodes that only it reached. The lock is held.
+    private func letGo(_ entry: Entry, isCounted: Bool) -> NodeList {
+        if isCounted { countFree(entry) }
+        let garbage = entry.isKept || entry.holders > 0 ? NodeList() : drop(entry)
         if waiterCount > 0 { released.broadcast() }
         return garbage
     }
@@ -247,13 +286,13 @@ final class VersionTable: @unchecked Sendable {
         return garbage
     }
 
-    private func place(of stamp: UInt64) -> Int? {
+    func place(of stamp: UInt64) -> Int? {
         let place = lowerBound(stamp)
         return place < stamps.count && stamps[place] == stamp ? place : nil
     }
 
     /// The first place whose stamp is not below `stamp`.
-    private func lowerBound(_ stamp: UInt64) -> Int {
+    func lowerBound(_ stamp: UInt64) -> Int {
         var low = 0
         var high = stamps.count
         while low < high {

@@ -86,7 +86,7 @@ import Testing
         }
         #expect(store.activeVersions.count == 1)
         var reached = (nodes: 0, bytes: 0)
-        store.pin().snapshot.forEachNode {
+        store.pin().snapshot.forEachHeapNode {
             reached.nodes += 1
             reached.bytes += $0.byteCount
         }
