@@ -78,7 +78,7 @@ extension Store {
     func reachedNodeCount(_ pins: [Pin]) -> Int {
         var nodes: Set<UInt64> = []
         for snapshot in pins.map(\.snapshot) + [versions.tip.snapshot] {
-            snapshot.forEachNode { nodes.insert(NodeRef($0).word) }
+            snapshot.forEachHeapNode { nodes.insert(NodeRef($0).word) }
         }
         return nodes.count
     }

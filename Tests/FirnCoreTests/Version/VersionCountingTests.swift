@@ -59,9 +59,9 @@ import Testing
                 try transaction.commit()
             }
             #expect(store.activeVersions.count == 1001)
-            store.versions.tip.snapshot.forEachNode { users[NodeRef($0).word, default: 0] += 1 }
+            store.versions.tip.snapshot.forEachHeapNode { users[NodeRef($0).word, default: 0] += 1 }
             for place in held.indices {
-                held[place].pin.snapshot.forEachNode { held[place].nodes.insert(NodeRef($0).word) }
+                held[place].pin.snapshot.forEachHeapNode { held[place].nodes.insert(NodeRef($0).word) }
                 for node in held[place].nodes { users[node, default: 0] += 1 }
             }
             #expect(store.heap.nodeCount == users.count)
