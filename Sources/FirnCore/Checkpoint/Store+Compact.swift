@@ -79,7 +79,7 @@ extension Store {
             throw StoreError(error)
         }
         publish(through: log.publishedVersion)
-        let pin = pin()
+        let pin = versions.pinForStore(.published)
         let since = log.byteCountSinceCheckpoint
         let garbage = storedGarbage.load(ordering: .relaxed)
         let previous = log.checkpoint
