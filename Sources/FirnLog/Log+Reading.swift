@@ -53,9 +53,13 @@ extension Log {
         guard through <= writtenVersion else {
             throw LogError(.versionNotHere(through), path: folder.path, detail: "the last is \(writtenVersion)")
         }
-        // A reader beside the writer sees its segments by the manifest.
-        let manifest = try writer?.tail.snapshot().manifest ?? folder.readManifest()
-        try LogCursor(folder: folder, manifest: manifest).replay(after: version, through: through, body)
+        try LogCursor(folder: folder, manifest: try manifest()).replay(after: version, through: through, body)
+    }
+
+    /// The manifest in force. A reader beside the writer sees its segments by the file.
+    func manifest() throws(LogError) -> Manifest {
+        if let writer { return writer.tail.snapshot().manifest }
+        return try folder.readManifest()
     }
 
     func checkOpen() throws(LogError) {

@@ -15,6 +15,8 @@ extension Realm.Error {
         case .schema: code = .schemaMismatch
         case .limit: code = .invalidInput
         case .readOnly, .closed: code = .fail
+        case .versionNotRetained: code = .versionNotRetained
+        case .versionNotYet: code = .invalidInput
         }
         self.init(code, error.description, fileURL: url)
     }

@@ -24,6 +24,18 @@ extension Realm {
             case everything
         }
 
+        /// Which past versions `Realm.asOf` and its like can open. The newest version, and those that something holds, can be opened always.
+        public enum HistoryRetention: Sendable, Equatable {
+            /// No others.
+            case none
+            /// This many of the newest, the newest included; at least 1.
+            case versions(Int)
+            /// Those that were the newest at some moment of the last so many seconds: `asOf(date:)` works for each of these moments.
+            case age(TimeInterval)
+            /// All.
+            case everything
+        }
+
         /// The store's folder; nil for a realm in memory. Setting it clears `inMemoryIdentifier`.
         public var fileURL: URL? {
             didSet { if fileURL != nil { identifier = nil } }
@@ -56,6 +68,10 @@ extension Realm {
 
         /// How much is checked at opening; nil for all of a small store and the directory of a large one.
         public var verifyOnOpen: VerifyOnOpen?
+
+        /// Which past versions can be opened: see <doc:History>. Where a store is opened with several settings, each of them holds until the process closes it. Realms in
+        /// memory keep no history.
+        public var historyRetention: HistoryRetention = .none
 
         /// How long opening waits for another process that has the store open for writing, in seconds.
         public var lockTimeout: TimeInterval = 0
@@ -95,6 +111,7 @@ extension Realm {
             if let identifier { parts.append("inMemoryIdentifier: \(identifier)") }
             if readOnly { parts.append("readOnly") }
             parts.append("schemaVersion: \(schemaVersion)")
+            if historyRetention != .none { parts.append("historyRetention: \(historyRetention)") }
             if let objectTypes { parts.append("objectTypes: \(objectTypes.map { $0.className() })") }
             return "Realm.Configuration(\(parts.joined(separator: ", ")))"
         }
@@ -106,7 +123,7 @@ extension Realm.Configuration: Equatable {
         a.fileURL == b.fileURL && a.identifier == b.identifier && a.encryptionKey == b.encryptionKey
             && a.readOnly == b.readOnly
             && a.schemaVersion == b.schemaVersion && a.durability == b.durability && a.verifyOnOpen == b.verifyOnOpen
-            && a.lockTimeout == b.lockTimeout
+            && a.lockTimeout == b.lockTimeout && a.historyRetention == b.historyRetention
             && a.objectTypes?.map(ObjectIdentifier.init) == b.objectTypes?.map(ObjectIdentifier.init)
     }
 }
@@ -114,6 +131,25 @@ extension Realm.Configuration: Equatable {
 extension Realm.Configuration {
     /// The classes that a realm of this configuration has.
     var classes: [ObjectBase.Type] { objectTypes ?? ClassDiscovery.defaultTypes() }
+
+    /// The retention as the store takes it. Throws where it makes no sense.
+    func storeRetention() throws -> FirnLog.HistoryRetention {
+        switch historyRetention {
+        case .none: return .none
+        case .everything: return .everything
+        case .versions(let count):
+            if count >= 1 { return .versions(count) }
+        case .age(let seconds):
+            // More than 292 years are all.
+            if seconds > 0 {
+                return Int64(exactly: (seconds * 1e9).rounded(.up)).map { .age(nanoseconds: $0) } ?? .everything
+            }
+        }
+        throw Realm.Error(
+            .invalidInput,
+            "historyRetention is \(historyRetention): give at least 1 version or more than 0 seconds, or .none to retain nothing.",
+            fileURL: fileURL)
+    }
 
     var logOptions: LogOptions? {
         guard let fileURL else { return nil }

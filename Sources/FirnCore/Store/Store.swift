@@ -10,6 +10,8 @@ public struct StoreOptions: Sendable {
     public var transactionMemoryByteCount = 1 << 30
     /// Bytes by which a transaction's nodes grow between hand-outs of `EarlyParts`. Copying the last leaf each time costs a fiftieth of it.
     var handOutByteCount = 4 << 20
+    /// Which past versions stay openable.
+    public var historyRetention = HistoryRetention.none
 
     public init(log: LogOptions?) { self.log = log }
 }
@@ -25,12 +27,14 @@ public struct StoreOptions: Sendable {
 /// * `workspace` is the write lock's holder's.
 /// * `listeners` is guarded by `listenerLock`; they are called outside of all locks, on the thread that published.
 /// * `publishLock` keeps publishing in order and one at a time.
+/// * `history` (guarded by itself) keeps what past versions need.
 public final class Store: Sendable {
     public let heap = NodeHeap()
     let log: Log?
     let versions: VersionTable
     let queue = WriteQueue()
     let noteKeeper = NoteKeeper()
+    let history = History()
     let clock: any Clock
     let spillPlace: SpillPlace?
     /// `.max` for a store in memory.
@@ -70,6 +74,7 @@ public final class Store: Sendable {
         try self.init(
             log: log, isReadOnly: options.log?.access == .readOnly, spillPlace: spillPlace,
             handOutByteCount: options.handOutByteCount, clock: clock)
+        retain(options.historyRetention)
         if let log { try replay(log) }
     }
 
@@ -147,8 +152,12 @@ public final class Store: Sendable {
 
     func endTransaction() { queue.release() }
 
-    private func checkWritable() throws(StoreError) {
+    func checkOpen() throws(StoreError) {
         if closed.load(ordering: .acquiring) { throw StoreError(.closed, "the store has been closed; open it again") }
+    }
+
+    private func checkWritable() throws(StoreError) {
+        try checkOpen()
         if isReadOnly {
             throw StoreError(.readOnly, "the store was opened read-only; open it for writing to change it")
         }
