@@ -54,13 +54,16 @@ extension Realm {
     public func asOf(date: Date) throws -> Realm {
         instance.check()
         let found = try instance.storing { store throws(StoreError) in
-            try store.newestVersion { Date(nanoseconds: $0) <= date }
+            // As numbers, among which not-a-number is not later than anything.
+            try store.newestVersion {
+                Date(nanoseconds: $0).timeIntervalSinceReferenceDate <= date.timeIntervalSinceReferenceDate
+            }
         }
         guard let found else {
             let first = try tryVersions().first
-            let oldest = first.map { "the oldest is \($0.number), of \($0.date)" } ?? "there is none"
+            let oldest = first.map { "the oldest is \($0.number), of \($0.date.text)" } ?? "there is none"
             throw Error(
-                .versionNotRetained, "There is no version of \(date) or before: \(oldest).",
+                .versionNotRetained, "There is no version of \(date.text) or before: \(oldest).",
                 fileURL: instance.configuration.fileURL)
         }
         return try asOf(version: found)
@@ -112,4 +115,9 @@ extension SchemaBinding {
 extension Date {
     /// Of nanoseconds since 1970. Rounded to what a `Date` can tell apart, in the same way each time, so that later times never give earlier dates.
     init(nanoseconds: Int64) { self.init(timeIntervalSince1970: Double(nanoseconds) / 1e9) }
+
+    /// As messages name it. Foundation's own description stops the program at dates that no calendar has.
+    fileprivate var text: String {
+        abs(timeIntervalSince1970) < 1e11 ? description : "\(timeIntervalSince1970) seconds since 1970"
+    }
 }

@@ -1,14 +1,13 @@
 extension Schema {
     /// This schema, an earlier form of `later`, with the tables, columns and indexes that came since. What is new is blank and empty. What has gone since stays as long as it
-    /// was there; a column that came and went is there all the time, so that each schema between can be extended in turn and follow the one before.
+    /// was there; what came and went is there from the beginning, so that each schema between can be extended in turn and follow the one before.
     func extended(to later: Schema) -> Schema {
         var result = self
         for (place, table) in later.tables.enumerated() {
-            guard place < result.tables.count else {
-                result.tables.append(table)
-                continue
+            if place == result.tables.count {
+                result.tables.append(TableSchema(name: table.name, isEmbedded: table.isEmbedded, columns: []))
             }
-            guard !table.isRemoved, !result.tables[place].isRemoved else { continue }
+            guard !result.tables[place].isRemoved else { continue }
             var own = result.tables[place]
             for (column, now) in zip(own.columns.indices, table.columns)
             where !now.isRemoved && !own.columns[column].isRemoved { own.columns[column].isIndexed = now.isIndexed }

@@ -24,6 +24,17 @@ public struct PastVersion {
     public let pin: Pin
     /// Its schema as it was. That of the pin's snapshot has also what came since.
     public let schema: Schema
+
+    init(pin: Pin, schema: Schema) {
+        self.pin = pin
+        self.schema = schema
+    }
+
+    /// An active version as it is, if it can be read in a schema.
+    init?(_ active: Pin?, as target: Schema) {
+        guard let active, active.snapshot.schema.serves(target) else { return nil }
+        self.init(pin: active, schema: active.snapshot.schema)
+    }
 }
 
 /// A store in memory that past versions of another are replayed in: the commits of its log, forwards, up to the version wanted. Versions between are never made; versions that somebody holds

@@ -23,18 +23,20 @@ extension Store {
         guard number <= newest.version else {
             throw StoreError(.versionNotYet, "there is no version \(number) yet; the newest is \(newest.version)")
         }
-        let target = newest.reference.schema
         let active = versions.pin(version: number)
-        if let active, active.snapshot.schema.serves(target) {
-            return PastVersion(pin: active, schema: active.snapshot.schema)
+        if let version = PastVersion(active, as: newest.reference.schema) { return version }
+        let past = try retainedPast(historyLog("version \(number) of a store in memory cannot be opened"))
+        guard active != nil || number >= past.oldest else {
+            throw notRetained(number, oldest: past.oldest, newest: past.newest.version)
         }
-        let log = try historyLog("version \(number) of a store in memory cannot be opened")
-        let bases = try historyBases(log)
-        let oldest = try oldestRetained(log, bases, newest)
-        guard let first = bases.first?.version, number >= first, active != nil || number >= oldest else {
-            throw notRetained(number, oldest: oldest, newest: newest.version)
-        }
-        return try history.open(number, of: self, log, bases: bases, as: target)
+        return try open(number, past)
+    }
+
+    /// Holds a version that is retained or active.
+    func open(_ number: UInt64, _ past: RetainedPast) throws(StoreError) -> PastVersion {
+        let target = past.newest.reference.schema
+        if let version = PastVersion(versions.pin(version: number), as: target) { return version }
+        return try history.open(number, of: self, past.log, bases: past.bases, as: target)
     }
 
     /// The newest version whose time fulfils a condition that holds up to some moment and not after it; nil where all are later. The version need not be retained.
@@ -57,55 +59,62 @@ extension Store {
     /// Cost: the headers of the segments that hold them.
     public func storedVersions() throws(StoreError) -> [StoredVersion] {
         try checkOpen()
-        let newest = versions.published
-        var times: [UInt64: Int64] = [:]
-        for version in versions.active where version.number <= newest.version { times[version.number] = version.time }
-        times[newest.version] = newest.time
         guard let log else {
-            return times.sorted { $0.key < $1.key }.map { StoredVersion(number: $0, time: $1, byteCount: 0) }
+            return activeTimes(through: versions.published).sorted { $0.key < $1.key }
+                .map { StoredVersion(number: $0, time: $1, byteCount: 0) }
         }
-        let oldest = try oldestRetained(log, try historyBases(log), newest)
+        let past = try retainedPast(log)
+        var active = activeTimes(through: past.newest)
+        let retained = max(past.oldest, 1)
+        var ranges = active.keys.filter { $0 > 0 && $0 < retained }.sorted().map { $0...$0 }
+        if retained <= past.newest.version { ranges.append(retained...past.newest.version) }
         var result: [StoredVersion] = []
         do throws(LogError) {
-            let earlier = times.keys.filter { $0 > 0 && $0 < oldest }.sorted().map { $0...$0 }
-            let retained = max(oldest, 1)
-            let ranges = earlier + (retained <= newest.version ? [retained...newest.version] : [])
-            if oldest == 0 || times[0] != nil {
+            if past.oldest == 0 || active[0] != nil {
                 // The clock may have gone back before the first commit.
-                var first: Int64?
-                if newest.version > 0 { try log.forEachHead(of: [1...1]) { first = $0.time } }
-                let created = try log.created
-                result.append(StoredVersion(number: 0, time: min(created, first ?? created), byteCount: 0))
+                var time = try log.created
+                if past.newest.version > 0 { try log.forEachHead(of: [1...1]) { time = min(time, $0.time) } }
+                result.append(StoredVersion(number: 0, time: time, byteCount: 0))
             }
             try log.forEachHead(of: ranges) { head in
-                times[head.version] = nil
+                active[head.version] = nil
                 result.append(StoredVersion(number: head.version, time: head.time, byteCount: head.byteCount))
             }
         } catch {
             throw StoreError(error)
         }
         // Active versions whose commits the log has let go.
-        for (number, time) in times where number > 0 {
+        for (number, time) in active where number > 0 {
             result.append(StoredVersion(number: number, time: time, byteCount: 0))
         }
         return result.sorted { $0.number < $1.number }
     }
 
-    // MARK: What is retained
-
-    /// The first version that can be opened without being active.
-    func oldestRetained() throws(StoreError) -> UInt64 {
-        let log = try historyLog("a store in memory has no history")
-        return try oldestRetained(log, try historyBases(log), versions.published)
+    /// The active versions up to the newest published one, and their times.
+    private func activeTimes(through newest: VersionTable.Entry) -> [UInt64: Int64] {
+        var times = [newest.version: newest.time]
+        for version in versions.active where version.number < newest.version { times[version.number] = version.time }
+        return times
     }
 
-    private func oldestRetained(
-        _ log: Log, _ bases: [HistoryBase], _ newest: VersionTable.Entry
-    ) throws(StoreError) -> UInt64 {
-        var result = newest.version
+    // MARK: What is retained
+
+    /// What the past of a store can be opened from, as it stands at one moment.
+    struct RetainedPast {
+        let newest: VersionTable.Entry
+        let log: Log
+        let bases: [HistoryBase]
+        /// The first version that can be opened without being active.
+        let oldest: UInt64
+    }
+
+    func retainedPast(_ log: Log) throws(StoreError) -> RetainedPast {
+        let bases = try historyBases(log)
+        let newest = versions.published
         let oldest = bases.first?.version ?? newest.version
         // The clock may be behind the log, whose time never goes back.
         let now = max(clock.now(), newest.time)
+        var result = newest.version
         do throws(LogError) {
             for retention in history.retained {
                 let needed = try RetentionRule.oldestNeeded(
@@ -116,10 +125,13 @@ extension Store {
         } catch {
             throw StoreError(error)
         }
-        return result
+        return RetainedPast(newest: newest, log: log, bases: bases, oldest: result)
     }
 
-    private func historyLog(_ what: String) throws(StoreError) -> Log {
+    /// The log that the past is read from.
+    ///
+    /// - Parameter what: what is not possible for a store in memory.
+    func historyLog(_ what: String) throws(StoreError) -> Log {
         guard let log else {
             throw StoreError(
                 .versionNotRetained,

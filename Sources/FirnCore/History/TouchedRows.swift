@@ -60,7 +60,8 @@ extension Store {
         of key: Int64, in table: TableID, columns: [Int], through last: UInt64
     ) throws(StoreError) -> [PastVersion] {
         try checkOpen()
-        let first = min(try oldestRetained(), last)
+        let past = try retainedPast(historyLog("a store in memory cannot tell what an object was"))
+        let first = min(past.oldest, last)
         var candidates = [first]
         try forEachBlock(after: first, through: last) { version, block in
             if candidates.last != version, block.touches(key, in: table) { candidates.append(version) }
@@ -68,7 +69,7 @@ extension Store {
         var result: [PastVersion] = []
         var before: [Value]?
         for number in candidates {
-            let version = try self.version(number)
+            let version = try open(number, past)
             let snapshot = version.pin.snapshot
             let view = table.index < snapshot.schema.tables.count ? snapshot.table(table) : nil
             guard let view, let place = view.find(key) else { continue }

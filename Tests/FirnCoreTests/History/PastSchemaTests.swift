@@ -67,27 +67,36 @@ import Testing
             let transaction = try store.beginWrite()
             for table in schema.tables.indices {
                 let view = transaction.table(TableID(table))
-                let old = view.count == 0 ? nil : view.location(at: view.count / 2).leaf.key(view.count / 2)
+                let old = view.count == 0 ? nil : key(view, view.count / 2)
                 for _ in 0..<5 {
                     var row = transaction.beginRow(TableID(table))
                     for (column, schema) in schema.tables[table].columns.enumerated() where !schema.isRemoved {
-                        transaction.fill(&row, column, column == 0 ? .int(row.key) : value(schema, link: old))
+                        transaction.fill(&row, column, column == 0 ? .int(row.key) : value(schema, transaction))
                     }
                     try transaction.endRow(row)
                 }
                 guard let old else { continue }
                 for (column, schema) in schema.tables[table].columns.enumerated().dropFirst() where !schema.isRemoved {
-                    transaction.set(TableID(table), column, old, value(schema, link: old))
+                    transaction.set(TableID(table), column, old, value(schema, transaction))
                 }
-                transaction.delete(TableID(table), transaction.table(TableID(table)).location(at: 0).leaf.key(0))
+                transaction.delete(TableID(table), key(transaction.table(TableID(table)), 0))
             }
             try transaction.commit()
             record()
         }
 
-        private func value(_ column: ColumnSchema, link: Int64?) -> Value {
-            if column.type == .link { return link.map { .link($0) } ?? .null }
-            return column.collection == .list ? .list((0..<3).map { _ in values.value(column) }) : values.value(column)
+        private func key(_ view: TableView, _ position: Int) -> Int64 {
+            let place = view.location(at: position)
+            return place.leaf.key(place.row)
+        }
+
+        private func value(_ column: ColumnSchema, _ transaction: WriteTransaction) -> Value {
+            let targets = column.target.map { transaction.table($0) }
+            let target = targets.flatMap { $0.count == 0 ? nil : Value.link(key($0, $0.count / 2)) }
+            if column.collection == .list {
+                return .list((0..<3).compactMap { _ in column.isLink ? target : values.value(column) })
+            }
+            return column.isLink ? target ?? .null : values.value(column)
         }
     }
 

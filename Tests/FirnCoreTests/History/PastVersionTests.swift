@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test func aDamagedCommitIsToldAndWhatLiesBeforeItOpens() throws {
-        let (run, oracles) = try Self.run(seed: 14, transactions: 40)
+        let (run, oracles) = try Self.run(seed: 14, transactions: 60)
         let storage = try #require(run.storage)
         let heads = try run.store.storedVersions()
         // The payload of version 30, in the one segment: behind the segment's head and what came before.

@@ -123,7 +123,10 @@ import Testing
         _ = message(.invalidInput) { try realm.asOf(version: .max) }
         let early = message(.versionNotRetained) { try realm.asOf(date: .distantPast) }
         #expect(early.contains("\(newest - 2)"), "\(early)")
-        _ = message(.versionNotRetained) { try realm.asOf(date: Date(timeIntervalSince1970: .nan)) }
+        for odd in [.nan, -.infinity, -1e300] as [Double] {
+            _ = message(.versionNotRetained) { try realm.asOf(date: Date(timeIntervalSince1970: odd)) }
+        }
+        #expect(try realm.asOf(date: Date(timeIntervalSince1970: .infinity)) == realm.freeze())
         #expect(throws: Realm.Error.versionNotRetained) { try realm.changes(from: 1, to: newest) }
         #expect(throws: Realm.Error.invalidInput) { try realm.changes(from: newest, to: newest + 1) }
         #expect(throws: Realm.Error.versionNotRetained) { try realm.changes(from: 2, to: 2) }
