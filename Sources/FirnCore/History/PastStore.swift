@@ -45,6 +45,8 @@ final class PastStore: @unchecked Sendable {
     private let store: Store
     private let log: Log
     private let schema: PastSchema
+    /// Behind the version reached, in the log.
+    private var position: LogPosition?
 
     init(_ store: Store, log: Log, schema: PastSchema) {
         self.store = store
@@ -65,7 +67,9 @@ final class PastStore: @unchecked Sendable {
 
     /// Goes on to a version that is not before the one reached. Where this throws, nothing has changed.
     func go(to number: UInt64) throws(StoreError) -> PastVersion {
-        if number > tip { try store.replay(log, after: tip, through: number, as: schema) }
+        if number > tip {
+            position = try store.replay(log, after: tip, through: number, from: position, as: schema)
+        }
         guard let version = version(number) else { preconditionFailure("Firn: a past version was passed") }
         return version
     }

@@ -14,17 +14,22 @@ extension Store {
     /// Applies the commits `after + 1 ... through` of a log to the store, which is at `after`, and publishes `through`. Consecutive commits are applied in one transaction, as
     /// no version between them is asked for.
     ///
-    /// - Parameter past: how a past version is to be shown; nil to follow the log's schemas as they are.
+    /// - Parameters:
+    ///   - position: where an earlier replay has ended.
+    ///   - past: how a past version is to be shown; nil to follow the log's schemas as they are.
+    /// - Returns: where to go on.
+    @discardableResult
     func replay(
-        _ log: Log, after: UInt64, through: UInt64, as past: PastSchema? = nil
-    ) throws(StoreError) {
+        _ log: Log, after: UInt64, through: UInt64, from position: LogPosition? = nil, as past: PastSchema? = nil
+    ) throws(StoreError) -> LogPosition? {
         let transaction = WriteTransaction(
             store: self, base: versions.pinTip(file: #fileID, line: #line), stamp: nextStamp())
         guard queue.tryAcquire() else { preconditionFailure("Firn: a store is written while it is replayed") }
         var last: (version: UInt64, time: Int64) = (0, 0)
+        let reached: LogPosition?
         do {
             try past?.begin(transaction)
-            try log.replay(after: after, through: through) { commit in
+            reached = try log.replay(after: after, through: through, from: position) { commit in
                 last = (commit.version, commit.time)
                 try transaction.apply(&commit, as: past)
             }
@@ -34,6 +39,7 @@ extension Store {
             throw replayError(error, after: last.version, log)
         }
         transaction.finishReplay(version: last.version, time: last.time)
+        return reached
     }
 
     func replayError(_ error: any Error, after version: UInt64, _ log: Log) -> StoreError {

@@ -109,7 +109,7 @@ import Testing
         try realm.write { realm.deleteAll() }
         let changes = try realm.changes(from: first, to: newest)
         let change = try #require(changes.first { $0.kind == .modified })
-        #expect(change.properties.map(\.name) == ["album", "tags"])
+        try #require(change.properties.map(\.name) == ["album", "tags"])
         let old = try #require(change.properties[0].oldValue as? Album)
         let new = try #require(change.properties[0].newValue as? Album)
         #expect(old.isFrozen && new.isFrozen && old.name == "A" && new.name == "B" && new.thaw() == nil)
