@@ -13,6 +13,9 @@ extension Log {
     /// When the store was made, in nanoseconds since 1970.
     public var created: Int64 { get throws(LogError) { try manifest().created } }
 
+    /// The first version that the log holds, or will hold.
+    public var firstVersion: UInt64 { get throws(LogError) { try manifest().segments[0].firstVersion } }
+
     /// Calls `body` with the head of each commit of some versions, in order; what the log does not hold is passed over.
     ///
     /// Cost: the headers of the segments that hold them, up to the last that is asked for; no payload is decompressed or checked.

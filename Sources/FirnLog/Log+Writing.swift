@@ -135,6 +135,7 @@ extension Log {
         let position = FramePosition(
             segment: tail.manifest.openSegment.segment, range: start..<tail.end, time: time)
         writer.group.noteWritten(version)
+        sinceCheckpoint.wrappingAdd(position.range.count, ordering: .relaxed)
         let wantsRoom = tail.wantsRoom
         if wantsRoom, writer.keeper == nil { tail.fill() }
         tail.endAppending()

@@ -21,13 +21,17 @@ public final class Log: @unchecked Sendable {
     /// The schema at the end of a log that was opened read-only.
     let recoveredSchema: [UInt8]
     let isClosed = Atomic<Bool>(false)
+    let checkpoints: Guarded<CheckpointState>
+    let sinceCheckpoint: Atomic<Int>
     /// Differs from the process's where it has been forked since.
     let forkGeneration = FirnStorage.forkGeneration()
 
     private init(
         options: LogOptions, recovery: RecoveryReport, folder: StoreFolder, locks: StoreLocks, page: SharedPage,
-        schema: [UInt8], writer: LogWriter?
+        schema: [UInt8], checkpoint: Checkpoint?, nextCheckpointID: UInt64, writer: LogWriter?
     ) {
+        checkpoints = Guarded(CheckpointState(live: checkpoint, nextID: nextCheckpointID))
+        sinceCheckpoint = Atomic(0)
         recoveredSchema = schema
         self.options = options
         self.recovery = recovery
@@ -140,6 +144,9 @@ public final class Log: @unchecked Sendable {
             lastVersion: recovery.lastVersion, lastTime: recovery.scan.lastTime, storeID: manifest.storeID,
             epoch: manifest.epoch)
         try recovery.removeUnlistedSegments()
+        let checkpoint = recovery.checkpoint
+        // Whatever a crash left between the manifest and the removal of what it no longer lists, or of a checkpoint that was never finished.
+        try removeUnneeded(folder, manifest, Set(checkpoint?.files.map(\.id) ?? []), newest: .max)
         if recovery.needsTakeover {
             do throws(LogError) {
                 report.secondedCommits = try recovery.takeOver()
@@ -171,9 +178,11 @@ public final class Log: @unchecked Sendable {
         tail.markWritten = max(recovery.scan.mark, recovery.manifest.openSegment.firstVersion - 1)
         let writer = LogWriter(group: group, tail: tail)
         try writer.keeper?.start()
-        return Log(
+        let log = Log(
             options: options, recovery: report, folder: folder, locks: locks, page: page,
-            schema: [], writer: writer)
+            schema: [], checkpoint: checkpoint, nextCheckpointID: (checkpoint?.id ?? 0) + 1, writer: writer)
+        log.sinceCheckpoint.store(log.segmentByteCount, ordering: .relaxed)
+        return log
     }
 
     private static func openForReading(_ options: LogOptions, _ folder: StoreFolder) throws(LogError) -> Log {
@@ -210,7 +219,8 @@ public final class Log: @unchecked Sendable {
                             epoch: manifest.epoch)
                         return Log(
                             options: options, recovery: report, folder: folder, locks: locks, page: page,
-                            schema: [], writer: nil)
+                            schema: [], checkpoint: try manifest.checkpoint.map(folder.readCheckpoint),
+                            nextCheckpointID: 0, writer: nil)
                     }
                     if attempt > 2000 {
                         throw LogError(.locked(processID: SharedPage.writerProcess(folder)), path: folder.path)
@@ -243,7 +253,8 @@ public final class Log: @unchecked Sendable {
                     storeID: manifest.storeID, epoch: manifest.epoch)
                 return Log(
                     options: options, recovery: report, folder: folder, locks: locks, page: page,
-                    schema: recovery.scan.schema ?? [], writer: nil)
+                    schema: recovery.scan.schema ?? [], checkpoint: recovery.checkpoint, nextCheckpointID: 0,
+                    writer: nil)
             }
         } catch {
             locks.leave()

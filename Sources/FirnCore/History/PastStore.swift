@@ -76,9 +76,11 @@ final class PastStore: @unchecked Sendable {
 }
 
 extension Store {
-    /// The versions from which past ones can be replayed, oldest first, each with all later commits in the log.
+    /// The versions from which past ones can be replayed, oldest first, each with all later commits in the log: the empty one, unless the log's beginning has been let go.
     func historyBases(_ log: Log) throws(StoreError) -> [HistoryBase] {
-        do { return [.empty(created: try log.created)] } catch { throw StoreError(error) }
+        do { return try log.firstVersion == 1 ? [.empty(created: try log.created)] : [] } catch {
+            throw StoreError(error)
+        }
     }
 
     /// A store for the past from `base` on, shown in a schema.

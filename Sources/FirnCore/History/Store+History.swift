@@ -1,7 +1,7 @@
 import FirnLog
 
-/// A version that can be opened.
-public struct StoredVersion: Sendable, Equatable {
+/// A version that can be opened, as lists of them tell it.
+public struct VersionListing: Sendable, Equatable {
     public let number: UInt64
     /// When it was committed, in nanoseconds since 1970.
     public let time: Int64
@@ -26,7 +26,7 @@ extension Store {
         let active = versions.pin(version: number)
         if let version = PastVersion(active, as: newest.reference.schema) { return version }
         let past = try retainedPast(historyLog("version \(number) of a store in memory cannot be opened"))
-        guard active != nil || number >= past.oldest else {
+        guard past.bases.first.map({ $0.version <= number }) ?? false, active != nil || number >= past.oldest else {
             throw notRetained(number, oldest: past.oldest, newest: past.newest.version)
         }
         return try open(number, past)
@@ -48,6 +48,7 @@ extension Store {
         do throws(LogError) {
             if let found = try log.newestVersion(through: newest.version, where: isNotLater) { return found }
             // Before the first commit the store was there, and empty.
+            guard try log.firstVersion == 1 else { return nil }
             return isNotLater(try log.created) ? 0 : nil
         } catch {
             throw StoreError(error)
@@ -57,35 +58,35 @@ extension Store {
     /// What can be opened, oldest first: the versions retained and those that are active. Version 0 is the empty store.
     ///
     /// Cost: the headers of the segments that hold them.
-    public func storedVersions() throws(StoreError) -> [StoredVersion] {
+    public func storedVersions() throws(StoreError) -> [VersionListing] {
         try checkOpen()
         guard let log else {
             return activeTimes(through: versions.published).sorted { $0.key < $1.key }
-                .map { StoredVersion(number: $0, time: $1, byteCount: 0) }
+                .map { VersionListing(number: $0, time: $1, byteCount: 0) }
         }
         let past = try retainedPast(log)
         var active = activeTimes(through: past.newest)
         let retained = max(past.oldest, 1)
         var ranges = active.keys.filter { $0 > 0 && $0 < retained }.sorted().map { $0...$0 }
         if retained <= past.newest.version { ranges.append(retained...past.newest.version) }
-        var result: [StoredVersion] = []
+        var result: [VersionListing] = []
         do throws(LogError) {
             if past.oldest == 0 || active[0] != nil {
                 // The clock may have gone back before the first commit.
                 var time = try log.created
                 if past.newest.version > 0 { try log.forEachHead(of: [1...1]) { time = min(time, $0.time) } }
-                result.append(StoredVersion(number: 0, time: time, byteCount: 0))
+                result.append(VersionListing(number: 0, time: time, byteCount: 0))
             }
             try log.forEachHead(of: ranges) { head in
                 active[head.version] = nil
-                result.append(StoredVersion(number: head.version, time: head.time, byteCount: head.byteCount))
+                result.append(VersionListing(number: head.version, time: head.time, byteCount: head.byteCount))
             }
         } catch {
             throw StoreError(error)
         }
         // Active versions whose commits the log has let go.
         for (number, time) in active where number > 0 {
-            result.append(StoredVersion(number: number, time: time, byteCount: 0))
+            result.append(VersionListing(number: number, time: time, byteCount: 0))
         }
         return result.sorted { $0.number < $1.number }
     }
@@ -126,6 +127,13 @@ extension Store {
             throw StoreError(error)
         }
         return RetainedPast(newest: newest, log: log, bases: bases, oldest: result)
+    }
+
+    /// The version after which the log must stay for what is retained: the newest base that is not after any of it.
+    func versionNeededByHistory(_ log: Log) throws(StoreError) -> UInt64 {
+        let past = try retainedPast(log)
+        if past.oldest == past.newest.version { return past.oldest }
+        return past.bases.last { $0.version <= past.oldest }?.version ?? past.oldest
     }
 
     /// The log that the past is read from.

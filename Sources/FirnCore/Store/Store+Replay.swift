@@ -4,8 +4,9 @@ import FirnLog
 extension Store {
     /// Brings the store to the log's last durable version: what recovery is once the log has found its end.
     func replay(_ log: Log) throws(StoreError) {
-        guard log.publishedVersion > 0 else { return }
-        try replay(log, after: 0, through: log.publishedVersion)
+        let start = versions.tip.version
+        guard log.publishedVersion > start else { return }
+        try replay(log, after: start, through: log.publishedVersion)
         if !isReadOnly {
             do { try log.setSchema(SchemaCoding.encode(schema)) } catch { throw StoreError(error) }
         }

@@ -73,7 +73,7 @@ import Testing
 
     @Test func aNewStoreHasTheEmptyVersionAlone() throws {
         let store = try open()
-        #expect(try store.storedVersions() == [StoredVersion(number: 0, time: 1000, byteCount: 0)])
+        #expect(try store.storedVersions() == [VersionListing(number: 0, time: 1000, byteCount: 0)])
         #expect(try store.newestVersion { $0 <= 1000 } == 0 && store.newestVersion { $0 <= 999 } == nil)
         #expect(try store.version(0).pin.version == 0)
         #expect(throws: StoreError.self) { try store.version(1) }

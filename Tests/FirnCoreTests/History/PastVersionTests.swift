@@ -143,6 +143,31 @@ import Testing
         withExtendedLifetime(pin) {}
     }
 
+    /// A compaction removes no segment that leads to what is retained, and all others.
+    @Test func compactionLeavesWhatIsRetained() throws {
+        let (run, oracles) = try Self.run(seed: 15, transactions: 40)
+        #expect(try run.store.compact() != nil)
+        let newest = run.store.publishedVersion
+        for _ in 0..<20 { try run.transaction(operations: 10) }
+        #expect(try run.store.compact() != nil)
+        for number in [1, 9, newest - 1, newest] {
+            let fault = oracles[number]?.check(try run.store.version(number).pin.snapshot, "version \(number)")
+            #expect(fault == nil)
+        }
+        #expect(try run.store.storedVersions().count == Int(run.store.publishedVersion) + 1)
+        // Nothing retained: only the newest is left, and is told so.
+        let other = try ModelRun(seed: 16, storage: MemoryStorage())
+        for _ in 0..<20 { try other.transaction(operations: 10) }
+        #expect(try other.store.compact() != nil)
+        let last = other.store.publishedVersion
+        #expect(
+            try other.store.storedVersions().map(\.number) == [last] && other.store.version(last).pin.version == last)
+        other.store.retain(.everything)
+        let error = #expect(throws: StoreError.self) { try other.store.version(last - 1) }
+        #expect(error?.code == .versionNotRetained)
+        #expect(try other.store.newestVersion { $0 < 0 } == nil)
+    }
+
     @Test func aReadOnlyStoreHasAPast() throws {
         let (run, oracles) = try Self.run(seed: 12, transactions: 20)
         try run.store.close()
