@@ -42,20 +42,29 @@ extension Log {
 
     /// Calls `body` with each whole commit of the versions `version + 1 ... through`, in order. Every byte is checked on the way.
     ///
-    /// Cost: O(bytes of these commits, and of those before them in their segment).
+    /// Cost: O(bytes of these commits, and of those before them in their segment); from a position, of these commits alone.
     ///
+    /// - Parameter position: where an earlier call has ended; it counts where that was at `version`.
+    /// - Returns: where to go on.
     /// - Throws: `.damage` with the place; `.versionNotHere`; whatever `body` throws.
+    @discardableResult
     public func replay(
-        after version: UInt64, through: UInt64, _ body: (inout CommitReader) throws -> Void
-    ) throws {
+        after version: UInt64, through: UInt64, from position: LogPosition? = nil,
+        _ body: (inout CommitReader) throws -> Void
+    ) throws -> LogPosition? {
         try checkOpen()
-        guard through > version else { return }
+        guard through > version else { return position }
         guard through <= writtenVersion else {
             throw LogError(.versionNotHere(through), path: folder.path, detail: "the last is \(writtenVersion)")
         }
-        // A reader beside the writer sees its segments by the manifest.
-        let manifest = try writer?.tail.snapshot().manifest ?? folder.readManifest()
-        try LogCursor(folder: folder, manifest: manifest).replay(after: version, through: through, body)
+        return try LogCursor(folder: folder, manifest: try manifest())
+            .replay(after: version, through: through, from: position, body)
+    }
+
+    /// The manifest in force. A reader beside the writer sees its segments by the file.
+    func manifest() throws(LogError) -> Manifest {
+        if let writer { return writer.tail.snapshot().manifest }
+        return try folder.readManifest()
     }
 
     func checkOpen() throws(LogError) {

@@ -60,22 +60,33 @@ public struct CommitReader: ~Copyable {
     }
 }
 
+/// Where a reader of the log stands: behind a commit. Who goes on from there need not pass the commits before it again.
+public struct LogPosition: Sendable, Equatable {
+    /// The last version read.
+    public let version: UInt64
+    fileprivate let segment: UInt32
+    fileprivate let epoch: UInt32
+    fileprivate let offset: Int
+    fileprivate let chain: UInt32
+}
+
 /// Walks the whole commits of a store in order, checking every byte on the way.
 struct LogCursor {
     let folder: StoreFolder
     let manifest: Manifest
 
-    /// Calls `body` for each commit of the versions `after + 1 ... through`.
+    /// Calls `body` for each commit of the versions `after + 1 ... through`, and gives the position behind them. One behind `after` shortens the way there.
     func replay(
-        after: UInt64, through: UInt64, _ body: (inout CommitReader) throws -> Void
-    ) throws {
-        guard through > after else { return }
+        after: UInt64, through: UInt64, from position: LogPosition?, _ body: (inout CommitReader) throws -> Void
+    ) throws -> LogPosition? {
+        guard through > after else { return position }
         guard manifest.segments[0].firstVersion <= after &+ 1 else {
             throw LogError(
                 .versionNotHere(after &+ 1), path: folder.log,
                 detail: "its oldest is \(manifest.segments[0].firstVersion)")
         }
         var next = after + 1
+        var reached: LogPosition?
         let first = manifest.segments.lastIndex { $0.firstVersion <= next } ?? 0
         for (index, entry) in manifest.segments.enumerated().dropFirst(first) where next <= through {
             let reader = try SegmentReader(folder, entry, storeID: manifest.storeID)
@@ -87,6 +98,10 @@ struct LogCursor {
             var offset = SegmentHeader.byteCount
             var chain = reader.headerCRC
             var version = entry.firstVersion - 1
+            if let position, position.version == after, position.segment == entry.segment, position.epoch == entry.epoch
+            {
+                (offset, chain, version) = (position.offset, position.chain, position.version)
+            }
             while next <= through {
                 guard case .frame(let frame, let crc) = try reader.item(at: offset), frame.chain == chain else {
                     if entry.isSealed, offset == reader.byteCount, version == entry.lastVersion { break }
@@ -113,9 +128,12 @@ struct LogCursor {
                 offset = commit.offset
                 chain = commit.chain
             }
+            reached = LogPosition(
+                version: version, segment: entry.segment, epoch: entry.epoch, offset: offset, chain: chain)
         }
         guard next > through else {
             throw LogError(.versionNotHere(next), path: folder.log, detail: "the log ends before it")
         }
+        return reached
     }
 }

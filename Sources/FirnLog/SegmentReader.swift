@@ -107,9 +107,7 @@ final class SegmentReader {
             if head.isAllZero, try endOfZeros(from: offset) == byteCount { return .end }
             return .bad("there is no whole frame header", nil)
         }
-        guard header.storeHigh == storeHigh, header.segment == number, header.offset == UInt64(offset),
-            header.epoch == self.header.epoch
-        else { return .bad("the frame belongs to another place or store", nil) }
+        guard belongs(header, at: offset) else { return .bad("the frame belongs to another place or store", nil) }
         let frame = try bytes(at: offset, count: header.frameByteCount)
         guard frame.count == header.frameByteCount else { return .bad("the file ends within the frame", header) }
         let end = FrameHeader.byteCount + Int(header.storedCount)
@@ -121,6 +119,19 @@ final class SegmentReader {
             return .bad("the padding behind the frame is not zero", header)
         }
         return .frame(header, crc: crc)
+    }
+
+    /// The frame header at `offset`, checked alone: its payload is not looked at. Nil where none of this segment stands there.
+    func header(at offset: Int) throws(LogError) -> (header: FrameHeader, crc: UInt32)? {
+        guard let found = FrameHeader.decode(try bytes(at: offset, count: FrameHeader.byteCount)),
+            belongs(found.header, at: offset)
+        else { return nil }
+        return found
+    }
+
+    private func belongs(_ frame: FrameHeader, at offset: Int) -> Bool {
+        frame.storeHigh == storeHigh && frame.segment == number && frame.offset == UInt64(offset)
+            && frame.epoch == header.epoch
     }
 
     /// The stored payload of a frame that `item` found good. Valid until the next call.

@@ -30,6 +30,50 @@ import Testing
         try check(again, 20)
     }
 
+    @Test("who goes on from a position reads what follows it, and nothing before it") func positions() throws {
+        let log = try open {
+            $0.usesThreads = false
+            $0.segmentByteCount = 4096
+            $0.reserveByteCount = 0
+        }
+        for version in 1...60 {
+            _ = try log.commit(version: UInt64(version), .changes, bytes(version))
+            try log.waitUntilDurable(UInt64(version))
+            if version % 9 == 0 { try log.writeMark() }
+        }
+        #expect(try storage.list("/store/log").count > 2)
+        /// Reads on to a version in steps; gives the versions seen.
+        func read(step: Int, to end: Int) throws -> ([UInt64], LogPosition?) {
+            var seen: [UInt64] = []
+            var position: LogPosition?
+            var reached = 0
+            while reached < end {
+                let next = min(reached + step, end)
+                position = try log.replay(after: UInt64(reached), through: UInt64(next), from: position) { commit in
+                    let isRight = try commit.next()?.bytes.elementsEqual(bytes(Int(commit.version)))
+                    #expect(isRight == true, "version \(commit.version)")
+                    seen.append(commit.version)
+                }
+                reached = next
+                #expect(position?.version == UInt64(reached))
+            }
+            return (seen, position)
+        }
+        for step in [1, 7, 60] { #expect(try read(step: step, to: 60).0 == Array(1...60)) }
+        // One that is somewhere else does not count.
+        let elsewhere = try read(step: 5, to: 5).1
+        var seen: [UInt64] = []
+        try log.replay(after: 8, through: 10, from: elsewhere) { seen.append($0.version) }
+        #expect(seen == [9, 10])
+        // What lies before is not read again: there may be anything.
+        let position = try read(step: 8, to: 8).1
+        let file = try storage.open("/store/log/0000000001.segment", .readWrite)
+        try withUnsafeBytes(of: UInt64.max) { try file.write($0, at: 64 + 100) }
+        try log.replay(after: 8, through: 12, from: position) { seen.append($0.version) }
+        #expect(seen == [9, 10, 9, 10, 11, 12])
+        #expect(throws: LogError.self) { try log.replay(after: 8, through: 12) { _ in } }
+    }
+
     @Test("a commit of many parts comes back part by part") func parts() throws {
         let log = try open()
         var appender = try log.beginCommit(version: 1)

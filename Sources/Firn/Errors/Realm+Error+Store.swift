@@ -16,6 +16,8 @@ extension Realm.Error {
         case .limit: code = .invalidInput
         case .tooManyActiveVersions: code = .tooManyActiveVersions
         case .readOnly, .closed: code = .fail
+        case .versionNotRetained: code = .versionNotRetained
+        case .versionNotYet: code = .invalidInput
         }
         self.init(code, error.description, fileURL: url)
     }

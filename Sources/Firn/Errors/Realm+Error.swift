@@ -41,6 +41,8 @@ extension Realm {
             case writeFailed = 101
             /// More is held than `maximumNumberOfActiveVersions` or `maximumRetainedBytes` allow; the message lists the holders.
             case tooManyActiveVersions = 102
+            /// A past version was asked for that `historyRetention` did not retain.
+            case versionNotRetained = 103
         }
 
         public let code: Code
@@ -87,6 +89,7 @@ extension Realm {
         public static let unsupportedFeature = Error(.unsupportedFeature)
         public static let writeFailed = Error(.writeFailed)
         public static let tooManyActiveVersions = Error(.tooManyActiveVersions)
+        public static let versionNotRetained = Error(.versionNotRetained)
     }
 }
 

@@ -10,13 +10,13 @@ public enum ObjectChange<T: ObjectBase> {
     case deleted
 }
 
-/// A property of an observed object that was assigned to.
+/// A property of an observed object that was assigned to, or that differs between two versions (`Realm.Change`).
 public struct PropertyChange {
     /// The property's name in Swift; of a key path, its first component.
     public let name: String
-    /// The value before; nil where the observer's own realm made the change, and for collections and key paths through links.
+    /// The value before. An observer is given nil where its own realm made the change, and for collections and key paths through links.
     public let oldValue: Any?
-    /// The value now; nil for collections and key paths through links.
+    /// The value now. An observer is given nil for collections and key paths through links.
     public let newValue: Any?
 }
 

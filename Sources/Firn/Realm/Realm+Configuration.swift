@@ -34,6 +34,18 @@ extension Realm {
             case wait(TimeInterval)
         }
 
+        /// Which past versions `Realm.asOf` and its like can open. The newest version, and those that something holds, can be opened always.
+        public enum HistoryRetention: Sendable, Equatable {
+            /// No others.
+            case none
+            /// This many of the newest, the newest included; at least 1.
+            case versions(Int)
+            /// Those that were the newest at some moment of the last so many seconds: `asOf(date:)` works for each of these moments.
+            case age(TimeInterval)
+            /// All.
+            case everything
+        }
+
         /// The store's folder; nil for a realm in memory. Setting it clears `inMemoryIdentifier`.
         public var fileURL: URL? {
             didSet { if fileURL != nil { identifier = nil } }
@@ -78,6 +90,10 @@ extension Realm {
         /// False reads the parts of the files that are needed into memory instead of mapping them: for a volume whose device may vanish while the program runs, as reading a mapping of it then stops the
         /// program. Set by the first to open the store.
         public var readsByMapping = true
+
+        /// Which past versions can be opened: see <doc:History>. Where a store is opened with several settings, each of them holds until the process closes it. Realms in
+        /// memory keep no history.
+        public var historyRetention: HistoryRetention = .none
 
         /// How long opening waits for another process that has the store open for writing, in seconds.
         public var lockTimeout: TimeInterval = 0
@@ -135,6 +151,7 @@ extension Realm {
                 parts.append("maximumNumberOfActiveVersions: \(maximumNumberOfActiveVersions)")
             }
             if let maximumRetainedBytes { parts.append("maximumRetainedBytes: \(maximumRetainedBytes)") }
+            if historyRetention != .none { parts.append("historyRetention: \(historyRetention)") }
             if let objectTypes { parts.append("objectTypes: \(objectTypes.map { $0.className() })") }
             return "Realm.Configuration(\(parts.joined(separator: ", ")))"
         }
@@ -149,6 +166,7 @@ extension Realm.Configuration: Equatable {
             && a.lockTimeout == b.lockTimeout && a.readsByMapping == b.readsByMapping
             && a.maximumNumberOfActiveVersions == b.maximumNumberOfActiveVersions
             && a.maximumRetainedBytes == b.maximumRetainedBytes && a.activeVersionPolicy == b.activeVersionPolicy
+            && a.historyRetention == b.historyRetention
             && a.objectTypes?.map(ObjectIdentifier.init) == b.objectTypes?.map(ObjectIdentifier.init)
     }
 }
@@ -171,6 +189,25 @@ extension Realm.Configuration {
             options.onDamage = { onDamage(Realm.Error(.invalidDatabase, $0.description, fileURL: fileURL)) }
         }
         return options
+    }
+
+    /// The retention as the store takes it. Throws where it makes no sense.
+    func storeRetention() throws -> FirnLog.HistoryRetention {
+        switch historyRetention {
+        case .none: return .none
+        case .everything: return .everything
+        case .versions(let count):
+            if count >= 1 { return .versions(count) }
+        case .age(let seconds):
+            // More than 292 years are all.
+            if seconds > 0 {
+                return Int64(exactly: (seconds * 1e9).rounded(.up)).map { .age(nanoseconds: $0) } ?? .everything
+            }
+        }
+        throw Realm.Error(
+            .invalidInput,
+            "historyRetention is \(historyRetention): give at least 1 version or more than 0 seconds, or .none to retain nothing.",
+            fileURL: fileURL)
     }
 
     private var logOptions: LogOptions? {

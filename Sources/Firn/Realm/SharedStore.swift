@@ -82,6 +82,7 @@ final class SharedStore: @unchecked Sendable {
         } else {
             throw Realm.Error(.invalidInput, "The configuration names neither a fileURL nor an inMemoryIdentifier.")
         }
+        let retention = try configuration.storeRetention()
         return try opening.withLock {
             if let shared = open.withLock({ $0[identity]?.store }) {
                 guard shared.isReadOnly == configuration.readOnly else {
@@ -90,6 +91,7 @@ final class SharedStore: @unchecked Sendable {
                         "The realm is open \(shared.isReadOnly ? "read-only" : "for writing") in this process; open it in the same way.",
                         fileURL: configuration.fileURL)
                 }
+                shared.store.retain(retention)
                 return shared
             }
             if configuration.readOnly, let url = configuration.fileURL,
@@ -99,7 +101,9 @@ final class SharedStore: @unchecked Sendable {
             }
             let storage: any Storage = configuration.fileURL == nil ? MemoryStorage() : PosixStorage.shared
             do {
-                let store = try Store(configuration.storeOptions, storage: storage)
+                var options = configuration.storeOptions
+                options.historyRetention = retention
+                let store = try Store(options, storage: storage)
                 if let url = configuration.fileURL, !configuration.readOnly,
                     let asks = configuration.shouldCompactOnLaunch
                 {

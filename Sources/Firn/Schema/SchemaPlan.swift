@@ -81,7 +81,7 @@ struct SchemaPlan {
         table.columns[column].isIndexed = false
     }
 
-    private static func name(_ column: ColumnSchema, _ schema: FirnCore.Schema) -> String {
+    static func name(_ column: ColumnSchema, _ schema: FirnCore.Schema) -> String {
         var text = column.target.map { "link to \(schema[$0].name)" } ?? "\(column.type)"
         if column.isNullable && column.type != .link { text = "optional \(text)" }
         return column.collection == .none ? text : "\(column.collection) of \(text)"

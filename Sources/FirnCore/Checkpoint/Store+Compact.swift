@@ -92,7 +92,8 @@ extension Store {
         let target = isWasteful ? nil : roomForAddition(to: pin.space, previous, stored)
         let written = try write(pin, log, adding: target, garbage: target == nil ? 0 : garbage, pace)
         let checkpoint = written.checkpoint
-        do throws(LogError) { try log.publish(checkpoint, keepingVersionsAfter: pin.version) } catch {
+        let oldest = min(pin.version, try versionNeededByHistory(log))
+        do throws(LogError) { try log.publish(checkpoint, keepingVersionsAfter: oldest) } catch {
             throw StoreError(error)
         }
         log.subtractByteCountSinceCheckpoint(since)

@@ -2,45 +2,48 @@ import FirnBytes
 import FirnLog
 
 extension Store {
-    /// Brings the store to the log's last durable version: what recovery is once the log has found its end. Consecutive commits are applied in one transaction as far as possible,
-    /// as no version between them is asked for.
+    /// Brings the store to the log's last durable version: what recovery is once the log has found its end.
     func replay(_ log: Log) throws(StoreError) {
         let start = versions.tip.version
         guard log.publishedVersion > start else { return }
-        let transaction = WriteTransaction(
-            store: self, base: versions.pinForStore(.tip), stamp: nextStamp())
-        guard queue.tryAcquire() else { preconditionFailure("Firn: a store is written before it is open") }
-        var last: (version: UInt64, time: Int64) = (0, 0)
-        do {
-            try log.replay(after: start, through: log.publishedVersion) { commit in
-                last = (commit.version, commit.time)
-                let reader = ChangesetReader(version: commit.version, direction: .forward)
-                while let part = try commit.next() {
-                    switch part.kind {
-                    case .schema:
-                        let schema: Schema
-                        do throws(BytesError) { schema = try SchemaCoding.decode(part.bytes) } catch {
-                            throw StoreError(
-                                .damage,
-                                "the schema of version \(commit.version) cannot be read: \(error); run `firn verify`")
-                        }
-                        try transaction.changeSchema(to: schema)
-                    case .changes: try reader.read(part.bytes) { try transaction.apply(&$0) }
-                    }
-                }
-                try reader.finish()
-            }
-        } catch {
-            transaction.cancel()
-            throw replayError(error, after: last.version, log)
-        }
-        transaction.finishReplay(version: last.version, time: last.time)
+        try replay(log, after: start, through: log.publishedVersion)
         if !isReadOnly {
             do { try log.setSchema(SchemaCoding.encode(schema)) } catch { throw StoreError(error) }
         }
     }
 
-    private func replayError(_ error: any Error, after version: UInt64, _ log: Log) -> StoreError {
+    /// Applies the commits `after + 1 ... through` of a log to the store, which is at `after`, and publishes `through`. Consecutive commits are applied in one transaction, as
+    /// no version between them is asked for.
+    ///
+    /// - Parameters:
+    ///   - position: where an earlier replay has ended.
+    ///   - past: how a past version is to be shown; nil to follow the log's schemas as they are.
+    /// - Returns: where to go on.
+    @discardableResult
+    func replay(
+        _ log: Log, after: UInt64, through: UInt64, from position: LogPosition? = nil, as past: PastSchema? = nil
+    ) throws(StoreError) -> LogPosition? {
+        let transaction = WriteTransaction(
+            store: self, base: versions.pinForStore(.tip), stamp: nextStamp())
+        guard queue.tryAcquire() else { preconditionFailure("Firn: a store is written while it is replayed") }
+        var last: (version: UInt64, time: Int64) = (0, 0)
+        let reached: LogPosition?
+        do {
+            try past?.begin(transaction)
+            reached = try log.replay(after: after, through: through, from: position) { commit in
+                last = (commit.version, commit.time)
+                try transaction.apply(&commit, as: past)
+            }
+            try past?.end(transaction)
+        } catch {
+            transaction.cancel()
+            throw replayError(error, after: last.version, log)
+        }
+        transaction.finishReplay(version: last.version, time: last.time)
+        return reached
+    }
+
+    func replayError(_ error: any Error, after version: UInt64, _ log: Log) -> StoreError {
         switch error {
         case let error as StoreError: error
         case let error as LogError: StoreError(error)
@@ -54,6 +57,36 @@ extension Store {
 }
 
 extension WriteTransaction {
+    /// Applies a commit of the log.
+    func apply(_ commit: inout CommitReader, as past: PastSchema?) throws {
+        let version = commit.version
+        let reader = ChangesetReader(version: version, direction: .forward)
+        while let part = try commit.next() {
+            switch part.kind {
+            case .schema:
+                let schema: Schema
+                do throws(BytesError) { schema = try SchemaCoding.decode(part.bytes) } catch {
+                    throw StoreError(
+                        .damage, "the schema of version \(version) cannot be read: \(error); run `firn verify`")
+                }
+                try follow(schema, from: version, as: past)
+            case .changes:
+                try reader.read(part.bytes) { block in
+                    if case .schema(let schema) = block {
+                        try follow(schema, from: version, as: past)
+                    } else {
+                        try apply(&block)
+                    }
+                }
+            }
+        }
+        try reader.finish()
+    }
+
+    private func follow(_ schema: Schema, from version: UInt64, as past: PastSchema?) throws(StoreError) {
+        try changeSchema(to: past?.follow(schema, from: version) ?? schema)
+    }
+
     /// Enters what was replayed as the version that the log ends with. Nothing is logged.
     func finishReplay(version: UInt64, time: Int64) {
         scripts = [:]

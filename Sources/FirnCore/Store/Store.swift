@@ -25,6 +25,8 @@ public struct StoreOptions: Sendable {
     var handOutByteCount = 4 << 20
     /// Called while a compaction runs, between writing the checkpoint and putting it in the place of what it was written from.
     var besideCompaction: (@Sendable () -> Void)?
+    /// Which past versions stay openable.
+    public var historyRetention = HistoryRetention.none
 
     public init(log: LogOptions?) { self.log = log }
 }
@@ -41,6 +43,7 @@ public struct StoreOptions: Sendable {
 /// * `workspace` is the write lock's holder's.
 /// * `listeners` is guarded by `listenerLock`; they are called outside of all locks, on the thread that published; two such threads may
 ///   call them at once.
+/// * `history` (guarded by itself) keeps what past versions need.
 public final class Store: Sendable {
     public let heap = NodeHeap()
     let log: Log?
@@ -52,6 +55,7 @@ public final class Store: Sendable {
     let postponed = PostponedWrites()
     /// Writes a held version to a file of its own, so that it needs no memory. Nil where nothing can; set before the store is shared. See `Store+Limits`.
     nonisolated(unsafe) var spillOldestHolder: (@Sendable (Pin) async throws -> Void)?
+    let history = History()
     let clock: any Clock
     let spillPlace: SpillPlace?
     /// `.max` for a store in memory.
@@ -97,6 +101,7 @@ public final class Store: Sendable {
         try self.init(
             log: log, options, limit, isReadOnly: options.log?.access == .readOnly, spillPlace: spillPlace,
             clock: clock)
+        retain(options.historyRetention)
         if let log { try replay(log) }
     }
 
@@ -215,8 +220,12 @@ public final class Store: Sendable {
 
     func endTransaction() { queue.release() }
 
-    func checkWritable() throws(StoreError) {
+    func checkOpen() throws(StoreError) {
         if closed.load(ordering: .acquiring) { throw StoreError(.closed, "the store has been closed; open it again") }
+    }
+
+    func checkWritable() throws(StoreError) {
+        try checkOpen()
         if isReadOnly {
             throw StoreError(.readOnly, "the store was opened read-only; open it for writing to change it")
         }

@@ -17,6 +17,10 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case tooManyActiveVersions
         /// The store is read-only.
         case readOnly
+        /// The version is not retained, and nothing holds it.
+        case versionNotRetained
+        /// There is no such version yet.
+        case versionNotYet
         /// The store has been closed, or its process was forked.
         case closed
     }

@@ -141,6 +141,19 @@ final class VersionTable: @unchecked Sendable {
         return makePin(entries[entries.count - 1], place)
     }
 
+    /// Pins a published version by its number; nil where it is not active. O(active versions).
+    func pin(version: UInt64, at place: CallPlace) -> Pin? {
+        lock.lock()
+        defer { lock.unlock() }
+        // States inside transactions bear the number 0 too; the version that a new store begins with is the first entry of all.
+        let entry =
+            version == 0
+            ? entries.first.flatMap { $0.version == 0 && $0.stamp == 1 ? $0 : nil }
+            : entries.last { $0.version == version }
+        guard let entry, version <= publishedEntry.version else { return nil }
+        return makePin(entry, place)
+    }
+
     /// The lock is held.
     func makePin(_ entry: Entry, _ place: CallPlace, isHolder: Bool = true) -> Pin {
         guard let memory = firn_allocate(MemoryLayout<PinLink>.size) else {

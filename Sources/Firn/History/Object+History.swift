@@ -1,0 +1,50 @@
+public import Foundation
+import FirnCore
+
+/// A state that an object had.
+public struct Past<T: Object> {
+    /// The version that brought the object to this state; of the first, the oldest version retained, where the object was there already.
+    public let version: UInt64
+    public let date: Date
+    /// The object as it was: frozen, so that it may be read on any thread.
+    public let object: T
+}
+
+extension ThreadConfined where Self: Object {
+    /// The states that the object had in the versions that are retained, up to the one that its realm shows, oldest first.
+    ///
+    /// A version is listed where one of the object's own properties has another value than in the version before; what it links to has a history of its own. The history is this
+    /// object's: one that was deleted and created again with the same primary key is another object, whose history begins with its creation. Of an object that is gone, open a
+    /// version that has it, and ask there.
+    ///
+    /// Cost: the commits retained are decoded to find those about the object; then they are replayed once, up to the last state. The states share the memory of what they have
+    /// in common.
+    ///
+    /// - Throws: `Realm.Error`: `.invalidInput` for an unmanaged object or one that is gone; as `Realm.asOf(version:)`.
+    public func history(file: StaticString = #fileID, line: UInt = #line) throws -> [Past<Self>] {
+        guard isManaged else {
+            throw Realm.Error(
+                .invalidInput,
+                "An unmanaged object of \(classInfo.name) has no history. Add it to a realm first, or ask the managed one."
+            )
+        }
+        let realm = RealmInstance.of(_row)
+        realm.check()
+        guard RealmInstance.isValid(_row) else {
+            throw Realm.Error(
+                .invalidInput,
+                "The object of \(classInfo.name) is gone. Open a version that has it with Realm.asOf(version:), and ask the object found there.",
+                fileURL: realm.configuration.fileURL)
+        }
+        let (binding, key, last) = (TableBinding.of(_row), _row.key, realm.shownPin.version)
+        let states = try realm.storing { store throws(StoreError) in
+            try store.states(of: key, in: binding.table, columns: binding.columns, through: last)
+        }
+        return try states.map { state in
+            let past = try realm.past(state, at: CallPlace(file, line))
+            return Past(
+                version: state.pin.version, date: Date(nanoseconds: state.pin.time),
+                object: unsafeDowncast(past.accessor(binding, key), to: Self.self))
+        }
+    }
+}

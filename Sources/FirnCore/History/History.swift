@@ -1,0 +1,81 @@
+import FirnLog
+import FirnStorage
+
+/// What a store keeps for its past: which versions are retained, and the past versions opened last.
+///
+/// Both are guarded by locks of their own, held for a few instructions: a `PastStore` is taken out while it is worked with. So two threads may open versions at the same time;
+/// at worst both replay the same commits.
+final class History: Sendable {
+    /// Opened past stores that are kept, the least recently used going first. Each holds one version of all data in memory, so they are few: going on in one, or asking
+    /// for the same version again, is what people do.
+    static let storeCount = 3
+
+    private let opened = Guarded<[PastStore]>([])
+    private let retentions = Guarded<[HistoryRetention]>([])
+
+    /// What whoever opened the store asked for, each once. All of them hold.
+    var retained: [HistoryRetention] { retentions.withLock { $0 } }
+
+    func retain(_ retention: HistoryRetention) {
+        retentions.withLock { if !$0.contains(retention) { $0.append(retention) } }
+    }
+
+    /// Opens a version: from the store nearest before it, or from the newest base that is not after it, whichever has less to replay.
+    ///
+    /// - Parameter bases: oldest first; the first is not after the version.
+    func open(
+        _ number: UInt64, of store: Store, _ log: Log, bases: [HistoryBase], as target: Schema
+    ) throws(StoreError) -> PastVersion {
+        let known = find(number, as: target)
+        if let known { return known }
+        let base = bases.last { $0.version < number || $0.version == number && $0.serves(target) }
+        guard let base else { throw StoreError(.damage, "no checkpoint leads to version \(number); run `firn verify`") }
+        let past: PastStore
+        if let taken = take(from: base.version, to: number) {
+            past = taken
+        } else {
+            past = try store.history(base: base, log, as: target)
+        }
+        defer { keep(past) }
+        return try past.go(to: number)
+    }
+
+    /// A version that one of the stores has at hand.
+    private func find(_ number: UInt64, as target: Schema) -> PastVersion? {
+        // What no longer serves is let go outside of the lock: it frees a whole version.
+        var gone: [PastStore] = []
+        defer { withExtendedLifetime(gone) {} }
+        return opened.withLock { opened in
+            gone = opened.filter { $0.target != target }
+            if !gone.isEmpty { opened.removeAll { $0.target != target } }
+            for (place, past) in opened.enumerated() {
+                guard let version = past.version(number) else { continue }
+                opened.append(opened.remove(at: place))
+                return version
+            }
+            return nil
+        }
+    }
+
+    /// The store that has the least way to a version, if it begins no earlier than a base.
+    private func take(from base: UInt64, to number: UInt64) -> PastStore? {
+        opened.withLock { opened in
+            let nearest = opened.indices
+                .filter { opened[$0].canGoOn && opened[$0].tip >= base && opened[$0].tip <= number }
+                .max { opened[$0].tip < opened[$1].tip }
+            return nearest.map { opened.remove(at: $0) }
+        }
+    }
+
+    private func keep(_ past: PastStore) {
+        // As in `find`.
+        let gone = opened.withLock { opened in
+            opened.append(past)
+            return opened.count > History.storeCount ? opened.removeFirst() : nil
+        }
+        withExtendedLifetime(gone) {}
+    }
+
+    /// The versions that the stores kept have reached, the least recently used first.
+    var tips: [UInt64] { opened.withLock { $0.map(\.tip) } }
+}

@@ -1,0 +1,90 @@
+import FirnLog
+import FirnStorage
+
+/// What the replay of a past version begins from: a version that can be had without the log.
+struct HistoryBase: Sendable {
+    let version: UInt64
+    let schema: Schema
+    /// A store in memory that holds this version and nothing else, and takes the commits after it.
+    let open: @Sendable () throws(StoreError) -> Store
+
+    /// The empty version that every store begins with.
+    static func empty(created: Int64) -> HistoryBase {
+        HistoryBase(version: 0, schema: Schema()) { () throws(StoreError) in
+            try Store(StoreOptions(log: nil), storage: MemoryStorage(), clock: ManualClock(now: created))
+        }
+    }
+
+    /// Whether the version itself can be shown in a schema as it is. An empty store has nothing to show.
+    func serves(_ target: Schema) -> Bool { schema.tables.isEmpty || schema.serves(target) }
+}
+
+/// A past version that is held.
+public struct PastVersion {
+    public let pin: Pin
+    /// Its schema as it was. That of the pin's snapshot has also what came since.
+    public let schema: Schema
+
+    init(pin: Pin, schema: Schema) {
+        self.pin = pin
+        self.schema = schema
+    }
+
+    /// An active version as it is, if it can be read in a schema.
+    init?(_ active: Pin?, as target: Schema) {
+        guard let active, active.snapshot.schema.serves(target) else { return nil }
+        self.init(pin: active, schema: active.snapshot.schema)
+    }
+}
+
+/// A store in memory that past versions of another are replayed in: the commits of its log, forwards, up to the version wanted. Versions between are never made; versions that somebody holds
+/// share what they have in common.
+///
+/// It is used by one thread at a time: whoever took it out of `History`.
+final class PastStore: @unchecked Sendable {
+    private let store: Store
+    private let log: Log
+    private let schema: PastSchema
+    /// Behind the version reached, in the log.
+    private var position: LogPosition?
+
+    init(_ store: Store, log: Log, schema: PastSchema) {
+        self.store = store
+        self.log = log
+        self.schema = schema
+    }
+
+    /// The version reached.
+    var tip: UInt64 { store.publishedVersion }
+    var target: Schema { schema.target }
+    var canGoOn: Bool { schema.canGoOn }
+
+    /// A version that it has at hand: the one reached, or one that somebody holds.
+    func version(_ number: UInt64) -> PastVersion? {
+        guard number <= tip, let pin = store.versions.pin(version: number, at: CallPlace(#fileID, #line)) else { return nil }
+        return PastVersion(pin: pin, schema: schema.schema(at: number))
+    }
+
+    /// Goes on to a version that is not before the one reached. Where this throws, nothing has changed.
+    func go(to number: UInt64) throws(StoreError) -> PastVersion {
+        if number > tip {
+            position = try store.replay(log, after: tip, through: number, from: position, as: schema)
+        }
+        guard let version = version(number) else { preconditionFailure("Firn: a past version was passed") }
+        return version
+    }
+}
+
+extension Store {
+    /// The versions from which past ones can be replayed, oldest first, each with all later commits in the log: the empty one, unless the log's beginning has been let go.
+    func historyBases(_ log: Log) throws(StoreError) -> [HistoryBase] {
+        do { return try log.firstVersion == 1 ? [.empty(created: try log.created)] : [] } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// A store for the past from `base` on, shown in a schema.
+    func history(base: HistoryBase, _ log: Log, as target: Schema) throws(StoreError) -> PastStore {
+        PastStore(try base.open(), log: log, schema: PastSchema(base, as: target))
+    }
+}

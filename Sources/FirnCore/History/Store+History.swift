@@ -1,0 +1,161 @@
+import FirnLog
+
+/// A version that can be opened, as lists of them tell it.
+public struct VersionListing: Sendable, Equatable {
+    public let number: UInt64
+    /// When it was committed, in nanoseconds since 1970.
+    public let time: Int64
+    /// Bytes of its commit in the log; 0 where the log does not hold it.
+    public let byteCount: Int
+}
+
+extension Store {
+    /// From now on versions are retained as `retention` says too. What was asked for before goes on holding.
+    public func retain(_ retention: HistoryRetention) { history.retain(retention) }
+
+    /// Holds a version, by its number, shown in the schema of today. O(active versions) where the version is active; otherwise the commits before it are replayed, from the
+    /// nearest version that is at hand.
+    ///
+    /// - Throws: `.versionNotYet`, `.versionNotRetained`, `.closed`; what reading the log throws.
+    public func version(_ number: UInt64) throws(StoreError) -> PastVersion {
+        try checkOpen()
+        let newest = versions.published
+        guard number <= newest.version else {
+            throw StoreError(.versionNotYet, "there is no version \(number) yet; the newest is \(newest.version)")
+        }
+        let active = versions.pin(version: number, at: CallPlace(#fileID, #line))
+        if let version = PastVersion(active, as: newest.reference.schema) { return version }
+        let past = try retainedPast(historyLog("version \(number) of a store in memory cannot be opened"))
+        guard past.bases.first.map({ $0.version <= number }) ?? false, active != nil || number >= past.oldest else {
+            throw notRetained(number, oldest: past.oldest, newest: past.newest.version)
+        }
+        return try open(number, past)
+    }
+
+    /// Holds a version that is retained or active.
+    func open(_ number: UInt64, _ past: RetainedPast) throws(StoreError) -> PastVersion {
+        let target = past.newest.reference.schema
+        if let version = PastVersion(versions.pin(version: number, at: CallPlace(#fileID, #line)), as: target) { return version }
+        return try history.open(number, of: self, past.log, bases: past.bases, as: target)
+    }
+
+    /// The newest version whose time fulfils a condition that holds up to some moment and not after it; nil where all are later. The version need not be retained.
+    public func newestVersion(where isNotLater: (Int64) -> Bool) throws(StoreError) -> UInt64? {
+        try checkOpen()
+        let newest = versions.published
+        if newest.version > 0, isNotLater(newest.time) { return newest.version }
+        let log = try historyLog("earlier versions of a store in memory are not found by their time")
+        do throws(LogError) {
+            if let found = try log.newestVersion(through: newest.version, where: isNotLater) { return found }
+            // Before the first commit the store was there, and empty.
+            guard try log.firstVersion == 1 else { return nil }
+            return isNotLater(try log.created) ? 0 : nil
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// What can be opened, oldest first: the versions retained and those that are active. Version 0 is the empty store.
+    ///
+    /// Cost: the headers of the segments that hold them.
+    public func storedVersions() throws(StoreError) -> [VersionListing] {
+        try checkOpen()
+        guard let log else {
+            return activeTimes(through: versions.published).sorted { $0.key < $1.key }
+                .map { VersionListing(number: $0, time: $1, byteCount: 0) }
+        }
+        let past = try retainedPast(log)
+        var active = activeTimes(through: past.newest)
+        let retained = max(past.oldest, 1)
+        var ranges = active.keys.filter { $0 > 0 && $0 < retained }.sorted().map { $0...$0 }
+        if retained <= past.newest.version { ranges.append(retained...past.newest.version) }
+        var result: [VersionListing] = []
+        do throws(LogError) {
+            if past.oldest == 0 || active[0] != nil {
+                // The clock may have gone back before the first commit.
+                var time = try log.created
+                if past.newest.version > 0 { try log.forEachHead(of: [1...1]) { time = min(time, $0.time) } }
+                result.append(VersionListing(number: 0, time: time, byteCount: 0))
+            }
+            try log.forEachHead(of: ranges) { head in
+                active[head.version] = nil
+                result.append(VersionListing(number: head.version, time: head.time, byteCount: head.byteCount))
+            }
+        } catch {
+            throw StoreError(error)
+        }
+        // Active versions whose commits the log has let go.
+        for (number, time) in active where number > 0 {
+            result.append(VersionListing(number: number, time: time, byteCount: 0))
+        }
+        return result.sorted { $0.number < $1.number }
+    }
+
+    /// The active versions up to the newest published one, and their times.
+    private func activeTimes(through newest: VersionTable.Entry) -> [UInt64: Int64] {
+        var times = [newest.version: newest.time]
+        for version in versions.active where version.number < newest.version { times[version.number] = version.time }
+        return times
+    }
+
+    // MARK: What is retained
+
+    /// What the past of a store can be opened from, as it stands at one moment.
+    struct RetainedPast {
+        let newest: VersionTable.Entry
+        let log: Log
+        let bases: [HistoryBase]
+        /// The first version that can be opened without being active.
+        let oldest: UInt64
+    }
+
+    func retainedPast(_ log: Log) throws(StoreError) -> RetainedPast {
+        let bases = try historyBases(log)
+        let newest = versions.published
+        let oldest = bases.first?.version ?? newest.version
+        // The clock may be behind the log, whose time never goes back.
+        let now = max(clock.now(), newest.time)
+        var result = newest.version
+        do throws(LogError) {
+            for retention in history.retained {
+                let needed = try RetentionRule.oldestNeeded(
+                    retention, now: now, oldest: oldest, newest: newest.version
+                ) { moment throws(LogError) in try log.newestVersion(through: newest.version) { $0 <= moment } }
+                result = min(result, needed)
+            }
+        } catch {
+            throw StoreError(error)
+        }
+        return RetainedPast(newest: newest, log: log, bases: bases, oldest: result)
+    }
+
+    /// The version after which the log must stay for what is retained: the newest base that is not after any of it.
+    func versionNeededByHistory(_ log: Log) throws(StoreError) -> UInt64 {
+        let past = try retainedPast(log)
+        if past.oldest == past.newest.version { return past.oldest }
+        return past.bases.last { $0.version <= past.oldest }?.version ?? past.oldest
+    }
+
+    /// The log that the past is read from.
+    ///
+    /// - Parameter what: what is not possible for a store in memory.
+    func historyLog(_ what: String) throws(StoreError) -> Log {
+        guard let log else {
+            throw StoreError(
+                .versionNotRetained,
+                "\(what): it keeps no log, so only its newest version and those that something holds are there. Hold one by freezing it, or keep the store in a file"
+            )
+        }
+        return log
+    }
+
+    private func notRetained(_ number: UInt64, oldest: UInt64, newest: UInt64) -> StoreError {
+        let held = versions.active.map(\.number).filter { $0 < oldest }.sorted()
+        let retained = oldest == newest ? "the newest version, \(newest)" : "versions \(oldest) to \(newest)"
+        let active = held.isEmpty ? "" : ", and \(held.map(String.init).joined(separator: ", ")), which something holds"
+        return StoreError(
+            .versionNotRetained,
+            "version \(number) is not retained; those that can be opened are \(retained)\(active). To retain more, set historyRetention in the configuration to .versions(n), "
+                + ".age(seconds) or .everything")
+    }
+}

@@ -1,0 +1,54 @@
+import FirnLog
+import Testing
+
+@Suite("What retention keeps") struct RetentionTests {
+    /// Three segments of ten versions each, the third's last commits younger; a commit a second.
+    private let segments = [
+        RetentionRule.Segment(firstVersion: 1, lastVersion: 10, byteCount: 4096, lastTime: 10),
+        RetentionRule.Segment(firstVersion: 11, lastVersion: 20, byteCount: 4096, lastTime: 20),
+        RetentionRule.Segment(firstVersion: 21, lastVersion: 30, byteCount: 100, lastTime: 30),
+    ]
+
+    private func oldest(_ retention: HistoryRetention, now: Int64 = 30) -> UInt64 {
+        RetentionRule.oldestNeeded(retention, now: now, segments: segments)
+    }
+
+    @Test("none keeps the newest, everything all") func ends() {
+        #expect(oldest(.none) == 30)
+        #expect(oldest(.everything) == 0)
+        #expect(RetentionRule.oldestNeeded(.everything, now: 9, segments: []) == 0)
+        #expect(RetentionRule.oldestNeeded(.everything, now: 9, segments: Array(segments.dropFirst())) == 10)
+    }
+
+    @Test("a number of versions is counted from the newest, which is one of them") func numbers() {
+        #expect(oldest(.versions(1)) == 30)
+        #expect(oldest(.versions(5)) == 26)
+        #expect(oldest(.versions(30)) == 1)
+        #expect(oldest(.versions(31)) == 0)
+        #expect(oldest(.versions(.max)) == 0)
+        #expect(oldest(.versions(0)) == 30)
+    }
+
+    @Test("by age, the version of every moment in it is kept, and of a segment all where only its end is known")
+    func ages() {
+        #expect(oldest(.age(nanoseconds: 0)) == 30)
+        // At 25 the newest was 25, of which only is known that it is behind 20.
+        #expect(oldest(.age(nanoseconds: 5)) == 20)
+        #expect(oldest(.age(nanoseconds: 10)) == 20)
+        #expect(oldest(.age(nanoseconds: 11)) == 10)
+        #expect(oldest(.age(nanoseconds: 29)) == 0)
+        #expect(oldest(.age(nanoseconds: .max)) == 0)
+        #expect(oldest(.age(nanoseconds: 5), now: 1000) == 30)
+        #expect(oldest(.age(nanoseconds: .max), now: .min) == 0)
+        #expect(oldest(.age(nanoseconds: -5)) == 30)
+        let exact = RetentionRule.oldestNeeded(.age(nanoseconds: 5), now: 30, oldest: 0, newest: 30) { UInt64($0) }
+        #expect(exact == 25)
+    }
+
+    @Test("a segment without commits changes nothing") func emptySegment() {
+        let more = segments + [RetentionRule.Segment(firstVersion: 31, lastVersion: 30, byteCount: 64, lastTime: 30)]
+        for retention in [.none, .versions(7), .age(nanoseconds: 15), .everything] as [HistoryRetention] {
+            #expect(RetentionRule.oldestNeeded(retention, now: 40, segments: more) == oldest(retention, now: 40))
+        }
+    }
+}
