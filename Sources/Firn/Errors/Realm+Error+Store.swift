@@ -24,7 +24,7 @@ extension Realm.Error {
         case .notAStore, .damage: return .invalidDatabase
         case .foreignFolder: return .invalidDatabase
         case .newerFormat: return .unsupportedFileFormatVersion
-        case .locked: return .alreadyOpen
+        case .locked, .tooManyProcesses: return .alreadyOpen
         case .diskFull: return .outOfDiskSpace
         case .unknownOutcome: return .writeFailed
         case .readOnly, .closed, .forked, .versionNotHere: return .fail
