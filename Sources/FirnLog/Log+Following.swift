@@ -197,6 +197,9 @@ extension Log {
 
     // MARK: The other processes
 
+    /// Whether nobody else has the store open.
+    public var isAlone: Bool { (try? locks.isAlone()) ?? false }
+
     /// The other openers of the store that live. Cost: a system call for each.
     public var otherProcesses: [OtherProcess] { page.others(locks, but: slot) }
 

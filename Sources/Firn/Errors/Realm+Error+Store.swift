@@ -12,7 +12,7 @@ extension Realm.Error {
         case .log(let log): code = Realm.Error.code(log)
         case .damage: code = .invalidDatabase
         case .primaryKeyTaken: code = .invalidInput
-        case .schema: code = .schemaMismatch
+        case .schema, .schemaChangedElsewhere: code = .schemaMismatch
         case .limit: code = .invalidInput
         case .readOnly, .closed: code = .fail
         }

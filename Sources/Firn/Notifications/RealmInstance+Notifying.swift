@@ -50,6 +50,15 @@ extension RealmInstance {
     @discardableResult
     func refresh() -> Bool {
         guard !isFrozen, !isInTransaction, !isDelivering else { return false }
+        // What other processes have written and can't be shown here is thrown by `tryRefresh()`, and by the next write and opening.
+        _ = Result { () throws(StoreError) in try store.catchUp() }
+        return advance()
+    }
+
+    /// As `refresh`, but throws where other processes have written what can't be shown here.
+    func tryRefresh() throws -> Bool {
+        guard !isFrozen, !isInTransaction, !isDelivering else { return false }
+        do throws(StoreError) { try store.catchUp() } catch { throw Realm.Error(error, configuration.fileURL) }
         return advance()
     }
 

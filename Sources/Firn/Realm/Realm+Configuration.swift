@@ -57,8 +57,8 @@ extension Realm {
         /// How much is checked at opening; nil for all of a small store and the directory of a large one.
         public var verifyOnOpen: VerifyOnOpen?
 
-        /// How long opening waits for another process that has the store open for writing, in seconds.
-        public var lockTimeout: TimeInterval = 0
+        /// How long opening waits for another process that is just opening the store, too, and recovering it, in seconds. Once open, processes write by turns, and wait as long as it takes.
+        public var lockTimeout: TimeInterval = 10
 
         public init(
             fileURL: URL? = Configuration.defaultFileURL, inMemoryIdentifier: String? = nil, encryptionKey: Data? = nil,

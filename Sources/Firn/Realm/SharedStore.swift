@@ -90,6 +90,10 @@ final class SharedStore: @unchecked Sendable {
                         "The realm is open \(shared.isReadOnly ? "read-only" : "for writing") in this process; open it in the same way.",
                         fileURL: configuration.fileURL)
                 }
+                // What other processes have written is there from the beginning, or the reason why it can't be shown.
+                do throws(StoreError) { try shared.store.catchUp() } catch {
+                    throw Realm.Error(error, configuration.fileURL)
+                }
                 return shared
             }
             if configuration.readOnly, let url = configuration.fileURL,
@@ -134,9 +138,18 @@ final class SharedStore: @unchecked Sendable {
             .schemaMismatch, ([head] + lines.map { "- \($0)" }).joined(separator: "\n"), fileURL: configuration.fileURL)
     }
 
-    /// Brings the store to the classes. False where that would need writing a read-only store.
+    /// Brings the store to the classes. If another process changes the schema meanwhile, it is looked at again. False where that would need writing a read-only store.
     private func migrate(_ infos: [ClassInfo], _ configuration: Realm.Configuration) throws -> Bool {
-        let current = store.schema
+        while true {
+            let current = store.schema
+            if let result = try migrate(infos, configuration, from: current) { return result }
+        }
+    }
+
+    /// Nil where the schema was another when it was this process's turn to write.
+    private func migrate(
+        _ infos: [ClassInfo], _ configuration: Realm.Configuration, from current: FirnCore.Schema
+    ) throws -> Bool? {
         let isNew = current.tables.isEmpty
         guard isNew || configuration.schemaVersion >= current.version else {
             throw Realm.Error(
@@ -157,6 +170,10 @@ final class SharedStore: @unchecked Sendable {
         }
         do throws(StoreError) {
             let transaction = try store.beginWrite()
+            guard transaction.reference.schema == current else {
+                transaction.cancel()
+                return nil
+            }
             try transaction.changeSchema(to: plan.schema)
             try transaction.commit()
         } catch {

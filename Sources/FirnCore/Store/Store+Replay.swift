@@ -13,21 +13,7 @@ extension Store {
         do {
             try log.replay(after: 0, through: log.publishedVersion) { commit in
                 last = (commit.version, commit.time)
-                let reader = ChangesetReader(version: commit.version, direction: .forward)
-                while let part = try commit.next() {
-                    switch part.kind {
-                    case .schema:
-                        let schema: Schema
-                        do throws(BytesError) { schema = try SchemaCoding.decode(part.bytes) } catch {
-                            throw StoreError(
-                                .damage,
-                                "the schema of version \(commit.version) cannot be read: \(error); run `firn verify`")
-                        }
-                        try transaction.changeSchema(to: schema)
-                    case .changes: try reader.read(part.bytes) { try transaction.apply(&$0) }
-                    }
-                }
-                try reader.finish()
+                try transaction.apply(&commit)
             }
         } catch {
             transaction.cancel()
@@ -39,7 +25,7 @@ extension Store {
         }
     }
 
-    private func replayError(_ error: any Error, after version: UInt64, _ log: Log) -> StoreError {
+    func replayError(_ error: any Error, after version: UInt64, _ log: Log) -> StoreError {
         switch error {
         case let error as StoreError: error
         case let error as LogError: StoreError(error)
@@ -53,16 +39,48 @@ extension Store {
 }
 
 extension WriteTransaction {
+    /// Applies a commit of the log. `check` is shown each schema that it sets, and may refuse it.
+    func apply(_ commit: inout CommitReader, check: (Schema) throws -> Void = { _ in }) throws {
+        let reader = ChangesetReader(version: commit.version, direction: .forward)
+        while let part = try commit.next() {
+            switch part.kind {
+            case .schema:
+                let schema: Schema
+                do throws(BytesError) { schema = try SchemaCoding.decode(part.bytes) } catch {
+                    throw StoreError(
+                        .damage,
+                        "the schema of version \(commit.version) cannot be read: \(error); run `firn verify`")
+                }
+                try check(schema)
+                try changeSchema(to: schema)
+            case .changes: try reader.read(part.bytes) { try apply(&$0) }
+            }
+        }
+        try reader.finish()
+    }
+
     /// Enters what was replayed as the version that the log ends with. Nothing is logged.
     func finishReplay(version: UInt64, time: Int64) {
         scripts = [:]
+        let store = store
+        enter(version: version, time: time)
+        store.publish(through: version)
+        store.endTransaction()
+    }
+
+    /// Enters what other processes have committed as the version that they ended with. Nothing is logged, and the write lock stays.
+    func finishFollowing(version: UInt64, time: Int64) {
+        if store.keepsNotes { store.keep(makeNotes(), after: base.version, version) }
+        scripts = [:]
+        enter(version: version, time: time)
+    }
+
+    private func enter(version: UInt64, time: Int64) {
         let store = store
         let root = NodeRef(rootSlot.pointee).node
         let stamp = writer.stamp
         let reference = reference
         let outcome = finish()
         store.versions.add(stamp: stamp, version: version, time: time, root: root, reference: reference, outcome)
-        store.publish(through: version)
-        store.endTransaction()
     }
 }

@@ -41,6 +41,8 @@ public final class Store: Sendable {
     nonisolated(unsafe) private var listeners: [(id: Int, body: @Sendable (UInt64) -> Void)] = []
     nonisolated(unsafe) private var nextListener = 0
     private let closed = Atomic<Bool>(false)
+    /// Set once, before anybody else knows of the store; nil where no other process can write to it, or no threads are wanted.
+    nonisolated(unsafe) private var follower: StoreFollower?
     /// What recovery did; nil for a store in memory.
     public var recovery: RecoveryReport? { log?.recovery }
     public let isReadOnly: Bool
@@ -62,7 +64,10 @@ public final class Store: Sendable {
         if let logOptions = options.log, logOptions.access != .readOnly {
             let place = SpillPlace(
                 storage: storage, folder: logOptions.folder, threshold: options.transactionMemoryByteCount)
-            do throws(StorageError) { try place.removeLeftovers() } catch {
+            do throws(StorageError) {
+                // Others' files would be removed while they are made.
+                if log?.isAlone ?? true { try place.removeLeftovers() }
+            } catch {
                 throw StoreError(LogError(.storage(error), path: logOptions.folder))
             }
             spillPlace = place
@@ -70,8 +75,19 @@ public final class Store: Sendable {
         try self.init(
             log: log, isReadOnly: options.log?.access == .readOnly, spillPlace: spillPlace,
             handOutByteCount: options.handOutByteCount, clock: clock)
-        if let log { try replay(log) }
+        guard let log else { return }
+        try replay(log)
+        tellOthers()
+        if !isReadOnly, options.log?.usesThreads ?? false {
+            let follower = StoreFollower(self, log.newsWaiter)
+            do throws(StorageError) { try follower.start() } catch {
+                throw StoreError(LogError(.storage(error), path: log.options.folder))
+            }
+            self.follower = follower
+        }
     }
+
+    deinit { follower?.stop(waits: false) }
 
     private init(
         log: Log?, isReadOnly: Bool, spillPlace: SpillPlace?, handOutByteCount: Int, clock: any Clock
@@ -115,7 +131,7 @@ public final class Store: Sendable {
     /// Begins a transaction on the newest version written, waiting for those that came before.
     public func beginWrite(file: StaticString = #fileID, line: UInt = #line) throws(StoreError) -> WriteTransaction {
         try checkWritable()
-        queue.acquire()
+        try takeTurn()
         return try makeTransaction(file, line)
     }
 
@@ -125,13 +141,37 @@ public final class Store: Sendable {
         _ ready: @escaping @Sendable (Result<WriteTransaction, StoreError>) -> Void
     ) {
         do { try checkWritable() } catch { return ready(.failure(error)) }
+        if let log, !log.isWriting { return beginOnThread(file, line, ready) }
         queue.request { [self] in
+            // Another process may have its turn by now.
+            if let log, !log.isWriting || log.shouldGiveUpWriting && log.isTurnOver {
+                queue.release()
+                return beginOnThread(file, line, ready)
+            }
             do throws(StoreError) {
                 nonisolated(unsafe) let transaction = try makeTransaction(file, line)
                 ready(.success(transaction))
             } catch {
                 ready(.failure(error))
             }
+        }
+    }
+
+    /// Where other processes have to be waited for, a thread is made to do it.
+    private func beginOnThread(
+        _ file: StaticString, _ line: UInt, _ ready: @escaping @Sendable (Result<WriteTransaction, StoreError>) -> Void
+    ) {
+        do throws(StorageError) {
+            try StorageThread.start(name: "firn-write") { [self] in
+                do throws(StoreError) {
+                    nonisolated(unsafe) let transaction = try beginWrite(file: file, line: line)
+                    ready(.success(transaction))
+                } catch {
+                    ready(.failure(error))
+                }
+            }
+        } catch {
+            ready(.failure(StoreError(LogError(.storage(error), path: log?.options.folder ?? ""))))
         }
     }
 
@@ -145,7 +185,13 @@ public final class Store: Sendable {
         return WriteTransaction(store: self, base: pin, stamp: nextStamp())
     }
 
-    func endTransaction() { queue.release() }
+    /// Gives the write lock up. If other processes wait to write, the follower sees to them where the caller won't (`letOthersWriteIfAsked`).
+    func endTransaction(wakesFollower: Bool = true) {
+        queue.release()
+        if wakesFollower, let log, log.shouldGiveUpWriting { log.newsWaiter.wakeAll() }
+    }
+
+    var isClosed: Bool { closed.load(ordering: .acquiring) }
 
     private func checkWritable() throws(StoreError) {
         if closed.load(ordering: .acquiring) { throw StoreError(.closed, "the store has been closed; open it again") }
@@ -187,6 +233,7 @@ public final class Store: Sendable {
     /// Publishes what is durable, and tells the listeners.
     func publish(through version: UInt64) {
         guard let entry = versions.publish(through: version) else { return }
+        tellOthers()
         let bodies = listenerLock.withLock { listeners.map(\.body) }
         for body in bodies { body(entry.version) }
     }
@@ -196,6 +243,7 @@ public final class Store: Sendable {
         guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
         // In a forked child the write lock may be held by a thread that has stayed with the parent.
         if let log, log.isForked { return }
+        follower?.stop(waits: true)
         queue.acquire()
         defer { queue.release() }
         guard let log else { return }

@@ -219,6 +219,13 @@ final class VersionTable: @unchecked Sendable {
 
     // MARK: Showing
 
+    /// The oldest active version, and how many there are, states inside of transactions that are still held included. O(1) but for such states.
+    var summary: (oldest: UInt64, count: Int) {
+        lock.lock()
+        defer { lock.unlock() }
+        return (entries.first { $0.version != 0 }?.version ?? 0, entries.count)
+    }
+
     /// Every active version, oldest first.
     var active: [ActiveVersion] {
         lock.lock()
