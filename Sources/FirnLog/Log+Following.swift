@@ -160,7 +160,9 @@ extension Log {
         defer { tail.endAppending() }
         let path = folder.segment(tail.manifest.openSegment.segment)
         let file: any StorageFile
-        if tail.file.path == path { file = tail.file } else {
+        if tail.file.path == path {
+            file = tail.file
+        } else {
             file = try stored { () throws(StorageError) in try folder.storage.open(path, .readWrite) }
         }
         let byteCount = try stored { () throws(StorageError) in try file.size() }

@@ -65,7 +65,7 @@ extension Log {
     static func takeSlot(
         _ page: SharedPage, _ locks: StoreLocks, _ folder: StoreFolder, _ clock: any Clock
     ) throws(LogError) -> Int {
-        guard let slot = page.takeSlot(locks, processID: currentProcessID(), now: clock.now()) else {
+        guard let slot = try page.takeSlot(locks, processID: currentProcessID(), now: clock.now()) else {
             throw LogError(.tooManyProcesses, path: folder.path)
         }
         return slot

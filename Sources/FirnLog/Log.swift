@@ -264,9 +264,9 @@ public final class Log: @unchecked Sendable {
         }
     }
 
-    /// A slot for a reader: without one it reads all the same, but nobody waits for it.
+    /// A slot for a reader. Without one (there may be none, or the lock file may not be written) it reads all the same, but nobody waits for it.
     private static func readerSlot(_ page: SharedPage, _ locks: StoreLocks) -> Int? {
-        page.takeSlot(locks, processID: currentProcessID(), now: SystemClock.shared.now())
+        (try? page.takeSlot(locks, processID: currentProcessID(), now: SystemClock.shared.now())) ?? nil
     }
 
     /// Makes the reserve, unless it is there; false where the disk has no room for it.

@@ -115,7 +115,8 @@ final class LogFollower {
                 .versionNotHere(next), path: folder.log, detail: "its oldest is \(manifest.segments[0].firstVersion)")
         }
         let entry = manifest.segments[index]
-        if entry.segment == place.segment, entry.epoch == place.epoch, !entry.isSealed || place.offset <= entry.byteCount
+        if entry.segment == place.segment, entry.epoch == place.epoch,
+            !entry.isSealed || place.offset <= entry.byteCount
         {
             return try reader(entry, manifest.storeID)
         }

@@ -35,9 +35,9 @@ extension SharedPage {
 
     private func offset(_ slot: Int) -> Int { Self.slotsStart + slot * Self.slotByteCount }
 
-    /// Takes a free slot; nil where there is none, or the lock file can't be locked. It says that nothing was read yet.
-    func takeSlot(_ locks: StoreLocks, processID: Int32, now: Int64) -> Int? {
-        for slot in 0..<Self.slotCount where (try? locks.tryLockSlot(slot)) == true {
+    /// Takes a free slot; nil where there is none. It says that nothing was read yet.
+    func takeSlot(_ locks: StoreLocks, processID: Int32, now: Int64) throws(LogError) -> Int? {
+        for slot in 0..<Self.slotCount where try locks.tryLockSlot(slot) {
             let start = offset(slot)
             store(0, start)
             store(UInt64(bitPattern: now), start + 8)
