@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func fourTransactionsInOneGroup() throws {
-        try crashEverywhere(seeds: 6) {
+        try crashEverywhere(seeds: 10) {
             StoreScript([
                 .commit(StoreScript.schema), .write(StoreScript.create(0, 4)), .write(StoreScript.editLists),
                 .write(StoreScript.delete(0, 1)),
