@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -283,6 +284,35 @@ int firn_volume_of(const char *path, struct firn_volume *volume) {
 #endif
     return 0;
 }
+
+// MARK: reserved addresses
+
+void *firn_reserve_memory(size_t length, size_t alignment) {
+    size_t whole = length + alignment;
+    int flags = MAP_PRIVATE | MAP_ANON;
+#if defined(MAP_NORESERVE)
+    flags |= MAP_NORESERVE;
+#endif
+    char *start = mmap(NULL, whole, PROT_NONE, flags, -1, 0);
+    if (start == MAP_FAILED) return NULL;
+    char *base = (char *)(((uintptr_t)start + alignment - 1) & ~(uintptr_t)(alignment - 1));
+    if (base > start) munmap(start, (size_t)(base - start));
+    size_t behind = (size_t)(start + whole - (base + length));
+    if (behind > 0) munmap(base + length, behind);
+    return base;
+}
+
+int firn_map_private(int descriptor, off_t offset, void *address, size_t length) {
+    void *result = mmap(address, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, descriptor, offset);
+    return result == MAP_FAILED ? errno : 0;
+}
+
+int firn_fill_reserved(void *address, size_t length) {
+    void *result = mmap(address, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1, 0);
+    return result == MAP_FAILED ? errno : 0;
+}
+
+void firn_release_memory(void *address, size_t length) { munmap(address, length); }
 
 // MARK: words to wait for
 

@@ -130,16 +130,7 @@ final class GroupCommit: @unchecked Sendable {
     /// Leads with `body`, which syncs all that is written to the file that it is given and returns the one to go on with. If it throws
     /// anything but `.diskFull`, that is a failure for good.
     func lead(_ body: (any StorageFile) throws(LogError) -> any StorageFile) throws(LogError) {
-        var led: Round?
-        while led == nil {
-            let now = currentRound
-            if now.isSyncing {
-                stay(in: now.room, during: now)
-            } else {
-                led = beginRound(now)
-            }
-        }
-        guard let led else { return }
+        let led = beginNextRound()
         defer { endRound(led) }
         if let failure = currentFailure { throw Self.unknown(durableVersion + 1, failure) }
         do {
@@ -188,6 +179,18 @@ final class GroupCommit: @unchecked Sendable {
         let (exchanged, _) = round.compareExchange(
             expected: now.word, desired: begun.word, ordering: .sequentiallyConsistent)
         return exchanged ? begun : nil
+    }
+
+    /// Becomes the leader, after whoever is.
+    private func beginNextRound() -> Round {
+        while true {
+            let now = currentRound
+            if now.isSyncing {
+                stay(in: now.room, during: now)
+            } else if let begun = beginRound(now) {
+                return begun
+            }
+        }
     }
 
     private func endRound(_ led: Round) {

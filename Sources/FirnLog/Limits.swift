@@ -8,6 +8,8 @@ public enum LogLimits {
     public static let payloadByteCount = 16 << 20
     /// Segments that one store may list.
     public static let segmentCount = 1 << 20
+    /// Files in the space of one checkpoint.
+    public static let checkpointFileCount = 1 << 10
     /// Parts in one commit.
     public static let partCount = 1 << 31
     /// The bytes of a segment, at which the log goes on in a new one. A commit is never split, so one that is longer than a segment

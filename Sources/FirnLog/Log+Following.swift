@@ -39,10 +39,13 @@ extension Log {
     /// Gets the kernel's writer lock, waiting as long as other processes write. Called without any lock; at once where the process has it.
     ///
     /// - Throws: `.locked` where the log uses no threads and another process has the lock; what makes writing impossible.
-    public func awaitWriting() throws(LogError) {
+    public func awaitWriting(while isWanted: () -> Bool = { true }) throws(LogError) {
         let writer = try writable()
         guard writer.lock.isAway else { return }
-        try writer.lock.acquire { () throws(LogError) in _ = try writable() }
+        try writer.lock.acquire { () throws(LogError) in
+            _ = try writable()
+            if !isWanted() { throw LogError(.closed, path: folder.path) }
+        }
     }
 
     /// Gives the writer's lock up: what is written becomes durable first. After a failure it is given up as it stands, and who gets it recovers the log.

@@ -14,7 +14,7 @@ extension Log {
             }, storeHigh: manifest.storeID.high)
         do throws(LogError) {
             if page.isValid(epoch: manifest.epoch) {
-                return try join(options, folder, clock, locks, manifest, page)
+                return try join(options, folder, clock, locks, page)
             }
         } catch {
             // What was read may have been cut, or taken over, while it was.
@@ -25,11 +25,12 @@ extension Log {
     }
 
     private static func join(
-        _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ locks: StoreLocks, _ manifest: Manifest,
-        _ page: SharedPage
+        _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ locks: StoreLocks, _ page: SharedPage
     ) throws(LogError) -> Log {
         try locks.enter()
         let slot = try takeSlot(page, locks, folder, clock)
+        // Only what is listed from here on is kept for this opener, and all that it covers is published.
+        let manifest = try folder.readManifest()
         let published = page.published
         let follower = LogFollower(folder)
         let first = manifest.segments.last { $0.firstVersion <= published + 1 } ?? manifest.segments[0]
@@ -42,6 +43,7 @@ extension Log {
             throw error as! LogError  // the body throws nothing, and all else does so typed
         }
         _ = try follower.readMarks(&place, listed)
+        let checkpoint = try listed.checkpoint.map(folder.readCheckpoint)
         let path = folder.segment(listed.openSegment.segment)
         let file = try stored { () throws(StorageError) in try folder.storage.open(path, .readWrite) }
         let group = GroupCommit(
@@ -57,8 +59,8 @@ extension Log {
         let report = RecoveryReport(
             outcome: .clean, lastVersion: published, lastTime: place.time, storeID: listed.storeID, epoch: listed.epoch)
         return Log(
-            options: options, recovery: report, folder: folder, locks: locks, page: page, schema: [], writer: writer,
-            slot: slot)
+            options: options, recovery: report, folder: folder, locks: locks, page: page, schema: [],
+            checkpoint: checkpoint, nextCheckpointID: (checkpoint?.id ?? 0) + 1, writer: writer, slot: slot)
     }
 
     /// A slot of the shared page for an opener that writes.

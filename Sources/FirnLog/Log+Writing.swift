@@ -66,7 +66,7 @@ extension Log {
     }
 
     /// As `writable`, and while it is this process's turn.
-    private func writing() throws(LogError) -> LogWriter {
+    func writing() throws(LogError) -> LogWriter {
         let writer = try writable()
         guard writer.lock.isReady else {
             throw LogError(.locked(processID: Int32(exactly: page.writerProcess)), path: folder.path)
@@ -144,6 +144,7 @@ extension Log {
         let position = FramePosition(
             segment: tail.manifest.openSegment.segment, range: start..<tail.end, time: time)
         writer.group.noteWritten(version)
+        sinceCheckpoint.wrappingAdd(position.range.count, ordering: .relaxed)
         let wantsRoom = tail.wantsRoom
         if wantsRoom, writer.keeper == nil { tail.fill() }
         tail.endAppending()

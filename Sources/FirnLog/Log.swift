@@ -25,14 +25,19 @@ public final class Log: @unchecked Sendable {
     /// Whether a compactor of this opener runs. Atomic.
     let isCompacting = Atomic<Bool>(false)
     let isClosed = Atomic<Bool>(false)
+    let checkpoints: Guarded<CheckpointState>
+    let sinceCheckpoint: Atomic<Int>
     /// Differs from the process's where it has been forked since.
     let forkGeneration = FirnStorage.forkGeneration()
 
     init(
         options: LogOptions, recovery: RecoveryReport, folder: StoreFolder, locks: StoreLocks, page: SharedPage,
-        schema: [UInt8], writer: LogWriter?, slot: Int?
+        schema: [UInt8], checkpoint: Checkpoint?, nextCheckpointID: UInt64, writer: LogWriter?,
+        slot: Int?
     ) {
         self.slot = slot
+        checkpoints = Guarded(CheckpointState(live: checkpoint, nextID: nextCheckpointID))
+        sinceCheckpoint = Atomic(0)
         recoveredSchema = schema
         self.options = options
         self.recovery = recovery
@@ -92,12 +97,13 @@ public final class Log: @unchecked Sendable {
             while true {
                 if try locks.tryLockWriter() {
                     // The first of those who have it open for writing keeps others from joining until all is recovered.
-                    _ = try locks.claimServing()
+                    let isFirst = try locks.claimServing()
                     try locks.enter()
                     // Look again: another may have made the store while we waited.
                     let created = try folder.find() != .store
                     if created { try create(folder, clock, randomness) }
-                    let log = try openLocked(options, folder, clock, randomness, locks, created: created)
+                    let log = try openLocked(
+                        options, folder, clock, randomness, locks, created: created, isFirst: isFirst)
                     _ = try locks.serve()
                     return log
                 }
@@ -144,7 +150,7 @@ public final class Log: @unchecked Sendable {
 
     private static func openLocked(
         _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ randomness: any Randomness,
-        _ locks: StoreLocks, created: Bool
+        _ locks: StoreLocks, created: Bool, isFirst: Bool
     ) throws(LogError) -> Log {
         let storage = folder.storage
         let manifest = try folder.readManifest()
@@ -159,6 +165,11 @@ public final class Log: @unchecked Sendable {
             outcome: created ? .created : recovery.tornTail.map { .tornTail($0) } ?? .clean,
             lastVersion: recovery.lastVersion, lastTime: recovery.scan.lastTime, storeID: manifest.storeID,
             epoch: manifest.epoch)
+        let checkpoint = recovery.checkpoint
+        if isFirst {
+            // Whatever a crash left between the manifest and the removal of what it no longer lists, or of a checkpoint that was never finished. Beside others it may be one that is being written.
+            try removeUnneeded(folder, manifest, Set(checkpoint?.files.map(\.id) ?? []), newest: .max)
+        }
         report.secondedCommits = try recovery.makeDurable(despite: isPageValid && page.failureMark != 0)
         report.epoch = recovery.manifest.epoch
 
@@ -182,9 +193,12 @@ public final class Log: @unchecked Sendable {
         let lock = WriterLock(locks: locks, page: page, isReady: true, mayWait: options.usesThreads)
         let writer = LogWriter(group: group, tail: tail, lock: lock, follower: LogFollower(folder))
         try writer.keeper?.start()
-        return Log(
+        let log = Log(
             options: options, recovery: report, folder: folder, locks: locks, page: page,
-            schema: [], writer: writer, slot: slot)
+            schema: [], checkpoint: checkpoint, nextCheckpointID: (checkpoint?.id ?? 0) + 1, writer: writer,
+            slot: slot)
+        log.sinceCheckpoint.store(log.segmentByteCount, ordering: .relaxed)
+        return log
     }
 
     private static func openForReading(_ options: LogOptions, _ folder: StoreFolder) throws(LogError) -> Log {
@@ -205,6 +219,7 @@ public final class Log: @unchecked Sendable {
         do throws(LogError) {
             try locks.enter()
             var attempt = 0
+            var slot: Int?
             while true {
                 attempt += 1
                 let manifest = try folder.readManifest()
@@ -213,6 +228,11 @@ public final class Log: @unchecked Sendable {
                         try storage.sharedMemory(folder.shared, byteCount: SharedPage.byteCount)
                     }, storeHigh: manifest.storeID.high)
                 let valid = page.isValid(epoch: manifest.epoch)
+                if attempt == 1 {
+                    // Only what is listed from here on is kept for this reader.
+                    slot = readerSlot(page, locks)
+                    continue
+                }
                 let isBeingOpened = try locks.isBeingOpened()
                 let isServed = try locks.isServed()
                 if isServed {
@@ -223,7 +243,8 @@ public final class Log: @unchecked Sendable {
                             epoch: manifest.epoch)
                         return Log(
                             options: options, recovery: report, folder: folder, locks: locks, page: page,
-                            schema: [], writer: nil, slot: readerSlot(page, locks))
+                            schema: [], checkpoint: try manifest.checkpoint.map(folder.readCheckpoint),
+                            nextCheckpointID: 0, writer: nil, slot: slot)
                     }
                     if attempt > 2000 {
                         throw LogError(.locked(processID: SharedPage.writerProcess(folder)), path: folder.path)
@@ -256,7 +277,8 @@ public final class Log: @unchecked Sendable {
                     storeID: manifest.storeID, epoch: manifest.epoch)
                 return Log(
                     options: options, recovery: report, folder: folder, locks: locks, page: page,
-                    schema: recovery.scan.schema ?? [], writer: nil, slot: readerSlot(page, locks))
+                    schema: recovery.scan.schema ?? [], checkpoint: recovery.checkpoint, nextCheckpointID: 0,
+                    writer: nil, slot: slot)
             }
         } catch {
             locks.leave()

@@ -48,7 +48,7 @@ public struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     /// A failed call of the storage. A full disk has a code of its own, since it can be helped.
-    init(_ error: StorageError) {
+    public init(_ error: StorageError) {
         let code: Code =
             switch error.code {
             case .noSpace: .diskFull

@@ -101,6 +101,28 @@ final class LogTail: @unchecked Sendable {
         return lastTime
     }
 
+    /// The segments, and how far the open one is written; for a figure, not for reading them.
+    var extent: (manifest: Manifest, end: Int) { lock.withLock { (manifest, min(filled, end)) } }
+
+    /// Whether a commit has been written to the open segment. By the appender.
+    var holdsCommits: Bool { group.writtenVersion >= manifest.openSegment.firstVersion }
+
+    /// Puts another manifest in the place of the present one. By the appender. Where it throws `.diskFull`, nothing has changed; after any other error which of the two stands
+    /// is not known, and the log takes no more writes.
+    func replaceManifest(_ wanted: Manifest) throws(LogError) {
+        var next = wanted
+        next.generation = manifest.generation + 1
+        var renamed = false
+        do throws(LogError) {
+            try folder.replaceManifest(manifest, with: next, renamed: &renamed)
+        } catch {
+            if renamed || error.code != .diskFull { group.fail(error) }
+            throw error
+        }
+        page?.setGeneration(next.generation)
+        lock.withLock { manifest = next }
+    }
+
     // MARK: Writing
 
     /// Completes the frame that `buffer` holds (80 bytes of room, payload, padding) and writes it at the end of the log, which it moves.

@@ -66,6 +66,8 @@ struct Recovery {
     /// The highest version known to be durable.
     var durable: UInt64
     var tornTail: RecoveryReport.TornTail?
+    /// What the log follows.
+    let checkpoint: Checkpoint?
 
     var lastVersion: UInt64 { scan.lastVersion }
     var needsTakeover: Bool { tornTail != nil || lastVersion > durable }
@@ -74,6 +76,14 @@ struct Recovery {
     static func read(
         _ folder: StoreFolder, _ manifest: Manifest, pageMark: UInt64, verify: VerifyOnOpen
     ) throws(LogError) -> Recovery {
+        let checkpoint = try manifest.checkpoint.map(folder.readCheckpoint)
+        guard manifest.segments[0].firstVersion <= (checkpoint?.version ?? 0) + 1 else {
+            throw LogError(
+                .damage, path: folder.manifest,
+                detail:
+                    "the log begins with version \(manifest.segments[0].firstVersion), but the checkpoint ends with \(checkpoint?.version ?? 0)"
+            )
+        }
         // The first segment that ever was follows nothing; of another first one the head tells what it follows.
         var chain: UInt32? = manifest.segments[0].segment == 1 ? 0 : nil
         var time: Int64 = 0
@@ -114,6 +124,8 @@ struct Recovery {
             scan.lastTime = before.lastTime
             if scan.schema == nil { scan.schema = before.schema }
         }
+        // Time does not go back behind the checkpoint either.
+        if let checkpoint { scan.lastTime = max(scan.lastTime, checkpoint.time) }
         // All that lies in sealed segments is durable.
         let durable = max(scan.mark, scan.markBehind, pageMark, open.firstVersion - 1)
         scan.unproven.removeAll { $0.version <= durable }
@@ -130,7 +142,8 @@ struct Recovery {
                 byteCount: reader.byteCount - scan.end, wholeFrames: scan.framesBehind,
                 wholeCommits: scan.commitsBehind, reason: broken.reason)
         }
-        return Recovery(folder: folder, manifest: manifest, scan: scan, durable: durable, tornTail: torn)
+        return Recovery(
+            folder: folder, manifest: manifest, scan: scan, durable: durable, tornTail: torn, checkpoint: checkpoint)
     }
 
     /// Steps 5 and 6, where there is need: the log is durable and whole after it. Returns how many commits were written again. After a failed write or sync (`hasFailed`) a new segment is

@@ -74,8 +74,16 @@ public protocol StorageFile: AnyObject, Sendable {
     /// shows later writes.
     func map(_ range: Range<Int>) throws(StorageError) -> any MappedRegion
 
+    /// Puts the first `byteCount` bytes (not beyond the end) at an address that `ReservedMemory` gave. What is changed there never reaches the file. False where this
+    /// kind of file can't be put at an address of the caller's choice.
+    func mapPrivately(byteCount: Int, at address: UnsafeMutableRawPointer) throws(StorageError) -> Bool
+
     /// Closes the descriptor; a second call does nothing, any other call then throws `.closed`.
     func close()
+}
+
+extension StorageFile {
+    public func mapPrivately(byteCount: Int, at address: UnsafeMutableRawPointer) throws(StorageError) -> Bool { false }
 }
 
 /// A read-only mapping, unmapped when the last reference goes: whoever uses `bytes` keeps the region for that long

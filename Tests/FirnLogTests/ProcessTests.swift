@@ -35,7 +35,7 @@ import Testing
                 guard code({ try log.close() }) == nil else { return 4 }
                 return 0
             }
-            #expect(ended(child) == 0)
+            #expect(end(of: child) == .exited(0))
             try LogScript.commit(log, version: 2, [100])
             try log.waitUntilDurable(2)
             try log.close()
@@ -81,7 +81,7 @@ import Testing
                 }
                 usleep(UInt32(chance.next(below: 3000)))
                 kill(child, SIGKILL)
-                #expect(ended(child) == -1, "round \(round)")
+                #expect(end(of: child) == .killed, "round \(round)")
                 while Swift.withUnsafeMutableBytes(of: &version, { read(ends[0], $0.baseAddress, 8) }) == 8 {
                     acknowledged = version
                 }
@@ -100,22 +100,4 @@ import Testing
             #expect(acknowledged > 20)
         }
     }
-}
-
-/// Runs `body` in a forked child, which ends with the code it returns. Swift hides fork(2), for good reason: only what needs no other
-/// thread may be done in such a child.
-private func forked(_ body: () -> Int32) -> pid_t {
-    typealias Fork = @convention(c) () -> pid_t
-    let call = unsafeBitCast(dlsym(dlopen(nil, RTLD_NOW), "fork"), to: Fork.self)
-    let child = call()
-    precondition(child >= 0)
-    if child == 0 { _exit(body()) }
-    return child
-}
-
-/// The code that the child ended with; -1 if it was killed.
-private func ended(_ child: pid_t) -> Int32 {
-    var status: Int32 = 0
-    while waitpid(child, &status, 0) < 0, errno == EINTR {}
-    return status & 0x7F == 0 ? (status >> 8) & 0xFF : -1
 }

@@ -21,7 +21,7 @@ import Testing
             #expect(try lock.tryLock(0, exclusive: true))
             let tried = Signal()
             let before = forkGeneration()
-            let child = fork {
+            let child = forked {
                 guard forkGeneration() == before + 1 else { return 1 }
                 guard (try? lock.unlock(0)) != nil else { return 2 }
                 do {
@@ -41,7 +41,7 @@ import Testing
             lock.close()
             #expect(try other.tryLock(0, exclusive: true), "the child keeps the lock alive")
             kill(child, SIGKILL)
-            #expect(wait(for: child) == .killed)
+            #expect(end(of: child) == .killed)
         }
     }
 
@@ -50,7 +50,7 @@ import Testing
             let folder = TemporaryFolder()
             let path = folder.path + "/lock"
             let held = Signal()
-            let child = fork {
+            let child = forked {
                 guard let lock = try? PosixStorage.shared.lockFile(path),
                     (try? lock.tryLock(0, exclusive: true)) == true
                 else { return 1 }
@@ -63,7 +63,7 @@ import Testing
             let lock = try PosixStorage.shared.lockFile(path)
             #expect(try !lock.tryLock(0, exclusive: true))
             kill(child, SIGKILL)
-            #expect(wait(for: child) == .killed)
+            #expect(end(of: child) == .killed)
             #expect(try lock.tryLock(0, exclusive: true))
         }
     }
@@ -74,11 +74,11 @@ import Testing
             let path = folder.path + "/lock"
             let held = Signal()
             let over = Signal()
-            let child = fork {
+            let child = forked {
                 guard let lock = try? PosixStorage.shared.lockFile(path),
                     (try? lock.tryLock(0, exclusive: true)) == true
                 else { return 1 }
-                _ = fork {
+                _ = forked {
                     held.send()
                     over.wait()
                     return 0
@@ -91,7 +91,7 @@ import Testing
             let lock = try PosixStorage.shared.lockFile(path)
             #expect(try !lock.tryLock(0, exclusive: true))
             kill(child, SIGKILL)
-            #expect(wait(for: child) == .killed)
+            #expect(end(of: child) == .killed)
             #expect(try lock.tryLock(0, exclusive: true), "the grandchild keeps the dead process's lock alive")
             over.send()
         }
@@ -102,7 +102,7 @@ import Testing
             let folder = TemporaryFolder()
             let path = folder.path + "/shared"
             let ready = Signal()
-            let child = fork {
+            let child = forked {
                 guard let memory = try? PosixStorage.shared.sharedMemory(path, byteCount: 4096) else { return 1 }
                 let word = SharedWord(memory.bytes.baseAddress!)
                 ready.send()
@@ -115,7 +115,7 @@ import Testing
             ready.wait()
             word.store(1)
             word.wakeAll()
-            #expect(wait(for: child) == .exited(0))
+            #expect(end(of: child) == .exited(0))
             #expect(SharedLongWord(memory.bytes.baseAddress! + 8).load() == 1 << 40)
             withExtendedLifetime(memory) {}
         }
@@ -168,26 +168,4 @@ private struct Signal {
         var byte: UInt8 = 0
         while read(ends[0], &byte, 1) < 0, errno == EINTR {}
     }
-}
-
-/// Runs `body` in a forked child, which ends with the code it returns. Swift hides fork(2), for good reason: only what needs no other
-/// thread may be done in such a child.
-private func fork(_ body: () -> Int32) -> pid_t {
-    typealias Fork = @convention(c) () -> pid_t
-    let call = unsafeBitCast(dlsym(dlopen(nil, RTLD_NOW), "fork"), to: Fork.self)
-    let child = call()
-    precondition(child >= 0)
-    if child == 0 { _exit(body()) }
-    return child
-}
-
-private enum End: Equatable {
-    case exited(Int32)
-    case killed
-}
-
-private func wait(for child: pid_t) -> End {
-    var status: Int32 = 0
-    while waitpid(child, &status, 0) < 0, errno == EINTR {}
-    return status & 0x7F == 0 ? .exited((status >> 8) & 0xFF) : .killed
 }

@@ -56,17 +56,13 @@
             }
         }
 
-        /// Kills it; the code that it had ended with before, nil where it was killed.
-        public func kill() -> Int32? {
+        /// Kills it, unless it has ended before.
+        public func kill() -> ProcessEnd {
             Glibc.kill(identifier, SIGKILL)
             return wait()
         }
 
-        /// Waits until it has ended; its code, nil where it was killed.
-        public func wait() -> Int32? {
-            var status: Int32 = 0
-            while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
-            return status & 0x7F == 0 ? (status >> 8) & 0xFF : nil
-        }
+        /// Waits until it has ended.
+        public func wait() -> ProcessEnd { end(of: identifier) }
     }
 #endif

@@ -75,6 +75,13 @@ void firn_sort_pairs(uint64_t *words, uint32_t *numbers, uint64_t *other_words, 
 void firn_words_i64(const int64_t *values, uint32_t count, uint64_t *words);
 void firn_words_f64(const double *values, uint32_t count, uint64_t *words);
 
+/* Unpacking the chunks of a checkpoint. `target[i] = base + i * step + numbers[i]`, numbers of `width` bytes (0, 1, 2, 4). */
+void firn_unpack_i64(const void *numbers, uint32_t width, int64_t base, int64_t step, uint32_t count, int64_t *target);
+/* A byte of 0 or 1 for each bit. */
+void firn_unpack_bits(const void *bits, uint32_t count, void *target);
+/* The slots of values that lie behind one another, by their lengths of `width` bytes (1, 2). */
+void firn_unpack_slots(const void *lengths, uint32_t width, uint32_t count, void *slots);
+
 /* Tells the processor that a loop waits for another core. */
 static inline __attribute__((always_inline)) void firn_pause(void) {
 #if defined(__x86_64__) || defined(__i386__)

@@ -80,9 +80,24 @@ int firn_volume_of(const char *_Nonnull path, struct firn_volume *_Nonnull volum
 
 // MARK: memory
 
+// MARK: reserved addresses
+
+// Reserves `length` bytes of addresses that begin at a multiple of `alignment` (a power of two); NULL where there are none. Nothing can be read there
+// until it is filled by one of the two below, whose ranges are whole pages. They return an errno.
+void *_Nullable firn_reserve_memory(size_t length, size_t alignment);
+// Puts the file's bytes at `address`. What is changed there is this process's alone and never reaches the file.
+int firn_map_private(int descriptor, off_t offset, void *_Nonnull address, size_t length);
+// Puts zeros at `address`, as ordinary memory.
+int firn_fill_reserved(void *_Nonnull address, size_t length);
+void firn_release_memory(void *_Nonnull address, size_t length);
+
+
 // Memory at a multiple of 16, for `firn_deallocate`. Swift's own call for raw memory without a known type goes by posix_memalign, which
 // costs three times as much. NULL where there is none left.
 static inline __attribute__((always_inline)) void *_Nullable firn_allocate(size_t size) { return malloc(size); }
+static inline __attribute__((always_inline)) void *_Nullable firn_allocate_zeros(size_t count, size_t size) {
+    return calloc(count, size);
+}
 static inline __attribute__((always_inline)) void firn_deallocate(void *_Nonnull memory) { free(memory); }
 
 // MARK: words to wait for

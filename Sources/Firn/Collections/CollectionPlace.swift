@@ -1,4 +1,3 @@
-import CFirn
 import FirnCore
 
 /// Where a managed collection lies: a property of a row. Whoever keeps one counts it on the realm's core (`retain`, `release`), as accessors are.

@@ -4,21 +4,25 @@ import FirnBytes
 struct UpdatedCell {
     let key: Int64
     let chunk: Chunk
-    let oldChunk: Chunk
+    /// As it lies: packed perhaps, and unpacked only while it is looked at.
+    private let oldNode: Node
     let row: Int32
     let oldRow: Int32
 
-    init(key: Int64, chunk: Chunk, row: Int, oldChunk: Chunk, oldRow: Int) {
+    init(key: Int64, chunk: Chunk, row: Int, oldNode: Node, oldRow: Int) {
         self.key = key
         self.chunk = chunk
-        self.oldChunk = oldChunk
+        self.oldNode = oldNode
         self.row = Int32(truncatingIfNeeded: row)
         self.oldRow = Int32(truncatingIfNeeded: oldRow)
     }
 
+    var oldChunk: Chunk { @inline(__always) get { Chunk(at: oldNode) } }
+
     /// Whether the two cells hold the same bytes. A long value is the same where it is the same node.
     @inline(__always)
     var isTouched: Bool {
+        let oldChunk = oldChunk
         let (a, b) = (Int(row), Int(oldRow))
         switch chunk.form {
         case .fixed: return equal(chunk.address(a), oldChunk.address(b), chunk.node.width)
@@ -35,6 +39,7 @@ struct UpdatedCell {
 
     /// Whether both are blobs of the same bytes.
     private var isSameLong: Bool {
+        let oldChunk = oldChunk
         guard chunk.slot(Int(row)).length == Chunk.Slot.blob, oldChunk.slot(Int(oldRow)).length == Chunk.Slot.blob,
             let new = chunk.bytes(Int(row)), let old = oldChunk.bytes(Int(oldRow)), new.count == old.count
         else { return false }

@@ -130,7 +130,8 @@ final class StagedColumn {
         switch chunk.form {
         case .fixed: addFixed(chunk.address(row), width: chunk.node.width, isNull: false)
         case .nullable: addFixed(chunk.address(row), width: chunk.node.width, isNull: chunk.isNullFlag(row))
-        case .variable: addPiece(Piece(chunk.bytes(row)))
+        // What was unpacked into the thread's memory does not stay there.
+        case .variable: addPiece(chunk.node.isScratch ? copied(chunk.bytes(row)) : Piece(chunk.bytes(row)))
         }
         rowCount &+= 1
     }

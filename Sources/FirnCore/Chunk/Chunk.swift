@@ -41,16 +41,22 @@ public struct Chunk {
         @inline(__always) get { Form(rawValue: node.form).unsafelyUnwrapped }
     }
 
+    /// The chunk that a reference to a checkpoint's node leads to: in the file, or, where it is packed there, unpacked (see `Node.isScratch`).
+    @usableFromInline @inline(never)
+    static func stored(_ word: UInt64) -> Chunk { Chunk(at: NodeRef(word).node) }
+
+    /// The chunk that lies at a node, unpacked where it is packed there.
+    @inline(__always)
+    init(at node: Node) {
+        self.init(Packing.isPacked(node) ? Packing.unpacked(node) : node)
+    }
+
     // MARK: Marks
 
     @inlinable @inline(__always)
     public func mark(_ row: Int) {
         let word = node.pointer(32 + (row >> 6) << 3, to: UInt64.self)
         word.pointee |= 1 << UInt64(row & 63)
-    }
-
-    func isMarked(_ row: Int) -> Bool {
-        node.load(32 + (row >> 6) << 3, as: UInt64.self) >> UInt64(row & 63) & 1 == 1
     }
 
     var hasMarks: Bool {

@@ -64,12 +64,12 @@ extension ColumnIndex {
         switch (isPairs, descending) {
         case (true, false):
             PairTree.forEachRun(positions, in: root) { run in
-                for index in 0..<run.count where !body(run.values[index]) { return false }
+                for index in 0..<run.count where !body(run.value(index)) { return false }
                 return true
             }
         case (true, true):
             PairTree.forEachRunBackwards(positions, in: root) { run in
-                for index in stride(from: run.count - 1, through: 0, by: -1) where !body(run.values[index]) {
+                for index in stride(from: run.count - 1, through: 0, by: -1) where !body(run.value(index)) {
                     return false
                 }
                 return true

@@ -48,7 +48,10 @@ extension PairTree {
                 node.capacity == fanout || isRoot && (node.capacity == 4 || node.capacity == 16),
                 "\(place) capacity \(node.capacity)")
             try InvariantViolation.check(
-                node.byteCount == PairLeaf.byteCount(capacity: node.capacity), "\(place) length \(node.byteCount)")
+                node.byteCount
+                    == (node.form == PairLeaf.rowForm
+                        ? PairRow.byteCount : PairLeaf.byteCount(capacity: node.capacity)),
+                "\(place) length \(node.byteCount)")
             for index in 0..<node.count {
                 let entry = (leaf.keys[index], leaf.values[index])
                 if let previous {

@@ -12,15 +12,23 @@ extension PairTree {
             }
             node = inner.child(index)
         }
-        let keys = PairLeaf(node).keys
         let count = node.count
+        if node.form == PairLeaf.rowForm {
+            let row = PairRow(node)
+            let step = node.load(40, as: UInt64.self)
+            guard step != 0 else { return key == row.key(0) ? row.value(0) : nil }
+            let (index, rest) = (key &- row.key(0)).quotientAndRemainder(dividingBy: step)
+            return rest == 0 && index < UInt64(count) ? row.value(Int(index)) : nil
+        }
+        let leaf = PairLeaf(node)
+        let keys = leaf.keys
         let guess = key &- keys[0]
         if guess < UInt64(truncatingIfNeeded: count) {
             let index = Int(truncatingIfNeeded: guess)
-            if keys[index] == key, index == 0 || keys[index &- 1] != key { return PairLeaf(node).values[index] }
+            if keys[index] == key, index == 0 || keys[index &- 1] != key { return leaf.values[index] }
         }
-        let index = PairLeaf(node).lowerBound(key)
-        return index < count && keys[index] == key ? PairLeaf(node).values[index] : nil
+        let index = leaf.lowerBound(key)
+        return index < count && keys[index] == key ? leaf.values[index] : nil
     }
 
     @inline(never)
@@ -39,7 +47,7 @@ extension PairTree {
     /// The values of `key`, ascending, until `body` returns false.
     static func forEachValue(of key: UInt64, in root: NodeRef, _ body: (Int64) -> Bool) {
         forEachRun(lowerBound(key, in: root)..<upperBound(key, in: root), in: root) { run in
-            for index in 0..<run.count where !body(run.values[index]) { return false }
+            for index in 0..<run.count where !body(run.value(index)) { return false }
             return true
         }
     }
@@ -91,6 +99,6 @@ extension PairTree {
     /// The pair at a position, nil behind the last.
     static func entry(at position: Int, in root: NodeRef) -> (key: UInt64, value: Int64)? {
         guard let run = run(from: position, in: root) else { return nil }
-        return (run.keys[0], run.values[0])
+        return (run.key(0), run.value(0))
     }
 }

@@ -8,9 +8,7 @@ extension PairTree {
             let inner = PairInner(node)
             node = inner.child(inner.child(at: &position))
         }
-        let leaf = PairLeaf(node)
-        guard position < leaf.count else { return nil }
-        return Run(keys: leaf.keys + position, values: leaf.values + position, count: leaf.count - position)
+        return position < node.count ? Run(node, position, count: node.count - position) : nil
     }
 
     /// The pairs from the beginning of its leaf up to and without `position`; nil before the first pair. For walking backwards: ask again at
@@ -23,9 +21,7 @@ extension PairTree {
             let inner = PairInner(node)
             node = inner.child(inner.child(at: &last))
         }
-        let leaf = PairLeaf(node)
-        guard last < leaf.count else { return nil }
-        return Run(keys: leaf.keys, values: leaf.values, count: last + 1)
+        return last < node.count ? Run(node, 0, count: last + 1) : nil
     }
 
     /// The pairs at `positions` in runs of neighbours, ascending, until `body` returns false. A call per leaf.
@@ -41,7 +37,7 @@ extension PairTree {
     }
 
     private static func forEachRun(_ node: Node, _ lower: Int, _ upper: Int, _ body: (Run) -> Bool) -> Bool {
-        if node.width == 0 { return body(run(PairLeaf(node), lower, upper)) }
+        if node.width == 0 { return body(run(node, lower, upper)) }
         let inner = PairInner(node)
         var start = 0
         for index in 0..<node.count {
@@ -58,7 +54,7 @@ extension PairTree {
     }
 
     private static func forEachRunBackwards(_ node: Node, _ lower: Int, _ upper: Int, _ body: (Run) -> Bool) -> Bool {
-        if node.width == 0 { return body(run(PairLeaf(node), lower, upper)) }
+        if node.width == 0 { return body(run(node, lower, upper)) }
         let inner = PairInner(node)
         var end = inner.total
         for index in stride(from: node.count - 1, through: 0, by: -1) {
@@ -74,9 +70,9 @@ extension PairTree {
     }
 
     @inline(__always)
-    private static func run(_ leaf: PairLeaf, _ lower: Int, _ upper: Int) -> Run {
+    private static func run(_ leaf: Node, _ lower: Int, _ upper: Int) -> Run {
         let end = min(upper, leaf.count)
         precondition(lower < end, "Firn: positions behind the end of an index")
-        return Run(keys: leaf.keys + lower, values: leaf.values + lower, count: end - lower)
+        return Run(leaf, lower, count: end - lower)
     }
 }

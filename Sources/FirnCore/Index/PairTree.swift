@@ -30,11 +30,68 @@ enum PairTree {
     /// Two neighbours are merged where they have no more than this together, so that the next insert doesn't split them again.
     static let mergeLimit = 48
 
-    /// Neighbouring pairs as they lie in a leaf. Valid while the tree's version is pinned and not written.
+    /// Neighbouring pairs of a leaf. Valid while the tree's version is pinned and not written.
     struct Run {
-        var keys: UnsafeMutablePointer<UInt64>
-        var values: UnsafeMutablePointer<Int64>
-        var count: Int
+        private let node: Node
+        private let start: Int
+        let count: Int
+
+        init(_ node: Node, _ start: Int, count: Int) {
+            self.node = node
+            self.start = start
+            self.count = count
+        }
+
+        @inline(__always) func key(_ index: Int) -> UInt64 {
+            node.form == PairLeaf.rowForm ? PairRow(node).key(start + index) : PairLeaf(node).keys[start + index]
+        }
+        @inline(__always) func value(_ index: Int) -> Int64 {
+            node.form == PairLeaf.rowForm ? PairRow(node).value(start + index) : PairLeaf(node).values[start + index]
+        }
+    }
+}
+
+/// A leaf of a `PairTree` in a checkpoint whose keys and values are both in even steps, as those of a key that was counted up.
+///
+/// ```
+///  0             32        40         48           56           64
+/// ┌─────────────┬─────────┬──────────┬────────────┬────────────┐
+/// │ node header │ key 0   │ key step │ value 0    │ value step │    form = 1
+/// └─────────────┴─────────┴──────────┴────────────┴────────────┘
+/// ```
+struct PairRow {
+    let node: Node
+
+    @inline(__always) init(_ node: Node) { self.node = node }
+
+    static let byteCount = 64
+
+    @inline(__always) func key(_ index: Int) -> UInt64 {
+        node.load(32, as: UInt64.self) &+ node.load(40, as: UInt64.self) &* UInt64(truncatingIfNeeded: index)
+    }
+    @inline(__always) func value(_ index: Int) -> Int64 {
+        node.load(48, as: Int64.self) &+ node.load(56, as: Int64.self) &* Int64(index)
+    }
+
+    /// The steps of a leaf that could be written so; nil for others. A single pair has none.
+    static func steps(_ leaf: PairLeaf) -> (key: UInt64, value: Int64)? {
+        guard leaf.count > 1 else { return nil }
+        let key = leaf.keys[1] &- leaf.keys[0]
+        let value = leaf.values[1] &- leaf.values[0]
+        for index in 2..<max(leaf.count, 2)
+        where leaf.keys[index] &- leaf.keys[index - 1] != key || leaf.values[index] &- leaf.values[index - 1] != value {
+            return nil
+        }
+        return (key, value)
+    }
+
+    /// Writes the pairs out into a leaf with room for them.
+    func fill(_ leaf: PairLeaf) {
+        for index in 0..<node.count {
+            leaf.keys[index] = key(index)
+            leaf.values[index] = value(index)
+        }
+        leaf.node.count = node.count
     }
 }
 
@@ -42,7 +99,10 @@ enum PairTree {
 struct PairLeaf {
     let node: Node
 
-    @inline(__always) init(_ node: Node) { self.node = node }
+    /// The leaf's pairs; those of a `PairRow` written out into memory of the thread (see `Node.isScratch`).
+    @inline(__always) init(_ node: Node) { self.node = node.form == PairLeaf.rowForm ? Packing.unpacked(node) : node }
+
+    static let rowForm: UInt8 = 1
 
     var count: Int { @inline(__always) get { node.count } }
     var keys: UnsafeMutablePointer<UInt64> { @inline(__always) get { node.pointer(32) } }

@@ -33,7 +33,13 @@ public struct Leaf {
     public func chunkSlot(_ column: Int) -> UnsafeMutablePointer<UInt64> { node.pointer(64 &+ column &* 8) }
 
     @inlinable @inline(__always)
-    public func chunk(_ column: Int) -> Chunk { Chunk(NodeRef(node.load(64 &+ column &* 8, as: UInt64.self)).node) }
+    public func chunk(_ column: Int) -> Chunk {
+        let word = node.load(64 &+ column &* 8, as: UInt64.self)
+        return word & 1 == 0 ? Chunk(NodeRef(word).node) : Chunk.stored(word)
+    }
+
+    /// The node of a column's chunk as it lies there, packed or not.
+    func chunkNode(_ column: Int) -> Node { NodeRef(chunkSlot(column).pointee).node }
 
     func hasChunk(_ column: Int) -> Bool { column < columnCount && chunkSlot(column).pointee != 0 }
 

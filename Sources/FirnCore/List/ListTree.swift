@@ -109,7 +109,7 @@ struct ListTree {
     @inline(__always)
     static func isInner(_ node: Node) -> Bool {
         assert(node.kind == .listInner || node.kind == .listLeaf, "Firn: a node of a list is none")
-        return node.load(16, as: UInt8.self) & ~Node.spilledBit == Node.Kind.listInner.rawValue
+        return node.kindNumber == Node.Kind.listInner.rawValue
     }
 
     /// Elements in the tree under a node.

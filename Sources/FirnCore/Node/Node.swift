@@ -12,7 +12,7 @@ import CFirn
 /// * `stamp` (u64) is the **birth stamp**: the transaction (or sub-version) that made it. A transaction edits in place what bears its own stamp and
 ///   copies all else. Stamp and first key identify a node for good.
 /// * `link` (u64) is the owner's: the place in the transaction's list of what it allocated, later the next node on a dead list. No reader looks at
-///   it. On disk it is 0.
+///   it. In a checkpoint it is the node's checksum: see `StoredNode`.
 /// * `width` (u16) is a chunk's bytes per value, or an inner node's level above the leaves.
 /// * `count`, `capacity` (u32) mean what the kind says; `bytes` (u32) is the length of the whole node.
 ///
@@ -56,13 +56,29 @@ public struct Node: Equatable {
     }
     /// In a node's kind: it lies in a `SpillArena`.
     static let spilledBit: UInt8 = 0x80
+    /// In a node's kind: it lies in a checkpoint, is never written and never freed.
+    static let storedBit: UInt8 = 0x40
+    static let placeBits: UInt8 = spilledBit | storedBit
 
     var isSpilled: Bool {
         @inline(__always) get { load(16, as: UInt8.self) & Node.spilledBit != 0 }
     }
+    var isStored: Bool {
+        @inline(__always) get { load(16, as: UInt8.self) & Node.storedBit != 0 }
+    }
+
+    /// Whether it has been unpacked into memory of the reading thread, where it stays until 16 more have been: what is to be kept longer is copied.
+    var isScratch: Bool {
+        @inline(__always) get { load(16, as: UInt8.self) & Node.placeBits == Node.placeBits }
+    }
+
+    /// The kind's number, wherever the node lies.
+    var kindNumber: UInt8 {
+        @inline(__always) get { load(16, as: UInt8.self) & ~Node.placeBits }
+    }
 
     var kind: Kind {
-        guard let kind = Kind(rawValue: load(16, as: UInt8.self) & ~Node.spilledBit) else {
+        guard let kind = Kind(rawValue: kindNumber) else {
             preconditionFailure("Firn: a node of unknown kind at \(address)")
         }
         return kind
@@ -93,10 +109,13 @@ public struct Node: Equatable {
     static let headerByteCount = 32
 }
 
-/// A reference from one node to another: 0 for none, an address on the heap, or (its lowest bit set) a place in a checkpoint file.
+/// A reference from one node to another: 0 for none, an address on the heap, or, with its lowest bit set, the address of a node in a checkpoint's file.
 ///
-/// Nodes lie on multiples of 16 bytes, so the lowest bits are free. Checkpoints give the tagged form its meaning; until then every reference is
-/// an address.
+/// Nodes lie on multiples of 16 bytes, so the lowest bits are free. A reference of the second kind may lead to a node that nobody has touched yet: following it checks the
+/// node's checksum once (`NodeSpace`). What has been followed may be referred to without the bit.
+///
+/// In the file itself a reference is the distance from the beginning of the checkpoint's space, with the lowest bit set; it becomes an address when the node that holds
+/// it is touched.
 @frozen
 public struct NodeRef: Equatable {
     public let word: UInt64
@@ -106,9 +125,16 @@ public struct NodeRef: Equatable {
     @inlinable public static var none: NodeRef { @inline(__always) get { NodeRef(0) } }
     @inlinable public var isNone: Bool { @inline(__always) get { word == 0 } }
 
+    /// Whether the node may be one that nobody has touched.
+    @inlinable public var isTagged: Bool { @inline(__always) get { word & 1 != 0 } }
+
+    /// The address referred to, touched or not.
+    var address: UInt { @inline(__always) get { UInt(truncatingIfNeeded: word & ~15) } }
+
     /// The node referred to.
     @inlinable public var node: Node {
         @inline(__always) get {
+            if word & 1 != 0 { return Node(firn_stored_node(word)) }
             assert(word != 0 && word & 15 == 0, "Firn: a reference to no node")
             return Node(UnsafeMutableRawPointer(bitPattern: UInt(word)).unsafelyUnwrapped)
         }

@@ -21,6 +21,8 @@ struct NodeWriter {
         var madeCapacity: Int
         var dead = NodeList()
         var nodeDelta = 0
+        /// Bytes of nodes in checkpoints that the transaction has replaced.
+        var storedGarbage = 0
         var byteDelta = 0
         /// The dead lists of sub-versions: each is what died between that base and the next.
         var earlier: [(base: UInt64, dead: NodeList)] = []
@@ -110,13 +112,18 @@ struct NodeWriter {
         return node
     }
 
-    /// A byte-for-byte copy of `node` under the current stamp, of the same length.
+    /// A copy of `node` under the current stamp: byte for byte, but for a leaf that a checkpoint holds as a `PairRow`.
     func copy(_ node: Node) -> Node {
+        if node.isStored, node.form == PairLeaf.rowForm, node.kindNumber == Node.Kind.pairLeaf.rawValue {
+            let leaf = PairLeaf.make(capacity: node.capacity, self)
+            PairRow(node).fill(leaf)
+            return leaf.node
+        }
         let length = node.byteCount
         let (copy, spilled) = allocate(length)
         copy.address.copyMemory(from: node.address, byteCount: length)
         copy.stamp = state.pointee.stamp
-        copy.store(copy.load(16, as: UInt8.self) & ~Node.spilledBit | spilled, 16)
+        copy.store(copy.kindNumber | spilled, 16)
         enter(copy)
         return copy
     }
@@ -176,8 +183,12 @@ struct NodeWriter {
         state.pointee.madeCount = last
     }
 
-    /// The node is no longer part of the tip.
+    /// The node is no longer part of the tip. One in a checkpoint stays there until the checkpoint is written anew.
     func retire(_ node: Node) {
+        if node.isStored {
+            state.pointee.storedGarbage &+= node.byteCount
+            return
+        }
         if node.stamp > state.pointee.held {
             leave(node)
             state.pointee.nodeDelta &-= 1

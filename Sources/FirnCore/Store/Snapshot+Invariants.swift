@@ -110,6 +110,8 @@ extension Store {
                     precondition(
                         node.stamp <= entry.stamp,
                         "Firn: version \(entry.version) reaches a node of stamp \(node.stamp)")
+                    // What lies in a checkpoint is neither counted nor freed.
+                    if node.isStored { return }
                     precondition(
                         nodes.insert(NodeRef(node).word).inserted, "Firn: version \(entry.version) reaches a node twice"
                     )

@@ -28,21 +28,24 @@ extension WriteTransaction {
         let version = base.version + 1
         let store = store
         var time = max(store.clock.now(), base.time)
+        // The log and the notes tell the same.
+        lazy var deltas = makeDeltas()
         if let log = store.log {
             do {
-                time = try append(to: log, version: version)
+                time = try append(deltas, to: log, version: version)
             } catch {
                 cancel()
                 throw StoreError(error)
             }
         }
-        if store.keepsNotes { store.keep(makeNotes(), after: base.version, version) }
+        if store.keepsNotes { store.keep(makeNotes(deltas), after: base.version, version) }
         let root = NodeRef(rootSlot.pointee).node
         let stamp = writer.stamp
         let reference = reference
         let outcome = finish()
         store.versions.add(stamp: stamp, version: version, time: time, root: root, reference: reference, outcome)
         store.endTransaction(wakesFollower: wakesFollower)
+        store.compactIfDue()
         return CommittedVersion(number: version, time: time)
     }
 }

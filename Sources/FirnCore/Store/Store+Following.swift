@@ -70,11 +70,21 @@ extension Store {
     func takeTurn() throws(StoreError) {
         guard let log else { return queue.acquire() }
         while true {
-            if !log.isWriting { do { try log.awaitWriting() } catch { throw StoreError(error) } }
+            if !log.isWriting { do { try log.awaitWriting { !isClosed } } catch { throw StoreError(error) } }
             queue.acquire()
             if try isTurn(log) { return }
             queue.release()
         }
+    }
+
+    /// Runs `body` in this process's turn, with the write lock held: for what changes the log's files beside commits.
+    func inTurn(_ body: () throws(LogError) -> Void) throws(StoreError) {
+        try takeTurn()
+        defer {
+            endTransaction(wakesFollower: false)
+            letOthersWriteIfAsked()
+        }
+        do { try body() } catch { throw StoreError(error) }
     }
 
     /// Whether it is still this process's turn. The write lock is held; it is given up where this throws.

@@ -5,13 +5,14 @@ extension Store {
     /// Brings the store to the log's last durable version: what recovery is once the log has found its end. Consecutive commits are applied in one transaction as far as possible,
     /// as no version between them is asked for.
     func replay(_ log: Log) throws(StoreError) {
-        guard log.publishedVersion > 0 else { return }
+        let start = versions.tip.version
+        guard log.publishedVersion > start else { return }
         let transaction = WriteTransaction(
             store: self, base: versions.pinTip(file: #fileID, line: #line), stamp: nextStamp())
         guard queue.tryAcquire() else { preconditionFailure("Firn: a store is written before it is open") }
         var last: (version: UInt64, time: Int64) = (0, 0)
         do {
-            try log.replay(after: 0, through: log.publishedVersion) { commit in
+            try log.replay(after: start, through: log.publishedVersion) { commit in
                 last = (commit.version, commit.time)
                 try transaction.apply(&commit)
             }
@@ -70,7 +71,7 @@ extension WriteTransaction {
 
     /// Enters what other processes have committed as the version that they ended with. Nothing is logged, and the write lock stays.
     func finishFollowing(version: UInt64, time: Int64) {
-        if store.keepsNotes { store.keep(makeNotes(), after: base.version, version) }
+        if store.keepsNotes { store.keep(makeNotes(makeDeltas()), after: base.version, version) }
         scripts = [:]
         enter(version: version, time: time)
     }

@@ -8,6 +8,13 @@ public struct StoreOptions: Sendable {
     public var log: LogOptions?
     /// Bytes of its own nodes beyond which a transaction's further ones go to a scratch file in the store's folder. Stores in memory never spill.
     public var transactionMemoryByteCount = 1 << 30
+    /// False reads the pieces of a checkpoint that are needed into memory instead of mapping its files: for a volume whose device may vanish, as reading a mapping of it would then stop the
+    /// program.
+    public var readsByMapping = true
+    /// Told of damage that a getter meets, before the program stops: a getter can't throw. Called on the thread that met it; it must not use the store.
+    public var onDamage: (@Sendable (StoreDamage) -> Void)?
+    /// When a checkpoint is written.
+    public var compaction = CompactionRule()
     /// Bytes by which a transaction's nodes grow between hand-outs of `EarlyParts`. Copying the last leaf each time costs a fiftieth of it.
     var handOutByteCount = 4 << 20
 
@@ -19,12 +26,12 @@ public struct StoreOptions: Sendable {
 /// Any thread may pin, read and wait; transactions follow one another. A commit goes: write lock → changeset → log → version table (the *tip*) → lock given
 /// up → durable → published. So the next writer begins on the tip while the disk still works, and nobody sees what is not durable.
 ///
-/// * `versions` (guarded by its own lock) knows every active version.
+/// * `versions` (guarded by its own lock) knows every active version, and publishes them in order.
 /// * `queue` is the write lock.
 /// * `stamps` counts up; only the holder of the write lock draws from it.
 /// * `workspace` is the write lock's holder's.
-/// * `listeners` is guarded by `listenerLock`; they are called outside of all locks, on the thread that published.
-/// * `publishLock` keeps publishing in order and one at a time.
+/// * `listeners` is guarded by `listenerLock`; they are called outside of all locks, on the thread that published; two such threads may
+///   call them at once.
 public final class Store: Sendable {
     public let heap = NodeHeap()
     let log: Log?
@@ -35,7 +42,12 @@ public final class Store: Sendable {
     let spillPlace: SpillPlace?
     /// `.max` for a store in memory.
     let handOutByteCount: Int
-    private let stamps: Atomic<UInt64>
+    let options: StoreOptions
+    let stamps: Atomic<UInt64>
+    /// Bytes of nodes in the checkpoint's space that the newest version no longer reaches.
+    let storedGarbage: Atomic<Int>
+    let heldFiles = HeldFiles()
+    let compactor = Compactor()
     nonisolated(unsafe) let workspace = TransactionWorkspace()
     private let listenerLock = Lock()
     nonisolated(unsafe) private var listeners: [(id: Int, body: @Sendable (UInt64) -> Void)] = []
@@ -73,8 +85,7 @@ public final class Store: Sendable {
             spillPlace = place
         }
         try self.init(
-            log: log, isReadOnly: options.log?.access == .readOnly, spillPlace: spillPlace,
-            handOutByteCount: options.handOutByteCount, clock: clock)
+            log: log, options, isReadOnly: options.log?.access == .readOnly, spillPlace: spillPlace, clock: clock)
         guard let log else { return }
         try replay(log)
         tellOthers()
@@ -90,20 +101,34 @@ public final class Store: Sendable {
     deinit { follower?.stop(waits: false) }
 
     private init(
-        log: Log?, isReadOnly: Bool, spillPlace: SpillPlace?, handOutByteCount: Int, clock: any Clock
+        log: Log?, _ options: StoreOptions, isReadOnly: Bool, spillPlace: SpillPlace?, clock: any Clock
     ) throws(StoreError) {
         self.log = log
-        self.handOutByteCount = log == nil ? .max : handOutByteCount
+        self.options = options
+        handOutByteCount = log == nil ? .max : options.handOutByteCount
         self.spillPlace = spillPlace
         self.clock = clock
         self.isReadOnly = isReadOnly
+        if let log, let checkpoint = log.checkpoint {
+            let held = heldFiles
+            let (space, version) = try NodeSpace.open(checkpoint, log, options) { held.release($0) }
+            held.retain(checkpoint.files.map(\.id))
+            stamps = Atomic(version.stamp)
+            storedGarbage = Atomic(version.garbage)
+            versions = VersionTable(
+                root: space.ref(to: version.root).node, stamp: version.stamp, version: checkpoint.version,
+                time: checkpoint.time, reference: SchemaReference(version.schema), space: space, heap: heap)
+            return
+        }
+        storedGarbage = Atomic(0)
         let writer = NodeWriter(stamp: 1)
         let root = RootNode.make(tables: 0, writer)
         heap.account(nodes: 1, bytes: root.node.byteCount)
         writer.dispose().deallocate()
         stamps = Atomic(1)
         versions = VersionTable(
-            root: root.node, stamp: 1, version: 0, time: clock.now(), reference: SchemaReference(Schema()), heap: heap)
+            root: root.node, stamp: 1, version: 0, time: clock.now(), reference: SchemaReference(Schema()), space: nil,
+            heap: heap)
     }
 
     // MARK: Versions
@@ -193,7 +218,7 @@ public final class Store: Sendable {
 
     var isClosed: Bool { closed.load(ordering: .acquiring) }
 
-    private func checkWritable() throws(StoreError) {
+    func checkWritable() throws(StoreError) {
         if closed.load(ordering: .acquiring) { throw StoreError(.closed, "the store has been closed; open it again") }
         if isReadOnly {
             throw StoreError(.readOnly, "the store was opened read-only; open it for writing to change it")
@@ -234,8 +259,13 @@ public final class Store: Sendable {
     func publish(through version: UInt64) {
         guard let entry = versions.publish(through: version) else { return }
         tellOthers()
+        announce(entry.version)
+    }
+
+    /// Tells the listeners of a version, or of another tree for it.
+    func announce(_ version: UInt64) {
         let bodies = listenerLock.withLock { listeners.map(\.body) }
-        for body in bodies { body(entry.version) }
+        for body in bodies { body(version) }
     }
 
     /// Waits for running writes, makes everything durable and closes the log. Versions that are pinned stay readable.
@@ -244,6 +274,7 @@ public final class Store: Sendable {
         // In a forked child the write lock may be held by a thread that has stayed with the parent.
         if let log, log.isForked { return }
         follower?.stop(waits: true)
+        compactor.stop()
         queue.acquire()
         defer { queue.release() }
         guard let log else { return }

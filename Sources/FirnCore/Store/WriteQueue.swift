@@ -17,6 +17,7 @@ import Synchronization
 /// `lock` guards all state, the waiters' too. A callback is called outside of it, on the thread that gave the lock up.
 final class WriteQueue: @unchecked Sendable {
     private final class Waiter: @unchecked Sendable {
+        /// When a thread came. A callback never claims, so it has none.
         let since: Int64
         let call = EventCount()
         /// Nil for a thread.
@@ -26,8 +27,13 @@ final class WriteQueue: @unchecked Sendable {
         /// The lock has been passed to it.
         var isOn = false
 
-        init(since: Int64, _ ready: (@Sendable () -> Void)? = nil) {
+        init(since: Int64) {
             self.since = since
+            ready = nil
+        }
+
+        init(_ ready: @escaping @Sendable () -> Void) {
+            since = 0
             self.ready = ready
         }
     }
@@ -42,6 +48,7 @@ final class WriteQueue: @unchecked Sendable {
     private let isTaken = Atomic<Bool>(false)
     /// In the order of coming.
     @exclusivity(unchecked) private var waiters: [Waiter] = []
+    /// There is one only while the lock is taken: it is passed the lock when that is given up.
     @exclusivity(unchecked) private var claimant: Waiter?
 
     /// Takes the lock, after waiting for those who came before.
@@ -51,10 +58,10 @@ final class WriteQueue: @unchecked Sendable {
         if !look(since: since) { sleep(since: since) }
     }
 
-    /// Takes the lock if it is free and nobody claims it.
+    /// Takes the lock if it is free.
     func tryAcquire() -> Bool {
         lock.withLock {
-            guard !isTaken.load(ordering: .relaxed), claimant == nil else { return false }
+            guard !isTaken.load(ordering: .relaxed) else { return false }
             isTaken.store(true, ordering: .relaxed)
             return true
         }
@@ -93,7 +100,7 @@ final class WriteQueue: @unchecked Sendable {
     private func take(_ waiter: Waiter) -> Bool {
         waiter.isCalled = false
         if waiter.isOn { return true }
-        if !isTaken.load(ordering: .relaxed), claimant == nil || claimant === waiter {
+        if !isTaken.load(ordering: .relaxed) {
             isTaken.store(true, ordering: .relaxed)
             remove(waiter)
             return true
@@ -111,7 +118,7 @@ final class WriteQueue: @unchecked Sendable {
     func request(_ ready: @escaping @Sendable () -> Void) {
         lock.lock()
         if isTaken.load(ordering: .relaxed) {
-            waiters.append(Waiter(since: SystemClock.shared.monotonic(), ready))
+            waiters.append(Waiter(ready))
             lock.unlock()
         } else {
             isTaken.store(true, ordering: .relaxed)

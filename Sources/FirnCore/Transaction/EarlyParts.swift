@@ -22,7 +22,7 @@ final class EarlyParts {
 
     init(_ log: Log, version: UInt64) {
         sink = PartSink(log, version, mayUseReserve: false)
-        encoder = ChangesetEncoder(part: log.takeBuffer()) { [sink] part, isLast in sink.take(part, isLast: isLast) }
+        encoder = sink.makeEncoder()
     }
 
     /// The first key of a table that was not handed out; nil where none was.
@@ -35,7 +35,7 @@ final class EarlyParts {
             leaves.append(leaf)
             return true
         }
-        guard let last = leaves.popLast(), !leaves.isEmpty, encoder != nil else { return }
+        guard let last = leaves.popLast(), !leaves.isEmpty else { return }
         encoder?.beginTable(table, columns: layout.encoderColumns)
         var rowCount = 0
         for leaf in leaves {
@@ -87,12 +87,12 @@ extension WriteTransaction {
     }
 
     /// What was handed out, where it holds still; otherwise nothing, and nothing of it is in the log.
-    func takeEarly(_ touched: [TableID]) -> EarlyParts? {
+    func takeEarly(_ deltas: Deltas) -> EarlyParts? {
         guard let early else { return nil }
         self.early = nil
         let holds =
             !isSchemaChanged && early.sink.failure == nil
-            && touched.allSatisfy { early.end(of: $0) == nil || early.holds($0, delta($0).inserted) }
+            && deltas.allSatisfy { early.end(of: $0.table) == nil || early.holds($0.table, $0.rows.inserted) }
         if holds { return early }
         early.abandon()
         return nil

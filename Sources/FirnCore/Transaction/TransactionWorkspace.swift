@@ -1,5 +1,3 @@
-import CFirn
-
 /// Memory that one transaction leaves to the next, so that a small one allocates next to nothing. It belongs to whoever holds the write lock.
 final class TransactionWorkspace {
     @exclusivity(unchecked) private var writer: NodeWriter.Memory?

@@ -81,7 +81,7 @@ extension WriteTransaction {
         defer {
             if change.editor.isChanged {
                 let after = put(change.editor.finish(), rows, column, place.leaf, place.row, isFresh: isFresh(id, key))
-                if writer.owns(after.leaf.chunk(column).node) { after.leaf.chunk(column).mark(after.row) }
+                if writer.owns(after.leaf.chunkNode(column)) { after.leaf.chunk(column).mark(after.row) }
             }
             if let script = change.script, !script.isEmpty { scripts[cell] = script }
         }

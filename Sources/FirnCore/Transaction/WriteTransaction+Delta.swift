@@ -6,38 +6,37 @@ extension WriteTransaction {
             ? snapshot.table(id) : TableView(word: 0, layout: reference.tables[id.index])
     }
 
-    /// The rows of a table that came, went or may have changed.
-    func delta(_ id: TableID) -> RowTree.Delta {
-        RowTree.delta(from: baseTable(id).rows, to: table(id).rows, &store.workspace.differ)
-    }
+    /// The rows that came, went or may have changed, for each table that the transaction touched.
+    typealias Deltas = [(table: TableID, rows: RowTree.Delta)]
 
-    /// Tables that the transaction touched.
-    var touchedTables: [TableID] {
+    func makeDeltas() -> Deltas {
         let old = RootNode(base.snapshot.root)
         let new = RootNode(NodeRef(rootSlot.pointee).node)
         guard old.node != new.node else { return [] }
-        var touched: [TableID] = []
+        var deltas: Deltas = []
         for place in 0..<new.tableCount {
             let before = place < old.tableCount ? old.slot(place).pointee : 0
-            if new.slot(place).pointee != before { touched.append(TableID(place)) }
+            guard new.slot(place).pointee != before else { continue }
+            let id = TableID(place)
+            let rows = RowTree.delta(from: baseTable(id).rows, to: table(id).rows, &store.workspace.differ)
+            deltas.append((id, rows))
         }
-        return touched
+        return deltas
     }
 
     /// Calls `body` for each leaf's run of kept rows in which cells of the column are marked.
     func forEachUpdate(_ column: Int, _ delta: RowTree.Delta, _ body: (RowTree.Kept, _ newRow: Int) -> Void) {
         for kept in delta.kept where kept.new.hasChunk(column) {
-            let chunk = kept.new.chunk(column)
-            guard writer.isNew(chunk.node) else { continue }
-            chunk.forEachMark(in: kept.newStart..<kept.newStart + kept.count) { body(kept, $0) }
+            let node = kept.new.chunkNode(column)
+            guard writer.isNew(node) else { continue }
+            Chunk(node).forEachMark(in: kept.newStart..<kept.newStart + kept.count) { body(kept, $0) }
         }
     }
 
     /// What this transaction changed, for observers.
-    func makeNotes() -> ChangeNotes {
+    func makeNotes(_ deltas: Deltas) -> ChangeNotes {
         var result = ChangeNotes()
-        for id in touchedTables {
-            let delta = delta(id)
+        for (id, delta) in deltas {
             var notes = TableNotes()
             for (leaf, rows) in delta.inserted { for row in rows { notes.inserted.insert(leaf.key(row)) } }
             for (leaf, rows) in delta.deleted { for row in rows { notes.deleted.insert(leaf.key(row)) } }

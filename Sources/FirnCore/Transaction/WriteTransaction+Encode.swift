@@ -16,6 +16,13 @@ final class PartSink {
         self.mayUseReserve = mayUseReserve
     }
 
+    /// An encoder whose parts go here.
+    func makeEncoder(workspace: ChangesetEncoder.Workspace = ChangesetEncoder.Workspace()) -> ChangesetEncoder {
+        ChangesetEncoder(part: log.takeBuffer(), workspace: workspace) { part, isLast in
+            self.take(part, isLast: isLast)
+        }
+    }
+
     func add(_ kind: LogPartKind, _ part: consuming ByteWriter) {
         guard failure == nil else { return }
         do throws(LogError) {
@@ -63,22 +70,21 @@ final class PartSink {
 
 extension WriteTransaction {
     /// Writes the changeset to the log as `version`; gives its time. A transaction that deletes is written again where the disk is full: into the room that was kept.
-    func append(to log: Log, version: UInt64) throws(LogError) -> Int64 {
-        let touched = touchedTables
-        let mayUseReserve = isSmaller(touched)
+    func append(_ deltas: Deltas, to log: Log, version: UInt64) throws(LogError) -> Int64 {
+        let mayUseReserve = isSmaller(deltas)
         do {
-            if let early = takeEarly(touched), let encoder = early.takeEncoder() {
-                return try encode(touched, encoder, early.sink, behind: early)
+            if let early = takeEarly(deltas), let encoder = early.takeEncoder() {
+                return try encode(deltas, encoder, early.sink, behind: early)
             }
-            return try append(touched, to: log, version: version, mayUseReserve: mayUseReserve)
+            return try append(deltas, to: log, version: version, mayUseReserve: mayUseReserve)
         } catch {
             guard mayUseReserve, error.code == .diskFull, try log.useReserve() else { throw error }
-            return try append(touched, to: log, version: version, mayUseReserve: true)
+            return try append(deltas, to: log, version: version, mayUseReserve: true)
         }
     }
 
     private func append(
-        _ touched: [TableID], to log: Log, version: UInt64, mayUseReserve: Bool
+        _ deltas: Deltas, to log: Log, version: UInt64, mayUseReserve: Bool
     ) throws(LogError) -> Int64 {
         let sink = PartSink(log, version, mayUseReserve: mayUseReserve)
         if isSchemaChanged {
@@ -86,20 +92,17 @@ extension WriteTransaction {
             SchemaCoding.encode(reference.schema, into: &bytes)
             sink.add(.schema, bytes)
         }
-        let encoder = ChangesetEncoder(part: log.takeBuffer(), workspace: store.workspace.takeEncoder()) {
-            part, isLast in
-            sink.take(part, isLast: isLast)
-        }
-        return try encode(touched, encoder, sink, behind: nil)
+        let encoder = sink.makeEncoder(workspace: store.workspace.takeEncoder())
+        return try encode(deltas, encoder, sink, behind: nil)
     }
 
     /// Encodes all but what went ahead, and ends the commit.
     private func encode(
-        _ touched: [TableID], _ encoder: consuming ChangesetEncoder, _ sink: PartSink, behind early: EarlyParts?
+        _ deltas: Deltas, _ encoder: consuming ChangesetEncoder, _ sink: PartSink, behind early: EarlyParts?
     ) throws(LogError) -> Int64 {
         var encoder = encoder
-        for id in touched where !reference.tables[id.index].schema.isRemoved {
-            encode(id, &encoder, from: early?.end(of: id) ?? .min)
+        for (id, delta) in deltas where !reference.tables[id.index].schema.isRemoved {
+            encode(id, delta, &encoder, from: early?.end(of: id) ?? .min)
         }
         encoder.finish()
         // After a large commit it would hold memory for nothing.
@@ -108,14 +111,14 @@ extension WriteTransaction {
     }
 
     /// Encodes what became of a table. Rows that were inserted are told from `start` on.
-    private func encode(_ id: TableID, _ encoder: inout ChangesetEncoder, from start: Int64) {
+    private func encode(
+        _ id: TableID, _ delta: RowTree.Delta, _ encoder: inout ChangesetEncoder, from start: Int64
+    ) {
         let layout = reference.tables[id.index]
-        let delta = delta(id)
         encoder.beginTable(id, columns: layout.encoderColumns)
         for (leaf, rows) in delta.inserted where leaf.key(rows.lowerBound) >= start { encoder.inserted(leaf, rows) }
         let cells = scripts.isEmpty ? [] : scripts.keys.filter { $0.table == id }
-        for place in layout.encoderColumns.indices where !delta.kept.isEmpty {
-            let column = layout.encoderColumns[place].number
+        for column in layout.encoderColumns.lazy.map(\.number) where !delta.kept.isEmpty {
             let scripted = cells.isEmpty ? [] : Set(cells.lazy.filter { $0.column == column }.map(\.key))
             forEachUpdate(column, delta) { kept, row in
                 // A list that was edited is told by its script.
@@ -126,9 +129,9 @@ extension WriteTransaction {
                 let cell =
                     isLaidOutAsBefore(id, column)
                     ? UpdatedCell(
-                        key: key, chunk: chunk, row: row, oldChunk: kept.old.chunk(column),
+                        key: key, chunk: chunk, row: row, oldNode: kept.old.chunkNode(column),
                         oldRow: row - kept.newStart + kept.oldStart)
-                    : UpdatedCell(key: key, chunk: chunk, row: row, oldChunk: chunk, oldRow: row)
+                    : UpdatedCell(key: key, chunk: chunk, row: row, oldNode: chunk.node, oldRow: row)
                 encoder.updated(column: column, cell)
             }
         }
@@ -152,7 +155,7 @@ extension WriteTransaction {
     }
 
     /// Whether the transaction leaves fewer objects than it found: such a commit may use the room kept for a full disk.
-    private func isSmaller(_ touched: [TableID]) -> Bool {
-        touched.contains { table($0).count < baseTable($0).count }
+    private func isSmaller(_ deltas: Deltas) -> Bool {
+        deltas.contains { table($0.table).count < baseTable($0.table).count }
     }
 }

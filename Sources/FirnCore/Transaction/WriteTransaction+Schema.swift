@@ -213,18 +213,25 @@ extension RowWriter {
         for column in 0..<layouts.count {
             let oldChunk = column < change.oldCount && old.hasChunk(column) ? old.chunk(column) : nil
             guard let layout = layouts[column] else {
-                if let oldChunk { writer.retire(oldChunk.node) }
+                if oldChunk != nil { writer.retire(old.chunkNode(column)) }
                 continue
             }
             let chunk: Chunk
             if let oldChunk, !change.emptied.contains(column) {
-                chunk = change.converted.contains(column) ? convert(oldChunk, to: layout, rows: old.count) : oldChunk
+                if change.converted.contains(column) {
+                    chunk = convert(oldChunk, to: layout, rows: old.count)
+                    writer.retire(old.chunkNode(column))
+                } else {
+                    chunk = oldChunk
+                }
             } else {
                 chunk = Chunk.make(layout, capacity: Limits.rowsPerLeaf, heap: 0, writer)
                 for row in 0..<old.count { chunk.putBlank(layout, row) }
-                if let oldChunk { writer.retire(oldChunk.node) }
+                if oldChunk != nil { writer.retire(old.chunkNode(column)) }
             }
-            new.chunkSlot(column).pointee = NodeRef(chunk.node).word
+            // A chunk that is kept may be one that lies packed in a checkpoint: its reference is kept, not where it was unpacked to.
+            new.chunkSlot(column).pointee =
+                chunk.node == oldChunk?.node ? old.chunkSlot(column).pointee : NodeRef(chunk.node).word
         }
         slot.pointee = NodeRef(new.node).word
         writer.retire(old.node)
@@ -246,8 +253,7 @@ extension RowWriter {
             }
         }
         // What this transaction set before is logged by the new layout.
-        if writer.isNew(old.node) { for row in 0..<rows where old.isMarked(row) { new.mark(row) } }
-        writer.retire(old.node)
+        if writer.isNew(old.node) { old.forEachMark(in: 0..<rows) { new.mark($0) } }
         return new
     }
 }

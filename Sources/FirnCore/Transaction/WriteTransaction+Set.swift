@@ -98,7 +98,7 @@ extension WriteTransaction {
         if isIndexed { removeFromIndex(rows, layout, column, place.leaf.chunk(column), place.row, key) }
         let (leaf, row) = body(rows, place.leaf, place.row)
         // A fresh row is written into chunks that versions share, and needs no mark.
-        if writer.owns(leaf.chunk(column).node) { leaf.chunk(column).mark(row) }
+        if writer.owns(leaf.chunkNode(column)) { leaf.chunk(column).mark(row) }
         if isIndexed {
             ColumnIndex.insert(
                 layout.columns[column], leaf.chunk(column), row, key: key, at: rows.table.index(column), writer)

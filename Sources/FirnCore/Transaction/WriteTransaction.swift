@@ -186,11 +186,14 @@ public final class WriteTransaction {
         isOpen = false
         let state = writer.state
         store.heap.account(nodes: state.pointee.nodeDelta, bytes: state.pointee.byteDelta)
+        if state.pointee.storedGarbage > 0 {
+            store.storedGarbage.wrappingAdd(state.pointee.storedGarbage, ordering: .relaxed)
+        }
         let outcome = Outcome(
             died: (lastState, state.pointee.dead),
             diedEarlier: state.pointee.earlier.map { (stamp: $0.base, nodes: $0.dead) }, states: states)
-        if !states.isEmpty { states = [] }
-        if core != nil { core = nil }
+        states = []
+        core = nil
         heldBase = nil
         store.workspace.keep(writer.dispose())
         return outcome

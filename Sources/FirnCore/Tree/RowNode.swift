@@ -100,6 +100,9 @@ extension Node {
     /// The rows below a node of a row tree.
     var rowsBelow: Int64 { isLeaf ? Int64(count) : RowNode(self).rowCount }
 
+    /// The first key of a leaf or inner node of a row tree, without looking below it.
+    var firstKey: Int64 { isLeaf ? Leaf(self).firstKey : RowNode(self).keys[0] }
+
     /// A key that is not above any below the node of a row tree.
     var lowestKey: Int64 { isLeaf ? Leaf(self).key(0) : RowNode(self).keys[0] }
 }

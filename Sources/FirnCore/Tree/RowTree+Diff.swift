@@ -6,10 +6,15 @@ extension RowTree {
         private var a = Cursor()
         private var b = Cursor()
 
+        /// Whether two nodes of one table are the same: by their address, or, where one of them lies in a checkpoint, by birth and first key, which no other node of the table has.
+        @inline(__always)
+        private static func isSame(_ x: Node, _ y: Node) -> Bool {
+            x == y || x.stamp == y.stamp && (x.isStored || y.isStored) && x.level == y.level && x.firstKey == y.firstKey
+        }
+
         /// Sets `olds` and `news` to the leaves in which two versions differ, each side in key order. What both share is passed over by subtrees, so the cost is the
         /// number of nodes changed, not of rows.
         ///
-        /// Two nodes are the same where they have one address: the trees compared are of one store and both alive.
         fileprivate mutating func findLeaves(from old: UInt64, to new: UInt64) {
             olds.removeAll(keepingCapacity: true)
             news.removeAll(keepingCapacity: true)
@@ -25,7 +30,7 @@ extension RowTree {
                     if y.isLeaf { news.append(Leaf(y)) }
                     b.step()
                 case (let x?, let y?):
-                    if x == y {
+                    if Differ.isSame(x, y) {
                         Cursor.skipShared(&a, &b)
                     } else if x.level > y.level {
                         a.step()

@@ -24,8 +24,10 @@ extension RowTree {
                     firn_prefetch(leaf + (64 + column * 8))
                 }
                 if child &+ 3 < count {
-                    let chunk = Leaf(NodeRef(inner.refs[child &+ 3]).node).chunk(column).node.address
-                    for line in 0..<lines { firn_prefetch(chunk + line * 64) }
+                    let chunk = NodeRef(Leaf(NodeRef(inner.refs[child &+ 3]).node).chunkSlot(column).pointee)
+                    if let start = UnsafeRawPointer(bitPattern: chunk.address) {
+                        for line in 0..<lines { firn_prefetch(start + line * 64) }
+                    }
                 }
             }
             let rows = Int(inner.counts[child])

@@ -103,7 +103,7 @@ extension RowWriter {
 
     /// Lets a leaf and its chunks go, not what their cells hold.
     func retireLeaf(_ leaf: Leaf) {
-        for column in 0..<leaf.columnCount where leaf.hasChunk(column) { writer.retire(leaf.chunk(column).node) }
+        for column in 0..<leaf.columnCount where leaf.hasChunk(column) { writer.retire(leaf.chunkNode(column)) }
         if leaf.keysSlot.pointee != 0 { writer.retire(NodeRef(leaf.keysSlot.pointee).node) }
         writer.retire(leaf.node)
     }

@@ -62,7 +62,7 @@ extension RowWriter {
             }
             into.copyRows(from: from, rows, to: target.count)
             if writer.isNew(from.node) {
-                for row in rows where from.isMarked(row) { into.mark(target.count + row - rows.lowerBound) }
+                from.forEachMark(in: rows) { into.mark(target.count + $0 - rows.lowerBound) }
             }
         }
         moveKeys(rows, of: source, to: target)

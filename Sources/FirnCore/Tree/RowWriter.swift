@@ -47,8 +47,14 @@ struct RowWriter {
 
     @inline(never)
     private func copyChunk(_ old: Node, _ slot: UnsafeMutablePointer<UInt64>) -> Chunk {
-        let chunk = Chunk(writer.copy(old))
-        if !writer.isNew(old) { chunk.clearMarks() }
+        let chunk: Chunk
+        if old.isStored {
+            let stored = Chunk(at: old)
+            chunk = stored.resized(rows: old.capacity, capacity: old.capacity, heap: 0, writer)
+        } else {
+            chunk = Chunk(writer.copy(old))
+            if !writer.isNew(old) { chunk.clearMarks() }
+        }
         slot.pointee = NodeRef(chunk.node).word
         writer.retire(old)
         return chunk
@@ -150,10 +156,11 @@ struct RowWriter {
     /// Replaces a column's chunk by one with other room.
     @discardableResult
     func resize(_ leaf: Leaf, _ column: Int, rows: Int, capacity: Int, heap: Int) -> Chunk {
-        let old = leaf.chunk(column)
-        let new = old.resized(rows: rows, capacity: capacity, heap: min(heap, Limits.chunkByteCount - 1), writer)
+        let old = leaf.chunkNode(column)
+        let new = leaf.chunk(column).resized(
+            rows: rows, capacity: capacity, heap: min(heap, Limits.chunkByteCount - 1), writer)
         leaf.chunkSlot(column).pointee = NodeRef(new.node).word
-        writer.retire(old.node)
+        writer.retire(old)
         return new
     }
 

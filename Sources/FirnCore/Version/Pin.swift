@@ -52,6 +52,9 @@ public final class Pin: @unchecked Sendable {
         return entry.stamp
     }
 
+    /// The checkpoint that the version lies on, if any.
+    var space: NodeSpace? { entry?.space }
+
     /// Another pin of the same version, counted for another holder.
     public func again(file: StaticString = #fileID, line: UInt = #line) -> Pin {
         guard let table, let entry else {

@@ -14,14 +14,19 @@ final class VersionTable: @unchecked Sendable {
         let time: Int64
         let root: Node
         let reference: SchemaReference
+        /// The checkpoint that the version's older nodes lie in, mapped for as long as the version is active.
+        let space: NodeSpace?
         @exclusivity(unchecked) fileprivate(set) var holders = 0
         @exclusivity(unchecked) fileprivate var firstPin: UnsafeMutablePointer<PinLink>?
         /// What died when the next version replaced this one.
-        @exclusivity(unchecked) fileprivate var dead = DeadList()
+        @exclusivity(unchecked) var dead = DeadList()
         /// The store's own interest: the newest published version, and those not yet published.
-        @exclusivity(unchecked) fileprivate var isKept = true
+        @exclusivity(unchecked) var isKept = true
 
-        fileprivate init(stamp: UInt64, version: UInt64, time: Int64, root: Node, reference: SchemaReference) {
+        init(
+            stamp: UInt64, version: UInt64, time: Int64, root: Node, reference: SchemaReference, space: NodeSpace?
+        ) {
+            self.space = space
             self.stamp = stamp
             self.version = version
             self.time = time
@@ -35,16 +40,20 @@ final class VersionTable: @unchecked Sendable {
     private let lock = Lock()
     private let heap: NodeHeap
     /// Ascending by stamp. The last is the tip.
-    @exclusivity(unchecked) private var entries: [Entry]
+    @exclusivity(unchecked) private(set) var entries: [Entry]
     /// The entries' stamps, place by place.
-    @exclusivity(unchecked) private var stamps: [UInt64]
-    @exclusivity(unchecked) private var publishedEntry: Entry
+    @exclusivity(unchecked) private(set) var stamps: [UInt64]
+    @exclusivity(unchecked) var publishedEntry: Entry
     /// The number of `publishedEntry`, for those who only ask whether theirs is published.
     private let publishedNumber: Atomic<UInt64>
 
-    init(root: Node, stamp: UInt64, version: UInt64, time: Int64, reference: SchemaReference, heap: NodeHeap) {
+    init(
+        root: Node, stamp: UInt64, version: UInt64, time: Int64, reference: SchemaReference, space: NodeSpace?,
+        heap: NodeHeap
+    ) {
         self.heap = heap
-        publishedEntry = Entry(stamp: stamp, version: version, time: time, root: root, reference: reference)
+        publishedEntry = Entry(
+            stamp: stamp, version: version, time: time, root: root, reference: reference, space: space)
         entries = [publishedEntry]
         stamps = [stamp]
         publishedNumber = Atomic(version)
@@ -53,7 +62,7 @@ final class VersionTable: @unchecked Sendable {
     deinit {
         // The store is closed and no pin is left: all that is alive is what died before the tip, and what the tip reaches.
         var nodes: [Node] = []
-        entries[entries.count - 1].snapshot.forEachNode { nodes.append($0) }
+        entries[entries.count - 1].snapshot.forEachHeapNode { nodes.append($0) }
         for entry in entries { for bucket in entry.dead.buckets { heap.free(bucket.nodes) } }
         var garbage = NodeList()
         for node in nodes { garbage.push(node) }
@@ -124,18 +133,31 @@ final class VersionTable: @unchecked Sendable {
     ) {
         lock.lock()
         defer { lock.unlock() }
+        let space = entries[entries.count - 1].space
         for state in outcome.states {
-            let entry = Entry(stamp: state.stamp, version: 0, time: time, root: state.root, reference: state.reference)
+            let entry = Entry(
+                stamp: state.stamp, version: 0, time: time, root: state.root, reference: state.reference, space: space)
             entry.isKept = false
             entry.holders = 1
-            entries.append(entry)
-            stamps.append(state.stamp)
+            append(entry)
             state.owner = .committed(self, entry)
         }
         for list in outcome.diedEarlier { setDead(list.nodes, after: list.stamp) }
         setDead(outcome.died.nodes, after: outcome.died.stamp)
-        entries.append(Entry(stamp: stamp, version: version, time: time, root: root, reference: reference))
-        stamps.append(stamp)
+        append(Entry(stamp: stamp, version: version, time: time, root: root, reference: reference, space: space))
+    }
+
+    /// A new tip. The lock is held.
+    func append(_ entry: Entry) {
+        entries.append(entry)
+        stamps.append(entry.stamp)
+    }
+
+    /// Runs `body` with the lock held.
+    func withLock<R>(_ body: (VersionTable) -> R) -> R {
+        lock.lock()
+        defer { lock.unlock() }
+        return body(self)
     }
 
     private func setDead(_ nodes: NodeList, after stamp: UInt64) {
@@ -201,13 +223,13 @@ final class VersionTable: @unchecked Sendable {
         return garbage
     }
 
-    private func place(of stamp: UInt64) -> Int? {
+    func place(of stamp: UInt64) -> Int? {
         let place = lowerBound(stamp)
         return place < stamps.count && stamps[place] == stamp ? place : nil
     }
 
     /// The first place whose stamp is not below `stamp`.
-    private func lowerBound(_ stamp: UInt64) -> Int {
+    func lowerBound(_ stamp: UInt64) -> Int {
         var low = 0
         var high = stamps.count
         while low < high {

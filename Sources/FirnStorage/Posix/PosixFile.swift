@@ -145,6 +145,15 @@ final class PosixFile: StorageFile {
         else { throw .last("map", path) }
         return PosixRegion(UnsafeRawBufferPointer(start: base, count: range.count))
     }
+
+    func mapPrivately(byteCount: Int, at address: UnsafeMutableRawPointer) throws(StorageError) -> Bool {
+        try FileRange.check(mapping: 0..<byteCount, size: Int(try status("map").st_size), path)
+        try begin("map")
+        defer { end() }
+        let error = firn_map_private(descriptor, 0, address, byteCount)
+        if error != 0 { throw StorageError(number: error, operation: "map", path: path) }
+        return true
+    }
 }
 
 /// A read-only mapping. Should another process cut the file short under it, touching what was cut off stops the process (SIGBUS).

@@ -79,7 +79,8 @@ struct ChangesetEncodingTests {
                         encoder.updated(
                             column: number,
                             UpdatedCell(
-                                key: keys[row], chunk: newLeaf.chunk(number), row: row, oldChunk: oldLeaf.chunk(number),
+                                key: keys[row], chunk: newLeaf.chunk(number), row: row,
+                                oldNode: oldLeaf.chunk(number).node,
                                 oldRow: row))
                     }
                 }
@@ -208,7 +209,7 @@ struct ChangesetEncodingTests {
                         column: column,
                         UpdatedCell(
                             key: Int64(row + 1), chunk: newLeaf.chunk(column), row: row,
-                            oldChunk: oldLeaf.chunk(column),
+                            oldNode: oldLeaf.chunk(column).node,
                             oldRow: row))
                 }
             }
@@ -280,7 +281,7 @@ struct ChangesetEncodingTests {
                 encoder.updated(
                     column: column,
                     UpdatedCell(
-                        key: 4, chunk: newLeaf.chunk(column), row: 0, oldChunk: oldLeaf.chunk(column), oldRow: 0))
+                        key: 4, chunk: newLeaf.chunk(column), row: 0, oldNode: oldLeaf.chunk(column).node, oldRow: 0))
             }
         }
         let changes = try #require(try Changeset(version: 1, time: 0, parts: updated).tables[Self.table])

@@ -15,7 +15,7 @@ extension PairTree: TestedTree {
     }
 
     private static func list(_ run: Run) -> [Entry<UInt64>] {
-        (0..<run.count).map { Entry(key: run.keys[$0], value: run.values[$0]) }
+        (0..<run.count).map { Entry(key: run.key($0), value: run.value($0)) }
     }
 
     static func entries(_ positions: Range<Int>, in root: NodeRef) -> [Entry<UInt64>] {

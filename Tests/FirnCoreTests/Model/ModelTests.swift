@@ -18,6 +18,25 @@ import Testing
         try ModelRun(seed: seed, storage: MemoryStorage()).run(transactions: 60, operations: 60)
     }
 
+    /// Versions written out as checkpoints, and read where they lie, are what they were, held or not, whatever comes after.
+    @Test(arguments: [31, 32, 33] as [UInt64])
+    func checkpointsChangeNothing(seed: UInt64) throws {
+        let run = try ModelRun(seed: seed, storage: MemoryStorage(), compactsEvery: 4)
+        try run.run(transactions: 80, operations: 60)
+        // Both what adds to a checkpoint's files and what begins new ones.
+        #expect(run.checkpointCount.whole > 2)
+        #expect(run.checkpointCount.added > 2)
+    }
+
+    @Test(arguments: [41, 42] as [UInt64])
+    func mappedCheckpointsChangeNothing(seed: UInt64) throws {
+        let folder = TemporaryFolder()
+        try ModelRun(
+            seed: seed, rowGoal: 1500, storage: PosixStorage.shared, folder: folder.path + "/store", compactsEvery: 3
+        )
+        .run(transactions: 30, operations: 400)
+    }
+
     /// A transaction that passes its memory goes on in scratch files, and nothing is left of them.
     @Test func aTransactionLargerThanItsMemoryGoesOnInScratchFiles() throws {
         let storage = MemoryStorage()
@@ -45,7 +64,11 @@ final class ModelRun {
     var values: ValueMaker
     let schema = modelSchema()
     let storage: (any Storage)?
+    let folder: String
     let transactionMemory: Int
+    /// Transactions between checkpoints; 0 for none.
+    let compactsEvery: Int
+    private(set) var checkpointCount = (whole: 0, added: 0)
     /// Nodes of finished transactions that lay in scratch files.
     private(set) var spilledNodeCount = 0
     var store: Store
@@ -55,24 +78,27 @@ final class ModelRun {
 
     /// With a storage the store has a log in it, and is closed and opened now and then.
     init(
-        seed: UInt64, rowGoal: Int = 400, storage: (any Storage)? = nil, transactionMemory: Int = 1 << 30
+        seed: UInt64, rowGoal: Int = 400, storage: (any Storage)? = nil, folder: String = "store",
+        transactionMemory: Int = 1 << 30, compactsEvery: Int = 0
     ) throws {
+        self.folder = folder
+        self.compactsEvery = compactsEvery
         self.transactionMemory = transactionMemory
         self.seed = seed
         self.rowGoal = rowGoal
         random = SeededRandom(seed: seed)
         values = ValueMaker(random: SeededRandom(seed: seed &* 77))
         self.storage = storage
-        store = try ModelRun.open(storage, transactionMemory)
+        store = try ModelRun.open(storage, folder, transactionMemory)
         oracle = Oracle(schema)
         let transaction = try self.store.beginWrite()
         try transaction.changeSchema(to: schema)
         try transaction.commit()
     }
 
-    static func open(_ storage: (any Storage)?, _ transactionMemory: Int) throws -> Store {
+    static func open(_ storage: (any Storage)?, _ folder: String, _ transactionMemory: Int) throws -> Store {
         guard let storage else { return try Store(StoreOptions(log: nil), storage: MemoryStorage()) }
-        var options = LogOptions(folder: "store", access: .readWrite(waitMilliseconds: 0), durability: .full)
+        var options = LogOptions(folder: folder, access: .readWrite(waitMilliseconds: 0), durability: .full)
         options.segmentByteCount = 1 << 20
         options.usesThreads = false
         var storeOptions = StoreOptions(log: options)
@@ -91,7 +117,7 @@ final class ModelRun {
         if heap.nodeCount != 0 {
             throw Failure(description: "seed \(seed): \(heap.nodeCount) nodes outlived their store")
         }
-        store = try ModelRun.open(storage, transactionMemory)
+        store = try ModelRun.open(storage, folder, transactionMemory)
         try verify(store.pin(), oracle, "after reopening")
         store._checkInvariants()
     }
@@ -100,6 +126,12 @@ final class ModelRun {
         for round in 0..<transactions {
             if storage != nil, round % 20 == 11 || round == transactions - 1 { try reopen() }
             try transaction(operations: 1 + random.below(operations))
+            if compactsEvery > 0, round % compactsEvery == compactsEvery - 1 {
+                if let report = try store.compact(garbageShare: random.below(3) == 0 ? 0 : 10) {
+                    if report.isWhole { checkpointCount.whole += 1 } else { checkpointCount.added += 1 }
+                }
+                if random.below(2) == 0 { store._checkInvariants() }
+            }
             let newest = store.pin()
             if operations < 100 || round % 5 == 4 { try verify(newest, oracle, "round \(round), newest") }
             if random.below(3) == 0 { pins.append((newest, oracle)) }
@@ -135,7 +167,7 @@ final class ModelRun {
             }
         }
         if transactionMemory < 1 << 20 {
-            transaction.snapshot.forEachNode { if $0.isSpilled { spilledNodeCount += 1 } }
+            transaction.snapshot.forEachHeapNode { if $0.isSpilled { spilledNodeCount += 1 } }
         }
         if random.below(5) == 0 {
             transaction.cancel()

@@ -15,24 +15,10 @@ import Testing
 
 /// What is no store, or may not be used, is refused by a typed error that names it; nothing is changed or lost.
 @Suite struct OpenStoreTests {
-    private func code(_ body: () throws -> Void) -> LogError.Code? {
-        do {
-            try body()
-            return nil
-        } catch {
-            guard let error = error as? StoreError, case .log(let inner) = error.code else {
-                Issue.record("\(error)")
-                return nil
-            }
-            #expect("\(error)".count > 30)
-            return inner.code
-        }
-    }
-
     private func opening(
         _ folder: String, _ storage: any Storage, _ access: LogOptions.Access = .readWrite(waitMilliseconds: 0)
     ) -> LogError.Code? {
-        code {
+        logCode {
             var options = LogOptions(folder: folder, access: access)
             options.usesThreads = false
             let store = try Store(StoreOptions(log: options), storage: storage)
@@ -144,7 +130,7 @@ import Testing
         options.usesThreads = false
         let store = try Store(StoreOptions(log: options), storage: storage)
         let other = try Store(StoreOptions(log: options), storage: storage)
-        #expect(code { _ = try other.beginWrite() } == .locked(processID: currentProcessID()))
+        #expect(logCode { _ = try other.beginWrite() } == .locked(processID: currentProcessID()))
         try store.close()
         try other.beginWrite().commit()
     }
@@ -174,13 +160,8 @@ import Testing
             $0.usesThreads = true
         }
         let store = try StoreScript.open(script.options, storage)
-        func commit(_ body: StoreScript.Body) throws {
-            let transaction = try store.beginWrite()
-            try body(script, transaction)
-            try transaction.commit()
-        }
-        try commit(StoreScript.schema)
-        try commit(StoreScript.create(0, 5))
+        try script.commit(StoreScript.schema, to: store)
+        try script.commit(StoreScript.create(0, 5), to: store)
         let published = script.oracle
         let pin = store.pin()
         for name in ["log", "checkpoint", ""] {
@@ -191,7 +172,7 @@ import Testing
         var codes: [LogError.Code] = []
         for _ in 0..<6 {
             // As long as the open segment lasts, commits reach a file without a name; the roll to the next one fails.
-            if let code = code({ try commit(StoreScript.blob(3000)) }) { codes.append(code) }
+            if let code = logCode({ try script.commit(StoreScript.blob(3000), to: store) }) { codes.append(code) }
         }
         #expect(!codes.isEmpty)
         for code in codes {
@@ -202,7 +183,7 @@ import Testing
         }
         let fault = published.check(pin.snapshot, "a reader of a store that was deleted")
         #expect(fault == nil)
-        _ = code { try store.close() }
+        _ = logCode { try store.close() }
     }
 
     #if os(Linux)
@@ -215,13 +196,8 @@ import Testing
                     $0.segmentByteCount = 1 << 20
                 }
                 let store = try StoreScript.open(script.options, PosixStorage.shared)
-                func commit(_ body: StoreScript.Body) throws {
-                    let transaction = try store.beginWrite()
-                    try body(script, transaction)
-                    try transaction.commit()
-                }
-                try commit(StoreScript.schema)
-                try commit(StoreScript.create(0, 5))
+                try script.commit(StoreScript.schema, to: store)
+                try script.commit(StoreScript.create(0, 5), to: store)
                 // A transaction is open while the process forks: the child must not wait for it.
                 let open = try store.beginWrite()
                 try StoreScript.set(0, 3)(script, open)
@@ -238,9 +214,9 @@ import Testing
                     guard (try? store.close()) != nil else { return 4 }
                     return 0
                 }
-                #expect(ended(child) == 0)
+                #expect(end(of: child) == .exited(0))
                 try open.commit()
-                try commit(StoreScript.create(0, 2))
+                try script.commit(StoreScript.create(0, 2), to: store)
                 let fault = script.oracle.check(store.pin().snapshot, "the parent")
                 #expect(fault == nil)
                 try store.close()
@@ -252,21 +228,3 @@ import Testing
         }
     #endif
 }
-
-#if os(Linux)
-    /// Runs `body` in a forked child, which ends with the code it returns. Swift hides fork(2), for good reason: only what needs no other thread may be done there.
-    private func forked(_ body: () -> Int32) -> pid_t {
-        typealias Fork = @convention(c) () -> pid_t
-        let child = unsafeBitCast(dlsym(dlopen(nil, RTLD_NOW), "fork"), to: Fork.self)()
-        precondition(child >= 0)
-        if child == 0 { _exit(body()) }
-        return child
-    }
-
-    /// The code that the child ended with; -1 if it was killed.
-    private func ended(_ child: pid_t) -> Int32 {
-        var status: Int32 = 0
-        while waitpid(child, &status, 0) < 0, errno == EINTR {}
-        return status & 0x7F == 0 ? (status >> 8) & 0xFF : -1
-    }
-#endif

@@ -1,4 +1,3 @@
-import FirnLog
 import FirnStorage
 import FirnTestSupport
 import Testing
@@ -7,13 +6,6 @@ import Testing
 
 /// One transaction may change the schema and the data: both are there after reopening.
 @Suite struct SchemaAndDataTests {
-    private static func open(_ storage: any Storage) throws -> Store {
-        var options = LogOptions(folder: "/store")
-        options.usesThreads = false
-        options.reserveByteCount = 0
-        return try Store(StoreOptions(log: options), storage: storage)
-    }
-
     private static func schema(_ columns: [ColumnSchema]) -> Schema {
         Schema(tables: [TableSchema(name: "Thing", primaryKey: 0, columns: columns)])
     }
@@ -27,7 +19,7 @@ import Testing
         ]
         var expected: [Int64: [Value]] = [:]
         do {
-            let store = try Self.open(storage)
+            let store = try Store.open(on: storage)
             // A table and its first objects in one transaction.
             var transaction = try store.beginWrite()
             try transaction.changeSchema(to: Self.schema(columns))
@@ -82,7 +74,7 @@ import Testing
             check(store, expected)
             try store.close()
         }
-        let store = try Self.open(storage)
+        let store = try Store.open(on: storage)
         #expect(store.schema == Self.schema(columns))
         check(store, expected)
     }

@@ -1,4 +1,3 @@
-import FirnLog
 import FirnStorage
 import FirnTestSupport
 import Testing
@@ -7,12 +6,6 @@ import Testing
 
 /// A schema may change under a store with data: values stay where the type does, and replay does the same.
 @Suite struct SchemaChangeTests {
-    private static func open(_ storage: any Storage) throws -> Store {
-        var options = LogOptions(folder: "store")
-        options.usesThreads = false
-        return try Store(StoreOptions(log: options), storage: storage)
-    }
-
     private static func schema(_ columns: [ColumnSchema], version: UInt64) -> Schema {
         Schema(version: version, tables: [TableSchema(name: "Thing", primaryKey: 0, columns: columns)])
     }
@@ -33,7 +26,7 @@ import Testing
         var expected: [[Value]] = []
         let first = columns(nullable: true, indexed: false)
         do {
-            let store = try Self.open(storage)
+            let store = try Store.open(on: storage)
             var transaction = try store.beginWrite()
             try transaction.changeSchema(to: Self.schema(first, version: 0))
             try transaction.commit()
@@ -85,7 +78,7 @@ import Testing
             Self.check(store, expected, removed: 1)
             try store.close()
         }
-        let store = try Self.open(storage)
+        let store = try Store.open(on: storage)
         store._checkInvariants()
         Self.check(store, expected, removed: 1)
     }
@@ -110,7 +103,7 @@ import Testing
             [ColumnSchema(name: "id", type: .int), ColumnSchema(name: "list", type: .int, collection: .list)],
             version: 0)
         do {
-            let store = try Self.open(storage)
+            let store = try Store.open(on: storage)
             var transaction = try store.beginWrite()
             try transaction.changeSchema(to: schema)
             var row = transaction.beginRow(TableID(0))
@@ -130,7 +123,7 @@ import Testing
             store._checkInvariants()
             try store.close()
         }
-        let store = try Self.open(storage)
+        let store = try Store.open(on: storage)
         store._checkInvariants()
         let pin = store.pin()
         let view = pin.snapshot.table(TableID(0))

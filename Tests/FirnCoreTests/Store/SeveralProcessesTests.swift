@@ -61,7 +61,7 @@
                     last = words[0]
                     values.append(words[0])
                 }
-                #expect(child.wait() == 0)
+                #expect(child.wait() == .exited(0))
             }
             #expect(values.count == 120 && Set(values).count == 120)
             waitForVersion(store, 181)
@@ -86,7 +86,7 @@
                 #expect(value(pin.snapshot) + 1 == pin.version && pin.version >= words[1])
                 seen += 1
             }
-            #expect(child.wait() == 0 && seen == 30 && value(store.pin().snapshot) == 30)
+            #expect(child.wait() == .exited(0) && seen == 30 && value(store.pin().snapshot) == 30)
         }
 
         @Test func aProcessThatIsKilledIsFollowedByTheOneThatWaits() throws {
@@ -117,7 +117,7 @@
                     mine += 1
                 }
                 killer.join()
-                #expect(child.wait() == nil, "round \(round): the child ended by itself")
+                #expect(child.wait() == .killed, "round \(round): the child ended by itself")
                 while let line = child.readLine() {
                     acknowledged = max(acknowledged, Int(line.split(separator: " ").first ?? "") ?? -1)
                 }

@@ -7,20 +7,6 @@ import Testing
 
 /// What a store does when its storage fails: what was acknowledged stays, readers go on, and the error says what happened.
 @Suite struct StoreFaultTests {
-    private func code(_ body: () throws -> Void) -> StoreError.Code? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return (error as? StoreError)?.code
-        }
-    }
-
-    private func logCode(_ body: () throws -> Void) -> LogError.Code? {
-        guard case .log(let error) = code(body) else { return nil }
-        return error.code
-    }
-
     private func prepared(_ storage: SimulatedStorage, _ change: (inout LogOptions) -> Void = { _ in }) throws -> (
         StoreScript, Store
     ) {

@@ -68,8 +68,7 @@ final class StoreScript {
         guard let store else { return }
         switch step {
         case .commit(let body):
-            let transaction = try begin(store, body)
-            acknowledged = try transaction.commit().number
+            try commit(body, to: store)
         case .write(let body): _ = try begin(store, body).write()
         case .wait:
             try store.waitUntilPublished(begun)
@@ -85,6 +84,11 @@ final class StoreScript {
             self.store = try Self.open(options, storage)
             try check(try #require(self.store), "reopened")
         }
+    }
+
+    /// Commits a transaction and waits until it is durable.
+    func commit(_ body: Body, to store: Store) throws {
+        acknowledged = try begin(store, body).commit().number
     }
 
     private func begin(_ store: Store, _ body: Body) throws -> WriteTransaction {

@@ -1,4 +1,3 @@
-import FirnLog
 import FirnStorage
 import FirnTestSupport
 import Testing
@@ -7,13 +6,6 @@ import Testing
 
 /// Names and values at their limits: what fits is there again after reopening, what does not is refused by name.
 @Suite struct ValueLimitTests {
-    private static func open(_ storage: any Storage) throws -> Store {
-        var options = LogOptions(folder: "/store")
-        options.usesThreads = false
-        options.reserveByteCount = 0
-        return try Store(StoreOptions(log: options), storage: storage)
-    }
-
     private static let columns = [
         ColumnSchema(name: "id", type: .int), ColumnSchema(name: "text", type: .string, isIndexed: true),
         ColumnSchema(name: "data", type: .data),
@@ -21,7 +13,7 @@ import Testing
     ]
 
     private static func prepared(_ storage: any Storage) throws -> Store {
-        let store = try open(storage)
+        let store = try Store.open(on: storage)
         let transaction = try store.beginWrite()
         try transaction.changeSchema(to: Schema(tables: [TableSchema(name: "Thing", primaryKey: 0, columns: columns)]))
         var row = transaction.beginRow(TableID(0))
@@ -50,7 +42,7 @@ import Testing
             }
             try store.close()
         }
-        let store = try Self.open(storage)
+        let store = try Store.open(on: storage)
         let table = store.pin().snapshot.table(TableID(0))
         for (place, (column, value)) in values.enumerated() {
             // Compared first: a failure would print 16 MB.
@@ -98,7 +90,7 @@ import Testing
             (String(repeating: "n", count: 1 << 20), false),
         ] {
             for isClass in [true, false] {
-                let store = try Self.open(MemoryStorage())
+                let store = try Store.open(on: MemoryStorage())
                 let transaction = try store.beginWrite()
                 let schema = Schema(tables: [
                     TableSchema(

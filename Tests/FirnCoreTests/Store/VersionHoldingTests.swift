@@ -86,7 +86,7 @@ import Testing
         }
         #expect(store.activeVersions.count == 1)
         var reached = (nodes: 0, bytes: 0)
-        store.pin().snapshot.forEachNode {
+        store.pin().snapshot.forEachHeapNode {
             reached.nodes += 1
             reached.bytes += $0.byteCount
         }
@@ -130,10 +130,7 @@ import Testing
     /// The bytes that setting the integer of one object adds to the log and to the heap, in a store where each object holds a value of `byteCount` bytes.
     private func cost(_ byteCount: Int) throws -> (log: Int, newNodes: Int, newBytes: Int) {
         let storage = MemoryStorage()
-        var options = LogOptions(folder: "/store", durability: .none)
-        options.usesThreads = false
-        options.reserveByteCount = 0
-        let store = try Store(StoreOptions(log: options), storage: storage, clock: ManualClock())
+        let store = try Store.open(on: storage, durability: .none)
         var transaction = try store.beginWrite()
         try transaction.changeSchema(
             to: Schema(tables: [

@@ -55,7 +55,7 @@
             await wait { told.last?.1 == 20 && results > 0 }
             #expect(isContinuous && told.last?.1 == 20 && (1...20).contains(results))
             #expect(counter.value == 20)
-            #expect(child.wait() == 0)
+            #expect(child.wait() == .exited(0))
             token.invalidate()
             other.invalidate()
         }
@@ -64,7 +64,7 @@
             let (realm, counter) = try makeCounter()
             let child = try ChildProcess(folder.path + "/store", "count", "40")
             for _ in 0..<40 { try realm.write { counter.value += 1 } }
-            #expect(child.wait() == 0)
+            #expect(child.wait() == .exited(0))
             // What another process has committed is there when it has ended, without a turn of the run loop.
             realm.refresh()
             #expect(counter.value == 80)

@@ -1,0 +1,65 @@
+#include "firn_scratch.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct scratch {
+    uintptr_t address[FIRN_SCRATCH_COUNT];
+    uint64_t space[FIRN_SCRATCH_COUNT];
+    void *memory[FIRN_SCRATCH_COUNT];
+    size_t capacity[FIRN_SCRATCH_COUNT];
+    unsigned next;
+    unsigned last;
+};
+
+static __thread struct scratch *own;
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void release(void *pointer) {
+    struct scratch *scratch = pointer;
+    for (int place = 0; place < FIRN_SCRATCH_COUNT; place++) free(scratch->memory[place]);
+    free(scratch);
+    own = NULL;
+}
+
+static void make_key(void) { pthread_key_create(&key, release); }
+
+void *firn_scratch_find(uintptr_t address, uint64_t space) {
+    struct scratch *scratch = own;
+    if (scratch == NULL) return NULL;
+    unsigned last = scratch->last;
+    if (scratch->address[last] == address && scratch->space[last] == space) return scratch->memory[last];
+    for (unsigned place = 0; place < FIRN_SCRATCH_COUNT; place++) {
+        if (scratch->address[place] == address && scratch->space[place] == space) {
+            scratch->last = place;
+            return scratch->memory[place];
+        }
+    }
+    return NULL;
+}
+
+void *firn_scratch_make(uintptr_t address, uint64_t space, size_t length) {
+    struct scratch *scratch = own;
+    if (scratch == NULL) {
+        pthread_once(&once, make_key);
+        scratch = calloc(1, sizeof *scratch);
+        if (scratch == NULL) return NULL;
+        pthread_setspecific(key, scratch);
+        own = scratch;
+    }
+    unsigned place = scratch->next;
+    scratch->address[place] = 0;
+    if (scratch->capacity[place] < length) {
+        free(scratch->memory[place]);
+        scratch->memory[place] = malloc(length);
+        scratch->capacity[place] = scratch->memory[place] == NULL ? 0 : length;
+        if (scratch->memory[place] == NULL) return NULL;
+    }
+    scratch->next = (place + 1) % FIRN_SCRATCH_COUNT;
+    scratch->last = place;
+    scratch->address[place] = address;
+    scratch->space[place] = space;
+    return scratch->memory[place];
+}

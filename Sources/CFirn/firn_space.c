@@ -1,0 +1,15 @@
+#include "firn_space.h"
+
+firn_space_t *firn_spaces[FIRN_SPACE_COUNT];
+void (*firn_touch)(firn_space_t *space, uintptr_t address);
+
+void firn_set_touch(void (*touch)(firn_space_t *space, uintptr_t address)) { firn_touch = touch; }
+
+static void set_entries(firn_space_t *space, firn_space_t *entry) {
+    uintptr_t first = space->base >> FIRN_SPACE_SHIFT;
+    uintptr_t last = (space->base + space->length - 1) >> FIRN_SPACE_SHIFT;
+    for (uintptr_t place = first; place <= last; place++) firn_spaces[place & (FIRN_SPACE_COUNT - 1)] = entry;
+}
+
+void firn_enter_space(firn_space_t *space) { set_entries(space, space); }
+void firn_leave_space(firn_space_t *space) { set_entries(space, 0); }

@@ -1,0 +1,53 @@
+#ifndef FIRN_SPACE_H
+#define FIRN_SPACE_H
+#include <stdint.h>
+
+/* A run of addresses at which the files of a checkpoint lie, and which of its nodes have been touched: checked and made ready to be read. It begins at
+ * a multiple of 4 GiB, so that the upper half of an address finds it. FirnCore's `NodeSpace` owns it and says how a node is touched. */
+typedef struct firn_space {
+    uintptr_t base;
+    uintptr_t length;
+    uint64_t *_Nonnull touched; /* a bit for every 32 bytes: the node that begins there has been touched */
+    uint64_t number;            /* no other space of the process has had it */
+    void *_Nonnull owner;       /* the NodeSpace, not retained */
+} firn_space_t;
+
+enum { FIRN_SPACE_SHIFT = 32, FIRN_SPACE_COUNT = 1 << 16, FIRN_STORED_UNIT = 32 };
+
+/* By the upper half of an address. An entry changes only while no node of the space can be reached. */
+extern firn_space_t *_Nullable firn_spaces[FIRN_SPACE_COUNT];
+
+/* How a node is touched. Set once, before the first space is entered. */
+extern void (*_Nullable firn_touch)(firn_space_t *_Nonnull space, uintptr_t address);
+void firn_set_touch(void (*_Nonnull touch)(firn_space_t *_Nonnull space, uintptr_t address));
+
+/* Enters a space, or takes it out. */
+void firn_enter_space(firn_space_t *_Nonnull space);
+void firn_leave_space(firn_space_t *_Nonnull space);
+
+/* The node that a reference with its lowest bit set leads to: its address, touched. */
+static inline __attribute__((always_inline)) void *_Nonnull firn_stored_node(uint64_t word) {
+    uintptr_t address = (uintptr_t)(word & ~(uint64_t)15);
+    firn_space_t *space = firn_spaces[address >> FIRN_SPACE_SHIFT & (FIRN_SPACE_COUNT - 1)];
+    uintptr_t unit = (address - space->base) / FIRN_STORED_UNIT;
+    uint64_t bits = __atomic_load_n(&space->touched[unit >> 6], __ATOMIC_ACQUIRE);
+    if (__builtin_expect((bits >> (unit & 63) & 1) == 0, 0)) firn_touch(space, address);
+    return (void *)address;
+}
+
+/* The space that an address lies in, or NULL. */
+static inline firn_space_t *_Nullable firn_space_of(uintptr_t address) {
+    return firn_spaces[address >> FIRN_SPACE_SHIFT & (FIRN_SPACE_COUNT - 1)];
+}
+
+static inline void firn_set_touched(firn_space_t *_Nonnull space, uintptr_t address) {
+    uintptr_t unit = (address - space->base) / FIRN_STORED_UNIT;
+    __atomic_fetch_or(&space->touched[unit >> 6], (uint64_t)1 << (unit & 63), __ATOMIC_RELEASE);
+}
+
+static inline int firn_is_touched(firn_space_t *_Nonnull space, uintptr_t address) {
+    uintptr_t unit = (address - space->base) / FIRN_STORED_UNIT;
+    return (int)(__atomic_load_n(&space->touched[unit >> 6], __ATOMIC_ACQUIRE) >> (unit & 63) & 1);
+}
+
+#endif

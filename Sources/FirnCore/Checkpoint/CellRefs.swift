@@ -1,0 +1,40 @@
+/// Where in a chunk of variable width references lie: those of blobs and of collections' trees.
+enum CellRefs {
+    /// The places, unaligned, of the references that the first `rows` rows hold.
+    static func places(in chunk: Chunk, rows: Int, _ schema: ColumnSchema) -> [UnsafeMutableRawPointer] {
+        var places: [UnsafeMutableRawPointer] = []
+        let layout = ElementLayout(schema)
+        let mayHoldBlobs = schema.collection != .none && layout.form == .variable
+        for row in 0..<rows {
+            let slot = chunk.slot(row)
+            if slot.length == Chunk.Slot.blob || slot.length == Chunk.Slot.tree {
+                places.append(chunk.heap + Int(slot.offset))
+            } else if mayHoldBlobs, slot.length != Chunk.Slot.null, slot.length >= 2 {
+                ElementBlock(chunk.heap + Int(slot.offset), layout).forEachBlobPlace { places.append($0) }
+            }
+        }
+        return places
+    }
+
+    /// The end of what the first `rows` rows use of the heap. (The writer may be adding more behind.)
+    static func heapEnd(of chunk: Chunk, rows: Int) -> Int {
+        var end = 0
+        for row in 0..<rows {
+            let slot = chunk.slot(row)
+            end = max(end, Int(slot.offset) + slot.heapLength)
+        }
+        return end
+    }
+}
+
+extension ElementBlock {
+    /// Calls `body` with the place of each blob's reference in the block.
+    func forEachBlobPlace(_ body: (UnsafeMutableRawPointer) -> Void) {
+        guard layout.form == .variable else { return }
+        var address = UnsafeRawPointer(base + 2)
+        for _ in 0..<count * (layout.collection == .map ? 2 : 1) {
+            if address.load(as: UInt8.self) == 1 { body(UnsafeMutableRawPointer(mutating: address + 1)) }
+            address = ElementPart.skip(address)
+        }
+    }
+}

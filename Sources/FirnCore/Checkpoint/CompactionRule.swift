@@ -1,0 +1,23 @@
+/// When a store writes a checkpoint by itself.
+///
+/// A checkpoint is written when the log after the last one has grown beyond `logByteCount(live:)`: a quarter of the live data, but at least 8 MiB, so that small stores are not written all the time, and at
+/// most 64 MiB, as opening reads the log after the checkpoint (some 10 ns a byte).
+///
+/// It adds what has changed to the files of the one before; when more than `garbageShare` of those is no longer reached, everything is written anew. So files take at most
+/// live / (1 - garbageShare) + log, and a byte is rewritten at most about once each time that a third of all has been replaced.
+public struct CompactionRule: Sendable {
+    /// False: only `Store.compact` writes a checkpoint.
+    public var isAutomatic = true
+    /// The least and the most that the log after a checkpoint grows to.
+    public var logByteCount = (least: 8 << 20, most: 64 << 20)
+    /// The share of a checkpoint's files from which on all is written anew.
+    public var garbageShare = 0.3
+    /// Bytes a second that an automatic checkpoint writes, so that commits beside it are hardly slower; 0 for no limit.
+    public var bytesPerSecond = 64 << 20
+
+    public init() {}
+
+    func isDue(log: Int, live: Int) -> Bool {
+        isAutomatic && log > max(logByteCount.least, min(live / 4, logByteCount.most))
+    }
+}

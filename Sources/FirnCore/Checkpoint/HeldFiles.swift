@@ -1,0 +1,23 @@
+import FirnStorage
+
+/// The files of checkpoints that some space of this store has open: they stay, though a newer checkpoint needs them no more, until no version reaches into them.
+///
+/// A file may be in more than one space, so they are counted. The lock is that of `Guarded`.
+final class HeldFiles: Sendable {
+    private let counts = Guarded<[UInt64: Int]>([:])
+
+    var ids: Set<UInt64> { counts.withLock { Set($0.keys) } }
+
+    func retain(_ ids: [UInt64]) {
+        counts.withLock { counts in for id in ids { counts[id, default: 0] += 1 } }
+    }
+
+    func release(_ ids: [UInt64]) {
+        counts.withLock { counts in
+            for id in ids {
+                let left = (counts[id] ?? 1) - 1
+                counts[id] = left == 0 ? nil : left
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import CFirn
+
+/// Nodes on their way into a checkpoint's file: each is built where it will be written from, sealed, and followed by the next.
+struct NodeBuffer: ~Copyable {
+    /// Bytes from which on the buffer is worth writing.
+    static let pieceByteCount = 1 << 20
+
+    private var memory: UnsafeMutableRawPointer
+    private var capacity: Int
+    private(set) var count = 0
+    /// Where in its space the next node will lie, less what the buffer holds.
+    private var place: Int
+
+    init(place: Int) {
+        self.place = place
+        capacity = 2 * NodeBuffer.pieceByteCount
+        memory = .allocate(byteCount: capacity, alignment: 64)
+    }
+
+    deinit { memory.deallocate() }
+
+    /// Where in its space the next node will lie.
+    var end: Int { place + count }
+
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: count) }
+
+    mutating func removeAll() {
+        place += count
+        count = 0
+    }
+
+    /// Adds a node whose bytes `fill` writes, and returns where in its space it lies. What the last 32 bytes do not use is zero.
+    mutating func append(byteCount: Int, _ fill: (UnsafeMutableRawPointer) -> Void) -> Int {
+        let length = StoredNode.roundUp(byteCount)
+        if count + length > capacity { grow(count + length) }
+        let address = memory + count
+        (address + length - StoredNode.unit).initializeMemory(as: UInt8.self, repeating: 0, count: StoredNode.unit)
+        fill(address)
+        let placed = end
+        StoredNode.seal(address, byteCount: length, place: placed)
+        count += length
+        return placed
+    }
+
+    private mutating func grow(_ wanted: Int) {
+        capacity = max(wanted, capacity * 2)
+        let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
+        larger.copyMemory(from: memory, byteCount: count)
+        memory.deallocate()
+        memory = larger
+    }
+}

@@ -1,0 +1,217 @@
+import CFirn
+import FirnLog
+import FirnStorage
+import Synchronization
+
+/// The files of a checkpoint in memory: nodes that are read where they lie.
+///
+/// Every file is mapped at its place in the space. A node is **touched** when it is first reached: its checksum is compared and its references, distances in the file, become addresses. That is done
+/// in memory that is this process's alone, so a page that holds references costs memory once it has been touched; nodes that hold references lie together for that
+/// reason. Whether a node has been touched is one bit per 32 bytes, looked at whenever a reference to a node of a file is followed (`firn_stored_node`): some 2 ns.
+///
+/// A space lives as long as a version, or a transaction, reaches into it: `VersionTable.Entry` holds it. The bits are atomic; `lock` guards touching, and the list of files, to which a
+/// later checkpoint may add. Whoever sees a node's bit sees what touching it did.
+final class NodeSpace: @unchecked Sendable {
+    private let memory: ReservedMemory
+    private let log: Log?
+    private let lock = Lock()
+    private var places: [Place] = []
+    private let descriptor: UnsafeMutablePointer<firn_space_t>
+    /// What is told of damage before the program stops.
+    private let onDamage: (@Sendable (StoreDamage) -> Void)?
+    /// Called when nothing reaches into the space any more.
+    private let onRelease: @Sendable ([UInt64]) -> Void
+
+    private static let numbers = Atomic<UInt64>(0)
+
+    private struct Place {
+        let entry: Checkpoint.File
+        let path: String
+        /// Where the file is read into memory piece by piece: the file, and which blocks of 64 KiB have been read.
+        var reading: (file: any StorageFile, blocks: [Bool])?
+    }
+
+    /// Bytes of a block that is read at a time where files are not mapped.
+    private static let blockByteCount = ReservedMemory.alignment
+
+    /// A space with room for files of `byteCount` bytes.
+    init(
+        byteCount: Int, log: Log?, onDamage: (@Sendable (StoreDamage) -> Void)?,
+        onRelease: @escaping @Sendable ([UInt64]) -> Void
+    ) throws(StorageError) {
+        memory = try ReservedMemory(byteCount: byteCount)
+        self.log = log
+        self.onDamage = onDamage
+        self.onRelease = onRelease
+        let words = (memory.byteCount / StoredNode.unit + 63) / 64
+        // Zeros that cost memory only where nodes are touched.
+        guard let bits = firn_allocate_zeros(words, 8)?.assumingMemoryBound(to: UInt64.self) else {
+            throw StorageError(.outOfMemory, operation: "opening a checkpoint", path: log?.options.folder ?? "memory")
+        }
+        descriptor = .allocate(capacity: 1)
+        descriptor.initialize(
+            to: firn_space_t(
+                base: UInt(bitPattern: memory.base), length: UInt(memory.byteCount), touched: bits,
+                number: NodeSpace.numbers.wrappingAdd(1, ordering: .relaxed).newValue,
+                owner: UnsafeMutableRawPointer(bitPattern: 1).unsafelyUnwrapped))
+        descriptor.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
+        NodeSpace.install
+        firn_enter_space(descriptor)
+    }
+
+    deinit {
+        firn_leave_space(descriptor)
+        firn_deallocate(descriptor.pointee.touched)
+        descriptor.deallocate()
+        onRelease(places.map(\.entry.id))
+    }
+
+    var base: UnsafeMutableRawPointer { memory.base }
+
+    /// The files, first to last.
+    var files: [Checkpoint.File] { lock.withLock { places.map(\.entry) } }
+
+    /// Where the next file may begin, or nil where the space has no room for one of `byteCount` bytes.
+    func nextStart(byteCount: Int) -> Int? {
+        let end = files.last.map { $0.start + $0.byteCount } ?? 0
+        let start = (end + ReservedMemory.alignment - 1) & ~(ReservedMemory.alignment - 1)
+        return start + byteCount <= memory.byteCount ? start : nil
+    }
+
+    /// Whether an address lies in the space.
+    func contains(_ address: UInt) -> Bool {
+        address >= UInt(bitPattern: base) && address < UInt(bitPattern: base) + UInt(memory.byteCount)
+    }
+
+    /// The reference, as memory has it, to the node at a place.
+    func ref(to place: Int) -> NodeRef { NodeRef(UInt64(UInt(bitPattern: base)) + UInt64(place) | 1) }
+
+    // MARK: Files
+
+    /// Puts a file at its place.
+    ///
+    /// - Parameter byMapping: false reads it into memory, piece by piece, as it is touched.
+    func add(_ entry: Checkpoint.File, _ file: any StorageFile, byMapping: Bool) throws(StorageError) {
+        var place = Place(entry: entry, path: file.path, reading: nil)
+        var isMapped = false
+        if byMapping { isMapped = try memory.place(file, length: entry.byteCount, at: entry.start) }
+        if isMapped {
+            file.close()
+        } else {
+            try memory.fill(length: entry.byteCount, at: entry.start)
+            let blocks = (entry.byteCount + NodeSpace.blockByteCount - 1) / NodeSpace.blockByteCount
+            place.reading = (file, [Bool](repeating: false, count: blocks))
+        }
+        lock.lock()
+        places.append(place)
+        lock.unlock()
+    }
+
+    // MARK: Touching
+
+    private static let install: Void = {
+        firn_set_touch { space, address in
+            Unmanaged<NodeSpace>.fromOpaque(space.pointee.owner).takeUnretainedValue().touch(address)
+        }
+    }()
+
+    /// Makes the node at `address` ready to be read; stops the program, after telling, where it can't be.
+    private func touch(_ address: UInt) {
+        if let damage = tryTouch(address) {
+            onDamage?(damage)
+            fatalError("Firn: \(damage)")
+        }
+    }
+
+    /// As `touch`, but gives the damage back.
+    func tryTouch(_ address: UInt) -> StoreDamage? {
+        lock.lock()
+        defer { lock.unlock() }
+        guard firn_is_touched(descriptor, address) == 0 else { return nil }
+        let offset = Int(address - UInt(bitPattern: base))
+        guard let index = places.lastIndex(where: { $0.entry.start <= offset }),
+            offset - places[index].entry.start < places[index].entry.byteCount
+        else {
+            return StoreDamage(
+                path: places.last?.path ?? "", offset: offset, detail: "a reference leads behind the checkpoint's files"
+            )
+        }
+        let entry = places[index].entry
+        let inFile = offset - entry.start
+        let start = base + offset
+        let room = entry.byteCount - inFile
+        if let error = read(index, inFile..<min(inFile + Node.headerByteCount, entry.byteCount)) { return error }
+        if room >= Node.headerByteCount {
+            let length = min(room, Int(start.load(fromByteOffset: 28, as: UInt32.self)))
+            if let error = read(index, inFile..<(inFile + length)) { return error }
+        }
+        if let fault = StoredNode.fault(at: start, place: offset, room: room) {
+            return StoreDamage(path: places[index].path, offset: inFile, detail: fault)
+        }
+        let distance = UInt64(UInt(bitPattern: base))
+        StoredNode.forEachRef(Node(start)) { slot in
+            let word = slot.loadUnaligned(as: UInt64.self)
+            if word != 0 { slot.storeBytes(of: word &+ distance, as: UInt64.self) }
+        }
+        firn_set_touched(descriptor, address)
+        return nil
+    }
+
+    /// Checks every node of a file, none of which may have been touched yet. O(bytes).
+    func verify(_ entry: Checkpoint.File) -> StoreDamage? {
+        lock.lock()
+        defer { lock.unlock() }
+        guard let index = places.firstIndex(where: { $0.entry == entry }) else { return nil }
+        if let damage = read(index, 0..<entry.byteCount) { return damage }
+        var offset = CheckpointFileWriter.headByteCount
+        let start = base + entry.start
+        while offset < entry.byteCount {
+            let room = entry.byteCount - offset
+            // The file is rounded to 64 bytes.
+            if room == StoredNode.unit,
+                (0..<4).allSatisfy({ start.load(fromByteOffset: offset + 8 * $0, as: UInt64.self) == 0 })
+            {
+                return nil
+            }
+            if let fault = StoredNode.fault(at: start + offset, place: entry.start + offset, room: room) {
+                return StoreDamage(path: places[index].path, offset: offset, detail: fault)
+            }
+            offset += Node(start + offset).byteCount
+        }
+        return nil
+    }
+
+    /// Reads what a range of a file lacks in memory, where the file is not mapped. The lock is held.
+    private func read(_ index: Int, _ range: Range<Int>) -> StoreDamage? {
+        guard !range.isEmpty, let reading = places[index].reading else { return nil }
+        let entry = places[index].entry
+        for block in range.lowerBound / NodeSpace.blockByteCount...(range.upperBound - 1) / NodeSpace.blockByteCount
+        where !reading.blocks[block] {
+            let offset = block * NodeSpace.blockByteCount
+            let length = min(NodeSpace.blockByteCount, entry.byteCount - offset)
+            let target = UnsafeMutableRawBufferPointer(start: base + entry.start + offset, count: length)
+            do throws(StorageError) {
+                guard try reading.file.read(into: target, at: offset) == length else {
+                    return StoreDamage(path: places[index].path, offset: offset, detail: "the file ends early")
+                }
+            } catch {
+                return StoreDamage(path: places[index].path, offset: offset, detail: error.description)
+            }
+            places[index].reading?.blocks[block] = true
+        }
+        return nil
+    }
+}
+
+/// Damage met while a store is read: what was found, and where.
+public struct StoreDamage: Sendable, CustomStringConvertible {
+    /// The file.
+    public let path: String
+    /// Where in it, in bytes.
+    public let offset: Int
+    public let detail: String
+
+    public var description: String {
+        "\(path) is damaged at byte \(offset): \(detail). Nothing was changed; close the store and run `firn verify` on its folder, which shows all that is damaged."
+    }
+}

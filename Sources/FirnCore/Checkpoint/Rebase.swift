@@ -1,0 +1,140 @@
+import FirnLog
+
+/// Puts a checkpoint in the place of the nodes that it was written from: the newest version becomes an equal one whose older nodes lie in the checkpoint and whose newer ones are copies that refer to it. Then nothing
+/// but versions that are held needs the old nodes, and the heap is free again.
+///
+/// 1. `Forwarding` says where each node of the checkpoint's version P went. A node of a later version was made after P, or is one of P's: history is linear, so nothing else can be there.
+/// 2. `catchUp` copies, from a version that is pinned, the nodes made since P (or since the last call), with references forwarded. It runs beside the writer and is repeated until little is left.
+/// 3. `finish` does it once more for the tip, under the write lock, and makes the copy the tip: the number, the content and the time stay, the stamp is new. What the lock is held for is what was
+///    written during the last `catchUp`.
+/// 4. `release` enters what the version before reached on the heap as dead after it, bucketed by birth, which needs no lock: nobody else writes to those nodes any more.
+///
+/// All copies bear one stamp that lies above all that the writer draws meanwhile, so that they are born, for the rule of `DeadList`, when they become part of the tip.
+///
+/// An append may have put rows behind those of P's last leaf into the very chunk that was written: such a chunk is copied, as its rows in the checkpoint are too few.
+struct Rebase {
+    private let store: Store
+    private let space: NodeSpace
+    private let forwarding: Forwarding
+    private let writer: NodeWriter
+    private let stamp: UInt64
+    private var copied = 0
+
+    /// Stamps that the writer may draw while a rebase runs.
+    private static let stampRoom: UInt64 = 1 << 32
+    /// What may be left for the write lock.
+    private static let smallRound = 1000
+    private static let maximumRounds = 16
+
+    init(_ store: Store, space: NodeSpace, forwarding: Forwarding) {
+        self.store = store
+        self.space = space
+        self.forwarding = forwarding
+        stamp = store.stamps.load(ordering: .relaxed) + Rebase.stampRoom
+        writer = NodeWriter(stamp: stamp)
+    }
+
+    /// Does all of it. The checkpoint's version must be pinned until it returns. Where it throws, the tip is what it was.
+    ///
+    /// Gives how many nodes of the heap that the checkpoint holds are still part of the tip.
+    mutating func run() throws(StoreError) -> Int {
+        for _ in 0..<Rebase.maximumRounds {
+            let pin = store.pin()
+            copied = 0
+            _ = move(NodeRef(pin.snapshot.root).word, .root(pin.snapshot.reference))
+            if copied < Rebase.smallRound { break }
+        }
+        store.queue.acquire()
+        let before: Pin
+        do throws(StoreError) {
+            before = store.versions.pinTip(file: #fileID, line: #line)
+            // What is not durable yet may still never have been.
+            try store.waitUntilPublished(before.version)
+        } catch {
+            store.queue.release()
+            discard()
+            throw error
+        }
+        precondition(store.stamps.load(ordering: .relaxed) < stamp, "Firn: a rebase ran out of stamps")
+        let root = move(NodeRef(before.snapshot.root).word, .root(before.snapshot.reference))
+        store.heap.account(nodes: writer.state.pointee.nodeDelta, bytes: writer.state.pointee.byteDelta)
+        store.versions.replaceTip(stamp: stamp, root: NodeRef(root).node, space: space)
+        let after = store.pin()
+        store.stamps.store(stamp, ordering: .relaxed)
+        store.queue.release()
+        return release(before, after)
+    }
+
+    /// The reference, for the new tip, of what `word` leads to.
+    private mutating func move(_ word: UInt64, _ shape: NodeShape) -> UInt64 {
+        if word == 0 { return 0 }
+        let ref = NodeRef(word)
+        if space.contains(ref.address) { return word }
+        if let (target, rows) = forwarding.find(ref.address) {
+            let target = target & 1 == 0 ? target : space.ref(to: Int(target & ~1)).word
+            switch shape {
+            case .chunk(_, let wanted) where wanted > rows, .keys(let wanted) where wanted > rows:
+                // Nobody has seen a copy yet.
+                if target & 1 == 0 { writer.retire(NodeRef(target).node) }
+            default: return target
+            }
+        }
+        let copy = copy(ref.node, shape)
+        var rows = 0
+        switch shape {
+        case .chunk(_, let count), .keys(let count): rows = count
+        default: break
+        }
+        forwarding.set(ref.address, NodeRef(copy).word, rows: rows)
+        copied += 1
+        // Its places first: moving what they lead to must not disturb the walk.
+        var places: [(UnsafeMutableRawPointer, NodeShape)] = []
+        shape.forEachRef(of: copy) { places.append(($0, $1)) }
+        for (place, shape) in places {
+            let moved = move(place.loadUnaligned(as: UInt64.self), shape)
+            place.storeBytes(of: moved, as: UInt64.self)
+        }
+        return NodeRef(copy).word
+    }
+
+    /// A copy of a node; of a chunk to which the writer may be appending, of no more than its rows.
+    private func copy(_ node: Node, _ shape: NodeShape) -> Node {
+        switch shape {
+        case .chunk(_, let rows), .keys(let rows):
+            let chunk = Chunk(node)
+            return chunk.resized(rows: rows, capacity: node.capacity, heap: 0, writer).node
+        default: return writer.copy(node)
+        }
+    }
+
+    /// Lets the versions before go: what they had on the heap dies after the version that the new tip equals.
+    private func release(_ before: Pin, _ after: Pin) -> Int {
+        // Copies of nodes that died before the end.
+        var kept = Set<UInt>()
+        after.snapshot.forEachHeapNode { kept.insert(UInt(bitPattern: $0.address)) }
+        var unused = NodeList()
+        for place in 0..<writer.state.pointee.madeCount {
+            let node = writer.state.pointee.made[place]
+            if !kept.contains(UInt(bitPattern: node.address)) { unused.push(node) }
+        }
+        writer.dispose().deallocate()
+        store.heap.free(unused)
+        var dead = NodeList()
+        var stored = 0
+        before.snapshot.forEachHeapNode { node in
+            if let target = forwarding.find(UInt(bitPattern: node.address)), target.ref & 1 == 1 { stored += 1 }
+            dead.push(node)
+        }
+        store.versions.addDead(dead, after: before.stamp)
+        return stored
+    }
+
+    /// Nothing came of it: the copies go.
+    private func discard() {
+        var unused = NodeList()
+        for place in 0..<writer.state.pointee.madeCount { unused.push(writer.state.pointee.made[place]) }
+        store.heap.account(nodes: writer.state.pointee.nodeDelta, bytes: writer.state.pointee.byteDelta)
+        writer.dispose().deallocate()
+        store.heap.free(unused)
+    }
+}

@@ -1,0 +1,60 @@
+/// The distinct values of a column in the leaves below one inner node, where they are at most 256: a byte a row then says which.
+struct TextDictionary {
+    private(set) var codes: [[UInt8]] = []
+    /// The first row of each distinct value: leaf and row.
+    private(set) var firsts: [(leaf: Int, row: Int)] = []
+
+    /// Rows for each distinct value below which a dictionary does not pay.
+    private static let leastRepeats = 4
+
+    /// Nil where the leaves' values are too many, too seldom repeated, or have nodes of their own.
+    init?(_ leaves: [Leaf], _ column: Int) {
+        let rowCount = leaves.reduce(0) { $0 + $1.count }
+        guard rowCount >= 64 else { return nil }
+        var table = [Int32](repeating: -1, count: 1024)
+        for (index, leaf) in leaves.enumerated() {
+            let chunk = leaf.chunk(column)
+            var codes = [UInt8](repeating: 0, count: leaf.count)
+            for row in 0..<leaf.count {
+                let slot = chunk.slot(row)
+                if slot.length == Chunk.Slot.blob || slot.length == Chunk.Slot.tree { return nil }
+                let bytes = UnsafeRawBufferPointer(start: chunk.heap + Int(slot.offset), count: slot.heapLength)
+                var place = Int(truncatingIfNeeded: TextDictionary.hash(bytes, slot.length) & 1023)
+                while true {
+                    let code = table[place]
+                    if code < 0 {
+                        guard firsts.count < 256, firsts.count * TextDictionary.leastRepeats <= rowCount else {
+                            return nil
+                        }
+                        codes[row] = UInt8(firsts.count)
+                        table[place] = Int32(firsts.count)
+                        firsts.append((index, row))
+                        break
+                    }
+                    let first = firsts[Int(code)]
+                    let known = leaves[first.leaf].chunk(column)
+                    let knownSlot = known.slot(first.row)
+                    if knownSlot.length == slot.length,
+                        bytes.elementsEqual(
+                            UnsafeRawBufferPointer(
+                                start: known.heap + Int(knownSlot.offset), count: knownSlot.heapLength))
+                    {
+                        codes[row] = UInt8(code)
+                        break
+                    }
+                    place = (place + 1) & 1023
+                }
+            }
+            self.codes.append(codes)
+        }
+        // Their values must fit one chunk.
+        let heap = firsts.reduce(0) { $0 + leaves[$1.leaf].chunk(column).slot($1.row).heapLength }
+        guard heap < Limits.chunkByteCount / 2 else { return nil }
+    }
+
+    private static func hash(_ bytes: UnsafeRawBufferPointer, _ length: UInt16) -> UInt64 {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325 ^ UInt64(length)
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return hash ^ hash >> 29
+    }
+}

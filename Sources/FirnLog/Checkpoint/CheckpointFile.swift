@@ -1,0 +1,153 @@
+import FirnBytes
+import FirnStorage
+
+/// A file of the folder `checkpoint`: nodes that were written at one time, and a foot that says what they and the files before them make up. Numbers are little-endian.
+///
+/// The files of a checkpoint lie one behind the other in a **space** of addresses, each beginning at a multiple of 64 KiB, so that a node in one refers to a node in another
+/// by its place in the space. A later checkpoint of the same space adds a file with what has changed; one that writes everything begins a space of its own. What the nodes are is FirnCore's
+/// (`StoredNode`); each carries its own checksum.
+///
+/// ```
+/// byte   0                       8           12          16
+///        ┌───────────────────────┬───────────┬───────────┐
+///        │ FIRNCHKP              │ format    │ 0         │
+///     16 ├───────────────────────┴───────────┴───────────┤
+///        │ store id (high, low)                          │
+///     32 ├───────────────────────┬───────────────────────┤
+///        │ file id               │ start in the space    │
+///     48 ├───────────────────────┼───────────┬───────────┤
+///        │ reserved (zero)       │ 0         │ CRC of    │
+///        │                       │           │ 0 ..< 60  │
+///     64 ├───────────────────────┴───────────┴───────────┤
+///        │ nodes, each at a multiple of 32 bytes         │
+///        ├───────────────────────┬───────────────────────┤   a multiple of 64
+/// foot 0 │ FIRNFOOT              │ file id               │
+///     16 ├───────────────────────┼───────────────────────┤
+///        │ version               │ time, ns since 1970   │
+///     32 ├───────────────────────┼───────────┬───────────┤
+///        │ bytes of head and     │ files n   │ bytes of  │
+///        │ nodes                 │           │ state     │
+///     48 ├───────────────────────┴───────────┴───────────┤
+///        │ n files of the space, first to last, this one │
+///        │ the last: id, start, byte count (24 bytes)    │
+///        ├───────────────────────────────────────────────┤
+///        │ state: FirnCore's (where the root lies, the   │
+///        │ schema, …)                                    │
+///        ├───────────────────────────────────┬───────────┤
+///        │ zeros                             │ bytes of  │
+///        │                                   │ foot│ CRC │   the foot ends with the file, at a multiple of 64
+///        └───────────────────────────────────┴─────┴─────┘
+/// ```
+struct CheckpointHead: Equatable {
+    static let byteCount = 64
+    static let magic: UInt64 = 0x504B_4843_4E52_4946  // "FIRNCHKP"
+
+    var storeID: StoreID
+    var id: UInt64
+    var start: UInt64
+
+    func encode() -> [UInt8] {
+        var writer = ByteWriter(capacity: Self.byteCount)
+        writer.append(Self.magic)
+        writer.append(UInt32(LogLimits.format))
+        writer.append(UInt32(0))
+        writer.append(storeID.high)
+        writer.append(storeID.low)
+        writer.append(id)
+        writer.append(start)
+        writer.appendZeros(12)
+        writer.append(CRC32C.checksum(writer.bytes))
+        return writer.array()
+    }
+}
+
+/// What a checkpoint is: see `CheckpointHead` for how it lies at the end of its last file.
+public struct Checkpoint: Sendable, Equatable {
+    static let magic: UInt64 = 0x544F_4F46_4E52_4946  // "FIRNFOOT"
+    static let headByteCount = 48
+    static let fileByteCount = 24
+
+    /// One file of the space.
+    public struct File: Sendable, Equatable {
+        public var id: UInt64
+        /// Where in the space it begins, a multiple of 64 KiB.
+        public var start: Int
+        /// Bytes of its head and nodes; what follows in the file is its foot.
+        public var byteCount: Int
+    }
+
+    /// The version that it is.
+    public var version: UInt64
+    /// When that was committed, in nanoseconds since 1970.
+    public var time: Int64
+    /// The files of its space, in order. The last is the one that this checkpoint wrote, and its id is the checkpoint's.
+    public var files: [File]
+    /// FirnCore's.
+    public var state: [UInt8]
+
+    public init(version: UInt64, time: Int64, files: [File], state: [UInt8]) {
+        self.version = version
+        self.time = time
+        self.files = files
+        self.state = state
+    }
+
+    public var id: UInt64 { files[files.count - 1].id }
+
+    func encodeFoot() -> [UInt8] {
+        let content = Self.headByteCount + files.count * Self.fileByteCount + state.count + 8
+        let byteCount = (content + 63) & ~63
+        var writer = ByteWriter(capacity: byteCount)
+        writer.append(Self.magic)
+        writer.append(id)
+        writer.append(version)
+        writer.append(time)
+        writer.append(UInt64(files[files.count - 1].byteCount))
+        writer.append(UInt32(files.count))
+        writer.append(UInt32(state.count))
+        for file in files {
+            writer.append(file.id)
+            writer.append(UInt64(file.start))
+            writer.append(UInt64(file.byteCount))
+        }
+        writer.append(state)
+        writer.appendZeros(byteCount - 8 - writer.count)
+        writer.append(UInt32(byteCount))
+        writer.append(CRC32C.checksum(writer.bytes))
+        return writer.array()
+    }
+
+    /// Reads a foot; nil where the bytes are none.
+    static func decode(foot bytes: UnsafeRawBufferPointer) -> Checkpoint? {
+        func get<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T {
+            T(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: T.self))
+        }
+        guard bytes.count >= headByteCount + fileByteCount + 8, bytes.count % 64 == 0, get(0) == magic,
+            get(bytes.count - 8) == UInt32(truncatingIfNeeded: bytes.count),
+            get(bytes.count - 4) == CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<(bytes.count - 4)]))
+        else { return nil }
+        let count = Int(get(40, UInt32.self))
+        let stateByteCount = Int(get(44, UInt32.self))
+        let stateStart = headByteCount + count * fileByteCount
+        guard count >= 1, count <= LogLimits.checkpointFileCount, stateStart + stateByteCount + 8 <= bytes.count else {
+            return nil
+        }
+        var files: [File] = []
+        for place in 0..<count {
+            let at = headByteCount + place * fileByteCount
+            let start: UInt64 = get(at + 8)
+            let length: UInt64 = get(at + 16)
+            guard start < 1 << 47, length < 1 << 47, length >= 64, length % 32 == 0,
+                start % UInt64(ReservedMemory.alignment) == 0,
+                files.last.map({ UInt64($0.start + $0.byteCount) <= start }) ?? (start == 0)
+            else { return nil }
+            files.append(File(id: get(at), start: Int(start), byteCount: Int(length)))
+        }
+        let checkpoint = Checkpoint(
+            version: get(16), time: get(24), files: files,
+            state: [UInt8](bytes[stateStart..<(stateStart + stateByteCount)]))
+        // There is one way to write a foot, so this finds reserved bytes and padding that are not zero, too.
+        guard get(8) == checkpoint.id, checkpoint.encodeFoot().elementsEqual(bytes) else { return nil }
+        return checkpoint
+    }
+}

@@ -1,0 +1,120 @@
+import FirnBytes
+import FirnStorage
+import Synchronization
+
+extension Log {
+    /// The checkpoint that the store begins from; nil where the log holds everything.
+    public var checkpoint: Checkpoint? { checkpoints.withLock { $0.live } }
+
+    /// Begins a file of the next checkpoint.
+    ///
+    /// - Parameter start: where in its space the file begins, a multiple of 64 KiB; 0 for a new space.
+    public func beginCheckpoint(start: Int) throws(LogError) -> CheckpointFileWriter {
+        _ = try writable()
+        let id = checkpoints.withLock { state in
+            state.nextID += 1
+            return state.nextID - 1
+        }
+        return try CheckpointFileWriter(folder: folder, storeID: recovery.storeID, id: id, start: start)
+    }
+
+    /// Opens a file of a checkpoint for reading.
+    public func openCheckpointFile(_ file: Checkpoint.File) throws(LogError) -> any StorageFile {
+        try checkOpen()
+        return try folder.openCheckpointFile(file, recovery.storeID)
+    }
+
+    /// Takes note of the checkpoint that another process has put into the manifest since, and of the ids that files have got. By the holder of the compactor's lock, in its turn to write.
+    public func adoptCheckpoint() throws(LogError) {
+        let manifest = try writing().tail.snapshot().manifest
+        let live = checkpoints.withLock { $0.live }
+        let listed: Checkpoint? =
+            manifest.checkpoint?.id == live?.id ? live : try manifest.checkpoint.map(folder.readCheckpoint)
+        let next = (try folder.checkpointIDs().max() ?? 0) + 1
+        checkpoints.withLock { state in
+            state.live = listed
+            state.nextID = max(state.nextID, next)
+        }
+    }
+
+    /// Seals the open segment where it holds a commit, so that what a checkpoint covers can be removed.
+    public func sealSegment() throws(LogError) {
+        let tail = try writing().tail
+        tail.begin()
+        defer { tail.endAppending() }
+        if tail.holdsCommits { try tail.roll() }
+    }
+
+    /// Makes `checkpoint` the one that the store begins from, and lets the segments go that hold nothing after `oldest`. One replacement of the manifest; where it throws with `.diskFull`,
+    /// the store is what it was.
+    ///
+    /// Files are removed by `removeUnneeded`, which may be called at any time.
+    public func publish(_ checkpoint: Checkpoint, keepingVersionsAfter oldest: UInt64) throws(LogError) {
+        let tail = try writing().tail
+        tail.begin()
+        defer { tail.endAppending() }
+        var next = tail.manifest
+        precondition(
+            checkpoint.version >= next.checkpoint?.version ?? 0 && oldest <= checkpoint.version,
+            "a checkpoint follows the one before it, and what the log no longer holds is in it")
+        let foot = checkpoint.encodeFoot()
+        next.checkpoint = Manifest.Checkpoint(
+            id: checkpoint.id, version: checkpoint.version,
+            byteCount: UInt64(checkpoint.files[checkpoint.files.count - 1].byteCount + foot.count),
+            crc: foot.suffix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) })
+        next.segments.removeAll { $0.isSealed && $0.lastVersion <= oldest }
+        try tail.replaceManifest(next)
+        checkpoints.withLock { $0.live = checkpoint }
+    }
+
+    /// Removes segments that the manifest no longer lists, and files of checkpoints that it does not need and that are not in `held`.
+    ///
+    /// Nothing is removed while another process is just opening the store: it may have read a manifest that lists it. The next call does it.
+    public func removeUnneeded(held: Set<UInt64>) throws(LogError) {
+        if otherProcesses.contains(where: { $0.version == 0 }) { return }
+        let manifest = try writable().tail.snapshot().manifest
+        let needed = checkpoints.withLock { state in
+            // Ids from here on belong to files that are being written.
+            (ids: held.union(state.live?.files.map(\.id) ?? []), newest: state.live?.id ?? 0)
+        }
+        try Self.removeUnneeded(folder, manifest, needed.ids, newest: needed.newest)
+    }
+
+    static func removeUnneeded(
+        _ folder: StoreFolder, _ manifest: Manifest, _ needed: Set<UInt64>, newest: UInt64
+    ) throws(LogError) {
+        let listed = Set(manifest.segments.map(\.segment))
+        for name in try stored({ () throws(StorageError) in try folder.storage.list(folder.log) }) {
+            if let number = StoreFolder.segmentNumber(of: name), !listed.contains(number),
+                number < manifest.openSegment.segment
+            {
+                try folder.removeIfPresent(folder.log + "/" + name)
+            }
+        }
+        for id in try folder.checkpointIDs() where !needed.contains(id) && id < newest {
+            try folder.removeIfPresent(folder.checkpoint(id))
+        }
+    }
+
+    /// Bytes of frames written since the last checkpoint's version, about: a segment that it covers in part counts whole when the log is opened. O(1).
+    public var byteCountSinceCheckpoint: Int { sinceCheckpoint.load(ordering: .relaxed) }
+
+    /// A checkpoint covers so many bytes of them.
+    public func subtractByteCountSinceCheckpoint(_ byteCount: Int) {
+        sinceCheckpoint.wrappingSubtract(byteCount, ordering: .relaxed)
+    }
+
+    /// Bytes of the segments, as the manifest and the open one's end have them.
+    public var segmentByteCount: Int {
+        guard let tail = writer?.tail else { return 0 }
+        let (manifest, end) = tail.extent
+        return manifest.segments.dropLast().reduce(end) { $0 + Int($1.byteCount) }
+    }
+}
+
+/// What a log knows of checkpoints.
+struct CheckpointState {
+    var live: Checkpoint?
+    /// The id that the next file gets.
+    var nextID: UInt64
+}

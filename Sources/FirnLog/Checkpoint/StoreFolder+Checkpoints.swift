@@ -1,0 +1,77 @@
+import FirnBytes
+import FirnStorage
+
+extension StoreFolder {
+    func checkpoint(_ id: UInt64) -> String {
+        let digits = String(id)
+        return checkpoints + "/" + String(repeating: "0", count: max(0, 10 - digits.count)) + digits + ".checkpoint"
+    }
+
+    /// The id in the name of a checkpoint's file; nil for other names.
+    static func checkpointID(of name: String) -> UInt64? {
+        guard name.utf8.count >= 21, name.hasSuffix(".checkpoint") else { return nil }
+        return UInt64(name.dropLast(11))
+    }
+
+    /// Reads what the manifest names, and checks its foot. The nodes are checked when they are touched.
+    func readCheckpoint(_ entry: Manifest.Checkpoint) throws(LogError) -> Checkpoint {
+        let path = checkpoint(entry.id)
+        let file = try stored { () throws(StorageError) in try storage.open(path, .read) }
+        defer { file.close() }
+        let size = try stored { () throws(StorageError) in try file.size() }
+        guard size == entry.byteCount else {
+            throw LogError(
+                .damage, path: path, offset: min(size, Int(entry.byteCount)),
+                detail: "the file has \(size) bytes, but the manifest says \(entry.byteCount)")
+        }
+        let last = try read(file, at: max(0, size - 8), count: min(size, 8))
+        let length = Int(last.withUnsafeBytes { UInt32(littleEndian: $0.loadUnaligned(as: UInt32.self)) })
+        let crc = last.withUnsafeBytes { UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: 4, as: UInt32.self)) }
+        guard length % 64 == 0, length <= size - CheckpointHead.byteCount, crc == entry.crc,
+            let checkpoint = try read(file, at: size - length, count: length)
+                .withUnsafeBytes({ Checkpoint.decode(foot: $0) }),
+            checkpoint.id == entry.id, checkpoint.version == entry.version,
+            checkpoint.files[checkpoint.files.count - 1].byteCount == size - length
+        else {
+            throw LogError(.damage, path: path, offset: max(0, size - 64), detail: "the checkpoint's foot is not whole")
+        }
+        return checkpoint
+    }
+
+    /// Opens a file of a checkpoint for reading, its head checked.
+    func openCheckpointFile(_ entry: Checkpoint.File, _ storeID: StoreID) throws(LogError) -> any StorageFile {
+        let path = checkpoint(entry.id)
+        let file = try stored { () throws(StorageError) in try storage.open(path, .read) }
+        let size = try stored { () throws(StorageError) in try file.size() }
+        guard size > entry.byteCount else {
+            throw LogError(
+                .damage, path: path, offset: size,
+                detail: "the file has \(size) bytes, but the checkpoint needs \(entry.byteCount) of it and its foot")
+        }
+        let head = try read(file, at: 0, count: CheckpointHead.byteCount)
+        guard head == CheckpointHead(storeID: storeID, id: entry.id, start: UInt64(entry.start)).encode() else {
+            throw LogError(.damage, path: path, offset: 0, detail: "the file's head is not that of this checkpoint")
+        }
+        return file
+    }
+
+    private func read(_ file: any StorageFile, at offset: Int, count: Int) throws(LogError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        do {
+            let done = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: offset) }
+            guard done == count else {
+                throw LogError(.damage, path: file.path, offset: offset + done, detail: "the file ends early")
+            }
+        } catch let error as LogError {
+            throw error
+        } catch {
+            throw LogError(error as! StorageError)
+        }
+        return bytes
+    }
+
+    /// The ids of the files in the folder.
+    func checkpointIDs() throws(LogError) -> [UInt64] {
+        try stored { () throws(StorageError) in try storage.list(checkpoints) }.compactMap(Self.checkpointID)
+    }
+}
