@@ -57,9 +57,11 @@ extension Log {
         guard through <= writtenVersion else {
             throw LogError(.versionNotHere(through), path: folder.path, detail: "the last is \(writtenVersion)")
         }
-        // A reader beside the writer sees its segments by the manifest.
-        let manifest = try writer?.tail.snapshot().manifest ?? folder.readManifest()
-        try LogCursor(folder: folder, manifest: manifest).replay(after: version, through: through, body)
+        // Who reads beside a writer sees its segments by the manifest.
+        var manifest = writer?.tail.snapshot().manifest
+        if let writer, writer.lock.isAway, page.generation != manifest?.generation { manifest = nil }
+        let listed = try manifest ?? folder.readManifest()
+        try LogCursor(folder: folder, manifest: listed).replay(after: version, through: through, body)
     }
 
     func checkOpen() throws(LogError) {

@@ -21,14 +21,13 @@ extension Store {
     /// - Throws: `.schemaChangedElsewhere`; what is wrong with the files. The store stays where it is then, and can be read.
     public func catchUp() throws(StoreError) {
         guard let log, log.hasNews, !log.isForked else { return }
-        // Whoever has the write lock applies it just now, or has given this process its turn, and then nothing is new.
         while log.hasNews, !isClosed {
-            guard queue.tryAcquire() else {
-                restThread(nanoseconds: 50_000)
-                continue
+            if queue.tryAcquire() {
+                defer { queue.release() }
+                if !log.isAboutToWrite { return try follow(log) }
             }
-            defer { queue.release() }
-            return try follow(log)
+            // Somebody else applies it just now, before he writes or as this one would.
+            restThread(nanoseconds: 50_000)
         }
     }
 
