@@ -241,6 +241,40 @@ import Testing
         }
     }
 
+    @Test func compactingPullsNothingFromUnderAnotherStore() throws {
+        let disk = SimulatedDisk(seed: 1)
+        let store = try StoreScript.open(options(), disk.newProcess())
+        let other = try StoreScript.open(options(), disk.newProcess())
+        func segments() throws -> Int { try disk.newProcess().list("/store/log").count }
+        try makeCounter(store)
+        try other.catchUp()
+        for value in 1...80 as ClosedRange<Int64> { try set(store, value) }
+        let before = try segments()
+        #expect(try store.compact()?.version == 81)
+        #expect(try before > 2 && segments() >= before, "the other has not read them")
+        try other.catchUp()
+        #expect(other.publishedVersion == 81)
+        try set(store, 81)
+        #expect(try store.compact()?.version == 82)
+        #expect(try segments() < before)
+        // Another one's turn to compact, behind a checkpoint that it has not made.
+        store.letOthersWrite()
+        try set(other, 82)
+        #expect(try other.compact()?.version == 83)
+        let third = try StoreScript.open(options(), disk.newProcess())
+        try store.catchUp()
+        other.letOthersWrite()
+        try set(third, 83)
+        for each in [store, other, third] {
+            try each.catchUp()
+            #expect(each.pin().snapshot.table(TableID(0)).value(1, of: 0) == .int(83))
+            each._checkInvariants()
+        }
+        for each in [store, other, third] { try each.close() }
+        let again = try StoreScript.open(options(), disk.newProcess())
+        #expect(again.recovery?.outcome == .clean && again.publishedVersion == 84)
+    }
+
     /// Threads of several stores that count up one value: none is lost, and every store sees the last without being asked to look.
     @Test(arguments: [Durability.full, .none, .relaxed(milliseconds: 5)])
     func countingUpInSeveralStoresAtOnceLosesNothing(_ durability: Durability) throws {
