@@ -25,6 +25,15 @@ struct ForeignStore {
         }
     }
 
+    func addColumn(_ name: String, to table: String) throws {
+        try change { schema in
+            guard let id = schema.table(named: table) else { return }
+            schema.tables[id.index].columns.append(ColumnSchema(name: name, type: .int))
+        }
+    }
+
+    func close() throws { try store.close() }
+
     func addTable(_ name: String) throws {
         try change { schema in
             schema.tables.append(TableSchema(name: name, columns: [ColumnSchema(name: "x", type: .int)]))

@@ -168,6 +168,12 @@ final class SharedStore: @unchecked Sendable {
             // Indexes are a matter of speed; a class that the store lacks is not.
             return infos.allSatisfy { current.table(named: $0.name) != nil } && plan.differences.isEmpty
         }
+        if let difference = plan.schema.breaks(current), let other = store.otherProcesses.first {
+            throw Realm.Error(
+                .alreadyOpen,
+                "The store can't be migrated (\(difference)) while process \(other.processID) has it open, which could not go on. Close it there.",
+                fileURL: configuration.fileURL)
+        }
         do throws(StoreError) {
             let transaction = try store.beginWrite()
             guard transaction.reference.schema == current else {

@@ -178,7 +178,7 @@ private final class FollowedCommits {
 
 extension Schema {
     /// What a process that knows `old` and not this schema can't go on with; nil where this only adds to it. Indexes and the version's number are no matter.
-    func breaks(_ old: Schema) -> String? {
+    public func breaks(_ old: Schema) -> String? {
         guard tables.count >= old.tables.count else { return "it has fewer classes" }
         for (before, after) in zip(old.tables, tables) where before != after && !before.isRemoved {
             if after.isRemoved { return "the class \(before.name) was removed" }

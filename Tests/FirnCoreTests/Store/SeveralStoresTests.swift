@@ -243,8 +243,9 @@ import Testing
 
     @Test func compactingPullsNothingFromUnderAnotherStore() throws {
         let disk = SimulatedDisk(seed: 1)
-        let store = try StoreScript.open(options(), disk.newProcess())
-        let other = try StoreScript.open(options(), disk.newProcess())
+        let options = options { $0.segmentByteCount = 4096 }
+        let store = try StoreScript.open(options, disk.newProcess())
+        let other = try StoreScript.open(options, disk.newProcess())
         func segments() throws -> Int { try disk.newProcess().list("/store/log").count }
         try makeCounter(store)
         try other.catchUp()
@@ -261,7 +262,7 @@ import Testing
         store.letOthersWrite()
         try set(other, 82)
         #expect(try other.compact()?.version == 83)
-        let third = try StoreScript.open(options(), disk.newProcess())
+        let third = try StoreScript.open(options, disk.newProcess())
         try store.catchUp()
         other.letOthersWrite()
         try set(third, 83)
@@ -271,7 +272,7 @@ import Testing
             each._checkInvariants()
         }
         for each in [store, other, third] { try each.close() }
-        let again = try StoreScript.open(options(), disk.newProcess())
+        let again = try StoreScript.open(options, disk.newProcess())
         #expect(again.recovery?.outcome == .clean && again.publishedVersion == 84)
     }
 

@@ -85,6 +85,19 @@
             #expect(throws: Realm.Error.self) { _ = try open() }
         }
 
+        @Test func aMigrationThatTakesSomethingAwayNeedsTheOnlyProcess() throws {
+            do { _ = try makeCounter() }
+            let other = try ForeignStore(folder.path + "/store")
+            try other.addColumn("extra", to: "Counter")
+            var configuration = Realm.Configuration(
+                fileURL: URL(fileURLWithPath: folder.path + "/store"), objectTypes: [Counter.self])
+            configuration.schemaVersion = 1
+            let error = #expect(throws: Realm.Error.self) { _ = try Realm(configuration: configuration) }
+            #expect(error?.code == .alreadyOpen && "\(error!)".contains("extra"))
+            try other.close()
+            #expect(try Realm(configuration: configuration).objects(Counter.self).count == 1)
+        }
+
         @Test func classesOfTwoProcessesComeTogetherInOneStore() throws {
             let (realm, counter) = try makeCounter()
             let other = try ForeignStore(folder.path + "/store")
