@@ -124,20 +124,28 @@ public final class Log: @unchecked Sendable {
     private static func create(
         _ folder: StoreFolder, _ clock: any Clock, _ randomness: any Randomness
     ) throws(LogError) {
-        let storage = folder.storage
         try folder.removeIfPresent(folder.newManifest)
         try folder.createFolderIfAbsent(folder.log)
         try folder.createFolderIfAbsent(folder.checkpoints)
         let manifest = Manifest(
             storeID: StoreID(randomness), created: clock.now(),
             segments: [Manifest.Segment(segment: 1, epoch: 1, firstVersion: 1)])
+        try makeFirstSegment(folder, manifest, schema: [], time: 0)
+    }
+
+    /// Writes a new store's only segment, and then its manifest.
+    static func makeFirstSegment(
+        _ folder: StoreFolder, _ manifest: Manifest, schema: [UInt8], time: Int64
+    ) throws(LogError) {
+        let storage = folder.storage
+        let first = manifest.openSegment.firstVersion
         let header = SegmentHeader(
-            storeID: manifest.storeID, epoch: 1, segment: 1, chain: 0, firstVersion: 1, mark: 0)
+            storeID: manifest.storeID, epoch: 1, segment: 1, chain: 0, firstVersion: first, mark: first - 1)
         let path = folder.segment(1)
         try folder.removeIfPresent(path)
         let file = try stored { () throws(StorageError) in try storage.open(path, .create) }
         defer { file.close() }
-        try folder.write(SegmentStart.encode(header, schema: [], time: 0).bytes, to: file, at: 0)
+        try folder.write(SegmentStart.encode(header, schema: schema, time: time).bytes, to: file, at: 0)
         try stored { () throws(StorageError) in
             try file.sync()
             try storage.syncFolder(folder.log)

@@ -27,6 +27,11 @@ class Observation {
     func end() { hasEnded.store(true, ordering: .releasing) }
 
     /// Tells the observer what has changed up to the version that its realm shows.
+    /// What was told of last, on the tree that a compaction has put in the place of its own.
+    func moveToEqual(_ pin: Pin) {
+        if last.version == pin.version { last = pin.again() }
+    }
+
     func deliver(mayBegin: Bool) {
         guard isActive, !isRunning, let shown = realm.pin else { return }
         if wantsInitial {

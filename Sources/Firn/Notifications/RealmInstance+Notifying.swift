@@ -72,10 +72,22 @@ extension RealmInstance {
     @discardableResult
     private func moveToNewest() -> Bool {
         // A realm that has read nothing yet has nothing to advance; its first read takes the newest.
-        guard let pin, store.publishedVersion > pin.version else { return false }
+        guard let pin, store.publishedVersion > pin.version else {
+            moveToEqual()
+            return false
+        }
         show(store.pin())
         notifyRealm(.didChange)
         return true
+    }
+
+    /// After a compaction: the same version on the new tree, so that the old one is free. Nobody sees a difference.
+    func moveToEqual() {
+        guard !isFrozen, !isInTransaction, let pin, store.isSuperseded(pin) else { return }
+        let equal = store.pin()
+        guard equal.version == pin.version else { return }
+        show(equal)
+        for observation in observers.active { observation.moveToEqual(equal) }
     }
 
     /// Tells each observer what it does not know yet.

@@ -1,4 +1,5 @@
 public import Foundation
+import FirnCore
 import FirnLog
 
 extension Realm {
@@ -57,6 +58,18 @@ extension Realm {
         /// How much is checked at opening; nil for all of a small store and the directory of a large one.
         public var verifyOnOpen: VerifyOnOpen?
 
+        /// Asked by the first to open the store in this process, with the bytes of its files and about how many of them a compacted store would have; true compacts it before it is used. Not asked where the
+        /// realm is opened read-only.
+        public var shouldCompactOnLaunch: ((_ totalBytes: Int, _ usedBytes: Int) -> Bool)?
+
+        /// Told of damage in the files that a property or collection meets when it is read, before the program stops: such an access can't throw. It is called on the thread that met it, and must not use the
+        /// realm. What throws, throws instead. Set by the first to open the store.
+        public var onDamage: (@Sendable (Realm.Error) -> Void)?
+
+        /// False reads the parts of the files that are needed into memory instead of mapping them: for a volume whose device may vanish while the program runs, as reading a mapping of it then stops the
+        /// program. Set by the first to open the store.
+        public var readsByMapping = true
+
         /// How long opening waits for another process that is just opening the store, too, and recovering it, in seconds. Once open, processes write by turns, and wait as long as it takes.
         public var lockTimeout: TimeInterval = 10
 
@@ -106,7 +119,7 @@ extension Realm.Configuration: Equatable {
         a.fileURL == b.fileURL && a.identifier == b.identifier && a.encryptionKey == b.encryptionKey
             && a.readOnly == b.readOnly
             && a.schemaVersion == b.schemaVersion && a.durability == b.durability && a.verifyOnOpen == b.verifyOnOpen
-            && a.lockTimeout == b.lockTimeout
+            && a.lockTimeout == b.lockTimeout && a.readsByMapping == b.readsByMapping
             && a.objectTypes?.map(ObjectIdentifier.init) == b.objectTypes?.map(ObjectIdentifier.init)
     }
 }
@@ -115,7 +128,17 @@ extension Realm.Configuration {
     /// The classes that a realm of this configuration has.
     var classes: [ObjectBase.Type] { objectTypes ?? ClassDiscovery.defaultTypes() }
 
-    var logOptions: LogOptions? {
+    var storeOptions: StoreOptions {
+        var options = StoreOptions(log: logOptions)
+        options.readsByMapping = readsByMapping
+        if let onDamage {
+            let fileURL = fileURL
+            options.onDamage = { onDamage(Realm.Error(.invalidDatabase, $0.description, fileURL: fileURL)) }
+        }
+        return options
+    }
+
+    private var logOptions: LogOptions? {
         guard let fileURL else { return nil }
         var options = LogOptions(folder: fileURL.path)
         options.access = readOnly ? .readOnly : .readWrite(waitMilliseconds: Int(max(0, lockTimeout) * 1000))

@@ -103,7 +103,11 @@ final class SharedStore: @unchecked Sendable {
             }
             let storage: any Storage = configuration.fileURL == nil ? MemoryStorage() : PosixStorage.shared
             do {
-                let store = try Store(StoreOptions(log: configuration.logOptions), storage: storage)
+                let store = try Store(configuration.storeOptions, storage: storage)
+                if let url = configuration.fileURL, !configuration.readOnly, let asks = configuration.shouldCompactOnLaunch {
+                    let total = StoreFiles.byteCount(url)
+                    if asks(total, min(total, store.usedByteCount)) { try store.compact() }
+                }
                 let shared = SharedStore(identity, store, isReadOnly: configuration.readOnly)
                 open.withLock { $0[identity] = WeakStore(store: shared) }
                 return shared

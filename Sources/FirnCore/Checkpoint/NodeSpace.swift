@@ -109,6 +109,13 @@ final class NodeSpace: @unchecked Sendable {
 
     // MARK: Touching
 
+    /// How many nodes have been touched. O(the room of the space).
+    var touchedCount: Int {
+        (0..<Int(descriptor.pointee.length) / StoredNode.unit / 64).reduce(0) {
+            $0 + descriptor.pointee.touched[$1].nonzeroBitCount
+        }
+    }
+
     private static let install: Void = {
         firn_set_touch { space, address in
             Unmanaged<NodeSpace>.fromOpaque(space.pointee.owner).takeUnretainedValue().touch(address)

@@ -30,6 +30,18 @@ extension Store {
         }
     }
 
+    /// Whether the newest version is the pin's on another tree, so that the pin alone holds the old one.
+    public func isSuperseded(_ pin: Pin) -> Bool {
+        let newest = versions.published
+        return newest.version == pin.version && newest.stamp != pin.stamp
+    }
+
+    /// About how many bytes a compacted store has.
+    public var usedByteCount: Int {
+        let stored = log?.checkpoint?.files.reduce(0) { $0 + $1.byteCount } ?? 0
+        return max(stored - storedGarbage.load(ordering: .relaxed), 0) + heap.byteCount
+    }
+
     /// Why the last automatic checkpoint could not be written; nil while all is well. It is tried again after the next commits.
     public var compactionFailure: StoreError? { compactor.lastFailure }
 
@@ -95,6 +107,7 @@ extension Store {
         if let target { space = target.space } else { space = try makeSpace(log, file.byteCount) }
         try space.add(file, log, options)
         heldFiles.retain([file.id])
+        options.besideCompaction?()
         var rebase = Rebase(self, space: space, forwarding: written.forwarding)
         let alive = try rebase.run()
         withExtendedLifetime(pin) {}

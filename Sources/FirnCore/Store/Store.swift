@@ -17,6 +17,8 @@ public struct StoreOptions: Sendable {
     public var compaction = CompactionRule()
     /// Bytes by which a transaction's nodes grow between hand-outs of `EarlyParts`. Copying the last leaf each time costs a fiftieth of it.
     var handOutByteCount = 4 << 20
+    /// Called while a compaction runs, between writing the checkpoint and putting it in the place of what it was written from.
+    var besideCompaction: (@Sendable () -> Void)?
 
     public init(log: LogOptions?) { self.log = log }
 }

@@ -11,6 +11,7 @@ extension Log {
     /// - Parameter start: where in its space the file begins, a multiple of 64 KiB; 0 for a new space.
     public func beginCheckpoint(start: Int) throws(LogError) -> CheckpointFileWriter {
         _ = try writable()
+        try folder.createFolderIfAbsent(folder.checkpoints)
         let id = checkpoints.withLock { state in
             state.nextID += 1
             return state.nextID - 1
@@ -57,11 +58,7 @@ extension Log {
         precondition(
             checkpoint.version >= next.checkpoint?.version ?? 0 && oldest <= checkpoint.version,
             "a checkpoint follows the one before it, and what the log no longer holds is in it")
-        let foot = checkpoint.encodeFoot()
-        next.checkpoint = Manifest.Checkpoint(
-            id: checkpoint.id, version: checkpoint.version,
-            byteCount: UInt64(checkpoint.files[checkpoint.files.count - 1].byteCount + foot.count),
-            crc: foot.suffix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) })
+        next.checkpoint = Manifest.Checkpoint(checkpoint)
         next.segments.removeAll { $0.isSealed && $0.lastVersion <= oldest }
         try tail.replaceManifest(next)
         checkpoints.withLock { $0.live = checkpoint }
@@ -109,6 +106,16 @@ extension Log {
         guard let tail = writer?.tail else { return 0 }
         let (manifest, end) = tail.extent
         return manifest.segments.dropLast().reduce(end) { $0 + Int($1.byteCount) }
+    }
+}
+
+extension Manifest.Checkpoint {
+    init(_ checkpoint: Checkpoint) {
+        let foot = checkpoint.encodeFoot()
+        self.init(
+            id: checkpoint.id, version: checkpoint.version,
+            byteCount: UInt64(checkpoint.files[checkpoint.files.count - 1].byteCount + foot.count),
+            crc: foot.suffix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) })
     }
 }
 

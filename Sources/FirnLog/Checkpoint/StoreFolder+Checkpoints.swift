@@ -70,8 +70,10 @@ extension StoreFolder {
         return bytes
     }
 
-    /// The ids of the files in the folder.
+    /// The ids of the files in the folder; none where somebody who copied the store left the empty folder out.
     func checkpointIDs() throws(LogError) -> [UInt64] {
-        try stored { () throws(StorageError) in try storage.list(checkpoints) }.compactMap(Self.checkpointID)
+        try stored { () throws(StorageError) in
+            try storage.status(checkpoints) == nil ? [] : storage.list(checkpoints)
+        }.compactMap(Self.checkpointID)
     }
 }

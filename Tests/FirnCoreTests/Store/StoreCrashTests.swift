@@ -80,6 +80,18 @@ import Testing
         }
     }
 
+    /// What a crash leaves of a checkpoint and of the manifest that names it is nothing, or all of it.
+    @Test func checkpoints() throws {
+        try crashEverywhere(seeds: 3) {
+            StoreScript([
+                .commit(StoreScript.schema), .commit(StoreScript.create(0, 6)), .compact(whole: true),
+                .commit(StoreScript.create(1, 2)), .commit(StoreScript.editLists), .compact(whole: false),
+                .commit(StoreScript.blob(5000)), .commit(StoreScript.delete(0, 2)), .compact(whole: true),
+                .commit(StoreScript.set(0, 3)), .reopen, .commit(StoreScript.set(0, 9)), .compact(whole: false),
+            ]) { $0.segmentByteCount = 32 << 10 }
+        }
+    }
+
     @Test func aCommitOfManyParts() throws {
         // What comes before the long commit is the other tests'.
         try crashEverywhere(seeds: 3, from: 25) {

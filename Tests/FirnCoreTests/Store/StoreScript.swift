@@ -17,6 +17,8 @@ final class StoreScript {
         /// Runs it and undoes it.
         case cancel(Body)
         case reopen
+        /// Writes a checkpoint: everything, or what has changed.
+        case compact(whole: Bool)
     }
 
     /// What a transaction does, to the store and to the oracle.
@@ -83,6 +85,10 @@ final class StoreScript {
             try store.close()
             self.store = try Self.open(options, storage)
             try check(try #require(self.store), "reopened")
+        case .compact(let isWhole):
+            let report = try store.compact(garbageShare: isWhole ? -1 : 10)
+            #expect(report?.isWhole == isWhole)
+            try check(store, "compacted")
         }
     }
 

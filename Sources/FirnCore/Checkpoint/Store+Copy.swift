@@ -1,0 +1,33 @@
+import FirnLog
+import FirnStorage
+
+extension Store {
+    /// Writes a version to a store of its own, which begins with it: the same number and time, and no history.
+    ///
+    /// - Parameter folder: what bears the name must not exist; its parent must.
+    public static func writeCopy(
+        of pin: Pin, to folder: String, storage: any Storage, randomness: any Randomness = SystemRandomness.shared
+    ) throws(StoreError) {
+        do throws(LogError) {
+            try Log.create(
+                folder, beginningWith: (pin.version, pin.time, SchemaCoding.encode(pin.snapshot.schema)),
+                storage: storage, randomness: randomness
+            ) { (file) throws(LogError) in
+                var writer = CheckpointWriter(pin.snapshot, to: file, adding: nil) { (_) throws(StoreError) in }
+                do throws(StoreError) {
+                    let root = try writer.write()
+                    return StoredVersion(
+                        root: Int(root & ~1), stamp: pin.stamp, garbage: 0, schema: pin.snapshot.schema
+                    ).encode()
+                } catch {
+                    guard case .log(let inner) = error.code else {
+                        throw LogError(.damage, path: folder, detail: error.description)
+                    }
+                    throw inner
+                }
+            }
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import FirnBytes
+import FirnStorage
+
+extension Log {
+    /// Makes a store that begins with a checkpoint, and closes it.
+    ///
+    /// - Parameter beginning: the checkpoint's version and time, and the schema in force.
+    /// - Parameter write: writes the checkpoint's nodes, and gives its `state`.
+    /// - Throws: `.foreignFolder` where something bears the name. Where it throws, nothing is left.
+    public static func create(
+        _ path: String, beginningWith beginning: (version: UInt64, time: Int64, schema: [UInt8]),
+        storage: any Storage, randomness: any Randomness,
+        _ write: (CheckpointFileWriter) throws(LogError) -> [UInt8]
+    ) throws(LogError) {
+        let folder = StoreFolder(path: path, storage: storage)
+        guard try folder.find() == .nothing else {
+            throw LogError(.foreignFolder, path: path, detail: "something bears the name; a copy replaces nothing")
+        }
+        try folder.createFolderIfAbsent(path)
+        do {
+            try folder.createFolderIfAbsent(folder.log)
+            try folder.createFolderIfAbsent(folder.checkpoints)
+            let storeID = StoreID(randomness)
+            let file = try CheckpointFileWriter(folder: folder, storeID: storeID, id: 1, start: 0)
+            let state = try write(file)
+            let checkpoint = try file.finish(
+                version: beginning.version, time: beginning.time, earlier: [], state: state)
+            let manifest = Manifest(
+                storeID: storeID, created: beginning.time, checkpoint: Manifest.Checkpoint(checkpoint),
+                segments: [Manifest.Segment(segment: 1, epoch: 1, firstVersion: beginning.version + 1)])
+            try makeFirstSegment(folder, manifest, schema: beginning.schema, time: beginning.time)
+            try stored { () throws(StorageError) in try storage.syncFolder(folder.parent) }
+        } catch {
+            removeAll(folder)
+            throw error
+        }
+    }
+
+    /// What a copy that failed has left. What can't be removed is no store: it has no manifest.
+    private static func removeAll(_ folder: StoreFolder) {
+        for inner in [folder.log, folder.checkpoints] {
+            for name in (try? folder.storage.list(inner)) ?? [] { try? folder.storage.remove(inner + "/" + name) }
+            try? folder.storage.remove(inner)
+        }
+        for name in (try? folder.storage.list(folder.path)) ?? [] { try? folder.storage.remove(folder.path + "/" + name) }
+        try? folder.storage.remove(folder.path)
+    }
+}

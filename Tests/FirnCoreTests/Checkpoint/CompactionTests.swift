@@ -1,0 +1,263 @@
+import FirnLog
+import FirnStorage
+import FirnTestSupport
+import Synchronization
+import Testing
+
+@testable import FirnCore
+
+/// A compaction changes where a version lies, and nothing of what it is.
+@Suite struct CompactionTests {
+    /// A table of `count` people with a text each, committed in transactions of 5,000.
+    static func fill(_ store: Store, _ count: Int) throws {
+        let transaction = try store.beginWrite()
+        try transaction.changeSchema(
+            to: Schema(tables: [
+                TableSchema(
+                    name: "Person", primaryKey: 0,
+                    columns: [
+                        ColumnSchema(name: "id", type: .int), ColumnSchema(name: "name", type: .string),
+                        ColumnSchema(name: "age", type: .int, isIndexed: true),
+                    ])
+            ]))
+        try transaction.commit()
+        var next = 0
+        while next < count {
+            let transaction = try store.beginWrite()
+            for id in next..<min(next + 5000, count) { try add(id, transaction) }
+            try transaction.commit()
+            next += 5000
+        }
+    }
+
+    private static func add(_ id: Int, _ transaction: WriteTransaction) throws {
+        var row = transaction.beginRow(TableID(0))
+        transaction.fill(&row, 0, .int(Int64(id)))
+        transaction.fill(&row, 1, .string("person number \(id), born to be one of many"))
+        transaction.fill(&row, 2, .int(Int64(id % 90)))
+        try transaction.endRow(row)
+    }
+
+    private static func check(_ snapshot: Snapshot, _ count: Int, age: (Int) -> Int = { $0 % 90 }) {
+        let table = snapshot.table(TableID(0))
+        #expect(table.count == count)
+        for id in stride(from: 0, to: count, by: 97) {
+            guard let key = table.firstKey(primaryKeyInt: Int64(id)) else {
+                Issue.record("there is no person \(id)")
+                continue
+            }
+            #expect(table.value(1, of: key) == .string("person number \(id), born to be one of many"))
+            #expect(table.value(2, of: key) == .int(Int64(age(id))))
+        }
+    }
+
+    private static func options(_ folder: TemporaryFolder) -> StoreOptions {
+        var options = StoreOptions(log: LogOptions(folder: folder.path + "/store"))
+        options.compaction.isAutomatic = false
+        return options
+    }
+
+    /// After a load and a compaction the heap holds next to nothing, the files are much shorter, and the store opens without reading the data.
+    @Test func theHeapIsFreeAgainAndOpeningReadsNoData() throws {
+        let folder = TemporaryFolder()
+        let options = Self.options(folder)
+        var store = try Store(options, storage: PosixStorage.shared)
+        try Self.fill(store, 60_000)
+        let before = store.heap.byteCount
+        #expect(before > 4 << 20)
+        let report = try #require(try store.compact())
+        #expect(report.isWhole && report.version == store.publishedVersion)
+        #expect(store.heap.byteCount < before / 100)
+        #expect(report.byteCount < before / 2)
+        Self.check(store.pin().snapshot, 60_000)
+        store._checkInvariants()
+        #expect(try store.compact() == nil)
+        try store.close()
+        store = try Store(options, storage: PosixStorage.shared)
+        let space = try #require(store.pin().space)
+        #expect(space.touchedCount <= 2 && store.heap.nodeCount == 0)
+        Self.check(store.pin().snapshot, 60_000)
+        #expect(try PosixStorage.shared.list(folder.path + "/store/log").count == 1)
+    }
+
+    /// What has changed is added to the files; nothing is written twice until much of them is garbage.
+    @Test func aSecondCheckpointHoldsOnlyWhatHasChanged() throws {
+        let folder = TemporaryFolder()
+        let store = try Store(Self.options(folder), storage: PosixStorage.shared)
+        try Self.fill(store, 60_000)
+        let first = try #require(try store.compact())
+        let transaction = try store.beginWrite()
+        for key in 0..<100 { transaction.set(TableID(0), 2, Int64(key), .int(1)) }
+        try transaction.commit()
+        let second = try #require(try store.compact())
+        #expect(!second.isWhole && second.byteCount < first.byteCount / 20)
+        Self.check(store.pin().snapshot, 60_000) { $0 < 100 ? 1 : $0 % 90 }
+        for round in 0..<6 {
+            let transaction = try store.beginWrite()
+            for key in 0..<60_000 where key % 6 == round { transaction.set(TableID(0), 2, Int64(key), .int(2)) }
+            try transaction.commit()
+            try store.compact()
+        }
+        // Written anew on the way, so the files of earlier checkpoints have gone.
+        let files = try PosixStorage.shared.list(folder.path + "/store/checkpoint")
+        #expect(files.count < 5)
+        Self.check(store.pin().snapshot, 60_000) { _ in 2 }
+        store._checkInvariants()
+    }
+
+    /// Two versions on both sides of a rebase are compared by birth and first key: an unchanged table is passed over at its root.
+    @Test func aDifferenceAcrossARebaseVisitsNoLeaf() throws {
+        let folder = TemporaryFolder()
+        let store = try Store(Self.options(folder), storage: PosixStorage.shared)
+        try Self.fill(store, 60_000)
+        let before = store.pin()
+        try store.compact()
+        let after = store.pin()
+        let space = try #require(after.space)
+        #expect(after.version == before.version && store.isSuperseded(before) && !store.isSuperseded(after))
+        let touched = space.touchedCount
+        #expect(before.snapshot.difference(to: after.snapshot).isEmpty)
+        // The table's node and the root of its rows.
+        #expect(space.touchedCount <= touched + 2)
+        let transaction = try store.beginWrite()
+        transaction.set(TableID(0), 1, 30_000, .string("changed"))
+        try transaction.commit()
+        let notes = before.snapshot.difference(to: store.pin().snapshot)
+        #expect(notes.tables[TableID(0)]?.modified.count == 1)
+        #expect(notes.tables[TableID(0)]?.modified[30_000]?.contains(1) == true)
+    }
+
+    /// What is committed while a checkpoint is written is there after the rebase: rows behind those of the last leaf, in the very chunks that were written, among it.
+    @Test func commitsBesideACompactionAreKept() throws {
+        let folder = TemporaryFolder()
+        var options = Self.options(folder)
+        let held = Guarded<Store?>(nil)
+        options.besideCompaction = {
+            guard let store = held.withLock({ $0 }) else { return }
+            do {
+                for round in 0..<3 {
+                    let transaction = try store.beginWrite()
+                    for id in 0..<40 { try Self.add(10_000 + 40 * round + id, transaction) }
+                    transaction.set(TableID(0), 2, Int64(round), .int(77))
+                    transaction.delete(TableID(0), Int64(200 + round))
+                    try transaction.commit()
+                }
+            } catch { Issue.record("\(error)") }
+        }
+        let store = try Store(options, storage: PosixStorage.shared)
+        held.withLock { $0 = store }
+        defer { held.withLock { $0 = nil } }
+        try Self.fill(store, 10_000)
+        let old = store.pin()
+        try store.compact()
+        #expect(store.publishedVersion == old.version + 3)
+        Self.check(old.snapshot, 10_000)
+        let new = store.pin().snapshot.table(TableID(0))
+        #expect(new.count == 10_000 + 120 - 3)
+        for id in 10_000..<10_120 {
+            #expect(new.firstKey(primaryKeyInt: Int64(id)).flatMap { new.value(2, of: $0) } == .int(Int64(id % 90)))
+        }
+        #expect(new.value(2, of: 1) == .int(77) && new.find(201) == nil)
+        store._checkInvariants()
+    }
+
+    /// A writer, readers that hold versions, and one compaction after another: every version that is held stays what it was.
+    @Test func compactionsRunBesideAWriterAndReaders() throws {
+        let folder = TemporaryFolder()
+        var options = Self.options(folder)
+        options.log?.durability = .none
+        let store = try Store(options, storage: PosixStorage.shared)
+        try Self.fill(store, 3000)
+        let isDone = Atomic<Bool>(false)
+        let writer = try StorageThread.start(name: "writer") {
+            do {
+                for round in 0..<300 {
+                    let transaction = try store.beginWrite()
+                    // The sum of all ages stays the same in every version.
+                    transaction.set(TableID(0), 2, Int64(round % 2999), .int(Int64(1000 + round)))
+                    transaction.set(TableID(0), 2, 2999, .int(Int64(-round)))
+                    try Self.add(3000 + round, transaction)
+                    try transaction.commit()
+                }
+            } catch { Issue.record("\(error)") }
+            isDone.store(true, ordering: .releasing)
+        }
+        var held: [(pin: Pin, count: Int, sum: Int64)] = []
+        var random = SeededRandom(seed: 5)
+        func figures(_ pin: Pin) -> (Int, Int64) {
+            let table = pin.snapshot.table(TableID(0))
+            var sum: Int64 = 0
+            table.forEachLeaf { leaf, _ in
+                for row in 0..<leaf.count { sum += leaf.chunk(2).load(row, as: Int64.self) }
+                return true
+            }
+            return (table.count, sum)
+        }
+        while !isDone.load(ordering: .acquiring) {
+            let pin = store.pin()
+            let (count, sum) = figures(pin)
+            #expect(count >= 3000)
+            held.append((pin, count, sum))
+            try store.compact(garbageShare: random.below(4) == 0 ? 0 : 10)
+            for (pin, count, sum) in held { #expect(figures(pin) == (count, sum)) }
+            while held.count > 6 { held.remove(at: random.below(held.count)) }
+        }
+        writer.join()
+        store._checkInvariants()
+        held = []
+        try store.compact()
+        #expect(store.activeVersions.count == 1 && store.pin().snapshot.table(TableID(0)).count == 3300)
+        store._checkInvariants()
+    }
+
+    /// By the rule, and on a thread of its own.
+    @Test func aStoreCompactsItself() throws {
+        let folder = TemporaryFolder()
+        var options = StoreOptions(log: LogOptions(folder: folder.path + "/store", durability: .none))
+        options.compaction.logByteCount = (least: 64 << 10, most: 1 << 20)
+        options.compaction.bytesPerSecond = 0
+        let store = try Store(options, storage: PosixStorage.shared)
+        try Self.fill(store, 20_000)
+        for round in 0..<400 {
+            let transaction = try store.beginWrite()
+            for key in 0..<50 { transaction.set(TableID(0), 2, Int64((round * 50 + key) % 20_000), .int(3)) }
+            try transaction.commit()
+        }
+        // Closing waits for what is being written, or gives it up.
+        try store.close()
+        #expect(store.compactionFailure == nil || store.compactionFailure?.code == .closed)
+        let again = try Store(options, storage: PosixStorage.shared)
+        #expect(again.pin().space != nil)
+        Self.check(again.pin().snapshot, 20_000) { _ in 3 }
+        again._checkInvariants()
+    }
+
+    /// The copy is a store like any other, with the version's number and nothing of its history.
+    @Test func aCopyIsAStoreOfItsOwn() throws {
+        let folder = TemporaryFolder()
+        let store = try Store(Self.options(folder), storage: PosixStorage.shared)
+        try Self.fill(store, 10_000)
+        let pin = store.pin()
+        let transaction = try store.beginWrite()
+        transaction.delete(TableID(0), 5)
+        try transaction.commit()
+        try Store.writeCopy(of: pin, to: folder.path + "/copy", storage: PosixStorage.shared)
+        var options = StoreOptions(log: LogOptions(folder: folder.path + "/copy", verify: .everything))
+        options.compaction.isAutomatic = false
+        let copy = try Store(options, storage: PosixStorage.shared)
+        #expect(copy.publishedVersion == pin.version && copy.recovery?.storeID != store.recovery?.storeID)
+        Self.check(copy.pin().snapshot, 10_000)
+        try Self.changeAge(copy, 3)
+        try copy.close()
+        let again = try Store(options, storage: PosixStorage.shared)
+        #expect(again.publishedVersion == pin.version + 1)
+        #expect(again.pin().snapshot.table(TableID(0)).value(2, of: 3) == .int(99))
+        #expect(logCode { try Store.writeCopy(of: pin, to: folder.path + "/copy", storage: PosixStorage.shared) } == .foreignFolder)
+    }
+
+    private static func changeAge(_ store: Store, _ key: Int64) throws {
+        let transaction = try store.beginWrite()
+        transaction.set(TableID(0), 2, key, .int(99))
+        try transaction.commit()
+    }
+}
