@@ -104,7 +104,9 @@ final class SharedStore: @unchecked Sendable {
             let storage: any Storage = configuration.fileURL == nil ? MemoryStorage() : PosixStorage.shared
             do {
                 let store = try Store(configuration.storeOptions, storage: storage)
-                if let url = configuration.fileURL, !configuration.readOnly, let asks = configuration.shouldCompactOnLaunch {
+                if let url = configuration.fileURL, !configuration.readOnly,
+                    let asks = configuration.shouldCompactOnLaunch
+                {
                     let total = StoreFiles.byteCount(url)
                     if asks(total, min(total, store.usedByteCount)) { try store.compact() }
                 }

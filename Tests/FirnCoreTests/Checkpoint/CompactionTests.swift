@@ -252,7 +252,9 @@ import Testing
         let again = try Store(options, storage: PosixStorage.shared)
         #expect(again.publishedVersion == pin.version + 1)
         #expect(again.pin().snapshot.table(TableID(0)).value(2, of: 3) == .int(99))
-        #expect(logCode { try Store.writeCopy(of: pin, to: folder.path + "/copy", storage: PosixStorage.shared) } == .foreignFolder)
+        #expect(
+            logCode { try Store.writeCopy(of: pin, to: folder.path + "/copy", storage: PosixStorage.shared) }
+                == .foreignFolder)
     }
 
     private static func changeAge(_ store: Store, _ key: Int64) throws {
