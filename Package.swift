@@ -54,7 +54,9 @@ let package = Package(
         .testTarget(
             name: "ToolTests",
             dependencies: ["FirnTool", "FirnLog", "FirnCore", "FirnStorage", "FirnBytes", "FirnTestSupport"]),
-        .testTarget(name: "FirnTests", dependencies: ["Firn", "FirnTestSupport"]),
+        .testTarget(
+            name: "FirnTests",
+            dependencies: ["Firn", "FirnCore", "FirnLog", "FirnStorage", "FirnTestSupport", "firn-crash-child"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -24,9 +24,11 @@
 // Locks of the open file description, which every system that Firn knows has by one of these numbers.
 #if !defined(F_OFD_SETLK)
 #if defined(__linux__)
+#define F_OFD_GETLK 36
 #define F_OFD_SETLK 37
 #elif defined(__APPLE__)
 #define F_OFD_SETLK 90
+#define F_OFD_GETLK 92
 #else
 #error "Firn needs locks of open file descriptions (F_OFD_SETLK)"
 #endif
@@ -188,13 +190,18 @@ void firn_lock_close(int descriptor) {
     pthread_mutex_unlock(&lock_list_mutex);
 }
 
-static int firn_lock_set(int descriptor, off_t byte, short type) {
+static struct flock firn_lock_request(off_t byte, short type) {
     struct flock request;
     memset(&request, 0, sizeof request);
     request.l_type = type;
     request.l_whence = SEEK_SET;
     request.l_start = byte;
     request.l_len = 1;
+    return request;
+}
+
+static int firn_lock_set(int descriptor, off_t byte, short type) {
+    struct flock request = firn_lock_request(byte, type);
     int result;
     do result = fcntl(descriptor, F_OFD_SETLK, &request);
     while (result < 0 && errno == EINTR);
@@ -204,6 +211,15 @@ static int firn_lock_set(int descriptor, off_t byte, short type) {
 
 int firn_lock_try(int descriptor, off_t byte, bool exclusive) {
     return firn_lock_set(descriptor, byte, exclusive ? F_WRLCK : F_RDLCK);
+}
+
+int firn_lock_test(int descriptor, off_t byte, bool exclusive) {
+    struct flock request = firn_lock_request(byte, exclusive ? F_WRLCK : F_RDLCK);
+    int result;
+    do result = fcntl(descriptor, F_OFD_GETLK, &request);
+    while (result < 0 && errno == EINTR);
+    if (result < 0) return errno;
+    return request.l_type == F_UNLCK ? 0 : EAGAIN;
 }
 
 int firn_lock_release(int descriptor, off_t byte) { return firn_lock_set(descriptor, byte, F_UNLCK); }

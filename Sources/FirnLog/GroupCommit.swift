@@ -17,7 +17,7 @@ import Synchronization
 /// all by one call of the system; who wakes looks at *durable* without a lock.
 ///
 /// No code of the user's runs while leading. What changes:
-/// - *written*, *durable*, *published*: atomics that only rise. *written* is stored by the appender; the other two by the leader (and *published*
+/// - *written*, *durable*, *published*: atomics that only rise. While another process writes, `adopt` raises all three. *written* is stored by the appender; the other two by the leader (and *published*
 ///   by the appender where the durability asks for no sync). Read by anybody.
 /// - `round`: atomic. From idle to syncing by whoever becomes the leader, back by the leader.
 /// - `isCrowded`: atomic; stored by the leader.
@@ -143,6 +143,15 @@ final class GroupCommit: @unchecked Sendable {
         raise(to: led.target)
     }
 
+    /// Takes over what another process has written, while nothing is written here: all three marks are equal then, so that nobody syncs for them.
+    func adopt(_ version: UInt64) {
+        written.store(version, ordering: .sequentiallyConsistent)
+        published.store(version, ordering: .sequentiallyConsistent)
+        durable.store(version, ordering: .sequentiallyConsistent)
+    }
+
+    var hasFailed: Bool { failed.load(ordering: .relaxed) }
+
     /// Ends the writing for good: a write or a sync failed, so that what the file holds is not known.
     func fail(_ error: LogError) {
         lock.lock()
@@ -154,6 +163,8 @@ final class GroupCommit: @unchecked Sendable {
         lock.unlock()
         rooms.0.broadcast()
         rooms.1.broadcast()
+        // Who waits for the writer's lock shall not wait for a process that writes no more.
+        page?.wakeAll()
     }
 
     // MARK: Rounds

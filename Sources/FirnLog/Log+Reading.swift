@@ -6,7 +6,11 @@ extension Log {
 
     /// The last version known to be on the disk.
     public var durableVersion: UInt64 {
-        if let writer { return writer.group.durableVersion }
+        if let writer {
+            // What others have published may be less than durable; their mark tells.
+            return writer.lock.isAway
+                ? min(page.durableMark, writer.group.durableVersion) : writer.group.durableVersion
+        }
         return page.isValid ? max(page.durableMark, seen.load(ordering: .acquiring)) : seen.load(ordering: .acquiring)
     }
 
@@ -23,7 +27,7 @@ extension Log {
     public func waitForVersion(after version: UInt64, milliseconds: Int) throws(LogError) -> UInt64 {
         try checkOpen()
         page.waitForNewer(than: version, nanoseconds: Int64(milliseconds) * 1_000_000)
-        return publishedVersion
+        return max(publishedVersion, page.published)
     }
 
     /// Why the log takes no more writes: a write or sync failed; nil while all is well. Readers go on.
@@ -61,9 +65,12 @@ extension Log {
             .replay(after: version, through: through, from: position, body)
     }
 
-    /// The manifest in force. A reader beside the writer sees its segments by the file.
+    /// The manifest in force. Who reads beside a writer sees its segments by the file.
     func manifest() throws(LogError) -> Manifest {
-        if let writer { return writer.tail.snapshot().manifest }
+        if let writer {
+            let known = writer.tail.snapshot().manifest
+            if !writer.lock.isAway || page.generation == known.generation { return known }
+        }
         return try folder.readManifest()
     }
 
@@ -80,9 +87,13 @@ extension Log {
         guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
         // In a forked child threads and locks have stayed with the parent, who goes on.
         if FirnStorage.forkGeneration() != forkGeneration { return }
-        defer { locks.leave() }
+        defer {
+            if let slot { page.freeSlot(slot) }
+            locks.leave()
+            // Who waits for the writer's lock.
+            page.wakeAll()
+        }
         guard let writer else { return }
-        defer { page.writerProcess = 0 }
         writer.keeper?.stop()
         writer.queue.stop()
         let tail = writer.tail
@@ -91,9 +102,11 @@ extension Log {
             tail.endAppending()
             tail.file.close()
         }
-        guard writer.group.currentFailure == nil else { return }
+        // Where another process writes, nothing here was left to do when it got the lock.
+        guard writer.lock.isReady, writer.group.currentFailure == nil else { return }
         try writer.group.wait(for: writer.group.writtenVersion)
         try tail.writeMark()
         try tail.trim()
+        page.writerProcess = 0
     }
 }

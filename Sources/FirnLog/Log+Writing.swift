@@ -9,7 +9,7 @@ extension Log {
     /// - Parameter mayUseReserve: true for a commit that frees room (a delete, a compaction): if the disk is full, it may take the 4 MiB
     ///   that are kept for that. Until the reserve can be made again, other commits then fail with `.diskFull`.
     public func beginCommit(version: UInt64, mayUseReserve: Bool = false) throws(LogError) -> CommitAppender {
-        let writer = try writable()
+        let writer = try writing()
         let tail = writer.tail
         tail.begin()
         do {
@@ -36,7 +36,7 @@ extension Log {
     /// Gives the room kept for a full disk to the next commit that may use it; false where it is gone already. A commit of one part takes it by itself; one of many
     /// is written anew.
     public func useReserve() throws(LogError) -> Bool {
-        let tail = try writable().tail
+        let tail = try writing().tail
         tail.begin()
         defer { tail.endAppending() }
         return releaseReserve(tail)
@@ -61,6 +61,15 @@ extension Log {
             throw LogError(
                 .unknownOutcome(version: writer.group.durableVersion + 1), path: failure.path, offset: failure.offset,
                 detail: failure.detail)
+        }
+        return writer
+    }
+
+    /// As `writable`, and while it is this process's turn.
+    func writing() throws(LogError) -> LogWriter {
+        let writer = try writable()
+        guard writer.lock.isReady else {
+            throw LogError(.locked(processID: Int32(exactly: page.writerProcess)), path: folder.path)
         }
         return writer
     }

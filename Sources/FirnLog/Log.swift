@@ -20,16 +20,22 @@ public final class Log: @unchecked Sendable {
     let writer: LogWriter?
     /// The schema at the end of a log that was opened read-only.
     let recoveredSchema: [UInt8]
+    /// Its slot of the shared page; nil for a reader that could get none.
+    let slot: Int?
+    /// Whether a compactor of this opener runs. Atomic.
+    let isCompacting = Atomic<Bool>(false)
     let isClosed = Atomic<Bool>(false)
     let checkpoints: Guarded<CheckpointState>
     let sinceCheckpoint: Atomic<Int>
     /// Differs from the process's where it has been forked since.
     let forkGeneration = FirnStorage.forkGeneration()
 
-    private init(
+    init(
         options: LogOptions, recovery: RecoveryReport, folder: StoreFolder, locks: StoreLocks, page: SharedPage,
-        schema: [UInt8], checkpoint: Checkpoint?, nextCheckpointID: UInt64, writer: LogWriter?
+        schema: [UInt8], checkpoint: Checkpoint?, nextCheckpointID: UInt64, writer: LogWriter?,
+        slot: Int?
     ) {
+        self.slot = slot
         checkpoints = Guarded(CheckpointState(live: checkpoint, nextID: nextCheckpointID))
         sinceCheckpoint = Atomic(0)
         recoveredSchema = schema
@@ -85,14 +91,29 @@ public final class Log: @unchecked Sendable {
         }
         let locks = StoreLocks(
             lock: try stored { () throws(StorageError) in try storage.lockFile(folder.lock) }, path: folder.path)
-        do {
-            try locks.lockWriter(waitMilliseconds: waitMilliseconds) { SharedPage.writerProcess(folder) }
-            let isAlone = try locks.enter(asWriter: true)
-            // Look again: another may have made the store while we waited.
-            let created = try folder.find() != .store
-            if created { try create(folder, clock, randomness) }
-            return try openLocked(
-                options, folder, clock, randomness, locks, isAlone: isAlone, created: created)
+        do throws(LogError) {
+            let deadline = SystemClock.shared.monotonic() + Int64(max(waitMilliseconds, 3)) * 1_000_000
+            var pause: Int64 = 500_000
+            while true {
+                if try locks.tryLockWriter() {
+                    // The first of those who have it open for writing keeps others from joining until all is recovered.
+                    let isFirst = try locks.claimServing()
+                    try locks.enter()
+                    // Look again: another may have made the store while we waited.
+                    let created = try folder.find() != .store
+                    if created { try create(folder, clock, randomness) }
+                    let log = try openLocked(
+                        options, folder, clock, randomness, locks, created: created, isFirst: isFirst)
+                    _ = try locks.serve()
+                    return log
+                }
+                if let log = try join(options, folder, clock, locks) { return log }
+                if SystemClock.shared.monotonic() >= deadline {
+                    throw LogError(.locked(processID: SharedPage.writerProcess(folder)), path: folder.path)
+                }
+                restThread(nanoseconds: pause)
+                pause = min(pause * 2, 20_000_000)
+            }
         } catch {
             locks.leave()
             throw error
@@ -137,7 +158,7 @@ public final class Log: @unchecked Sendable {
 
     private static func openLocked(
         _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ randomness: any Randomness,
-        _ locks: StoreLocks, isAlone: Bool, created: Bool
+        _ locks: StoreLocks, created: Bool, isFirst: Bool
     ) throws(LogError) -> Log {
         let storage = folder.storage
         let manifest = try folder.readManifest()
@@ -145,27 +166,19 @@ public final class Log: @unchecked Sendable {
             try stored { () throws(StorageError) in
                 try storage.sharedMemory(folder.shared, byteCount: SharedPage.byteCount)
             }, storeHigh: manifest.storeID.high)
-        let pageMark = page.isValid(epoch: manifest.epoch) ? page.durableMark : 0
+        let isPageValid = page.isValid(epoch: manifest.epoch)
+        let pageMark = isPageValid ? page.durableMark : 0
         var recovery = try Recovery.read(folder, manifest, pageMark: pageMark, verify: options.verify)
         var report = RecoveryReport(
             outcome: created ? .created : recovery.tornTail.map { .tornTail($0) } ?? .clean,
             lastVersion: recovery.lastVersion, lastTime: recovery.scan.lastTime, storeID: manifest.storeID,
             epoch: manifest.epoch)
-        try recovery.removeUnlistedSegments()
         let checkpoint = recovery.checkpoint
-        // Whatever a crash left between the manifest and the removal of what it no longer lists, or of a checkpoint that was never finished.
-        try removeUnneeded(folder, manifest, Set(checkpoint?.files.map(\.id) ?? []), newest: .max)
-        if recovery.needsTakeover {
-            do throws(LogError) {
-                report.secondedCommits = try recovery.takeOver()
-            } catch  where error.code == .diskFull {
-                // The reserve is there so that a full disk can still be opened and freed; the next try takes its room.
-                try folder.removeIfPresent(folder.reserve)
-                report.secondedCommits = try recovery.takeOver()
-            }
-        } else {
-            try recovery.trimSealedSegments()
+        if isFirst {
+            // Whatever a crash left between the manifest and the removal of what it no longer lists, or of a checkpoint that was never finished. Beside others it may be one that is being written.
+            try removeUnneeded(folder, manifest, Set(checkpoint?.files.map(\.id) ?? []), newest: .max)
         }
+        report.secondedCommits = try recovery.makeDurable(despite: isPageValid && page.failureMark != 0)
         report.epoch = recovery.manifest.epoch
 
         let segmentPath = folder.segment(recovery.manifest.openSegment.segment)
@@ -174,7 +187,8 @@ public final class Log: @unchecked Sendable {
         let isReserveGone = !makeReserve(folder, byteCount: options.reserveByteCount)
         page.prepare(
             epoch: recovery.manifest.epoch, durable: recovery.lastVersion, published: recovery.lastVersion,
-            generation: recovery.manifest.generation, fresh: isAlone)
+            generation: recovery.manifest.generation, fresh: try locks.isAlone())
+        let slot = try takeSlot(page, locks, folder, clock)
         page.writerProcess = UInt64(currentProcessID())
         let group = GroupCommit(
             file: file, version: recovery.lastVersion, page: page, publishesWhenWritten: options.durability != .full)
@@ -184,11 +198,13 @@ public final class Log: @unchecked Sendable {
             chain: recovery.scan.chain, lastTime: recovery.scan.lastTime, schema: recovery.scan.schema ?? [],
             isReserveGone: isReserveGone)
         tail.markWritten = max(recovery.scan.mark, recovery.manifest.openSegment.firstVersion - 1)
-        let writer = LogWriter(group: group, tail: tail)
+        let lock = WriterLock(locks: locks, page: page, isReady: true, mayWait: options.usesThreads)
+        let writer = LogWriter(group: group, tail: tail, lock: lock, follower: LogFollower(folder))
         try writer.keeper?.start()
         let log = Log(
             options: options, recovery: report, folder: folder, locks: locks, page: page,
-            schema: [], checkpoint: checkpoint, nextCheckpointID: (checkpoint?.id ?? 0) + 1, writer: writer)
+            schema: [], checkpoint: checkpoint, nextCheckpointID: (checkpoint?.id ?? 0) + 1, writer: writer,
+            slot: slot)
         log.sinceCheckpoint.store(log.segmentByteCount, ordering: .relaxed)
         return log
     }
@@ -209,8 +225,9 @@ public final class Log: @unchecked Sendable {
         let locks = StoreLocks(
             lock: try stored { () throws(StorageError) in try storage.lockFile(folder.lock) }, path: folder.path)
         do throws(LogError) {
-            _ = try locks.enter(asWriter: false)
+            try locks.enter()
             var attempt = 0
+            var slot: Int?
             while true {
                 attempt += 1
                 let manifest = try folder.readManifest()
@@ -219,21 +236,28 @@ public final class Log: @unchecked Sendable {
                         try storage.sharedMemory(folder.shared, byteCount: SharedPage.byteCount)
                     }, storeHigh: manifest.storeID.high)
                 let valid = page.isValid(epoch: manifest.epoch)
-                if try locks.hasWriter() {
-                    // The writer tells how far to read, once its recovery is over.
-                    if valid {
+                if attempt == 1 {
+                    // Only what is listed from here on is kept for this reader.
+                    slot = readerSlot(page, locks)
+                    continue
+                }
+                let isBeingOpened = try locks.isBeingOpened()
+                let isServed = try locks.isServed()
+                if isServed {
+                    // The page tells how far to read, once recovery is over.
+                    if valid, !isBeingOpened {
                         let report = RecoveryReport(
                             outcome: .clean, lastVersion: page.published, lastTime: 0, storeID: manifest.storeID,
                             epoch: manifest.epoch)
                         return Log(
                             options: options, recovery: report, folder: folder, locks: locks, page: page,
                             schema: [], checkpoint: try manifest.checkpoint.map(folder.readCheckpoint),
-                            nextCheckpointID: 0, writer: nil)
+                            nextCheckpointID: 0, writer: nil, slot: slot)
                     }
                     if attempt > 2000 {
                         throw LogError(.locked(processID: SharedPage.writerProcess(folder)), path: folder.path)
                     }
-                    locks.rest(2_000_000)
+                    restThread(nanoseconds: 2_000_000)
                     continue
                 }
                 let recovery: Recovery
@@ -243,8 +267,8 @@ public final class Log: @unchecked Sendable {
                 } catch {
                     // A writer may have come meanwhile and changed what we read.
                     let now = try folder.readManifest()
-                    let hasWriter = try locks.hasWriter()
-                    guard now != manifest || hasWriter, attempt < 2000 else { throw error }
+                    let isServed = try locks.isServed()
+                    guard now != manifest || isServed, attempt < 2000 else { throw error }
                     continue
                 }
                 // Without a writer, the disk may lack what no mark covers. A sync tells; but after a failed one nothing does, and
@@ -262,12 +286,17 @@ public final class Log: @unchecked Sendable {
                 return Log(
                     options: options, recovery: report, folder: folder, locks: locks, page: page,
                     schema: recovery.scan.schema ?? [], checkpoint: recovery.checkpoint, nextCheckpointID: 0,
-                    writer: nil)
+                    writer: nil, slot: slot)
             }
         } catch {
             locks.leave()
             throw error
         }
+    }
+
+    /// A slot for a reader. Without one (there may be none, or the lock file may not be written) it reads all the same, but nobody waits for it.
+    private static func readerSlot(_ page: SharedPage, _ locks: StoreLocks) -> Int? {
+        (try? page.takeSlot(locks, processID: currentProcessID(), now: SystemClock.shared.now())) ?? nil
     }
 
     /// Makes the reserve, unless it is there; false where the disk has no room for it.

@@ -14,13 +14,17 @@ public struct CommitReader: ~Copyable {
     /// Nanoseconds since 1970.
     public let time: Int64
     private let reader: SegmentReader
-    fileprivate var offset: Int
-    fileprivate var chain: UInt32
-    fileprivate var isAtEnd = false
+    private(set) var offset: Int
+    private(set) var chain: UInt32
+    /// The highest durable mark among the frames read.
+    private(set) var mark: UInt64 = 0
+    /// The schema that the commit sets, as far as it was read.
+    private(set) var schema: [UInt8]?
+    private var isAtEnd = false
     private var part: UInt32 = 0
     private var scratch = ByteWriter(capacity: 16)
 
-    fileprivate init(_ first: FrameHeader, _ reader: SegmentReader, chain: UInt32) {
+    init(_ first: FrameHeader, _ reader: SegmentReader, chain: UInt32) {
         version = first.version
         time = first.time
         self.reader = reader
@@ -37,7 +41,7 @@ public struct CommitReader: ~Copyable {
     }
 
     /// Passes over what was not read, checking it.
-    fileprivate mutating func skipRest() throws(LogError) {
+    mutating func skipRest() throws(LogError) {
         while try nextFrame(decompressing: false) != nil {}
     }
 
@@ -55,6 +59,12 @@ public struct CommitReader: ~Copyable {
         chain = crc
         offset += frame.frameByteCount
         isAtEnd = frame.flags.contains(.last)
+        mark = max(mark, frame.mark)
+        if frame.kind == .schema {
+            let bytes = try reader.rawPayload(of: frame, in: &scratch)
+            schema = [UInt8](bytes)
+            return (frame, bytes)
+        }
         let bytes = decompressing ? try reader.rawPayload(of: frame, in: &scratch) : try reader.payload(of: frame)
         return (frame, bytes)
     }

@@ -11,8 +11,10 @@ public struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
         case newerFormat(found: UInt32)
         /// Bytes that were durable are not what was written.
         case damage
-        /// Another process (or another opener in this one) has it open for writing.
+        /// Another process (or another opener in this one) is opening it for writing and does not get done, or is writing and can't be waited for.
         case locked(processID: Int32?)
+        /// More processes have it open than can keep account of each other.
+        case tooManyProcesses
         case diskFull
         /// A write or sync failed while this version was being committed: it may or may not be in the store. Reopening tells.
         case unknownOutcome(version: UInt64)
@@ -76,8 +78,10 @@ public struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
                 + "saves every version before the damage."
         case .locked(let processID):
             let who = processID.map { "process \($0)" } ?? "another process, or another opener in this one,"
+            return "\(who) is busy opening or writing \(place). Wait for it (longer: `waitMilliseconds`), or end it."
+        case .tooManyProcesses:
             return
-                "\(who) has \(place) open for writing. Wait for it (`waitMilliseconds`), close it, or open read-only."
+                "\(place) is open \(SharedPage.slotCount) times already, which is the most. Close it in another process, or open read-only."
         case .diskFull:
             return
                 "the disk is full at \(place)\(found). Nothing was committed and the store goes on; free some space, or delete objects."

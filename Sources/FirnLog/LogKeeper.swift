@@ -11,6 +11,7 @@ final class LogKeeper: @unchecked Sendable {
 
     private let tail: LogTail
     private let group: GroupCommit
+    private let writerLock: WriterLock
     private let lock = Lock()
     private let wake = Condition()
     private let isAwake = Atomic<Bool>(false)
@@ -21,7 +22,8 @@ final class LogKeeper: @unchecked Sendable {
     private let idle: Int64
     private let syncInterval: Int64?
 
-    init(tail: LogTail, group: GroupCommit) {
+    init(tail: LogTail, group: GroupCommit, writerLock: WriterLock) {
+        self.writerLock = writerLock
         self.tail = tail
         self.group = group
         idle = Int64(max(tail.options.idleMilliseconds, 1)) * 1_000_000
@@ -138,12 +140,13 @@ final class LogKeeper: @unchecked Sendable {
         lock.unlock()
     }
 
-    /// Writes the durable mark once more, if no frame bears it yet and nobody is writing. False where it should be tried again.
+    /// An idle log writes the durable mark once more, and lets other processes write: if no frame bears it yet and nobody is writing. False where it should be tried again.
     private func markIfIdle() -> Bool {
         guard group.currentFailure == nil else { return true }
         guard tail.tryBegin() else { return false }
-        defer { tail.endAppending() }
         try? tail.writeMark()
+        tail.endAppending()
+        if writerLock.isReady { writerLock.wishForRest() }
         return true
     }
 

@@ -23,8 +23,8 @@ public struct LogOptions: Sendable {
     public enum Access: Sendable, Equatable {
         /// Reads beside whoever writes; changes nothing.
         case readOnly
-        /// Reads and writes. One process at a time may: another opener waits this many milliseconds for it (0: not at all)
-        /// and then fails with `.locked`.
+        /// Reads and writes, beside other processes that do: who commits waits for those who are committing. Opening waits this many milliseconds for a process that is just
+        /// opening the store too, and recovering it; then it fails with `.locked`.
         case readWrite(waitMilliseconds: Int)
     }
 
@@ -41,11 +41,12 @@ public struct LogOptions: Sendable {
     public var reserveByteCount = LogLimits.reserveByteCount
     /// How long the log must have been quiet before it writes its durable mark once more.
     public var idleMilliseconds = 200
-    /// False does all work on the threads that call, in an order that depends on nothing but the calls: for simulations.
+    /// False does all work on the threads that call, in an order that depends on nothing but the calls: for simulations. Who would have to wait for another process to write
+    /// is told `.locked` then.
     public var usesThreads = true
 
     public init(
-        folder: String, access: Access = .readWrite(waitMilliseconds: 0), durability: Durability = .full,
+        folder: String, access: Access = .readWrite(waitMilliseconds: 10_000), durability: Durability = .full,
         verify: VerifyOnOpen = .directory
     ) {
         self.folder = folder

@@ -8,6 +8,7 @@ import FirnStorage
 /// - `file`, `end`, `chain`, `lastTime`, `isReserveGone`, `isDirty`, `markWritten`: owned by the appender. (In a commit of many parts the thread
 ///   that writes a part owns them; the parts' queue hands them on, one part after another.)
 /// - `manifest`, `schema`: changed by the appender, under `lock`, so that the appender may read them without it and anybody with it (`snapshot`).
+/// - `isOurs`: the same.
 /// - `isAppending`, `filled`, `filling`, `fillStep`: guarded by `lock`. Room is filled with zeros by another thread while the appender
 ///   writes, so each write first makes sure that the zeros don't come down on it.
 final class LogTail: @unchecked Sendable {
@@ -34,6 +35,8 @@ final class LogTail: @unchecked Sendable {
     private let lock = Lock()
     private let changed = Condition()
     private var isAppending = false
+    /// Whether this process is the one that writes; else the tail is the place up to which it has read. Changed by the appender, under `lock`.
+    private(set) var isOurs: Bool
     /// Zeros have been written up to here, or the file ends here.
     private var filled: Int
     private var filling: Range<Int>?
@@ -42,8 +45,9 @@ final class LogTail: @unchecked Sendable {
     init(
         folder: StoreFolder, options: LogOptions, clock: any Clock, group: GroupCommit, page: SharedPage?,
         file: any StorageFile, manifest: Manifest, end: Int, filled: Int, chain: UInt32, lastTime: Int64,
-        schema: [UInt8], isReserveGone: Bool
+        schema: [UInt8], isReserveGone: Bool, isOurs: Bool = true
     ) {
+        self.isOurs = isOurs
         self.folder = folder
         self.options = options
         self.clock = clock
@@ -152,7 +156,7 @@ final class LogTail: @unchecked Sendable {
     /// Repeats the durable mark in a frame of its own, and syncs it, so that the last commit is protected by a mark behind it too. Nothing where
     /// the newest frame bears the mark already.
     func writeMark() throws(LogError) {
-        guard group.durableVersion > markWritten else { return }
+        guard isOurs, group.durableVersion > markWritten else { return }
         var buffer = ByteWriter(capacity: 128)
         buffer.appendZeros(FrameHeader.frameByteCount(stored: 0))
         let part = EncodedPart(
@@ -179,7 +183,7 @@ final class LogTail: @unchecked Sendable {
     }
 
     /// Waits until no zeros are being written.
-    private func stopFilling() {
+    func stopFilling() {
         lock.lock()
         while filling != nil { changed.wait(lock) }
         lock.unlock()
@@ -206,7 +210,7 @@ final class LogTail: @unchecked Sendable {
     /// Fills the next step with zeros, so that commits into it need not lengthen the file. A full disk just ends that.
     func fill() {
         lock.lock()
-        guard filling == nil, filled < options.segmentByteCount else {
+        guard isOurs, filling == nil, filled < options.segmentByteCount else {
             lock.unlock()
             return
         }
@@ -312,5 +316,45 @@ final class LogTail: @unchecked Sendable {
             return file
         }
         lock.withLock { filled = end }
+    }
+
+    // MARK: Other processes
+
+    /// Where the log ends for this process. By the appender.
+    var place: LogPlace {
+        let open = manifest.segments.last { $0.firstVersion <= group.writtenVersion + 1 } ?? manifest.openSegment
+        return LogPlace(
+            segment: open.segment, epoch: open.epoch, offset: end, chain: chain, version: group.writtenVersion,
+            time: lastTime, mark: markWritten)
+    }
+
+    /// Another process has written: the log ends there now. By the appender.
+    func move(to place: LogPlace, _ manifest: Manifest) {
+        end = place.offset
+        chain = place.chain
+        lastTime = max(lastTime, place.time)
+        markWritten = place.mark
+        lock.withLock {
+            self.manifest = manifest
+            if let schema = place.schema { self.schema = schema }
+        }
+        group.adopt(place.version)
+    }
+
+    /// From now on this process writes, to `file`, which holds `byteCount` bytes and nothing but zeros behind the tail. By the appender.
+    func take(_ file: any StorageFile, byteCount: Int) {
+        self.file = file
+        isDirty = false
+        lock.withLock {
+            isOurs = true
+            filled = max(byteCount, end)
+            fillStep = LogLimits.fillByteCount.first
+        }
+    }
+
+    /// From now on another may write: nothing of this process touches the file any more. By the appender.
+    func leave() {
+        lock.withLock { isOurs = false }
+        stopFilling()
     }
 }

@@ -8,6 +8,8 @@ final class LogWriter: @unchecked Sendable {
     let group: GroupCommit
     let tail: LogTail
     let queue: PartQueue
+    let lock: WriterLock
+    let follower: LogFollower
     /// nil where the log uses no threads of its own.
     let keeper: LogKeeper?
     @exclusivity(unchecked) var scratch = ByteWriter(capacity: 4096)
@@ -16,11 +18,13 @@ final class LogWriter: @unchecked Sendable {
     private let spareLock = Lock()
     @exclusivity(unchecked) private var spare: ByteWriter?
 
-    init(group: GroupCommit, tail: LogTail) {
+    init(group: GroupCommit, tail: LogTail, lock: WriterLock, follower: LogFollower) {
         self.group = group
         self.tail = tail
+        self.lock = lock
+        self.follower = follower
         queue = PartQueue(tail: tail)
-        keeper = tail.options.usesThreads ? LogKeeper(tail: tail, group: group) : nil
+        keeper = tail.options.usesThreads ? LogKeeper(tail: tail, group: group, writerLock: lock) : nil
     }
 
     func takeSpare() -> ByteWriter {

@@ -146,13 +146,30 @@ struct Recovery {
             folder: folder, manifest: manifest, scan: scan, durable: durable, tornTail: torn, checkpoint: checkpoint)
     }
 
+    /// Steps 5 and 6, where there is need: the log is durable and whole after it. Returns how many commits were written again. After a failed write or sync (`hasFailed`) a new segment is
+    /// begun in any case, as marks behind the last commit may be missing on the disk.
+    mutating func makeDurable(despite hasFailed: Bool) throws(LogError) -> Int {
+        try removeUnlistedSegments()
+        guard needsTakeover || hasFailed else {
+            try trimSealedSegments()
+            return 0
+        }
+        do throws(LogError) {
+            return try takeOver()
+        } catch  where error.code == .diskFull {
+            // The reserve is there so that a full disk can still be opened and freed; the next try takes its room.
+            try folder.removeIfPresent(folder.reserve)
+            return try takeOver()
+        }
+    }
+
     /// Steps 5 and 6: makes what was read durable in a new segment of a new epoch, with which the log goes on. Returns how many commits were
     /// written again. Where it throws, the store is as it was, and it may be called again.
     mutating func takeOver() throws(LogError) -> Int {
         let old = manifest.openSegment
         let reader = try SegmentReader(folder, old, storeID: manifest.storeID)
         let unproven = scan.unproven
-        let keep = unproven.first.map { $0.range.lowerBound } ?? scan.end
+        let keep = unproven.first.map { $0.range.lowerBound } ?? scan.commitEnd
         let keptChain = try chainEnd(before: keep, reader)
         let epoch = manifest.epoch + 1
         let header = SegmentHeader(

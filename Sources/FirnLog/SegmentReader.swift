@@ -15,7 +15,7 @@ final class SegmentReader {
     let path: String
     let number: UInt32
     /// The bytes that count: the file's length, or less where the manifest says so.
-    let byteCount: Int
+    private(set) var byteCount: Int
     private let file: any StorageFile
     private let storeHigh: UInt64
     private var window: UnsafeMutableRawBufferPointer
@@ -30,8 +30,10 @@ final class SegmentReader {
     /// Bytes read from the file, likewise.
     private(set) var readByteCount = 0
 
-    /// Opens the segment and checks its head.
-    init(_ folder: StoreFolder, _ entry: Manifest.Segment, storeID: StoreID) throws(LogError) {
+    /// Opens the segment and checks its head. `windowByteCount` is how much is read at once.
+    init(
+        _ folder: StoreFolder, _ entry: Manifest.Segment, storeID: StoreID, windowByteCount: Int = 256 << 10
+    ) throws(LogError) {
         path = folder.segment(entry.segment)
         number = entry.segment
         storeHigh = storeID.high
@@ -58,7 +60,7 @@ final class SegmentReader {
         } else {
             byteCount = size
         }
-        window = .allocate(byteCount: 256 << 10, alignment: 64)
+        window = .allocate(byteCount: windowByteCount, alignment: 64)
         header = SegmentHeader(storeID: storeID, epoch: 0, segment: 0, chain: 0, firstVersion: 0, mark: 0)
         headerCRC = 0
         let head = try bytes(at: 0, count: SegmentHeader.byteCount)
@@ -76,6 +78,13 @@ final class SegmentReader {
     }
 
     deinit { window.deallocate() }
+
+    /// Looks at the file anew: for an open segment, which others write to.
+    func refresh() throws(LogError) {
+        byteCount = try stored { () throws(StorageError) in try file.size() }
+        windowCount = 0
+        zeros = 0..<0
+    }
 
     /// The bytes from `offset`, as many of `count` as the segment has. Valid until the next call.
     func bytes(at offset: Int, count: Int) throws(LogError) -> UnsafeRawBufferPointer {

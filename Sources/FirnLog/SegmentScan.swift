@@ -21,7 +21,9 @@ struct SegmentScan {
 
     /// The end of the last whole commit (or mark, or opening) in the unbroken run.
     var end = SegmentHeader.byteCount
-    /// The header CRC of the frame that ends there.
+    /// The end of the last whole commit, or of the opening where there is none.
+    var commitEnd = SegmentHeader.byteCount
+    /// The header CRC of the frame that ends at `end`.
     var chain: UInt32
     var lastVersion: UInt64
     var lastTime: Int64 = 0
@@ -97,6 +99,7 @@ struct SegmentScan {
                 }
                 nextPart = 0
                 scan.end = offset
+                if frame.kind != .mark { scan.commitEnd = offset }
                 scan.chain = crc
                 scan.lastTime = frame.time
                 if let schema = newSchema { scan.schema = schema }

@@ -19,13 +19,18 @@ import FirnStorage
 ///        │ published version     │ failure mark          │
 ///     80 ├───────────┬───────────┼───────────────────────┤
 ///        │ wake word │ sleepers  │ manifest generation   │
-///     96 ├───────────┴───────────┼───────────────────────┤
-///        │ writer's process id   │ zero                  │
-///    256 ├───────────────────────┴───────────────────────┤
-///        │ 60 slots of 64 bytes, one per process:        │
-///        │ process id, start time, pins (zero: free)     │
+///     96 ├───────────┴───────────┼───────────┬───────────┤
+///        │ writer's process id   │ wish      │ turns     │
+///    112 ├───────────────────────┴───────────┴───────────┤
+///        │ zero                                          │
+///    256 ├───────────────────────────────────────────────┤
+///        │ 60 slots of 64 bytes, one per opener          │
+///        │ (SharedPage+Slots)                            │
 ///   4096 └───────────────────────────────────────────────┘
 /// ```
+///
+/// **writer's process id** is that of the process that holds the writer's lock and has begun to write; it is set to 0 before the lock is given up. So who gets the lock and finds
+/// it there knows that its holder died. **wish** is 1 where somebody waits for that lock, and cleared by whoever gives it up; **turns** counts how often the lock has gone over.
 ///
 /// Each word of eight bytes is read and written in one piece (atomically). A mark's check is `mark ^ store id high ^ 0x4D41524B` ("MARK"). The marks are written in
 /// turn, mark before check, so that one of the two pairs agrees whenever the writer is stopped.
@@ -46,7 +51,7 @@ final class SharedPage: @unchecked Sendable {
     private static let checkSalt: UInt64 = 0x4D41_524B
 
     private let memory: any SharedMemory
-    private let storeHigh: UInt64
+    let storeHigh: UInt64
     /// Which of the two pairs is written next. Guarded by the one who publishes: the leader of a sync.
     private var turn = 0
 
@@ -57,8 +62,8 @@ final class SharedPage: @unchecked Sendable {
 
     private func word(_ offset: Int) -> SharedLongWord { SharedLongWord(memory.bytes.baseAddress! + offset) }
 
-    private func load(_ offset: Int) -> UInt64 { word(offset).load() }
-    private func store(_ value: UInt64, _ offset: Int) { word(offset).store(value) }
+    func load(_ offset: Int) -> UInt64 { word(offset).load() }
+    func store(_ value: UInt64, _ offset: Int) { word(offset).store(value) }
 
     /// True where the page is this store's, of whatever epoch.
     var isValid: Bool { isValid(epoch: UInt32(truncatingIfNeeded: load(8) >> 32)) }
@@ -95,11 +100,12 @@ final class SharedPage: @unchecked Sendable {
         set { store(newValue, 96) }
     }
 
-    /// Makes the page this epoch's. `fresh` where nobody else has it mapped: then all of it is cleared first.
+    /// Makes the page this epoch's. `fresh` where nobody else has the store open: then all of it but the slots, which
+    /// are free already, is cleared first.
     func prepare(epoch: UInt32, durable: UInt64, published: UInt64, generation: UInt64, fresh: Bool) {
         store(0, 0)  // no reader believes it meanwhile
         if fresh {
-            for offset in stride(from: 8, to: Self.byteCount, by: 8) { store(0, offset) }
+            for offset in stride(from: 8, to: Self.slotsStart, by: 8) { store(0, offset) }
         }
         store(UInt64(LogLimits.format) | UInt64(epoch) << 32, 8)
         store(storeHigh, 16)
@@ -116,6 +122,7 @@ final class SharedPage: @unchecked Sendable {
         head.append(storeHigh)
         store(UInt64(CRC32C.checksum(head.bytes)), 24)
         store(Self.magic, 0)
+        wakeAll()
     }
 
     /// After the sync that made it true.
@@ -129,6 +136,43 @@ final class SharedPage: @unchecked Sendable {
     private var wakeWord: SharedWord { SharedWord(memory.bytes.baseAddress! + 80) }
     /// How many wait on the wake word; a process that dies while it waits leaves it too high, which costs a needless system call a commit.
     private var sleepers: SharedWord { SharedWord(memory.bytes.baseAddress! + 84) }
+
+    // MARK: News
+
+    /// What `waitForNews` asks for: to be taken *before* one looks whether there is anything to wait for.
+    var news: UInt32 { wakeWord.load() }
+
+    /// Waits until something has happened since the ticket was taken, for `nanoseconds` at most; it may return early.
+    ///
+    /// - Parameter countsCommits: false for the process that writes, which wants no system call at its own commits: only `wakeAll` wakes it.
+    func waitForNews(_ ticket: UInt32, nanoseconds: Int64? = nil, countsCommits: Bool) {
+        if countsCommits { sleepers.add(1) }
+        _ = wakeWord.wait(expected: ticket, timeout: nanoseconds)
+        if countsCommits { sleepers.add(UInt32.max) }
+    }
+
+    /// Wakes everybody who waits for news, in every process.
+    func wakeAll() {
+        wakeWord.add(1)
+        wakeWord.wakeAll()
+    }
+
+    private var wish: SharedWord { SharedWord(memory.bytes.baseAddress! + 104) }
+    private var turnWord: SharedWord { SharedWord(memory.bytes.baseAddress! + 108) }
+
+    /// Whether somebody waits for the writer's lock. One load: each commit asks.
+    var isWriterWanted: Bool { wish.load() != 0 }
+
+    /// Asks the process that holds the writer's lock for it. If somebody has asked already, it is woken only where `isUrgent`.
+    func wishForWriter(isUrgent: Bool) {
+        if wish.exchange(1) == 0 || isUrgent { wakeAll() }
+    }
+
+    func clearWish() { wish.store(0) }
+
+    /// How often the writer's lock has gone over.
+    var turns: UInt32 { turnWord.load() }
+    func countTurn() { turnWord.add(1) }
 
     /// Waits until something newer than `version` is published, for `nanoseconds` at most.
     func waitForNewer(than version: UInt64, nanoseconds: Int64) {

@@ -1,64 +1,84 @@
 import FirnStorage
 
-/// Who has a store open: locks of bytes of the file `lock`, which die with their process.
+/// Who has a store open, and who writes: locks of bytes of the file `lock`, which die with their process.
 ///
 /// | byte | held by | how |
 /// | --- | --- | --- |
-/// | 0 | the writer, for as long as the log is open for writing | exclusive |
-/// | 1 | everybody who has the store open | shared; exclusive for a moment by a writer that asks whether it is alone |
+/// | 0 | the process that writes (`WriterLock`), or that is opening the store for writing | exclusive |
+/// | 1 | everybody who has the store open | shared |
+/// | 2 | everybody who has it open for writing; the first of them alone until it has recovered the log | shared; exclusive |
+/// | 3 | the process whose compactor runs, for as long as that takes | exclusive |
+/// | 64 + n | the owner of the shared page's slot n | exclusive |
+///
+/// Byte 2 says whether the shared page tells the truth: who holds it took it while another held it, or has recovered the log and written the page.
 struct StoreLocks: Sendable {
     private static let writerByte = 0
     private static let openByte = 1
+    private static let servingByte = 2
+    private static let compactorByte = 3
+    private static let firstSlotByte = 64
 
     let lock: any StorageLock
     let path: String
 
-    /// Becomes the writer; waits for up to `waitMilliseconds`.
-    func lockWriter(waitMilliseconds: Int, processID: () -> Int32?) throws(LogError) {
-        // A reader asks for the byte for an instant to see whether there is a writer, so even one who doesn't wait asks again.
-        let deadline = SystemClock.shared.monotonic() + Int64(max(waitMilliseconds, 3)) * 1_000_000
-        var pause: Int64 = 500_000
-        while true {
-            if try stored({ () throws(StorageError) in try lock.tryLock(Self.writerByte, exclusive: true) }) { return }
-            if SystemClock.shared.monotonic() >= deadline {
-                throw LogError(.locked(processID: processID()), path: path)
-            }
-            rest(pause)
-            pause = min(pause * 2, 20_000_000)
-        }
+    // MARK: The writer
+
+    /// Becomes the one that writes, if nobody is.
+    func tryLockWriter() throws(LogError) -> Bool { try tryLock(Self.writerByte, exclusive: true) }
+
+    func unlockWriter() throws(LogError) { try unlock(Self.writerByte) }
+
+    // MARK: Who has it open
+
+    /// Says that this opener has the store open. Nobody ever holds that byte exclusively.
+    func enter() throws(LogError) { _ = try tryLock(Self.openByte, exclusive: false) }
+
+    /// True where nobody else has the store open.
+    func isAlone() throws(LogError) -> Bool { try !isLocked(Self.openByte, exclusive: true) }
+
+    /// True where others have the store open for writing, or are just opening it so.
+    func isServed() throws(LogError) -> Bool { try isLocked(Self.servingByte, exclusive: true) }
+
+    /// True where another is just opening the store for writing, before anybody else has it open so.
+    func isBeingOpened() throws(LogError) -> Bool { try isLocked(Self.servingByte, exclusive: false) }
+
+    /// Keeps others from joining until `serve`; false where others have it open for writing already. Only the holder of the writer's lock calls it.
+    func claimServing() throws(LogError) -> Bool {
+        if try isServed() { return false }
+        return try tryLock(Self.servingByte, exclusive: true)
     }
 
-    /// True where some other opener writes at this moment.
-    func hasWriter() throws(LogError) -> Bool {
-        try stored { () throws(StorageError) in
-            guard try lock.tryLock(Self.writerByte, exclusive: false) else { return true }
-            try lock.unlock(Self.writerByte)
-            return false
-        }
+    /// Says that this opener has the store open for writing; false where another is just opening it.
+    func serve() throws(LogError) -> Bool { try tryLock(Self.servingByte, exclusive: false) }
+
+    func stopServing() throws(LogError) { try unlock(Self.servingByte) }
+
+    // MARK: Slots and the compactor
+
+    func tryLockSlot(_ slot: Int) throws(LogError) -> Bool { try tryLock(Self.firstSlotByte + slot, exclusive: true) }
+
+    func unlockSlot(_ slot: Int) throws(LogError) { try unlock(Self.firstSlotByte + slot) }
+
+    /// Whether another opener owns the slot.
+    func isSlotLocked(_ slot: Int) throws(LogError) -> Bool { try isLocked(Self.firstSlotByte + slot, exclusive: true) }
+
+    func tryLockCompactor() throws(LogError) -> Bool { try tryLock(Self.compactorByte, exclusive: true) }
+
+    func unlockCompactor() throws(LogError) { try unlock(Self.compactorByte) }
+
+    // MARK: Bytes
+
+    private func tryLock(_ byte: Int, exclusive: Bool) throws(LogError) -> Bool {
+        try stored { () throws(StorageError) in try lock.tryLock(byte, exclusive: exclusive) }
     }
 
-    /// Says that this opener has the store open; true where it is the only one. The writer alone asks that.
-    func enter(asWriter: Bool) throws(LogError) -> Bool {
-        try stored { () throws(StorageError) in
-            var alone = false
-            if asWriter, try lock.tryLock(Self.openByte, exclusive: true) {
-                alone = true
-                try lock.unlock(Self.openByte)
-            }
-            // Only a writer ever holds it exclusively, and for an instant.
-            while try !lock.tryLock(Self.openByte, exclusive: false) { rest(200_000) }
-            return alone
-        }
+    private func isLocked(_ byte: Int, exclusive: Bool) throws(LogError) -> Bool {
+        try stored { () throws(StorageError) in try lock.isLocked(byte, exclusive: exclusive) }
+    }
+
+    private func unlock(_ byte: Int) throws(LogError) {
+        try stored { () throws(StorageError) in try lock.unlock(byte) }
     }
 
     func leave() { lock.close() }
-
-    func rest(_ nanoseconds: Int64) {
-        let lock = Lock()
-        let never = Condition()
-        lock.lock()
-        let deadline = SystemClock.shared.monotonic() + nanoseconds
-        while never.wait(lock, until: deadline) {}
-        lock.unlock()
-    }
 }

@@ -104,6 +104,9 @@ public protocol StorageLock: AnyObject, Sendable {
     /// Tries to lock the byte `byte`; false where another handle holds it in a way that excludes this.
     func tryLock(_ byte: Int, exclusive: Bool) throws(StorageError) -> Bool
 
+    /// Whether `tryLock` would be refused because of another handle, at this moment. Locks nothing, so that nobody else is refused meanwhile.
+    func isLocked(_ byte: Int, exclusive: Bool) throws(StorageError) -> Bool
+
     /// Releases the byte. Nothing happens where it is not held, or in a forked child (the lock is the parent's).
     func unlock(_ byte: Int) throws(StorageError)
 

@@ -21,6 +21,16 @@ public func yieldThread() {
     sched_yield()
 }
 
+/// Lets the calling thread sleep: for what has to be looked at again after a while. Not for threads of Swift's pool.
+public func restThread(nanoseconds: Int64) {
+    let lock = Lock()
+    let never = Condition()
+    let deadline = SystemClock.shared.monotonic() + nanoseconds
+    lock.lock()
+    while never.wait(lock, until: deadline) {}
+    lock.unlock()
+}
+
 /// A thread of the system's own, for work that blocks; Swift's pool must not.
 public final class StorageThread: Sendable {
     private enum State: Int, AtomicRepresentable { case running, joined }

@@ -17,6 +17,9 @@ import FirnStorage
 //     Entry  (id = 4 n + thread; number = n; payload = f(thread, n))    made by it
 //
 // After each acknowledged commit a line `thread number version hash` goes to standard output, by one write(2).
+//
+// firn-crash-child FOLDER count TIMES: adds 1 to the property `value` of the object of the class `Counter` with the primary key 1, in TIMES transactions (which read it before), beside whoever else does. After
+// each acknowledged commit a line `value version` goes to standard output.
 
 /// The payload of a thread's n-th entry. Most are short; some have a blob, a few make a commit of several parts.
 func payload(_ thread: Int, _ number: Int) -> [UInt8] {
@@ -74,19 +77,42 @@ func writeEntries(_ store: Store, _ thread: Int) throws {
         try transaction.endRow(row)
         transaction.edit(TableID(0), 2, writer) { $0.append(.link(row.key)) }
         let version = try transaction.commit().number
-        let line = Array("\(thread) \(number) \(version) \(hash(bytes))\n".utf8)
-        if write(1, line, line.count) != line.count { exit(6) }
+        say("\(thread) \(number) \(version) \(hash(bytes))")
     }
 }
 
-guard CommandLine.arguments.count == 2 else { exit(64) }
+func say(_ text: String) {
+    let line = Array((text + "\n").utf8)
+    if write(1, line, line.count) != line.count { exit(6) }
+}
+
+func count(_ store: Store, _ times: Int) throws {
+    guard let table = store.schema.table(named: "Counter"), let column = store.schema[table].column(named: "value")
+    else { exit(5) }
+    for _ in 0..<times {
+        let transaction = try store.beginWrite()
+        let counters = transaction.table(table)
+        guard let key = counters.firstKey(primaryKeyInt: 1), case .int(let value)? = counters.value(column, of: key)
+        else { exit(5) }
+        transaction.set(table, column, key, .int(value + 1))
+        say("\(value + 1) \(try transaction.commit().number)")
+    }
+    try store.close()
+}
+
+let words = CommandLine.arguments
+guard words.count == 2 || words.count == 4 && words[2] == "count" && Int(words[3]) != nil else { exit(64) }
 do {
     var options = LogOptions(
-        folder: CommandLine.arguments[1], access: .readWrite(waitMilliseconds: 0), durability: .full,
+        folder: CommandLine.arguments[1], durability: .full,
         verify: .everything)
     options.segmentByteCount = 256 << 10
     options.reserveByteCount = 0
     let store = try Store(StoreOptions(log: options), storage: PosixStorage.shared)
+    if words.count == 4 {
+        try count(store, Int(words[3]) ?? 0)
+        exit(0)
+    }
     if store.schema.tables.isEmpty {
         let transaction = try store.beginWrite()
         try transaction.changeSchema(to: schema)

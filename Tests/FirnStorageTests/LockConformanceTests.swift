@@ -38,6 +38,28 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
+    func askingWhetherAByteIsLockedChangesNothing(_ kind: StorageKind) throws {
+        let place = kind.make()
+        let a = try place.storage.lockFile(place.path("lock"))
+        let b = try place.storage.lockFile(place.path("lock"))
+        #expect(try !a.isLocked(7, exclusive: true))
+        #expect(try a.tryLock(7, exclusive: false))
+        // One's own lock is no obstacle; another's shared one only to an exclusive one.
+        #expect(try !a.isLocked(7, exclusive: true))
+        #expect(try b.isLocked(7, exclusive: true))
+        #expect(try !b.isLocked(7, exclusive: false))
+        #expect(try a.tryLock(7, exclusive: true))
+        #expect(try b.isLocked(7, exclusive: false))
+        #expect(try !b.isLocked(8, exclusive: true))
+        try a.unlock(7)
+        #expect(try !b.isLocked(7, exclusive: true))
+        #expect(try a.tryLock(7, exclusive: true))
+        a.close()
+        #expect(try !b.isLocked(7, exclusive: true))
+        expect(.closed) { _ = try a.isLocked(7, exclusive: true) }
+    }
+
+    @Test(arguments: StorageKind.allCases)
     func closingOrDroppingAHandleFreesWhatItHeld(_ kind: StorageKind) throws {
         let place = kind.make()
         let b = try place.storage.lockFile(place.path("lock"))

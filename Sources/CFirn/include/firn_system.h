@@ -52,6 +52,8 @@ int firn_lock_open(const char *_Nonnull path, int flags, mode_t mode);
 void firn_lock_close(int descriptor);
 // Tries to lock one byte for the open file. 0, EAGAIN where another holds it, or another error number.
 int firn_lock_try(int descriptor, off_t byte, bool exclusive);
+// Whether `firn_lock_try` would be refused because of another open file, locking nothing: EAGAIN if so, 0 if not, or another error number.
+int firn_lock_test(int descriptor, off_t byte, bool exclusive);
 // Releases one byte. 0 or an error number.
 int firn_lock_release(int descriptor, off_t byte);
 

@@ -12,7 +12,7 @@ extension Realm.Error {
         case .log(let log): code = Realm.Error.code(log)
         case .damage: code = .invalidDatabase
         case .primaryKeyTaken: code = .invalidInput
-        case .schema: code = .schemaMismatch
+        case .schema, .schemaChangedElsewhere: code = .schemaMismatch
         case .limit: code = .invalidInput
         case .tooManyActiveVersions: code = .tooManyActiveVersions
         case .readOnly, .closed: code = .fail
@@ -27,7 +27,7 @@ extension Realm.Error {
         case .notAStore, .damage: return .invalidDatabase
         case .foreignFolder: return .invalidDatabase
         case .newerFormat: return .unsupportedFileFormatVersion
-        case .locked: return .alreadyOpen
+        case .locked, .tooManyProcesses: return .alreadyOpen
         case .diskFull: return .outOfDiskSpace
         case .unknownOutcome: return .writeFailed
         case .readOnly, .closed, .forked, .versionNotHere: return .fail

@@ -50,6 +50,15 @@ extension RealmInstance {
     @discardableResult
     func refresh(at place: CallPlace) -> Bool {
         guard !isFrozen, !isInTransaction, !isDelivering else { return false }
+        // What other processes have written and can't be shown here is thrown by `tryRefresh()`, and by the next write and opening.
+        _ = Result { () throws(StoreError) in try store.catchUp() }
+        return advance(at: place)
+    }
+
+    /// As `refresh`, but throws where other processes have written what can't be shown here.
+    func tryRefresh(at place: CallPlace) throws -> Bool {
+        guard !isFrozen, !isInTransaction, !isDelivering else { return false }
+        do throws(StoreError) { try store.catchUp() } catch { throw Realm.Error(error, configuration.fileURL) }
         return advance(at: place)
     }
 

@@ -95,8 +95,8 @@ extension Realm {
         /// memory keep no history.
         public var historyRetention: HistoryRetention = .none
 
-        /// How long opening waits for another process that has the store open for writing, in seconds.
-        public var lockTimeout: TimeInterval = 0
+        /// How long opening waits for another process that is just opening the store, too, and recovering it, in seconds. Once open, processes write by turns, and wait as long as it takes.
+        public var lockTimeout: TimeInterval = 10
 
         /// No write begins while more versions than this are active; nil, as at first, for no limit. At least 1: opening throws `.invalidInput` for 0.
         ///

@@ -116,6 +116,18 @@ public struct Realm {
         return instance.refresh(at: CallPlace(file, line))
     }
 
+    /// As `refresh()`, which gives `false` where another process has written what this one can't show, and leaves the realm as it is.
+    ///
+    /// - Throws: `Realm.Error`: `.schemaMismatch` where another process has removed or changed classes or properties that were there when this one opened the store.
+    @discardableResult
+    public func tryRefresh(file: StaticString = #fileID, line: UInt = #line) throws -> Bool {
+        instance.check()
+        if instance.configuration.readOnly {
+            fatalError("Firn: a realm that was opened read-only can't be refreshed; open it again to see newer data.")
+        }
+        return try instance.tryRefresh(at: CallPlace(file, line))
+    }
+
     /// Lets the version shown go. Objects, lists and results made so far become invalid; a running write is cancelled. The realm can be used on.
     public func invalidate() {
         if isFrozen { fatalError("Firn: a frozen realm can't be invalidated; let go of it instead.") }

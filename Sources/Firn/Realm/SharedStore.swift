@@ -92,6 +92,10 @@ final class SharedStore: @unchecked Sendable {
                         fileURL: configuration.fileURL)
                 }
                 shared.store.retain(retention)
+                // What other processes have written is there from the beginning, or the reason why it can't be shown.
+                do throws(StoreError) { try shared.store.catchUp() } catch {
+                    throw Realm.Error(error, configuration.fileURL)
+                }
                 return shared
             }
             if configuration.readOnly, let url = configuration.fileURL,
@@ -144,10 +148,20 @@ final class SharedStore: @unchecked Sendable {
             .schemaMismatch, ([head] + lines.map { "- \($0)" }).joined(separator: "\n"), fileURL: configuration.fileURL)
     }
 
-    /// Brings the store to the classes. False where that would need writing a read-only store.
+    /// Brings the store to the classes. If another process changes the schema meanwhile, it is looked at again. False where that would need writing a read-only store.
     private func migrate(_ infos: [ClassInfo], _ configuration: Realm.Configuration, _ place: CallPlace) throws -> Bool
     {
-        let current = store.schema
+        while true {
+            let current = store.schema
+            if let result = try migrate(infos, configuration, from: current, place) { return result }
+        }
+    }
+
+    /// Nil where the schema was another when it was this process's turn to write.
+    private func migrate(
+        _ infos: [ClassInfo], _ configuration: Realm.Configuration, from current: FirnCore.Schema,
+        _ place: CallPlace
+    ) throws -> Bool? {
         let isNew = current.tables.isEmpty
         guard isNew || configuration.schemaVersion >= current.version else {
             throw Realm.Error(
@@ -166,8 +180,18 @@ final class SharedStore: @unchecked Sendable {
             // Indexes are a matter of speed; a class that the store lacks is not.
             return infos.allSatisfy { current.table(named: $0.name) != nil } && plan.differences.isEmpty
         }
+        if let difference = plan.schema.breaks(current), let other = store.otherProcesses.first {
+            throw Realm.Error(
+                .alreadyOpen,
+                "The store can't be migrated (\(difference)) while process \(other.processID) has it open, which could not go on. Close it there.",
+                fileURL: configuration.fileURL)
+        }
         do throws(StoreError) {
             let transaction = try store.beginWrite(replacing: nil, at: place)
+            guard transaction.reference.schema == current else {
+                transaction.cancel()
+                return nil
+            }
             try transaction.changeSchema(to: plan.schema)
             try transaction.commit()
         } catch {

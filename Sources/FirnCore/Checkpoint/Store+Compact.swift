@@ -19,7 +19,7 @@ extension Store {
     ///
     /// Cost: O(what changed since the last checkpoint), or O(everything).
     ///
-    /// - Throws: `.log(.diskFull)` where there is no room: the store is then what it was. Nil is returned where the store lies in memory, or nothing was written since the last checkpoint.
+    /// - Throws: `.log(.diskFull)` where there is no room: the store is then what it was. Nil is returned where the store lies in memory, nothing was written since the last checkpoint, or another process writes one.
     @discardableResult
     public func compact() throws(StoreError) -> CompactionReport? { try compact(garbageShare: 1.0 / 16) }
 
@@ -69,14 +69,20 @@ extension Store {
         }
     }
 
-    /// Does it. One at a time: see `Compactor.run`.
+    /// Does it. One at a time: see `Compactor.run`. Nil also where another process does it.
     private func writeCheckpoint(garbageShare: Double, pace: Pace?) throws(StoreError) -> CompactionReport? {
         guard let log else { return nil }
-        do throws(LogError) {
+        return try log.withCompactorLock { () throws(StoreError) in
+            try writeCheckpoint(log, garbageShare: garbageShare, pace: pace)
+        } ?? nil
+    }
+
+    private func writeCheckpoint(_ log: Log, garbageShare: Double, pace: Pace?) throws(StoreError) -> CompactionReport?
+    {
+        try inTurn { () throws(LogError) in
+            try log.adoptCheckpoint()
             // What the checkpoint covers must lie in sealed segments, to be removed.
             try log.sealSegment()
-        } catch {
-            throw StoreError(error)
         }
         publish(through: log.publishedVersion)
         let pin = versions.pinForStore(.published)
@@ -92,9 +98,9 @@ extension Store {
         let target = isWasteful ? nil : roomForAddition(to: pin.space, previous, stored)
         let written = try write(pin, log, adding: target, garbage: target == nil ? 0 : garbage, pace)
         let checkpoint = written.checkpoint
-        let oldest = min(pin.version, try versionNeededByHistory(log))
-        do throws(LogError) { try log.publish(checkpoint, keepingVersionsAfter: oldest) } catch {
-            throw StoreError(error)
+        let needed = min(pin.version, try versionNeededByHistory(log), log.oldestVersionNeededByOthers ?? .max)
+        try inTurn { () throws(LogError) in
+            try log.publish(checkpoint, keepingVersionsAfter: needed)
         }
         log.subtractByteCountSinceCheckpoint(since)
         let file = checkpoint.files[checkpoint.files.count - 1]

@@ -26,7 +26,9 @@ final class SpillArena: @unchecked Sendable {
     static func make(_ place: SpillPlace) throws(StorageError) -> SpillArena {
         let path = place.nextPath()
         let memory = try place.storage.sharedMemory(path, byteCount: byteCount)
-        try place.storage.remove(path)
+        do throws(StorageError) { try place.storage.remove(path) } catch  where error.code == .notFound {
+            // Another process took it for one that was left behind.
+        }
         let arena = SpillArena(memory)
         _ = Unmanaged.passRetained(arena)
         return arena
@@ -67,7 +69,7 @@ final class SpillPlace: Sendable {
     let folder: String
     /// Bytes of its own nodes beyond which a transaction spills.
     let threshold: Int
-    private let count = Atomic<Int>(0)
+    private static let count = Atomic<Int>(0)
 
     init(storage: any Storage, folder: String, threshold: Int) {
         self.storage = storage
@@ -75,7 +77,11 @@ final class SpillPlace: Sendable {
         self.threshold = threshold
     }
 
-    func nextPath() -> String { "\(folder)/scratch.\(count.wrappingAdd(1, ordering: .relaxed).newValue)" }
+    /// A name that no other process, and no other store of this one, gives out.
+    func nextPath() -> String {
+        let number = Self.count.wrappingAdd(1, ordering: .relaxed).newValue
+        return "\(folder)/scratch.\(currentProcessID()).\(number)"
+    }
 
     /// Removes what a process that died between making a scratch file and removing its name has left.
     func removeLeftovers() throws(StorageError) {

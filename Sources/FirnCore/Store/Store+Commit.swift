@@ -13,14 +13,18 @@ extension WriteTransaction {
     /// Throws where the version could not be written: it never was then, except for an outcome that the error calls unknown.
     @discardableResult
     public func commit() throws(StoreError) -> CommittedVersion {
-        let committed = try write()
+        let store = store
+        let committed = try write(wakesFollower: false)
+        defer { store.letOthersWriteIfAsked() }
         try store.waitUntilPublished(committed.number)
         return committed
     }
 
     /// Commits as far as the log: the write lock is free, the version is the tip, but nobody sees it before `Store.waitUntilPublished` or `whenPublished`
     /// says that it is durable.
-    public func write() throws(StoreError) -> CommittedVersion {
+    public func write() throws(StoreError) -> CommittedVersion { try write(wakesFollower: true) }
+
+    private func write(wakesFollower: Bool) throws(StoreError) -> CommittedVersion {
         let version = base.version + 1
         let store = store
         var time = max(store.clock.now(), base.time)
@@ -34,13 +38,13 @@ extension WriteTransaction {
                 throw StoreError(error)
             }
         }
-        if store.keepsNotes { store.keep(makeNotes(deltas), version) }
+        if store.keepsNotes { store.keep(makeNotes(deltas), after: base.version, version) }
         let root = NodeRef(rootSlot.pointee).node
         let stamp = writer.stamp
         let reference = reference
         let outcome = finish()
         store.versions.add(stamp: stamp, version: version, time: time, root: root, reference: reference, outcome)
-        store.endTransaction()
+        store.endTransaction(wakesFollower: wakesFollower)
         store.compactIfDue()
         return CommittedVersion(number: version, time: time)
     }

@@ -5,15 +5,15 @@ import FirnStorage
 /// `lock` guards all of it. A **keeper** is an observer's claim: the version up to which it has been told; notes after the lowest claim are kept.
 final class NoteKeeper: @unchecked Sendable {
     private let lock = Lock()
-    /// By version, ascending.
-    private var notes: [(version: UInt64, notes: ChangeNotes)] = []
+    /// Ascending. Each tells what changed from version `after` to `version`; that is more than one step where other processes' commits were applied together.
+    private var notes: [(after: UInt64, version: UInt64, notes: ChangeNotes)] = []
     private var claims: [Int: UInt64] = [:]
     private var nextClaim = 0
 
     var isWanted: Bool { lock.withLock { !claims.isEmpty } }
 
-    func keep(_ new: ChangeNotes, _ version: UInt64) {
-        lock.withLock { notes.append((version, new)) }
+    func keep(_ new: ChangeNotes, after: UInt64, _ version: UInt64) {
+        lock.withLock { notes.append((after, version, new)) }
     }
 
     func claim(after version: UInt64) -> Int {
@@ -47,10 +47,14 @@ final class NoteKeeper: @unchecked Sendable {
     /// The notes of the versions `after + 1 ... through` in one; nil where they were not kept from there on.
     func composed(after: UInt64, through: UInt64) -> ChangeNotes? {
         let parts = lock.withLock { notes.filter { $0.version > after && $0.version <= through } }
-        guard UInt64(parts.count) == through - after else { return nil }
         var result = ChangeNotes()
-        for part in parts { result.append(part.notes) }
-        return result
+        var reached = after
+        for part in parts {
+            guard part.after == reached else { return nil }
+            reached = part.version
+            result.append(part.notes)
+        }
+        return reached == through ? result : nil
     }
 }
 
@@ -86,5 +90,7 @@ extension Store {
 
     var keepsNotes: Bool { noteKeeper.isWanted }
 
-    func keep(_ notes: ChangeNotes, _ version: UInt64) { noteKeeper.keep(notes, version) }
+    func keep(_ notes: ChangeNotes, after: UInt64, _ version: UInt64) {
+        noteKeeper.keep(notes, after: after, version)
+    }
 }

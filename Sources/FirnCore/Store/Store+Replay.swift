@@ -57,8 +57,10 @@ extension Store {
 }
 
 extension WriteTransaction {
-    /// Applies a commit of the log.
-    func apply(_ commit: inout CommitReader, as past: PastSchema?) throws {
+    /// Applies a commit of the log. `check` is shown each schema that it sets, and may refuse it.
+    func apply(
+        _ commit: inout CommitReader, as past: PastSchema? = nil, check: (Schema) throws -> Void = { _ in }
+    ) throws {
         let version = commit.version
         let reader = ChangesetReader(version: version, direction: .forward)
         while let part = try commit.next() {
@@ -69,10 +71,12 @@ extension WriteTransaction {
                     throw StoreError(
                         .damage, "the schema of version \(version) cannot be read: \(error); run `firn verify`")
                 }
+                try check(schema)
                 try follow(schema, from: version, as: past)
             case .changes:
                 try reader.read(part.bytes) { block in
                     if case .schema(let schema) = block {
+                        try check(schema)
                         try follow(schema, from: version, as: past)
                     } else {
                         try apply(&block)
@@ -91,12 +95,24 @@ extension WriteTransaction {
     func finishReplay(version: UInt64, time: Int64) {
         scripts = [:]
         let store = store
+        enter(version: version, time: time)
+        store.publish(through: version)
+        store.endTransaction()
+    }
+
+    /// Enters what other processes have committed as the version that they ended with. Nothing is logged, and the write lock stays.
+    func finishFollowing(version: UInt64, time: Int64) {
+        if store.keepsNotes { store.keep(makeNotes(makeDeltas()), after: base.version, version) }
+        scripts = [:]
+        enter(version: version, time: time)
+    }
+
+    private func enter(version: UInt64, time: Int64) {
+        let store = store
         let root = NodeRef(rootSlot.pointee).node
         let stamp = writer.stamp
         let reference = reference
         let outcome = finish()
         store.versions.add(stamp: stamp, version: version, time: time, root: root, reference: reference, outcome)
-        store.publish(through: version)
-        store.endTransaction()
     }
 }

@@ -71,6 +71,8 @@ public final class Store: Sendable {
     nonisolated(unsafe) private var listeners: [(id: Int, body: @Sendable (UInt64) -> Void)] = []
     nonisolated(unsafe) private var nextListener = 0
     private let closed = Atomic<Bool>(false)
+    /// Set once, before anybody else knows of the store; nil where no other process can write to it, or no threads are wanted.
+    nonisolated(unsafe) private var follower: StoreFollower?
     /// What recovery did; nil for a store in memory.
     public var recovery: RecoveryReport? { log?.recovery }
     public let isReadOnly: Bool
@@ -93,7 +95,10 @@ public final class Store: Sendable {
         if let logOptions = options.log, logOptions.access != .readOnly {
             let place = SpillPlace(
                 storage: storage, folder: logOptions.folder, threshold: options.transactionMemoryByteCount)
-            do throws(StorageError) { try place.removeLeftovers() } catch {
+            do throws(StorageError) {
+                // Others' files would be removed while they are made.
+                if log?.isAlone ?? true { try place.removeLeftovers() }
+            } catch {
                 throw StoreError(LogError(.storage(error), path: logOptions.folder))
             }
             spillPlace = place
@@ -102,8 +107,19 @@ public final class Store: Sendable {
             log: log, options, limit, isReadOnly: options.log?.access == .readOnly, spillPlace: spillPlace,
             clock: clock)
         retain(options.historyRetention)
-        if let log { try replay(log) }
+        guard let log else { return }
+        try replay(log)
+        tellOthers()
+        if !isReadOnly, options.log?.usesThreads ?? false {
+            let follower = StoreFollower(self, log.newsWaiter)
+            do throws(StorageError) { try follower.start() } catch {
+                throw StoreError(LogError(.storage(error), path: log.options.folder))
+            }
+            self.follower = follower
+        }
     }
+
+    deinit { follower?.stop(waits: false) }
 
     private init(
         log: Log?, _ options: StoreOptions, _ limit: VersionLimit, isReadOnly: Bool, spillPlace: SpillPlace?,
@@ -175,7 +191,7 @@ public final class Store: Sendable {
         var deadline: Int64?
         while true {
             try checkWritable()
-            queue.acquire()
+            try takeTurn()
             if let transaction = try makeTransaction(replacing: own, at: place) { return transaction }
             try waitForHolders(replacing: own, &deadline)
         }
@@ -191,7 +207,13 @@ public final class Store: Sendable {
 
     func request(_ request: PostponedWrites.Request) {
         do { try checkWritable() } catch { return request.ready(.failure(error)) }
+        if let log, !log.isWriting { return beginOnThread(request) }
         queue.request { [self] in
+            // Another process may have its turn by now.
+            if let log, !log.isWriting || log.shouldGiveUpWriting && log.isTurnOver {
+                queue.release()
+                return beginOnThread(request)
+            }
             do throws(StoreError) {
                 if let made = try makeTransaction(replacing: nil, at: request.place) {
                     nonisolated(unsafe) let transaction = made
@@ -202,6 +224,22 @@ public final class Store: Sendable {
             } catch {
                 request.ready(.failure(error))
             }
+        }
+    }
+
+    /// Where other processes have to be waited for, a thread is made to do it.
+    private func beginOnThread(_ request: PostponedWrites.Request) {
+        do throws(StorageError) {
+            try StorageThread.start(name: "firn-write") { [self] in
+                do throws(StoreError) {
+                    nonisolated(unsafe) let transaction = try beginWrite(replacing: nil, at: request.place)
+                    request.ready(.success(transaction))
+                } catch {
+                    request.ready(.failure(error))
+                }
+            }
+        } catch {
+            request.ready(.failure(StoreError(LogError(.storage(error), path: log?.options.folder ?? ""))))
         }
     }
 
@@ -218,7 +256,13 @@ public final class Store: Sendable {
         return WriteTransaction(store: self, base: pin, stamp: nextStamp())
     }
 
-    func endTransaction() { queue.release() }
+    /// Gives the write lock up. If other processes wait to write, the follower sees to them where the caller won't (`letOthersWriteIfAsked`).
+    func endTransaction(wakesFollower: Bool = true) {
+        queue.release()
+        if wakesFollower, let log, log.shouldGiveUpWriting { log.newsWaiter.wakeAll() }
+    }
+
+    var isClosed: Bool { closed.load(ordering: .acquiring) }
 
     func checkOpen() throws(StoreError) {
         if closed.load(ordering: .acquiring) { throw StoreError(.closed, "the store has been closed; open it again") }
@@ -264,6 +308,7 @@ public final class Store: Sendable {
     /// Publishes what is durable, and tells the listeners.
     func publish(through version: UInt64) {
         guard let entry = versions.publish(through: version) else { return }
+        tellOthers()
         announce(entry.version)
     }
 
@@ -278,6 +323,7 @@ public final class Store: Sendable {
         guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
         // In a forked child the write lock may be held by a thread that has stayed with the parent.
         if let log, log.isForked { return }
+        follower?.stop(waits: true)
         versions.endWaiting()
         compactor.stop()
         queue.acquire()

@@ -11,6 +11,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case primaryKeyTaken
         /// The schema asked for does not fit the store's, or itself.
         case schema
+        /// Another process has changed the schema in a way that this one can't go on with.
+        case schemaChangedElsewhere
         /// A limit of `Limits` was passed.
         case limit
         /// More is held than `StoreOptions.maximumNumberOfActiveVersions` or `maximumRetainedByteCount` allows; the text lists the holders.

@@ -67,6 +67,9 @@ final class WriteQueue: @unchecked Sendable {
         }
     }
 
+    /// Whether anybody sleeps until it is his turn.
+    var hasWaiters: Bool { lock.withLock { !waiters.isEmpty } }
+
     /// True where the lock was found free in good time, and taken.
     private func look(since: Int64) -> Bool {
         repeat {

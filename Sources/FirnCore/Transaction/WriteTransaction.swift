@@ -33,6 +33,8 @@ public final class WriteTransaction {
     /// What has gone to the log ahead of the commit.
     @exclusivity(unchecked) var early: EarlyParts?
     @exclusivity(unchecked) private(set) var isOpen = true
+    /// False for a transaction within somebody's turn that goes on after it.
+    @exclusivity(unchecked) var endsTurn = true
     /// Where one list at a time is edited.
     var scratch: UnsafeMutableRawPointer {
         if let madeScratch { return madeScratch }
@@ -166,7 +168,7 @@ public final class WriteTransaction {
         core = nil
         heldBase = nil
         store.workspace.keep(writer.dispose())
-        store.endTransaction()
+        if endsTurn { store.endTransaction() }
     }
 
     /// What a finished transaction hands over to the version table.

@@ -315,6 +315,15 @@ final class VersionTable: @unchecked Sendable {
         return low
     }
 
+    // MARK: Showing
+
+    /// The oldest active version, and how many there are, states inside of transactions that are still held included. O(1) but for such states.
+    var summary: (oldest: UInt64, count: Int) {
+        lock.lock()
+        defer { lock.unlock() }
+        return (entries.first { $0.version != 0 }?.version ?? 0, entries.count)
+    }
+
     /// Every entry's state and the dead nodes that the lists account for: for `_checkInvariants`.
     func withEntries<R>(_ body: ([Entry], [[Node]]) -> R) -> R {
         lock.lock()

@@ -25,9 +25,22 @@ extension Log {
         return try folder.openCheckpointFile(file, recovery.storeID)
     }
 
+    /// Takes note of the checkpoint that another process has put into the manifest since, and of the ids that files have got. By the holder of the compactor's lock, in its turn to write.
+    public func adoptCheckpoint() throws(LogError) {
+        let manifest = try writing().tail.snapshot().manifest
+        let live = checkpoints.withLock { $0.live }
+        let listed: Checkpoint? =
+            manifest.checkpoint?.id == live?.id ? live : try manifest.checkpoint.map(folder.readCheckpoint)
+        let next = (try folder.checkpointIDs().max() ?? 0) + 1
+        checkpoints.withLock { state in
+            state.live = listed
+            state.nextID = max(state.nextID, next)
+        }
+    }
+
     /// Seals the open segment where it holds a commit, so that what a checkpoint covers can be removed.
     public func sealSegment() throws(LogError) {
-        let tail = try writable().tail
+        let tail = try writing().tail
         tail.begin()
         defer { tail.endAppending() }
         if tail.holdsCommits { try tail.roll() }
@@ -38,7 +51,7 @@ extension Log {
     ///
     /// Files are removed by `removeUnneeded`, which may be called at any time.
     public func publish(_ checkpoint: Checkpoint, keepingVersionsAfter oldest: UInt64) throws(LogError) {
-        let tail = try writable().tail
+        let tail = try writing().tail
         tail.begin()
         defer { tail.endAppending() }
         var next = tail.manifest
@@ -52,7 +65,10 @@ extension Log {
     }
 
     /// Removes segments that the manifest no longer lists, and files of checkpoints that it does not need and that are not in `held`.
+    ///
+    /// Nothing is removed while another process is just opening the store: it may have read a manifest that lists it. The next call does it.
     public func removeUnneeded(held: Set<UInt64>) throws(LogError) {
+        if otherProcesses.contains(where: { $0.version == 0 }) { return }
         let manifest = try writable().tail.snapshot().manifest
         let needed = checkpoints.withLock { state in
             // Ids from here on belong to files that are being written.

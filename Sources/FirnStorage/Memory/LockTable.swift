@@ -14,11 +14,17 @@ package struct LockTable {
 
     package init() {}
 
+    /// Whether others hold the byte in a way that excludes this.
+    package func isLocked(_ byte: Int, exclusive: Bool, against owner: Owner) -> Bool {
+        guard let holders = bytes[byte] else { return false }
+        if let other = holders.exclusive, other != owner { return true }
+        return exclusive && !holders.shared.allSatisfy { $0 == owner }
+    }
+
     package mutating func tryLock(_ byte: Int, exclusive: Bool, by owner: Owner) -> Bool {
+        if isLocked(byte, exclusive: exclusive, against: owner) { return false }
         var holders = bytes[byte] ?? Holders()
-        if let other = holders.exclusive, other != owner { return false }
         if exclusive {
-            guard holders.shared.allSatisfy({ $0 == owner }) else { return false }
             holders = Holders(exclusive: owner)
         } else {
             holders.exclusive = nil

@@ -102,6 +102,14 @@ final class MemoryLock: StorageLock, @unchecked Sendable {
         }
     }
 
+    func isLocked(_ byte: Int, exclusive: Bool) throws(StorageError) -> Bool {
+        try storage.guarded.withLock { (_) throws(StorageError) in
+            guard !isClosed else { throw StorageError(.closed, operation: "lock", path: path) }
+            try FileRange.check(offset: byte, "lock", path)
+            return node.locks.isLocked(byte, exclusive: exclusive, against: owner)
+        }
+    }
+
     func unlock(_ byte: Int) throws(StorageError) {
         try storage.guarded.withLock { (_) throws(StorageError) in
             guard !isClosed else { throw StorageError(.closed, operation: "unlock", path: path) }

@@ -51,6 +51,14 @@ final class PosixLock: StorageLock, @unchecked Sendable {
         }
     }
 
+    func isLocked(_ byte: Int, exclusive: Bool) throws(StorageError) -> Bool {
+        guard generation == forkGeneration() else { throw StorageError(.forked, operation: "lock", path: path) }
+        try FileRange.check(offset: byte, "lock", path)
+        let error = try access("lock") { firn_lock_test($0, off_t(byte), exclusive) }
+        guard error == 0 || error == EAGAIN else { throw StorageError(number: error, operation: "lock", path: path) }
+        return error == EAGAIN
+    }
+
     func unlock(_ byte: Int) throws(StorageError) {
         guard generation == forkGeneration() else { return }
         try FileRange.check(offset: byte, "unlock", path)

@@ -123,13 +123,16 @@ import Testing
         #expect(refused > 5)
     }
 
-    @Test func aSecondWriterIsTold() throws {
+    /// Without threads nobody can be waited for.
+    @Test func whoCannotWaitForAnotherWriterIsTold() throws {
         let storage = MemoryStorage()
-        let store = try Store(StoreOptions(log: LogOptions(folder: "/a")), storage: storage)
-        #expect(opening("/a", storage) == .locked(processID: currentProcessID()))
-        #expect(opening("/a", storage, .readWrite(waitMilliseconds: 10)) == .locked(processID: currentProcessID()))
+        var options = LogOptions(folder: "/a")
+        options.usesThreads = false
+        let store = try Store(StoreOptions(log: options), storage: storage)
+        let other = try Store(StoreOptions(log: options), storage: storage)
+        #expect(logCode { _ = try other.beginWrite() } == .locked(processID: currentProcessID()))
         try store.close()
-        #expect(opening("/a", storage) == nil)
+        try other.beginWrite().commit()
     }
 
     @Test func aStoreThatWasClosedOrOpenedToReadSaysSo() throws {

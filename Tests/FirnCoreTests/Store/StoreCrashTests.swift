@@ -7,16 +7,19 @@ import Testing
 
 /// A crash after any call of the storage leaves a store that opens with some version whole: the last acknowledged one or a later one that was begun.
 @Suite struct StoreCrashTests {
-    /// Runs the script once to count its calls, then stops it at each, cuts the power with several seeds, and opens what is left. The last time only the process dies.
-    private func crashEverywhere(seeds: Int = 4, from first: Int = 0, _ make: () -> StoreScript) throws {
+    /// Runs the script once to count its calls, then stops it at each (`ways` times, with more or less of a write done), cuts the power with several seeds, and opens what is left. The last
+    /// time only the process dies.
+    private func crashEverywhere(
+        seeds: Int = 4, ways: Int = 1, from first: Int = 0, _ make: () -> StoreScript
+    ) throws {
         let trial = SimulatedStorage(seed: 1)
         let whole = make()
         let thrown = whole.run(on: trial)
         #expect(thrown == nil, "the script does not run through: \(thrown.map { "\($0)" } ?? "")")
         #expect(whole.acknowledged == whole.begun && whole.begun > 2)
         var seen: Set<UInt64> = []
-        for stop in first..<trial.callCount {
-            let storage = SimulatedStorage(seed: UInt64(stop) &* 31 &+ 7)
+        for (stop, way) in (first..<trial.callCount).flatMap({ stop in (0..<ways).map { (stop, $0) } }) {
+            let storage = SimulatedStorage(seed: UInt64(stop) &* 31 &+ 7 &+ UInt64(way) &* 1013)
             storage.crashAt = stop
             let script = make()
             #expect(script.run(on: storage) != nil)
@@ -67,7 +70,7 @@ import Testing
     }
 
     @Test func fourTransactionsInOneGroup() throws {
-        try crashEverywhere {
+        try crashEverywhere(ways: 3) {
             StoreScript([
                 .commit(StoreScript.schema), .write(StoreScript.create(0, 4)), .write(StoreScript.editLists),
                 .write(StoreScript.delete(0, 1)),

@@ -159,6 +159,14 @@ final class SimulatedLock: StorageLock, @unchecked Sendable {
         }
     }
 
+    func isLocked(_ byte: Int, exclusive: Bool) throws(StorageError) -> Bool {
+        try storage.call(.isLocked, path, at: byte) { (_) throws(StorageError) in
+            try checkOpen("lock")
+            try FileRange.check(offset: byte, "lock", path)
+            return node.locks.isLocked(byte, exclusive: exclusive, against: owner)
+        }
+    }
+
     func unlock(_ byte: Int) throws(StorageError) {
         try storage.call(.unlock, path, at: byte) { (_) throws(StorageError) in
             try checkOpen("unlock")

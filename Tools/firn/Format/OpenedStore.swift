@@ -63,7 +63,7 @@ struct OpenedStore {
         return bytes.withUnsafeBytes { PageState.read($0) }
     }
 
-    /// Byte 0 of the lock file is the writer's for as long as it has the store open.
+    /// Byte 2 of the lock file is held by every process that has the store open for writing.
     private static func hasWriter(_ files: StoreFiles) throws(ToolError) -> Bool {
         guard try stored({ () throws(StorageError) in try files.storage.status(files.lock) }) != nil else {
             return false
@@ -71,7 +71,7 @@ struct OpenedStore {
         return try stored { () throws(StorageError) in
             let lock = try files.storage.lockFile(files.lock)
             defer { lock.close() }
-            return try !lock.tryLock(0, exclusive: false)
+            return try lock.isLocked(2, exclusive: true)
         }
     }
 

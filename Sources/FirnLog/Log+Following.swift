@@ -1,0 +1,232 @@
+import FirnStorage
+
+/// What other processes write, and whose turn it is to write. `WriterLock` tells the cycle; who calls these holds the write lock of his own (as for `beginCommit`), where it is not said
+/// otherwise.
+extension Log {
+    /// How far `readNews` or `readRest` came.
+    public struct Progress {
+        let place: LogPlace
+        let manifest: Manifest
+
+        public var version: UInt64 { place.version }
+    }
+
+    // MARK: The writer's lock
+
+    /// Whether this process may write at this moment. While a caller holds the write lock, true stays true.
+    @inline(__always)
+    public var isWriting: Bool { writer?.lock.isReady ?? false }
+
+    /// Whether this process has the kernel's lock, and has to read what others wrote before it may write.
+    public var isAboutToWrite: Bool { writer?.lock.isLocked ?? false }
+
+    /// Whether the lock ought to be given up: another process waits for it, or a write or sync failed. Two loads.
+    @inline(__always)
+    public var shouldGiveUpWriting: Bool {
+        guard let writer else { return false }
+        return (page.isWriterWanted || writer.group.hasFailed) && writer.lock.isReady
+    }
+
+    /// Whether the process has written for long enough while others waited, or can't any more.
+    public var isTurnOver: Bool {
+        guard let writer else { return false }
+        return writer.group.hasFailed || writer.lock.isTurnOver
+    }
+
+    /// Whether the log has been idle for a while, so that the lock may be given up; once.
+    public func takeWishForRest() -> Bool { writer?.lock.takeWishForRest() ?? false }
+
+    /// Gets the kernel's writer lock, waiting as long as other processes write. Called without any lock; at once where the process has it.
+    ///
+    /// - Throws: `.locked` where the log uses no threads and another process has the lock; what makes writing impossible.
+    public func awaitWriting(while isWanted: () -> Bool = { true }) throws(LogError) {
+        let writer = try writable()
+        guard writer.lock.isAway else { return }
+        try writer.lock.acquire { () throws(LogError) in
+            _ = try writable()
+            if !isWanted() { throw LogError(.closed, path: folder.path) }
+        }
+    }
+
+    /// Gives the writer's lock up: what is written becomes durable first. After a failure it is given up as it stands, and who gets it recovers the log.
+    ///
+    /// Nothing where this process has it not. No transaction may run.
+    public func giveUpWriting() {
+        guard !isForked, let writer, writer.lock.isReady else { return }
+        let tail = writer.tail
+        tail.begin()
+        defer { tail.endAppending() }
+        if writer.group.currentFailure == nil {
+            // Where that fails, the failure stays in the group, and nobody here writes any more.
+            try? writer.group.wait(for: writer.group.writtenVersion)
+        }
+        tail.leave()
+        if writer.group.currentFailure == nil { page.writerProcess = 0 }
+        writer.lock.release()
+    }
+
+    /// Lets the kernel's lock go that `awaitWriting` got, where reading on failed: the next one finds the page as this one did.
+    public func dropWriting() {
+        guard let writer, writer.lock.isLocked else { return }
+        writer.lock.release()
+    }
+
+    // MARK: Reading on
+
+    /// Whether another process has published something that this one has not read. Three loads.
+    public var hasNews: Bool {
+        guard let writer, !writer.group.hasFailed, !writer.lock.isReady else { return false }
+        return page.published > writer.group.publishedVersion
+    }
+
+    /// Calls `body` with each commit that others have published and this process has not read, up to version `through`. Nothing is moved before `advance`.
+    ///
+    /// Cost: O(bytes of these commits).
+    public func readNews(
+        through limit: UInt64 = .max, _ body: (inout CommitReader) throws -> Void
+    ) throws -> Progress? {
+        try checkOpen()
+        let published = min(page.published, limit)
+        guard let writer, writer.lock.isAway, published > writer.group.publishedVersion else { return nil }
+        let (place, manifest) = try read(writer, through: published, body)
+        return Progress(place: place, manifest: manifest)
+    }
+
+    /// As `readNews`, but through the end of the log, by the one who has got the kernel's lock. If its holder died or failed, the log is recovered first: what was never acknowledged
+    /// and is not whole is cut off, under a new epoch.
+    public func readRest(_ body: (inout CommitReader) throws -> Void) throws -> Progress {
+        let writer = try writable()
+        precondition(writer.lock.isLocked, "who reads the rest of the log has got the writer's lock")
+        if page.writerProcess == 0, page.failureMark == 0, page.isValid {
+            var (place, manifest) = try read(writer, through: page.published, body)
+            if try writer.follower.readMarks(&place, manifest), place.time != 0 || place.version == 0 {
+                return Progress(place: place, manifest: manifest)
+            }
+            // There is more than was published, or something that is no frame: its writer did not get to its end.
+            return try recover(writer, from: place, body)
+        }
+        return try recover(writer, from: writer.tail.place, body)
+    }
+
+    private func read(
+        _ writer: LogWriter, through version: UInt64, _ body: (inout CommitReader) throws -> Void
+    ) throws -> (LogPlace, Manifest) {
+        // The page's word is raised after the manifest was replaced; should it be late, the reading finds out.
+        var manifest = writer.tail.manifest
+        if page.generation != manifest.generation { manifest = try folder.readManifest() }
+        try writer.follower.refresh()
+        return try writer.follower.read(from: writer.tail.place, manifest, through: version, body)
+    }
+
+    /// Takes over from a process that died or failed.
+    private func recover(
+        _ writer: LogWriter, from start: LogPlace, _ body: (inout CommitReader) throws -> Void
+    ) throws -> Progress {
+        let hasFailed = page.failureMark != 0
+        let manifest = try folder.readManifest()
+        let mark = page.isValid(epoch: manifest.epoch) ? page.durableMark : 0
+        var recovery = try Recovery.read(folder, manifest, pageMark: mark, verify: .directory)
+        guard recovery.lastVersion >= start.version else {
+            throw LogError(
+                .damage, path: folder.path,
+                detail: "version \(start.version) was published and has been read here, but the log ends with "
+                    + "\(recovery.lastVersion) after its writer died")
+        }
+        _ = try recovery.makeDurable(despite: hasFailed)
+        page.prepare(
+            epoch: recovery.manifest.epoch, durable: recovery.lastVersion, published: recovery.lastVersion,
+            generation: recovery.manifest.generation, fresh: false)
+        try writer.follower.refresh()
+        var (place, listed) = try writer.follower.read(
+            from: start, recovery.manifest, through: recovery.lastVersion, body)
+        guard try writer.follower.readMarks(&place, listed) else {
+            throw LogError(
+                .damage, path: folder.path, offset: place.offset, detail: "the log does not end where it was recovered")
+        }
+        place.time = max(place.time, recovery.scan.lastTime)
+        return Progress(place: place, manifest: listed)
+    }
+
+    /// What was read has been applied: the log goes on there.
+    public func advance(to progress: Progress) {
+        guard let tail = writer?.tail else { return }
+        tail.begin()
+        tail.move(to: progress.place, progress.manifest)
+        tail.endAppending()
+    }
+
+    /// After `readRest` and `advance`: this process writes from here on.
+    public func beginWriting() throws(LogError) {
+        let writer = try writable()
+        let tail = writer.tail
+        tail.begin()
+        defer { tail.endAppending() }
+        let path = folder.segment(tail.manifest.openSegment.segment)
+        let file: any StorageFile
+        if tail.file.path == path {
+            file = tail.file
+        } else {
+            file = try stored { () throws(StorageError) in try folder.storage.open(path, .readWrite) }
+        }
+        let byteCount = try stored { () throws(StorageError) in try file.size() }
+        try writer.group.lead { old throws(LogError) in
+            if old !== file { old.close() }
+            return file
+        }
+        tail.isReserveGone = !Log.makeReserve(folder, byteCount: options.reserveByteCount)
+        tail.take(file, byteCount: byteCount)
+        page.writerProcess = UInt64(currentProcessID())
+        writer.lock.becomeReady()
+    }
+
+    // MARK: Waiting
+
+    /// What a thread needs that waits for news while nobody else keeps the log. There is news where another process has published, wants to write, or is done; where this
+    /// one is idle, or has failed; and after `wakeAll`.
+    public var newsWaiter: NewsWaiter { NewsWaiter(page: page, lock: writer?.lock) }
+
+    /// The page's wake word, kept apart from the log, so that a thread can wait without keeping the log open.
+    public struct NewsWaiter: Sendable {
+        let page: SharedPage
+        let lock: WriterLock?
+
+        public var ticket: UInt32 { page.news }
+
+        /// Waits until there is news since `ticket`, which was taken before the caller looked whether there is anything to do. May return early. The process that writes is not
+        /// woken by its own commits.
+        public func wait(_ ticket: UInt32) { page.waitForNews(ticket, countsCommits: !(lock?.isReady ?? false)) }
+
+        /// Wakes all who wait, here and in other processes.
+        public func wakeAll() { page.wakeAll() }
+    }
+
+    // MARK: The other processes
+
+    /// Whether nobody else has the store open.
+    public var isAlone: Bool { (try? locks.isAlone()) ?? false }
+
+    /// The other openers of the store that live. Cost: a system call for each.
+    public var otherProcesses: [OtherProcess] { page.others(locks, but: slot) }
+
+    /// Segments with versions above this one must stay, as another process has not read them yet; nil where there is none.
+    public var oldestVersionNeededByOthers: UInt64? { otherProcesses.map(\.version).min() }
+
+    /// Tells the others what this process has read and holds. Three stores; to be called when a version is published or read.
+    @inline(__always)
+    public func tellOthers(version: UInt64, oldest: UInt64, activeCount: Int) {
+        guard let slot else { return }
+        page.setSlot(slot, version: version, oldest: oldest, activeCount: activeCount)
+    }
+
+    /// Runs `body` unless a compactor of this or another process runs; nil then. The lock goes with the process.
+    public func withCompactorLock<Result, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        guard !isCompacting.exchange(true, ordering: .acquiringAndReleasing) else { return nil }
+        defer { isCompacting.store(false, ordering: .releasing) }
+        guard (try? locks.tryLockCompactor()) == true else { return nil }
+        // It throws only where the lock file is closed, which frees the lock too.
+        defer { try? locks.unlockCompactor() }
+        return try body()
+    }
+}

@@ -1,0 +1,360 @@
+import FirnLog
+import FirnStorage
+import FirnTestSupport
+import Synchronization
+import Testing
+
+@testable import FirnCore
+
+/// Several stores on one folder, as several processes have them: the locks exclude handles, so they may as well be in one process.
+@Suite struct SeveralStoresTests {
+    private func options(_ change: (inout LogOptions) -> Void = { _ in }) -> LogOptions {
+        var options = LogOptions(folder: "/store", verify: .everything)
+        options.usesThreads = false
+        options.reserveByteCount = 0
+        options.segmentByteCount = 8192
+        change(&options)
+        return options
+    }
+
+    /// Commits on `store`, after the others have let it write.
+    private func commit(
+        _ script: StoreScript, on store: Store, _ others: [Store], _ body: StoreScript.Body
+    ) throws -> UInt64 {
+        for other in others where other !== store { other.letOthersWrite() }
+        let transaction = try store.beginWrite()
+        try body(script, transaction)
+        return try transaction.commit().number
+    }
+
+    /// Random transactions on random stores: each store is at every time what the oracle was at some version, and after catching up what it is now.
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func storesThatWriteByTurnsAgreeWithTheOracle(seed: UInt64) throws {
+        var chance = SeededRandom(seed: seed)
+        let disk = SimulatedDisk(seed: seed)
+        let options = options()
+        var stores = try (0..<3).map { _ in try StoreScript.open(options, disk.newProcess()) }
+        let script = StoreScript([])
+        var last = try commit(script, on: stores[1], stores, StoreScript.schema)
+        last = try commit(script, on: stores[0], stores, StoreScript.create(0, 20))
+        last = try commit(script, on: stores[2], stores, StoreScript.create(1, 20))
+        for round in 0..<60 {
+            let body: StoreScript.Body =
+                switch chance.below(8) {
+                case 0: StoreScript.create(0, 1 + chance.below(5))
+                case 1: StoreScript.create(1, 1 + chance.below(300))
+                case 2: StoreScript.editLists
+                case 3: StoreScript.blob(200 + chance.below(3000))
+                case 4 where script.oracle.keys[1].count > 10: StoreScript.delete(1, 1 + chance.below(5))
+                default: StoreScript.set(0, 1 + chance.below(5))
+                }
+            let context = "seed \(seed), round \(round)"
+            let place = chance.below(3)
+            let before = stores[place].publishedVersion
+            let number = try commit(script, on: stores[place], stores, body)
+            #expect(number == last + 1 && before <= last, "\(context)")
+            last = number
+            for store in stores where chance.below(2) == 0 {
+                try store.catchUp()
+                #expect(store.publishedVersion == last, "\(context)")
+                let fault = script.oracle.check(store.pin().snapshot, context)
+                #expect(fault == nil)
+                store._checkInvariants()
+            }
+            if chance.below(10) == 0 {
+                let place = chance.below(3)
+                try stores[place].close()
+                stores[place] = try StoreScript.open(options, disk.newProcess())
+            }
+        }
+        for store in stores { try store.close() }
+        let again = try StoreScript.open(options, disk.newProcess())
+        #expect(again.recovery?.outcome == .clean && again.publishedVersion == last)
+        let fault = script.oracle.check(again.pin().snapshot, "seed \(seed), reopened")
+        #expect(fault == nil)
+    }
+
+    private static let counter = Schema(tables: [
+        TableSchema(
+            name: "Counter", primaryKey: 0,
+            columns: [ColumnSchema(name: "id", type: .int), ColumnSchema(name: "value", type: .int)])
+    ])
+
+    private func makeCounter(_ store: Store) throws {
+        let transaction = try store.beginWrite()
+        try transaction.changeSchema(to: Self.counter)
+        var row = transaction.beginRow(TableID(0))
+        transaction.fill(&row, 0, .int(1))
+        try transaction.endRow(row)
+        try transaction.commit()
+    }
+
+    private func set(_ store: Store, _ value: Int64) throws {
+        let transaction = try store.beginWrite()
+        transaction.set(TableID(0), 1, 0, .int(value))
+        try transaction.commit()
+    }
+
+    /// What was assigned is told, whatever the value, and also where several commits are applied at once.
+    @Test func observersOfAFollowerGetNotesOfWhatOthersAssigned() throws {
+        let disk = SimulatedDisk(seed: 1)
+        let store = try StoreScript.open(options(), disk.newProcess())
+        let other = try StoreScript.open(options(), disk.newProcess())
+        try makeCounter(store)
+        try other.catchUp()
+        var before = other.pin()
+        let claim = other.claimNotes(after: before.version)
+        func told() throws -> (ChangeNotes, Value?) {
+            try other.catchUp()
+            let now = other.pin()
+            let notes = claim.changes(from: before, to: now)
+            claim.advance(to: now.version)
+            before = now
+            return (notes, now.snapshot.table(TableID(0)).value(1, of: 0))
+        }
+        // To what it was.
+        try set(store, 0)
+        var (notes, value) = try told()
+        #expect(notes.tables[TableID(0)]?.modified[0]?.columns == [1] && value == .int(0))
+        for number in 1...3 as ClosedRange<Int64> { try set(store, number) }
+        try set(store, 0)
+        (notes, value) = try told()
+        #expect(notes.tables[TableID(0)]?.modified[0]?.columns == [1] && value == .int(0))
+        #expect(before.version == 6)
+        // And together with its own.
+        store.letOthersWrite()
+        try set(other, 5)
+        (notes, value) = try told()
+        #expect(notes.tables[TableID(0)]?.modified[0]?.columns == [1] && value == .int(5))
+    }
+
+    @Test func whatIsNotDurableIsNotFollowed() throws {
+        let disk = SimulatedDisk(seed: 1)
+        let store = try StoreScript.open(options(), disk.newProcess())
+        let other = try StoreScript.open(options(), disk.newProcess())
+        try makeCounter(store)
+        let transaction = try store.beginWrite()
+        transaction.set(TableID(0), 1, 0, .int(9))
+        let version = try transaction.write().number
+        try other.catchUp()
+        #expect(other.publishedVersion == version - 1)
+        // Giving the lock up makes it durable, though nobody has waited for it here.
+        store.letOthersWrite()
+        try other.catchUp()
+        #expect(other.publishedVersion == version && store.publishedVersion == version - 1)
+        try set(other, 10)
+        try store.catchUp()
+        #expect(store.publishedVersion == version + 1)
+        #expect(store.pin().snapshot.table(TableID(0)).value(1, of: 0) == .int(10))
+        store._checkInvariants()
+    }
+
+    @Test func aSchemaThatOnlyAddsIsFollowed() throws {
+        let disk = SimulatedDisk(seed: 1)
+        let store = try StoreScript.open(options(), disk.newProcess())
+        let other = try StoreScript.open(options(), disk.newProcess())
+        try makeCounter(store)
+        try other.catchUp()
+        var wider = Self.counter
+        wider.version = 7
+        wider.tables[0].columns[1].isIndexed = true
+        wider.tables[0].columns.append(ColumnSchema(name: "name", type: .string))
+        wider.tables.append(TableSchema(name: "More", columns: [ColumnSchema(name: "x", type: .bool)]))
+        let transaction = try store.beginWrite()
+        try transaction.changeSchema(to: wider)
+        transaction.set(TableID(0), 2, 0, .string("one"))
+        try transaction.commit()
+        try other.catchUp()
+        #expect(other.schema == wider)
+        #expect(other.pin().snapshot.table(TableID(0)).value(2, of: 0) == .string("one"))
+        store.letOthersWrite()
+        try set(other, 3)
+        other._checkInvariants()
+    }
+
+    @Test(arguments: [0, 1, 2, 3])
+    func aSchemaThatTakesSomethingAwayIsATypedErrorThatSaysWhatToDo(_ change: Int) throws {
+        let disk = SimulatedDisk(seed: 1)
+        let store = try StoreScript.open(options(), disk.newProcess())
+        let other = try StoreScript.open(options(), disk.newProcess())
+        try makeCounter(store)
+        try other.catchUp()
+        // What comes before it is still shown.
+        try set(store, 4)
+        var schema = Self.counter
+        switch change {
+        case 0: schema.tables[0].columns[1].isRemoved = true
+        case 1: schema.tables[0].isRemoved = true
+        case 2: schema.tables[0].columns[1].isNullable = true
+        default: schema.tables[0].name = "Another"
+        }
+        let transaction = try store.beginWrite()
+        try transaction.changeSchema(to: schema)
+        let version = try transaction.commit().number
+        store.letOthersWrite()
+        for attempt in 0..<2 {
+            let error = #expect(throws: StoreError.self) { try other.catchUp() }
+            #expect(error?.code == .schemaChangedElsewhere)
+            let text = "\(error!)"
+            #expect(text.contains("version \(version)") && text.contains("Counter") && text.contains("open it again"))
+            #expect(other.publishedVersion == version - 1, "attempt \(attempt)")
+            #expect(other.pin().snapshot.table(TableID(0)).value(1, of: 0) == .int(4))
+            let writing = #expect(throws: StoreError.self) { _ = try other.beginWrite() }
+            #expect(writing?.code == .schemaChangedElsewhere)
+        }
+        // It stands in nobody's way.
+        let third = try StoreScript.open(options(), disk.newProcess())
+        try third.beginWrite().commit()
+        try other.close()
+        let again = try StoreScript.open(options(), disk.newProcess())
+        #expect(again.schema == schema)
+    }
+
+    /// A store that is killed while the other waits: the other goes on with every acknowledged commit.
+    @Test func aStoreTakesOverFromOneThatDied() throws {
+        for crash in 0..<12 {
+            let disk = SimulatedDisk(seed: UInt64(crash))
+            let storage = disk.newProcess()
+            let store = try StoreScript.open(options(), storage)
+            let other = try StoreScript.open(options(), disk.newProcess())
+            try makeCounter(store)
+            storage.crashAt = storage.callCount + crash
+            var acknowledged: Int64 = 0
+            do {
+                for value in 1...20 as ClosedRange<Int64> {
+                    try set(store, value)
+                    acknowledged = value
+                }
+                Issue.record("crash \(crash): it did not stop")
+            } catch {}
+            let transaction = try other.beginWrite()
+            guard case .int(let value)? = transaction.table(TableID(0)).value(1, of: 0) else {
+                Issue.record("crash \(crash): there is no value")
+                continue
+            }
+            #expect(value == acknowledged || value == acknowledged + 1, "crash \(crash)")
+            transaction.set(TableID(0), 1, 0, .int(100))
+            try transaction.commit()
+            other._checkInvariants()
+            let again = try StoreScript.open(options(), disk.newProcess())
+            #expect(again.pin().snapshot.table(TableID(0)).value(1, of: 0) == .int(100))
+        }
+    }
+
+    @Test func compactingPullsNothingFromUnderAnotherStore() throws {
+        let disk = SimulatedDisk(seed: 1)
+        let options = options { $0.segmentByteCount = 4096 }
+        let store = try StoreScript.open(options, disk.newProcess())
+        let other = try StoreScript.open(options, disk.newProcess())
+        func segments() throws -> Int { try disk.newProcess().list("/store/log").count }
+        try makeCounter(store)
+        try other.catchUp()
+        for value in 1...80 as ClosedRange<Int64> { try set(store, value) }
+        let before = try segments()
+        #expect(try store.compact()?.version == 81)
+        #expect(try before > 2 && segments() >= before, "the other has not read them")
+        try other.catchUp()
+        #expect(other.publishedVersion == 81)
+        try set(store, 81)
+        #expect(try store.compact()?.version == 82)
+        #expect(try segments() < before)
+        // Another one's turn to compact, behind a checkpoint that it has not made.
+        store.letOthersWrite()
+        try set(other, 82)
+        #expect(try other.compact()?.version == 83)
+        let third = try StoreScript.open(options, disk.newProcess())
+        try store.catchUp()
+        other.letOthersWrite()
+        try set(third, 83)
+        for each in [store, other, third] {
+            try each.catchUp()
+            #expect(each.pin().snapshot.table(TableID(0)).value(1, of: 0) == .int(83))
+            each._checkInvariants()
+        }
+        for each in [store, other, third] { try each.close() }
+        let again = try StoreScript.open(options, disk.newProcess())
+        #expect(again.recovery?.outcome == .clean && again.publishedVersion == 84)
+    }
+
+    /// Threads of several stores that count up one value: none is lost, and every store sees the last without being asked to look.
+    @Test(arguments: [Durability.full, .none, .relaxed(milliseconds: 5)])
+    func countingUpInSeveralStoresAtOnceLosesNothing(_ durability: Durability) throws {
+        let folder = TemporaryFolder()
+        let options = options {
+            $0.folder = folder.path + "/store"
+            $0.usesThreads = true
+            $0.durability = durability
+            $0.idleMilliseconds = 5
+            $0.segmentByteCount = 64 << 10
+        }
+        func open() throws -> Store { try Store(StoreOptions(log: options), storage: PosixStorage.shared) }
+        let stores = [try open(), try open(), try open()]
+        try makeCounter(stores[0])
+        let (threadCount, rounds) = (2, 40)
+        // The last store only follows.
+        let seen = Guarded<[UInt64]>([])
+        let listener = stores[2].onPublish { version in
+            seen.withLock { $0.append(version) }
+        }
+        let threads = try (0..<2 * threadCount).map { number in
+            let store = stores[number % 2]
+            return try StorageThread.start(name: "counter") {
+                do {
+                    for _ in 0..<rounds {
+                        let transaction = try store.beginWrite()
+                        guard case .int(let value)? = transaction.table(TableID(0)).value(1, of: 0) else {
+                            Issue.record("there is no value")
+                            return
+                        }
+                        transaction.set(TableID(0), 1, 0, .int(value + 1))
+                        try transaction.commit()
+                    }
+                } catch {
+                    Issue.record("\(error)")
+                }
+            }
+        }
+        for thread in threads { thread.join() }
+        let total = Int64(2 * threadCount * rounds)
+        let deadline = SystemClock.shared.monotonic() + 60_000_000_000
+        for store in stores {
+            while store.publishedVersion < UInt64(total) + 1, SystemClock.shared.monotonic() < deadline {
+                yieldThread()
+            }
+            #expect(store.pin().snapshot.table(TableID(0)).value(1, of: 0) == .int(total))
+        }
+        let versions = seen.withLock { $0 }
+        #expect(versions == versions.sorted() && versions.last == UInt64(total) + 1)
+        withExtendedLifetime(listener) {}
+        for store in stores {
+            #expect(store.otherProcesses.count == stores.count - 1)
+            store._checkInvariants()
+        }
+        for store in stores { try store.close() }
+        let again = try open()
+        #expect(again.recovery?.outcome == .clean && again.publishedVersion == UInt64(total) + 1)
+    }
+
+    /// A store that is let go without being closed ends its thread, and stands in nobody's way.
+    @Test func aStoreThatIsLetGoFreesWhatItHeld() throws {
+        let folder = TemporaryFolder()
+        let options = options {
+            $0.folder = folder.path + "/store"
+            $0.usesThreads = true
+        }
+        let store = try Store(StoreOptions(log: options), storage: PosixStorage.shared)
+        try makeCounter(store)
+        weak var gone: Store?
+        do {
+            let other = try Store(StoreOptions(log: options), storage: PosixStorage.shared)
+            gone = other
+            try set(other, 1)
+            #expect(store.otherProcesses.count == 1)
+        }
+        let deadline = SystemClock.shared.monotonic() + 20_000_000_000
+        while gone != nil || !store.otherProcesses.isEmpty, SystemClock.shared.monotonic() < deadline { yieldThread() }
+        #expect(gone == nil && store.otherProcesses.isEmpty)
+        try set(store, 2)
+        #expect(store.publishedVersion == 3)
+    }
+}

@@ -1,0 +1,315 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnLog
+
+/// Several openers of one log: whose turn it is, and what each reads of the others.
+@Suite("Turns") struct TurnTests {
+    /// Reads what others have published; gives the versions.
+    @discardableResult
+    private func readNews(_ log: Log) throws -> [UInt64] {
+        var versions: [UInt64] = []
+        if let progress = try log.readNews({ versions.append($0.version) }) { log.advance(to: progress) }
+        return versions
+    }
+
+    /// Makes it this log's turn; gives the versions read on the way.
+    @discardableResult
+    private func takeTurn(_ log: Log) throws -> [UInt64] {
+        var versions: [UInt64] = []
+        try log.awaitWriting()
+        let progress = try log.readRest { commit in
+            versions.append(commit.version)
+            while let part = try commit.next() { #expect(part.kind == .changes) }
+        }
+        log.advance(to: progress)
+        try log.beginWriting()
+        return versions
+    }
+
+    private func isLocked(_ body: () throws -> Void) -> Bool {
+        do {
+            try body()
+            return false
+        } catch {
+            if case .locked = (error as? LogError)?.code { return true }
+            Issue.record("\(error)")
+            return false
+        }
+    }
+
+    private func check(_ bench: Bench, _ lengths: [UInt64: [Int]], acknowledged: UInt64, _ context: String) throws {
+        let script = LogScript([])
+        script.lengths = lengths
+        script.acknowledged = acknowledged
+        script.begun = UInt64(lengths.count)
+        try script.check(try bench.open(), context)
+    }
+
+    @Test("two openers write by turns, over rolls of the log, and each reads what the other wrote") func turns() throws
+    {
+        let a = Bench { $0.segmentByteCount = 4096 }
+        let b = a.another()
+        let logs = try [a.open(), b.open()]
+        var lengths: [UInt64: [Int]] = [:]
+        var chance = SeededRandom(seed: 11)
+        var writer = 0
+        var read: [UInt64] = [0, 0]
+        for version in 1...120 as ClosedRange<UInt64> {
+            if chance.below(4) == 0 {
+                let next = writer ^ 1
+                #expect(isLocked { try logs[next].awaitWriting() })
+                logs[writer].giveUpWriting()
+                let seen = try takeTurn(logs[next])
+                #expect(seen == Array(read[next] + 1..<version))
+                writer = next
+            }
+            #expect(isLocked { _ = try logs[writer ^ 1].beginCommit(version: version) })
+            lengths[version] = (0...chance.below(2)).map { _ in chance.below(900) }
+            try LogScript.commit(logs[writer], version: version, lengths[version]!)
+            #expect(try readNews(logs[writer ^ 1]).allSatisfy { $0 < version }, "what is not durable was read")
+            try logs[writer].waitUntilDurable(version)
+            read[writer] = version
+            read[writer ^ 1] = logs[writer ^ 1].publishedVersion
+            if chance.below(2) == 0 {
+                #expect(try readNews(logs[writer ^ 1]) == Array(read[writer ^ 1] + 1...version))
+                read[writer ^ 1] = version
+            }
+        }
+        #expect(logs[writer].writer!.tail.snapshot().manifest.segments.count > 10)
+        #expect(logs[writer].writer!.tail.snapshot().manifest.epoch == 1, "nobody died")
+        // Who does not write leaves the log alone when it closes.
+        try logs[writer ^ 1].close()
+        try logs[writer].close()
+        try check(a.another(), lengths, acknowledged: 120, "after turns")
+    }
+
+    @Test("an opener who comes while another writes reads what is published, and no more") func joining() throws {
+        let a = Bench { $0.segmentByteCount = 4096 }
+        let log = try a.open()
+        for _ in 1...9 { try log.waitUntilDurable(try a.commit(log, [700])) }
+        try a.commit(log, [700])
+        let other = try a.another().open()
+        #expect(other.recovery.outcome == .clean && other.recovery.lastVersion == 9 && other.publishedVersion == 9)
+        var seen: [UInt64] = []
+        try other.replay(after: 0, through: 9) { seen.append($0.version) }
+        #expect(seen == Array(1...9))
+        try log.waitUntilDurable(10)
+        #expect(try readNews(other) == [10])
+    }
+
+    @Test(
+        "a writer that dies is followed by another, with all that it had acknowledged, under a new epoch if a tail was cut"
+    )
+    func death() throws {
+        for torn in [false, true] {
+            let a = Bench()
+            let log = try a.open()
+            let b = a.another()
+            let other = try b.open()
+            var lengths: [UInt64: [Int]] = [1: [300], 2: [500], 3: torn ? [4000] : [400]]
+            for version in 1...2 as ClosedRange<UInt64> {
+                try log.waitUntilDurable(try a.commit(log, lengths[version]!))
+            }
+            if torn {
+                // The next write is cut short.
+                a.storage.crashAt = a.storage.callCount
+                _ = try? a.commit(log, lengths[3]!)
+            } else {
+                // Whole, though nobody was told so.
+                try a.commit(log, lengths[3]!)
+                a.storage.disk.kill(a.storage)
+            }
+            let seen = try takeTurn(other)
+            #expect(seen == [1, 2, 3] || torn && seen == [1, 2])
+            let manifest = other.writer!.tail.snapshot().manifest
+            #expect(manifest.epoch == 2 && other.publishedVersion == other.durableVersion)
+            let last = other.writtenVersion
+            lengths[last + 1] = [200]
+            lengths = lengths.filter { $0.key <= last + 1 }
+            try other.waitUntilDurable(try b.commit(other))
+            // Under another process's feet, in the new epoch.
+            let third = try a.another().open()
+            #expect(third.publishedVersion == last + 1)
+            try check(b.afterPowerCut(keeping: 0), lengths, acknowledged: last + 1, "torn: \(torn)")
+        }
+    }
+
+    @Test(
+        "a writer whose sync failed gives no other process wrong data: who goes on recovers the log under a new epoch")
+    func failedSync() throws {
+        for residue in [SimulatedFault.Residue.nothing, .some, .all] {
+            let a = Bench()
+            let log = try a.open()
+            let b = a.another()
+            let other = try b.open()
+            try log.waitUntilDurable(try a.commit(log))
+            #expect(try readNews(other) == [1])
+            a.storage.inject(
+                SimulatedFault(.io, residue: residue) { $0.operation == .sync && $0.path.hasSuffix("segment") })
+            try a.commit(log)
+            #expect(throws: LogError.self) { try log.waitUntilDurable(2) }
+            a.storage.removeFaults()
+            #expect(try readNews(other).isEmpty)
+            #expect(log.shouldGiveUpWriting && log.isTurnOver)
+            log.giveUpWriting()
+            // Nobody had been told of version 2, but it is whole, and written again.
+            #expect(try takeTurn(other) == [2])
+            #expect(other.writer!.tail.snapshot().manifest.epoch == 2)
+            #expect(throws: LogError.self) { try log.awaitWriting() }
+            #expect(!log.hasNews && log.publishedVersion == 1)
+            try other.waitUntilDurable(try b.commit(other))
+            try check(
+                b.afterPowerCut(keeping: 0), [1: [200], 2: [200], 3: [200]], acknowledged: 3, "residue \(residue)")
+        }
+    }
+
+    @Test(
+        "wherever a process stops while it takes over from one that died, nothing acknowledged is lost",
+        arguments: [true, false])
+    func stopsWhileTakingOver(powerGoes: Bool) throws {
+        var calls = 0
+        var stops = 0
+        var stop = 0
+        while stop <= calls {
+            let a = Bench { $0.segmentByteCount = 4096 }
+            let log = try a.open()
+            let b = a.another()
+            let other = try b.open()
+            for _ in 1...4 { try log.waitUntilDurable(try a.commit(log, [900])) }
+            // Whole, and half of another.
+            try a.commit(log, [900])
+            a.storage.crashAt = a.storage.callCount
+            _ = try? a.commit(log, [900])
+            let before = b.storage.callCount
+            if stop > 0 { b.storage.crashAt = before + stop - 1 }
+            var acknowledged: UInt64 = 4
+            do {
+                try takeTurn(other)
+                acknowledged = other.writtenVersion
+                try other.waitUntilDurable(try b.commit(other, [900]))
+                acknowledged += 1
+            } catch {
+                stops += 1
+            }
+            if stop == 0 {
+                calls = b.storage.callCount - before
+                #expect(acknowledged >= 6)
+            } else {
+                let context = "stopped at call \(stop) of \(calls)"
+                #expect(b.storage.isStopped, "\(context)")
+                var lengths: [UInt64: [Int]] = [:]
+                for version in 1...7 as ClosedRange<UInt64> { lengths[version] = [900] }
+                let after = powerGoes ? b.afterPowerCut(keeping: 0.5, seed: UInt64(stop)) : b.another()
+                try check(after, lengths, acknowledged: acknowledged, context)
+            }
+            stop += 1
+        }
+        #expect(stops == calls && calls > 20)
+    }
+
+    @Test("the slots of the shared page tell of the processes that live") func slots() throws {
+        let a = Bench()
+        let log = try a.open()
+        #expect(log.otherProcesses.isEmpty && log.oldestVersionNeededByOthers == nil && log.isAlone)
+        let b = a.another()
+        let other = try b.open()
+        var reading = a.another()
+        reading.options.access = .readOnly
+        let reader = try reading.open()
+        #expect(!log.isAlone)
+        other.tellOthers(version: 7, oldest: 3, activeCount: 5)
+        reader.tellOthers(version: 9, oldest: 9, activeCount: 1)
+        var others = log.otherProcesses
+        #expect(others.map(\.version) == [7, 9] && others.map(\.oldestVersion) == [3, 9])
+        #expect(others.map(\.activeVersionCount) == [5, 1])
+        #expect(others.allSatisfy { $0.processID == currentProcessID() && $0.openedAt > 0 })
+        #expect(log.oldestVersionNeededByOthers == 7)
+        // One dies, the other closes.
+        b.storage.disk.kill(b.storage)
+        others = log.otherProcesses
+        #expect(others.map(\.version) == [9])
+        try reader.close()
+        #expect(log.otherProcesses.isEmpty && log.isAlone)
+        // The slot of one that died is taken again, and says nothing of before.
+        let third = try a.another().open()
+        #expect(log.otherProcesses.map(\.version) == [0])
+        try third.close()
+    }
+
+    @Test("as many may have a store open as there are slots, and one more is told so") func slotLimit() throws {
+        let a = Bench()
+        var logs = [try a.open()]
+        for _ in 1..<SharedPage.slotCount { logs.append(try a.another().open()) }
+        #expect(logs.count == 60)
+        let error = #expect(throws: LogError.self) { _ = try a.another().open() }
+        #expect(error?.code == .tooManyProcesses)
+        try logs.removeLast().close()
+        logs.append(try a.another().open())
+        #expect(logs[0].otherProcesses.count == 59)
+    }
+
+    @Test("one compactor at a time over all processes, and its lock dies with its process") func compactor() throws {
+        let a = Bench()
+        let log = try a.open()
+        let b = a.another()
+        let other = try b.open()
+        let ran = log.withCompactorLock { () -> Bool in
+            #expect(log.withCompactorLock { true } == nil)
+            return other.withCompactorLock { true } == nil
+        }
+        #expect(ran == true)
+        let died: Bool? = other.withCompactorLock {
+            b.storage.disk.kill(b.storage)
+            return log.withCompactorLock { true } == true
+        }
+        #expect(died == true)
+    }
+
+    @Test("who opens a store while another recovers it waits as long as it is told") func opening() throws {
+        let a = Bench()
+        try a.open().close()
+        // As an opener that has got as far as the locks.
+        let lock = try a.storage.disk.newProcess().lockFile("/store/lock")
+        #expect(try lock.tryLock(0, exclusive: true))
+        #expect(try lock.tryLock(2, exclusive: true))
+        var waiting = a.another()
+        waiting.options.access = .readWrite(waitMilliseconds: 20)
+        #expect(isLocked { _ = try waiting.open() })
+        lock.close()
+        _ = try waiting.open()
+    }
+
+    @Test(
+        "a process that waits gets the lock when the other is done, when it rests, and when it dies",
+        arguments: [0, 1, 2])
+    func waiting(_ end: Int) throws {
+        let disk = SimulatedDisk(seed: 1)
+        let storage = disk.newProcess()
+        var options = LogOptions(folder: "/store")
+        options.idleMilliseconds = end == 1 ? 1 : 60_000
+        let log = try Log.open(options, storage: storage)
+        let other = try Log.open(options, storage: disk.newProcess())
+        try LogScript.commit(log, version: 1, [100])
+        try log.waitUntilDurable(1)
+        let waiter = try StorageThread.start(name: "waits") {
+            do { try takeTurn(other) } catch { Issue.record("\(error)") }
+        }
+        switch end {
+        case 0:
+            while !log.shouldGiveUpWriting { yieldThread() }
+            log.giveUpWriting()
+        case 1:
+            // As the follower's thread does.
+            while !log.takeWishForRest() { yieldThread() }
+            log.giveUpWriting()
+        default: disk.kill(storage)
+        }
+        waiter.join()
+        #expect(other.isWriting && other.writtenVersion == 1)
+        try LogScript.commit(other, version: 2, [100])
+        try other.waitUntilDurable(2)
+        if end < 2 { #expect(try readNews(log) == [2]) }
+    }
+}
