@@ -8,6 +8,8 @@ public enum LogLimits {
     public static let payloadByteCount = 16 << 20
     /// Segments that one store may list.
     public static let segmentCount = 1 << 20
+    /// Checkpoints that one store may list.
+    public static let checkpointCount = 1 << 16
     /// Files in the space of one checkpoint.
     public static let checkpointFileCount = 1 << 10
     /// Parts in one commit.

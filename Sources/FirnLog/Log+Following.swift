@@ -219,12 +219,12 @@ extension Log {
     }
 
     /// Runs `body` unless a compactor of this or another process runs; nil then. The lock goes with the process.
-    public func withCompactorLock<Result, Failure: Error>(
-        _ body: () throws(Failure) -> Result
-    ) throws(Failure) -> Result? {
+    ///
+    /// - Throws: `LogError` where the lock can't be asked for; whatever `body` throws.
+    public func withCompactorLock<Result>(_ body: () throws -> Result) throws -> Result? {
         guard !isCompacting.exchange(true, ordering: .acquiringAndReleasing) else { return nil }
         defer { isCompacting.store(false, ordering: .releasing) }
-        guard (try? locks.tryLockCompactor()) == true else { return nil }
+        guard try locks.tryLockCompactor() else { return nil }
         // It throws only where the lock file is closed, which frees the lock too.
         defer { try? locks.unlockCompactor() }
         return try body()

@@ -43,7 +43,7 @@ extension Log {
             throw error as! LogError  // the body throws nothing, and all else does so typed
         }
         _ = try follower.readMarks(&place, listed)
-        let checkpoint = try listed.checkpoint.map(folder.readCheckpoint)
+        let checkpoints = try folder.readCheckpoints(listed)
         let path = folder.segment(listed.openSegment.segment)
         let file = try stored { () throws(StorageError) in try folder.storage.open(path, .readWrite) }
         let group = GroupCommit(
@@ -60,7 +60,7 @@ extension Log {
             outcome: .clean, lastVersion: published, lastTime: place.time, storeID: listed.storeID, epoch: listed.epoch)
         return Log(
             options: options, recovery: report, folder: folder, locks: locks, page: page, schema: [],
-            checkpoint: checkpoint, nextCheckpointID: (checkpoint?.id ?? 0) + 1, writer: writer, slot: slot)
+            checkpoints: checkpoints, nextCheckpointID: (checkpoints.last?.id ?? 0) + 1, writer: writer, slot: slot)
     }
 
     /// A slot of the shared page for an opener that writes.

@@ -32,11 +32,11 @@ public final class Log: @unchecked Sendable {
 
     init(
         options: LogOptions, recovery: RecoveryReport, folder: StoreFolder, locks: StoreLocks, page: SharedPage,
-        schema: [UInt8], checkpoint: Checkpoint?, nextCheckpointID: UInt64, writer: LogWriter?,
+        schema: [UInt8], checkpoints listed: [Checkpoint], nextCheckpointID: UInt64, writer: LogWriter?,
         slot: Int?
     ) {
         self.slot = slot
-        checkpoints = Guarded(CheckpointState(live: checkpoint, nextID: nextCheckpointID))
+        checkpoints = Guarded(CheckpointState(listed: listed, nextID: nextCheckpointID))
         sinceCheckpoint = Atomic(0)
         recoveredSchema = schema
         self.options = options
@@ -173,10 +173,9 @@ public final class Log: @unchecked Sendable {
             outcome: created ? .created : recovery.tornTail.map { .tornTail($0) } ?? .clean,
             lastVersion: recovery.lastVersion, lastTime: recovery.scan.lastTime, storeID: manifest.storeID,
             epoch: manifest.epoch)
-        let checkpoint = recovery.checkpoint
         if isFirst {
             // Whatever a crash left between the manifest and the removal of what it no longer lists, or of a checkpoint that was never finished. Beside others it may be one that is being written.
-            try removeUnneeded(folder, manifest, Set(checkpoint?.files.map(\.id) ?? []), newest: .max)
+            try removeUnneeded(folder, manifest, Set(recovery.checkpoints.flatMap { $0.files.map(\.id) }), newest: .max)
         }
         report.secondedCommits = try recovery.makeDurable(despite: isPageValid && page.failureMark != 0)
         report.epoch = recovery.manifest.epoch
@@ -203,7 +202,8 @@ public final class Log: @unchecked Sendable {
         try writer.keeper?.start()
         let log = Log(
             options: options, recovery: report, folder: folder, locks: locks, page: page,
-            schema: [], checkpoint: checkpoint, nextCheckpointID: (checkpoint?.id ?? 0) + 1, writer: writer,
+            schema: [], checkpoints: recovery.checkpoints, nextCheckpointID: (recovery.checkpoint?.id ?? 0) + 1,
+            writer: writer,
             slot: slot)
         log.sinceCheckpoint.store(log.segmentByteCount, ordering: .relaxed)
         return log
@@ -251,7 +251,7 @@ public final class Log: @unchecked Sendable {
                             epoch: manifest.epoch)
                         return Log(
                             options: options, recovery: report, folder: folder, locks: locks, page: page,
-                            schema: [], checkpoint: try manifest.checkpoint.map(folder.readCheckpoint),
+                            schema: [], checkpoints: try folder.readCheckpoints(manifest),
                             nextCheckpointID: 0, writer: nil, slot: slot)
                     }
                     if attempt > 2000 {
@@ -285,7 +285,7 @@ public final class Log: @unchecked Sendable {
                     storeID: manifest.storeID, epoch: manifest.epoch)
                 return Log(
                     options: options, recovery: report, folder: folder, locks: locks, page: page,
-                    schema: recovery.scan.schema ?? [], checkpoint: recovery.checkpoint, nextCheckpointID: 0,
+                    schema: recovery.scan.schema ?? [], checkpoints: recovery.checkpoints, nextCheckpointID: 0,
                     writer: nil, slot: slot)
             }
         } catch {

@@ -21,13 +21,16 @@ import FirnBytes
 ///     64 ├───────────┴───────────┼───────────┴───────────┤
 ///        │ checkpoint id         │ checkpoint version    │   all zero: there is none
 ///     80 ├───────────────────────┼───────────┬───────────┤
-///        │ checkpoint byte count │ its CRC   │ reserved  │
+///        │ checkpoint byte count │ its CRC   │ earlier m │
 ///     96 ├───────────────────────┼───────────┴───────────┤
 ///        │ created, ns since 1970│ reserved (zero)       │
 ///    112 ├───────────────────────┴───────────────────────┤
 ///        │ reserved (zero)                               │
 ///    128 ├───────────────────────────────────────────────┤
 ///        │ n entries of 48 bytes, oldest segment first   │
+///        ├───────────────────────────────────────────────┤
+///        │ m earlier checkpoints of 32 bytes, oldest     │
+///        │ first: as bytes 64 ..< 92, and 4 zeros        │
 ///        ├───────────────────────────────────────────────┤
 ///        │ zeros                                         │
 ///        ├───────────────────────────────────┬───────────┤
@@ -52,6 +55,7 @@ struct Manifest: Equatable {
     static let magic: UInt64 = 0x494E_414D_4E52_4946  // "FIRNMANI"
     static let headByteCount = 128
     static let entryByteCount = 48
+    static let checkpointByteCount = 32
     /// Features that this release knows and a reader must know.
     static let knownFeatures: UInt32 = 0
 
@@ -77,13 +81,20 @@ struct Manifest: Equatable {
     var epoch: UInt32 = 1
     var created: Int64
     var checkpoint: Checkpoint?
+    /// Checkpoints before the live one that past versions are opened from, oldest first.
+    var earlier: [Checkpoint] = []
     var segments: [Segment]
 
     var openSegment: Segment { segments[segments.count - 1] }
 
+    /// Bytes of a block before it is rounded up.
+    private static func contentByteCount(segments: Int, earlier: Int) -> Int {
+        headByteCount + segments * entryByteCount + earlier * checkpointByteCount + 4
+    }
+
     /// The block of this generation.
     func encode() -> [UInt8] {
-        let content = Self.headByteCount + segments.count * Self.entryByteCount + 4
+        let content = Self.contentByteCount(segments: segments.count, earlier: earlier.count)
         let byteCount = (content + 63) & ~63
         var writer = ByteWriter(capacity: byteCount)
         writer.append(Self.magic)
@@ -102,7 +113,7 @@ struct Manifest: Equatable {
         writer.append(checkpoint?.version ?? 0)
         writer.append(checkpoint?.byteCount ?? 0)
         writer.append(checkpoint?.crc ?? 0)
-        writer.append(UInt32(0))
+        writer.append(UInt32(earlier.count))
         writer.append(created)
         writer.appendZeros(Self.headByteCount - writer.count)
         for entry in segments {
@@ -114,6 +125,13 @@ struct Manifest: Equatable {
             writer.append(entry.lastVersion)
             writer.append(entry.byteCount)
             writer.append(UInt64(0))
+        }
+        for entry in earlier {
+            writer.append(entry.id)
+            writer.append(entry.version)
+            writer.append(entry.byteCount)
+            writer.append(entry.crc)
+            writer.append(UInt32(0))
         }
         writer.appendZeros(byteCount - 4 - writer.count)
         writer.append(CRC32C.checksum(writer.bytes))
@@ -162,8 +180,10 @@ struct Manifest: Equatable {
         guard get(48, UInt32.self) & ~knownFeatures == 0 else { throw .newerFormat(format) }
         let byteCount = Int(get(12, UInt32.self))
         let count = Int(get(44, UInt32.self))
+        let earlierCount = Int(get(92, UInt32.self))
         guard format == LogLimits.format, byteCount % 64 == 0, byteCount <= bytes.count, count >= 1,
-            count <= LogLimits.segmentCount, byteCount == (headByteCount + count * entryByteCount + 4 + 63) & ~63
+            count <= LogLimits.segmentCount, earlierCount <= LogLimits.checkpointCount,
+            byteCount == (contentByteCount(segments: count, earlier: earlierCount) + 63) & ~63
         else { throw .damage("its lengths do not agree", offset: 8) }
         guard get(byteCount - 4) == CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<(byteCount - 4)])) else {
             throw .damage("its checksum is wrong", offset: 0)
@@ -189,6 +209,15 @@ struct Manifest: Equatable {
                 !entry.isSealed || entry.lastVersion &+ 1 >= entry.firstVersion
             else { throw .damage("entry \(index) of its segments makes no sense", offset: at) }
             manifest.segments.append(entry)
+        }
+        for index in 0..<earlierCount {
+            let at = headByteCount + count * entryByteCount + index * checkpointByteCount
+            let entry = Checkpoint(id: get(at), version: get(at + 8), byteCount: get(at + 16), crc: get(at + 24))
+            let next = manifest.earlier.last
+            guard let live = manifest.checkpoint, entry.id > next?.id ?? 0, entry.id < live.id,
+                entry.version >= next?.version ?? 0, entry.version <= live.version
+            else { throw .damage("entry \(index) of its earlier checkpoints makes no sense", offset: at) }
+            manifest.earlier.append(entry)
         }
         // There is one way to write a manifest, so this finds whatever was not looked at above: reserved bytes and padding.
         guard manifest.encode().elementsEqual(bytes[0..<byteCount]) else {

@@ -67,7 +67,8 @@ struct Recovery {
     var durable: UInt64
     var tornTail: RecoveryReport.TornTail?
     /// What the log follows.
-    let checkpoint: Checkpoint?
+    let checkpoints: [Checkpoint]
+    var checkpoint: Checkpoint? { checkpoints.last }
 
     var lastVersion: UInt64 { scan.lastVersion }
     var needsTakeover: Bool { tornTail != nil || lastVersion > durable }
@@ -76,7 +77,8 @@ struct Recovery {
     static func read(
         _ folder: StoreFolder, _ manifest: Manifest, pageMark: UInt64, verify: VerifyOnOpen
     ) throws(LogError) -> Recovery {
-        let checkpoint = try manifest.checkpoint.map(folder.readCheckpoint)
+        let checkpoints = try folder.readCheckpoints(manifest)
+        let checkpoint = checkpoints.last
         guard manifest.segments[0].firstVersion <= (checkpoint?.version ?? 0) + 1 else {
             throw LogError(
                 .damage, path: folder.manifest,
@@ -143,7 +145,7 @@ struct Recovery {
                 wholeCommits: scan.commitsBehind, reason: broken.reason)
         }
         return Recovery(
-            folder: folder, manifest: manifest, scan: scan, durable: durable, tornTail: torn, checkpoint: checkpoint)
+            folder: folder, manifest: manifest, scan: scan, durable: durable, tornTail: torn, checkpoints: checkpoints)
     }
 
     /// Steps 5 and 6, where there is need: the log is durable and whole after it. Returns how many commits were written again. After a failed write or sync (`hasFailed`) a new segment is

@@ -96,7 +96,11 @@ struct StoreFolder: Sendable {
         let file = try stored { () throws(StorageError) in try storage.open(manifest, .read) }
         defer { file.close() }
         let size = try stored { () throws(StorageError) in try file.size() }
-        guard size <= 2 * (LogLimits.segmentCount * Manifest.entryByteCount + 4096) else {
+        guard
+            size <= 2
+                * (LogLimits.segmentCount * Manifest.entryByteCount + LogLimits.checkpointCount
+                    * Manifest.checkpointByteCount + 4096)
+        else {
             throw LogError(.damage, path: manifest, detail: "it is \(size) bytes long, more than a manifest can be")
         }
         var bytes = [UInt8](repeating: 0, count: size)

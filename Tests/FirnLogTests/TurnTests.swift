@@ -255,14 +255,14 @@ import Testing
         let log = try a.open()
         let b = a.another()
         let other = try b.open()
-        let ran = log.withCompactorLock { () -> Bool in
-            #expect(log.withCompactorLock { true } == nil)
-            return other.withCompactorLock { true } == nil
+        let ran = try log.withCompactorLock { () -> Bool in
+            #expect(try log.withCompactorLock { true } == nil)
+            return try other.withCompactorLock { true } == nil
         }
         #expect(ran == true)
-        let died: Bool? = other.withCompactorLock {
+        let died: Bool? = try other.withCompactorLock {
             b.storage.disk.kill(b.storage)
-            return log.withCompactorLock { true } == true
+            return try log.withCompactorLock { true } == true
         }
         #expect(died == true)
     }

@@ -72,9 +72,13 @@ extension Store {
     /// Does it. One at a time: see `Compactor.run`. Nil also where another process does it.
     private func writeCheckpoint(garbageShare: Double, pace: Pace?) throws(StoreError) -> CompactionReport? {
         guard let log else { return nil }
-        return try log.withCompactorLock { () throws(StoreError) in
-            try writeCheckpoint(log, garbageShare: garbageShare, pace: pace)
-        } ?? nil
+        do {
+            return try log.withCompactorLock { try writeCheckpoint(log, garbageShare: garbageShare, pace: pace) } ?? nil
+        } catch let error as LogError {
+            throw StoreError(error)
+        } catch {
+            throw error as! StoreError
+        }
     }
 
     private func writeCheckpoint(_ log: Log, garbageShare: Double, pace: Pace?) throws(StoreError) -> CompactionReport?
@@ -98,9 +102,10 @@ extension Store {
         let target = isWasteful ? nil : roomForAddition(to: pin.space, previous, stored)
         let written = try write(pin, log, adding: target, garbage: target == nil ? 0 : garbage, pace)
         let checkpoint = written.checkpoint
-        let needed = min(pin.version, try versionNeededByHistory(log), log.oldestVersionNeededByOthers ?? .max)
+        let history = try neededByHistory(log)
+        let needed = min(pin.version, history.after, log.oldestVersionNeededByOthers ?? .max)
         try inTurn { () throws(LogError) in
-            try log.publish(checkpoint, keepingVersionsAfter: needed)
+            try log.publish(checkpoint, keepingVersionsAfter: needed, and: history.kept)
         }
         log.subtractByteCountSinceCheckpoint(since)
         let file = checkpoint.files[checkpoint.files.count - 1]

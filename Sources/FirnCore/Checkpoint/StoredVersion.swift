@@ -43,6 +43,21 @@ struct StoredVersion {
     }
 }
 
+/// A version that a store begins with, as it lies in a checkpoint.
+struct StoredStart {
+    let checkpoint: Checkpoint
+    let space: NodeSpace
+    let stored: StoredVersion
+
+    init(
+        _ checkpoint: Checkpoint, _ log: Log, _ options: StoreOptions, _ heldFiles: HeldFiles
+    ) throws(StoreError) {
+        self.checkpoint = checkpoint
+        (space, stored) = try NodeSpace.open(checkpoint, log, options) { heldFiles.release($0) }
+        heldFiles.retain(checkpoint.files.map(\.id))
+    }
+}
+
 extension NodeSpace {
     /// Opens the files of a checkpoint, and checks the node of the root.
     static func open(

@@ -1,3 +1,4 @@
+import FirnBytes
 import FirnLog
 import FirnStorage
 
@@ -12,6 +13,21 @@ struct HistoryBase: Sendable {
     static func empty(created: Int64) -> HistoryBase {
         HistoryBase(version: 0, schema: Schema()) { () throws(StoreError) in
             try Store(StoreOptions(log: nil), storage: MemoryStorage(), clock: ManualClock(now: created))
+        }
+    }
+
+    /// The version that a checkpoint is. It is read where it lies.
+    static func stored(
+        _ checkpoint: Checkpoint, _ log: Log, _ options: StoreOptions
+    ) throws(StoreError) -> HistoryBase {
+        let stored: StoredVersion
+        do throws(BytesError) { stored = try StoredVersion.decode(checkpoint.state) } catch {
+            throw StoreError(
+                .damage,
+                "checkpoint \(checkpoint.id) of \(log.options.folder) cannot be read: \(error); run `firn verify`")
+        }
+        return HistoryBase(version: checkpoint.version, schema: stored.schema) { () throws(StoreError) in
+            try Store(past: checkpoint, of: log, options)
         }
     }
 
@@ -61,7 +77,9 @@ final class PastStore: @unchecked Sendable {
 
     /// A version that it has at hand: the one reached, or one that somebody holds.
     func version(_ number: UInt64) -> PastVersion? {
-        guard number <= tip, let pin = store.versions.pin(version: number, at: CallPlace(#fileID, #line)) else { return nil }
+        guard number <= tip, let pin = store.versions.pin(version: number, at: CallPlace(#fileID, #line)) else {
+            return nil
+        }
         return PastVersion(pin: pin, schema: schema.schema(at: number))
     }
 
@@ -76,11 +94,21 @@ final class PastStore: @unchecked Sendable {
 }
 
 extension Store {
-    /// The versions from which past ones can be replayed, oldest first, each with all later commits in the log: the empty one, unless the log's beginning has been let go.
+    /// The versions from which past ones can be replayed, oldest first, each with all later commits in the log: the empty one, unless the log's beginning has been let go, and the checkpoints
+    /// that are listed.
     func historyBases(_ log: Log) throws(StoreError) -> [HistoryBase] {
-        do { return try log.firstVersion == 1 ? [.empty(created: try log.created)] : [] } catch {
+        var bases: [HistoryBase] = []
+        let first: UInt64
+        do throws(LogError) {
+            first = try log.firstVersion
+            if first == 1 { bases.append(.empty(created: try log.created)) }
+        } catch {
             throw StoreError(error)
         }
+        for checkpoint in log.listedCheckpoints where checkpoint.version + 1 >= first {
+            bases.append(try .stored(checkpoint, log, options))
+        }
+        return bases
     }
 
     /// A store for the past from `base` on, shown in a schema.

@@ -35,7 +35,9 @@ extension Store {
     /// Holds a version that is retained or active.
     func open(_ number: UInt64, _ past: RetainedPast) throws(StoreError) -> PastVersion {
         let target = past.newest.reference.schema
-        if let version = PastVersion(versions.pin(version: number, at: CallPlace(#fileID, #line)), as: target) { return version }
+        if let version = PastVersion(versions.pin(version: number, at: CallPlace(#fileID, #line)), as: target) {
+            return version
+        }
         return try history.open(number, of: self, past.log, bases: past.bases, as: target)
     }
 
@@ -129,11 +131,23 @@ extension Store {
         return RetainedPast(newest: newest, log: log, bases: bases, oldest: result)
     }
 
-    /// The version after which the log must stay for what is retained: the newest base that is not after any of it.
-    func versionNeededByHistory(_ log: Log) throws(StoreError) -> UInt64 {
+    /// What must stay for what is retained when a checkpoint of the newest version is published: the log after a version, which is the newest base that is not after any of it, and of the checkpoints listed that
+    /// one and those after it, thinned so that about `StoreOptions.historyCheckpointByteCount` bytes of the log lie between two.
+    func neededByHistory(_ log: Log) throws(StoreError) -> (after: UInt64, kept: [Checkpoint]) {
         let past = try retainedPast(log)
-        if past.oldest == past.newest.version { return past.oldest }
-        return past.bases.last { $0.version <= past.oldest }?.version ?? past.oldest
+        guard past.oldest < past.newest.version, let base = past.bases.last(where: { $0.version <= past.oldest }) else {
+            return (past.newest.version, [])
+        }
+        var kept: [Checkpoint] = []
+        var last = base.version
+        for checkpoint in log.listedCheckpoints where checkpoint.version >= base.version {
+            let isBase = checkpoint.version == base.version && base.version > 0
+            if isBase || log.byteCount(after: last, through: checkpoint.version) >= options.historyCheckpointByteCount {
+                kept.append(checkpoint)
+                last = checkpoint.version
+            }
+        }
+        return (base.version, kept)
     }
 
     /// The log that the past is read from.

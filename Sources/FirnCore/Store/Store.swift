@@ -23,6 +23,8 @@ public struct StoreOptions: Sendable {
     public var compaction = CompactionRule()
     /// Bytes by which a transaction's nodes grow between hand-outs of `EarlyParts`. Copying the last leaf each time costs a fiftieth of it.
     var handOutByteCount = 4 << 20
+    /// Bytes of the log that opening a retained version reads at most, about: for so many a checkpoint is kept.
+    var historyCheckpointByteCount = 256 << 20
     /// Called while a compaction runs, between writing the checkpoint and putting it in the place of what it was written from.
     var besideCompaction: (@Sendable () -> Void)?
     /// Which past versions stay openable.
@@ -64,7 +66,7 @@ public final class Store: Sendable {
     let stamps: Atomic<UInt64>
     /// Bytes of nodes in the checkpoint's space that the newest version no longer reaches.
     let storedGarbage: Atomic<Int>
-    let heldFiles = HeldFiles()
+    let heldFiles: HeldFiles
     let compactor = Compactor()
     nonisolated(unsafe) let workspace = TransactionWorkspace()
     private let listenerLock = Lock()
@@ -103,9 +105,12 @@ public final class Store: Sendable {
             }
             spillPlace = place
         }
-        try self.init(
+        let heldFiles = HeldFiles()
+        var start: StoredStart?
+        if let log, let checkpoint = log.checkpoint { start = try StoredStart(checkpoint, log, options, heldFiles) }
+        self.init(
             log: log, options, limit, isReadOnly: options.log?.access == .readOnly, spillPlace: spillPlace,
-            clock: clock)
+            clock: clock, start: start, heldFiles: heldFiles)
         retain(options.historyRetention)
         guard let log else { return }
         try replay(log)
@@ -121,10 +126,20 @@ public final class Store: Sendable {
 
     deinit { follower?.stop(waits: false) }
 
+    /// A store in memory that begins with a checkpoint of a log, which it does not write.
+    convenience init(past checkpoint: Checkpoint, of log: Log, _ options: StoreOptions) throws(StoreError) {
+        let heldFiles = HeldFiles()
+        let start = try StoredStart(checkpoint, log, options, heldFiles)
+        self.init(
+            log: nil, StoreOptions(log: nil), try VersionLimit(StoreOptions(log: nil)), isReadOnly: false,
+            spillPlace: nil,
+            clock: ManualClock(now: checkpoint.time), start: start, heldFiles: heldFiles)
+    }
+
     private init(
         log: Log?, _ options: StoreOptions, _ limit: VersionLimit, isReadOnly: Bool, spillPlace: SpillPlace?,
-        clock: any Clock
-    ) throws(StoreError) {
+        clock: any Clock, start: StoredStart?, heldFiles: HeldFiles
+    ) {
         self.log = log
         self.options = options
         self.limit = limit
@@ -133,15 +148,14 @@ public final class Store: Sendable {
         self.spillPlace = spillPlace
         self.clock = clock
         self.isReadOnly = isReadOnly
-        if let log, let checkpoint = log.checkpoint {
-            let held = heldFiles
-            let (space, version) = try NodeSpace.open(checkpoint, log, options) { held.release($0) }
-            held.retain(checkpoint.files.map(\.id))
-            stamps = Atomic(version.stamp)
-            storedGarbage = Atomic(version.garbage)
+        self.heldFiles = heldFiles
+        if let start {
+            stamps = Atomic(start.stored.stamp)
+            storedGarbage = Atomic(start.stored.garbage)
             versions = VersionTable(
-                root: space.ref(to: version.root).node, stamp: version.stamp, version: checkpoint.version,
-                time: checkpoint.time, reference: SchemaReference(version.schema), space: space, heap: heap)
+                root: start.space.ref(to: start.stored.root).node, stamp: start.stored.stamp,
+                version: start.checkpoint.version, time: start.checkpoint.time,
+                reference: SchemaReference(start.stored.schema), space: start.space, heap: heap)
             return
         }
         storedGarbage = Atomic(0)

@@ -6,6 +6,16 @@ extension Log {
     /// The checkpoint that the store begins from; nil where the log holds everything.
     public var checkpoint: Checkpoint? { checkpoints.withLock { $0.live } }
 
+    /// Every checkpoint that the store lists, oldest first; the live one last.
+    public var listedCheckpoints: [Checkpoint] { checkpoints.withLock { $0.listed } }
+
+    /// Bytes of the segments that hold commits of the versions `after + 1 ... through`, about.
+    public func byteCount(after: UInt64, through: UInt64) -> Int {
+        guard let manifest = writer?.tail.snapshot().manifest else { return 0 }
+        return manifest.segments.filter { $0.isSealed && $0.lastVersion > after && $0.firstVersion <= through }
+            .reduce(0) { $0 + Int($1.byteCount) }
+    }
+
     /// Begins a file of the next checkpoint.
     ///
     /// - Parameter start: where in its space the file begins, a multiple of 64 KiB; 0 for a new space.
@@ -28,12 +38,12 @@ extension Log {
     /// Takes note of the checkpoint that another process has put into the manifest since, and of the ids that files have got. By the holder of the compactor's lock, in its turn to write.
     public func adoptCheckpoint() throws(LogError) {
         let manifest = try writing().tail.snapshot().manifest
-        let live = checkpoints.withLock { $0.live }
-        let listed: Checkpoint? =
-            manifest.checkpoint?.id == live?.id ? live : try manifest.checkpoint.map(folder.readCheckpoint)
+        let known = checkpoints.withLock { $0.listed }
+        var listed = known
+        if known.last?.id != manifest.checkpoint?.id { listed = try folder.readCheckpoints(manifest) }
         let next = (try folder.checkpointIDs().max() ?? 0) + 1
         checkpoints.withLock { state in
-            state.live = listed
+            state.listed = listed
             state.nextID = max(state.nextID, next)
         }
     }
@@ -50,7 +60,11 @@ extension Log {
     /// the store is what it was.
     ///
     /// Files are removed by `removeUnneeded`, which may be called at any time.
-    public func publish(_ checkpoint: Checkpoint, keepingVersionsAfter oldest: UInt64) throws(LogError) {
+    ///
+    /// - Parameter kept: the checkpoints listed so far that stay listed, for past versions to be opened from.
+    public func publish(
+        _ checkpoint: Checkpoint, keepingVersionsAfter oldest: UInt64, and kept: [Checkpoint] = []
+    ) throws(LogError) {
         let tail = try writing().tail
         tail.begin()
         defer { tail.endAppending() }
@@ -59,9 +73,10 @@ extension Log {
             checkpoint.version >= next.checkpoint?.version ?? 0 && oldest <= checkpoint.version,
             "a checkpoint follows the one before it, and what the log no longer holds is in it")
         next.checkpoint = Manifest.Checkpoint(checkpoint)
+        next.earlier = kept.map { Manifest.Checkpoint($0) }
         next.segments.removeAll { $0.isSealed && $0.lastVersion <= oldest }
         try tail.replaceManifest(next)
-        checkpoints.withLock { $0.live = checkpoint }
+        checkpoints.withLock { $0.listed = kept + [checkpoint] }
     }
 
     /// Removes segments that the manifest no longer lists, and files of checkpoints that it does not need and that are not in `held`.
@@ -72,7 +87,7 @@ extension Log {
         let manifest = try writable().tail.snapshot().manifest
         let needed = checkpoints.withLock { state in
             // Ids from here on belong to files that are being written.
-            (ids: held.union(state.live?.files.map(\.id) ?? []), newest: state.live?.id ?? 0)
+            (ids: held.union(state.fileIDs), newest: state.live?.id ?? 0)
         }
         try Self.removeUnneeded(folder, manifest, needed.ids, newest: needed.newest)
     }
@@ -121,7 +136,11 @@ extension Manifest.Checkpoint {
 
 /// What a log knows of checkpoints.
 struct CheckpointState {
-    var live: Checkpoint?
+    /// Oldest first; the last is the live one.
+    var listed: [Checkpoint]
     /// The id that the next file gets.
     var nextID: UInt64
+
+    var live: Checkpoint? { listed.last }
+    var fileIDs: Set<UInt64> { Set(listed.flatMap { $0.files.map(\.id) }) }
 }

@@ -38,6 +38,14 @@ extension StoreFolder {
         return checkpoint
     }
 
+    /// Every checkpoint that a manifest lists, the live one last.
+    func readCheckpoints(_ manifest: Manifest) throws(LogError) -> [Checkpoint] {
+        var result: [Checkpoint] = []
+        for entry in manifest.earlier { result.append(try readCheckpoint(entry)) }
+        if let live = manifest.checkpoint { result.append(try readCheckpoint(live)) }
+        return result
+    }
+
     /// Opens a file of a checkpoint for reading, its head checked.
     func openCheckpointFile(_ entry: Checkpoint.File, _ storeID: StoreID) throws(LogError) -> any StorageFile {
         let path = checkpoint(entry.id)

@@ -1,0 +1,95 @@
+import FirnLog
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnCore
+
+/// Past versions of a store that is compacted: the log before a checkpoint goes where nothing retained needs it, and a retained version begins from the newest checkpoint that is not after it.
+@Suite struct HistoryCheckpointTests {
+    private func run(_ retention: HistoryRetention, _ storage: any Storage) throws -> (StoreScript, Store) {
+        let script = StoreScript([.commit(StoreScript.schema), .commit(StoreScript.create(0, 12))]) {
+            $0.segmentByteCount = 4096
+        }
+        var options = StoreOptions(log: script.options)
+        options.historyRetention = retention
+        options.historyCheckpointByteCount = 8 << 10
+        let store = try Store(options, storage: storage, clock: ManualClock())
+        for step in script.steps { if case .commit(let body) = step { try script.commit(body, to: store) } }
+        for round in 0..<48 {
+            let body: StoreScript.Body
+            switch round % 6 {
+            case 0: body = StoreScript.create(0, 2)
+            case 1: body = StoreScript.editLists
+            case 2: body = StoreScript.set(0, 3)
+            case 3: body = StoreScript.create(1, 1)
+            case 4: body = StoreScript.blob(900 + round)
+            default: body = StoreScript.delete(0, 1)
+            }
+            try script.commit(body, to: store)
+            if round % 5 == 4 { try store.compact(garbageShare: round % 2 == 0 ? -1 : 10) }
+        }
+        return (script, store)
+    }
+
+    private func check(_ script: StoreScript, _ store: Store, from oldest: UInt64) throws {
+        for version in oldest...store.publishedVersion {
+            let past = try store.version(version)
+            let fault = try #require(script.versions[version]).check(past.pin.snapshot, "version \(version)")
+            #expect(fault == nil)
+        }
+        // Any order, so that the stores of the past that are at hand don't help.
+        for version in (oldest...store.publishedVersion).reversed() where version % 7 == 3 {
+            let past = try store.version(version)
+            let fault = try #require(script.versions[version]).check(past.pin.snapshot, "version \(version) again")
+            #expect(fault == nil)
+        }
+    }
+
+    @Test func everyRetainedVersionIsThereAfterCompactions() throws {
+        let storage = MemoryStorage()
+        let (script, store) = try run(.everything, storage)
+        // Several checkpoints are listed, but not one for each compaction.
+        let listed = try #require(store.log?.listedCheckpoints)
+        #expect(listed.count > 2 && listed.count < 9)
+        try check(script, store, from: 1)
+        try store.close()
+        var options = StoreOptions(log: script.options)
+        options.historyRetention = .everything
+        let again = try Store(options, storage: storage, clock: ManualClock())
+        #expect(again.log?.listedCheckpoints == listed)
+        try check(script, again, from: 1)
+    }
+
+    @Test func whatIsNotRetainedGoesFromTheDisk() throws {
+        let storage = MemoryStorage()
+        let (script, store) = try run(.versions(10), storage)
+        let first = try #require(try store.log?.firstVersion)
+        #expect(first > 20)
+        let newest = store.publishedVersion
+        try check(script, store, from: newest - 9)
+        #expect(throws: StoreError.self) { try store.version(newest - 10) }
+        #expect(try store.storedVersions().map(\.number) == Array(newest - 9...newest))
+        let (_, none) = try run(.none, MemoryStorage())
+        #expect(none.log?.listedCheckpoints.count == 1)
+        #expect(try none.storedVersions().map(\.number) == [none.publishedVersion])
+    }
+
+    /// Retention that begins with a store that was compacted without it: what comes from then on is there.
+    @Test func historyCanBeginAfterACompaction() throws {
+        let storage = MemoryStorage()
+        let (script, store) = try run(.none, storage)
+        try store.compact()
+        let start = store.publishedVersion
+        try store.close()
+        var options = StoreOptions(log: script.options)
+        options.historyRetention = .everything
+        let again = try Store(options, storage: storage, clock: ManualClock())
+        for round in 0..<12 {
+            try script.commit(StoreScript.set(0, 3), to: again)
+            if round % 4 == 3 { try again.compact(garbageShare: -1) }
+        }
+        try check(script, again, from: start)
+        #expect(throws: StoreError.self) { try again.version(start - 1) }
+    }
+}
