@@ -54,6 +54,9 @@ struct SampleStore {
         return row.key
     }
 
+    /// No store yet.
+    init(empty: ()) {}
+
     /// Version 1 the schema, 2 inserts, 3 updates, 4 edits a list, 5 deletes; then `more` versions of one property each.
     init(more: Int = 0, segmentByteCount: Int = 64 << 20, closes: Bool = true) throws {
         let store = try open(segmentByteCount: segmentByteCount)

@@ -4,8 +4,9 @@ import FirnStorage
 /// `firn info STORE`: what a store is and holds.
 struct InfoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "info", abstract: "Shows what a store is and holds: identity, segments, sizes, classes.",
-        discussion: "Reads the whole log once.")
+        commandName: "info",
+        abstract: "Shows what a store is and holds: identity, segments, checkpoint, sizes, classes.",
+        discussion: "Reads the whole log, and the checkpoint, once.")
 
     @OptionGroup var arguments: StoreArguments
 
@@ -30,9 +31,10 @@ struct InfoCommand: ParsableCommand {
     ) throws -> ToolError.Status {
         let store = try OpenedStore.open(path, storage: storage)
         var findings = store.findings
+        let checkpoint = try Checkpoint(store, &findings)
         var segments: [Segment] = []
         var commits = CommitReader()
-        var counts = ObjectCounts()
+        var counts = ObjectCounts(firstVersion: store.manifest.firstVersion, beginning: checkpoint?.beginning)
         var commit = CommitCounts(countsUpdates: false)
         var stored = 0
         var raw = 0
@@ -54,7 +56,7 @@ struct InfoCommand: ParsableCommand {
                     counts.forget()
                 }
             case .commit(let frame, let path):
-                if let problem = counts.add(commit, commits.schema) {
+                if let problem = counts.add(commit, version: frame.version, commits.schema) {
                     findings.append(Finding(.damage, path, Int(frame.offset), problem))
                 }
                 segments[segments.count - 1].commits += 1
@@ -66,12 +68,69 @@ struct InfoCommand: ParsableCommand {
             }
             return true
         }
+        counts.finish(lastVersion: summary.lastVersion)
         let facts = Facts(
-            store: store, segments: segments, summary: summary, schema: commits.schema, counts: counts, stored: stored,
-            raw: raw)
+            store: store, checkpoint: checkpoint, segments: segments, summary: summary,
+            schema: commits.schema ?? checkpoint?.space.schema, counts: counts, stored: stored, raw: raw)
         try output.line(json ? facts.json.text : facts.text)
         try output.flush()
         return output.report(findings, in: store)
+    }
+
+    /// The live checkpoint, and what its files hold.
+    struct Checkpoint {
+        let space: CheckpointSpace
+        private(set) var beginning: ObjectCounts.Beginning?
+        let nodes: [NodeKind: Int]
+
+        /// Nil where there is none, or none that can be read.
+        init?(_ store: OpenedStore, _ findings: inout [Finding]) throws {
+            let opened = try store.openCheckpoint()
+            findings += opened.findings
+            guard let space = opened.space else { return nil }
+            self.space = space
+            var scan = CheckpointScan(space)
+            try scan.run { _ in }
+            nodes = scan.counts
+            findings += scan.findings
+            var beginning: ObjectCounts.Beginning?
+            let finding = try space.finding { beginning = try ObjectCounts.Beginning(space) }
+            self.beginning = beginning
+            // The scan has met a node that is damaged, too.
+            if let finding, scan.findings.isEmpty, opened.findings.isEmpty { findings.append(finding) }
+        }
+
+        var text: [String] {
+            let foot = space.foot
+            var lines = [
+                "checkpoint    version \(foot.version), \(TimeText.milliseconds(foot.time)); \(Amount.bytes(space.byteCount)) in "
+                    + "\(Amount.of(space.files.count, "file")), about \(Amount.bytes(Int(clamping: foot.garbage))) of it garbage"
+            ]
+            for file in space.files {
+                lines.append("  \(StoreFiles.checkpointName(file.entry.id))  \(Amount.bytes(file.byteCount))")
+            }
+            let counts = NodeKind.allCases.compactMap { kind in
+                nodes[kind].map { Amount.of($0, kind.name.one, kind.name.many) }
+            }
+            if !counts.isEmpty { lines.append("  " + counts.joined(separator: ", ")) }
+            return lines
+        }
+
+        var json: JSON {
+            let foot = space.foot
+            let files = space.files.map { file in
+                JSON.object([
+                    ("name", .string(StoreFiles.checkpointName(file.entry.id))), ("bytes", .int(file.byteCount)),
+                    ("start", .int(file.entry.start)),
+                ])
+            }
+            let nodes = NodeKind.allCases.map { ("\($0)", JSON.int(self.nodes[$0] ?? 0)) }
+            return .object([
+                ("id", .int(space.entry.id)), ("version", .int(foot.version)),
+                ("time", .string(TimeText.milliseconds(foot.time))), ("bytes", .int(space.byteCount)),
+                ("garbageBytes", .int(foot.garbage)), ("files", .array(files)), ("nodes", .object(nodes)),
+            ])
+        }
     }
 
     private static func size(of path: String, _ storage: any Storage) throws(ToolError) -> Int {
@@ -81,6 +140,7 @@ struct InfoCommand: ParsableCommand {
     /// All that is shown.
     struct Facts {
         let store: OpenedStore
+        let checkpoint: Checkpoint?
         let segments: [Segment]
         let summary: LogWalk.Summary
         let schema: StoreSchema?
@@ -88,8 +148,11 @@ struct InfoCommand: ParsableCommand {
         let stored: Int
         let raw: Int
 
-        var fileBytes: Int { segments.reduce(0) { $0 + $1.byteCount } }
-        var lastTime: Int64? { segments.last { $0.last != nil }?.last?.time }
+        var fileBytes: Int { segments.reduce(checkpoint?.space.byteCount ?? 0) { $0 + $1.byteCount } }
+        var lastTime: Int64? {
+            let times = [segments.last { $0.last != nil }?.last?.time, checkpoint?.space.foot.time]
+            return times.compactMap(\.self).max()
+        }
 
         var use: String {
             guard store.hasWriter else { return "not open for writing" }
@@ -111,8 +174,9 @@ struct InfoCommand: ParsableCommand {
                         ? "; known to be durable: \(summary.durable)" : ""),
                 "sizes         \(Amount.bytes(fileBytes)) in files; changes \(Amount.bytes(stored)) stored, \(Amount.bytes(raw)) raw"
                     + (stored > 0 ? ", ratio \(Amount.fixed(Double(raw) / Double(stored)))" : ""),
-                "segments",
             ]
+            if let checkpoint { lines += checkpoint.text }
+            lines.append("segments")
             for segment in segments {
                 var line = "  \(StoreFiles.segmentName(segment.head.segment))  \(Amount.bytes(segment.byteCount))  "
                 if let first = segment.first, let last = segment.last {
@@ -158,7 +222,7 @@ struct InfoCommand: ParsableCommand {
                 ("storedBytes", .int(stored)),
                 ("rawBytes", .int(raw)),
                 ("ratio", stored > 0 ? .number(Amount.fixed(Double(raw) / Double(stored))) : .null),
-                ("segments", .array(segments)), ("classes", .array(classes)),
+                ("checkpoint", checkpoint?.json ?? .null), ("segments", .array(segments)), ("classes", .array(classes)),
             ])
         }
 

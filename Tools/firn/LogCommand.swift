@@ -71,6 +71,10 @@ struct LogCommand: ParsableCommand {
         _ path: String, from: UInt64, to: UInt64, json: Bool, storage: any Storage, _ output: Output
     ) throws -> ToolError.Status {
         let store = try OpenedStore.open(path, storage: storage)
+        let first = store.manifest.firstVersion
+        guard to >= first else {
+            throw ToolError(.usage, "\(path): the log begins with version \(first); there is none up to \(to).")
+        }
         var findings = store.findings
         var commits = CommitReader()
         var entry: Entry?

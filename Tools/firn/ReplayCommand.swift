@@ -5,7 +5,10 @@ import FirnStorage
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay", abstract: "Makes a new store that ends with a version of another.",
-        discussion: "The new store has an identity of its own. The other one is only read, damaged or not.")
+        discussion: """
+            The new store has an identity of its own. The other one is only read, damaged or not. Where its log does not go back \
+            to version 1, the new one begins with its checkpoint: versions before that can't be had.
+            """)
 
     @OptionGroup var arguments: StoreArguments
     @Option(help: "The last version that the new store holds.")
@@ -29,35 +32,22 @@ struct ReplayCommand: ParsableCommand {
         guard try stored({ () throws(StorageError) in try storage.status(new) }) == nil else {
             throw ToolError(.usage, "\(new) exists. Give --output a name that nothing bears yet.")
         }
-        let first = store.manifest.segments[0].firstVersion
-        guard first == 1 else {
-            throw ToolError(
-                .usage,
-                "\(path): the log begins with version \(first), so there is nothing that it could be replayed onto.")
-        }
-        let last = try lastVersion(store, to: to)
-        guard last.version >= to else {
-            if let damage = last.damage {
-                throw ToolError(
-                    .damage,
-                    "\(damage)\n\(new) was not made. Versions up to \(last.version) are whole: `--to \(last.version)` saves them."
-                )
-            }
-            throw ToolError(.usage, "\(path) holds versions up to \(last.version); there is no \(to).")
-        }
+        let plan = try Plan(store, to: to, new)
         var maker = try StoreMaker(
-            new, storage: storage, storeHigh: randomness.next() | 1, storeLow: randomness.next(), created: clock.now())
+            new, storage: storage, storeHigh: randomness.next() | 1, storeLow: randomness.next(), created: clock.now(),
+            from: plan.checkpoint)
         do {
             var commits = CommitReader()
             var damage: Finding?
             var done = 0
-            let summary = try LogWalk(store: store).run { event in
+            let summary = try LogWalk(store: store, from: plan.first).run { event in
+                guard to >= plan.first else { return false }
                 switch event {
                 case .frame(let frame, let payload, let path):
                     guard frame.version <= to else { return false }
                     done += frame.frameByteCount
-                    output.progress("replaying", done, of: last.bytes)
-                    if frame.kind.isPart { try maker.add(frame, payload) }
+                    output.progress("replaying", done, of: plan.byteCount)
+                    if frame.kind.isPart, frame.version >= plan.first { try maker.add(frame, payload) }
                     damage = try commits.take(frame, payload, path: path) { _ in }
                     return damage == nil && !(frame.version == to && frame.kind.isPart && frame.isLast)
                 case .commit(let frame, _): return frame.version < to
@@ -79,36 +69,138 @@ struct ReplayCommand: ParsableCommand {
         }
         output.clearProgress()
         let id = maker.manifest.storeID
+        let begin = max(plan.first - 1, 1)
         if json {
             let facts: [(String, JSON)] = [
-                ("store", .string(new)), ("id", .string(id)), ("lastVersion", .int(to)),
+                ("store", .string(new)), ("id", .string(id)), ("firstVersion", .int(begin)), ("lastVersion", .int(to)),
                 ("segments", .int(maker.manifest.segments.count)), ("bytes", .int(maker.byteCount)),
+                ("checkpointBytes", .int(maker.checkpointByteCount)),
             ]
             try output.line(JSON.object(facts).text)
         } else {
+            let versions = begin == to ? "version \(to)" : "versions \(begin) to \(to)"
+            let checkpoint =
+                plan.checkpoint == nil ? "" : " and a checkpoint of \(Amount.bytes(maker.checkpointByteCount))"
             try output.line(
-                "\(new) holds versions 1 to \(to): \(Amount.bytes(maker.byteCount)) in "
-                    + "\(Amount.of(maker.manifest.segments.count, "segment")), store \(id)")
+                "\(new) holds \(versions): \(Amount.bytes(maker.byteCount)) in "
+                    + "\(Amount.of(maker.manifest.segments.count, "segment"))\(checkpoint), store \(id)")
         }
         return .fine
     }
 
-    /// Whether the log can be read to a version, before anything is made.
-    private static func lastVersion(
-        _ store: OpenedStore, to: UInt64
-    ) throws -> (version: UInt64, bytes: Int, damage: Finding?) {
-        var bytes = 0
-        var damage =
-            store.isSalvaged ? nil : store.findings.first { $0.kind == .damage && $0.file != store.files.manifest }
-        let summary = try LogWalk(store: store).run { event in
-            switch event {
-            case .frame(let frame, _, _): bytes += frame.frameByteCount
-            case .commit(let frame, _): return frame.version < to
-            case .finding(let finding): if finding.kind == .damage { damage = damage ?? finding }
-            case .segment, .resumed: break
+    /// What the new store is made from: settled before anything is made.
+    private struct Plan {
+        /// What it begins from; nil where the log is all that is needed.
+        private(set) var checkpoint: CheckpointSpace?
+        /// The first version that is taken from the log.
+        private(set) var first: UInt64 = 1
+        /// Bytes of the log up to the version.
+        let byteCount: Int
+
+        /// Throws where the version can't be had.
+        ///
+        /// - Parameter new: what the store would be called.
+        init(_ store: OpenedStore, to: UInt64, _ new: String) throws {
+            let path = store.files.path
+            var reach: Reach?
+            if store.manifest.firstVersion == 1 {
+                let found = try Reach(store, from: 1, to: to)
+                guard found.version < to else {
+                    byteCount = found.byteCount
+                    return
+                }
+                reach = found
             }
-            return true
+            // The log is cut off in front, or damaged: the checkpoint may do instead.
+            if let entry = store.manifest.checkpoint, entry.version <= to {
+                let space = try Self.checked(store, new)
+                let next = entry.version + 1
+                guard to > entry.version else {
+                    checkpoint = space
+                    first = next
+                    byteCount = 0
+                    return
+                }
+                guard store.manifest.firstVersion <= next else {
+                    throw ToolError(
+                        .damage,
+                        "\(path): the log begins with version \(store.manifest.firstVersion), behind the checkpoint.\n\(new) was not made. `--to \(entry.version)` saves the checkpoint."
+                    )
+                }
+                let found = try Reach(store, from: next, to: to)
+                if found.version >= to {
+                    checkpoint = space
+                    first = next
+                    byteCount = found.byteCount
+                    return
+                }
+                reach = found
+            }
+            if let damage = reach?.damage {
+                let last = reach?.version ?? 0
+                throw ToolError(
+                    .damage,
+                    "\(damage)\n\(new) was not made. Versions up to \(last) are whole: `--to \(last)` saves them.")
+            }
+            if let reach {
+                throw ToolError(.usage, "\(path) holds versions up to \(reach.version); there is no \(to).")
+            }
+            guard let entry = store.manifest.checkpoint else {
+                throw ToolError(
+                    .usage,
+                    "\(path): the log begins with version \(store.manifest.firstVersion), so there is nothing that it could be replayed onto."
+                )
+            }
+            throw ToolError(
+                .usage,
+                "\(path) begins with the checkpoint of version \(entry.version): versions from that one on can be had, but not \(to)."
+            )
         }
-        return (summary.lastVersion, bytes, damage)
+
+        /// The checkpoint, every byte of it read and found whole.
+        private static func checked(_ store: OpenedStore, _ new: String) throws -> CheckpointSpace {
+            let opened = try store.openCheckpoint()
+            var findings = opened.findings
+            if let space = opened.space, findings.isEmpty {
+                var scan = CheckpointScan(space)
+                try scan.run { _ in }
+                findings += scan.findings
+                if findings.isEmpty {
+                    var check = CheckpointCheck(space)
+                    try check.run()
+                    findings += check.findings
+                }
+                if findings.isEmpty { return space }
+            }
+            throw ToolError(
+                .damage,
+                findings.map(\.description).joined(separator: "\n")
+                    + "\n\(new) was not made: it would begin with this checkpoint.")
+        }
+    }
+
+    /// How far the log can be read.
+    private struct Reach {
+        let version: UInt64
+        private(set) var byteCount = 0
+        private(set) var damage: Finding?
+
+        init(_ store: OpenedStore, from: UInt64, to: UInt64) throws {
+            var bytes = 0
+            var damage =
+                store.isSalvaged ? nil : store.findings.first { $0.kind == .damage && $0.file != store.files.manifest }
+            let summary = try LogWalk(store: store, from: from).run { event in
+                switch event {
+                case .frame(let frame, _, _): bytes += frame.frameByteCount
+                case .commit(let frame, _): return frame.version < to
+                case .finding(let finding): if finding.kind == .damage { damage = damage ?? finding }
+                case .segment, .resumed: break
+                }
+                return true
+            }
+            version = summary.lastVersion
+            byteCount = bytes
+            self.damage = damage
+        }
     }
 }

@@ -25,7 +25,7 @@ struct ShowCommand: ParsableCommand {
         _ path: String, version: UInt64, json: Bool, storage: any Storage, _ output: Output
     ) throws -> ToolError.Status {
         let store = try OpenedStore.open(path, storage: storage)
-        let first = store.manifest.segments[0].firstVersion
+        let first = store.manifest.firstVersion
         guard version >= first else {
             throw ToolError(.usage, "\(path): the log begins with version \(first); there is no \(version).")
         }
@@ -37,10 +37,10 @@ struct ShowCommand: ParsableCommand {
             throw ToolError(.usage, "\(path) holds versions up to \(survey.lastVersion); there is no \(version).")
         }
         let names = try PrimaryKeys(store, before: version, of: survey.wanted, isJSON: json)
+        var findings = survey.findings + names.findings
         try output.line(json ? entry.json(survey.schema).text : "version " + entry.text(survey.schema))
         var collector = ChangeCollector(isJSON: json, names: names, output: output)
         var commits = CommitReader()
-        var findings = survey.findings
         _ = try LogWalk(store: store, from: version).run { event in
             guard case .frame(let frame, let payload, let path) = event else { return true }
             let isWanted = frame.kind.isPart && frame.version == version
@@ -129,16 +129,20 @@ struct ShowCommand: ParsableCommand {
     }
 }
 
-/// The primary keys of objects, gathered from the versions that inserted them.
+/// The primary keys of objects, gathered from the checkpoint and the versions that inserted them.
 struct PrimaryKeys {
     private var texts: [Int: [Int64: JSON]] = [:]
+    /// What of the checkpoint could not be read.
+    private(set) var findings: [Finding] = []
 
-    /// Reads the log up to `version` for the objects in `wanted`; not at all where there is none.
+    /// Looks the objects in `wanted` up in the checkpoint, and reads the log up to `version` for those that are not there; not at all where there is none.
     init(_ store: OpenedStore, before version: UInt64, of wanted: [Int: Set<Int64>], isJSON: Bool) throws {
         guard !wanted.isEmpty, version > 1 else { return }
+        try readCheckpoint(store, wanted, isJSON)
         var texts = self.texts
         var commits = CommitReader()
-        var left = wanted.values.reduce(0) { $0 + $1.count }
+        var left = wanted.values.reduce(0) { $0 + $1.count } - texts.values.reduce(0) { $0 + $1.count }
+        guard left > 0 else { return }
         _ = try LogWalk(store: store).run { event in
             guard case .frame(let frame, let payload, let path) = event else { return true }
             guard frame.version < version || !frame.kind.isPart else { return false }
@@ -165,6 +169,36 @@ struct PrimaryKeys {
             return left > 0
         }
         self.texts = texts
+    }
+
+    private mutating func readCheckpoint(
+        _ store: OpenedStore, _ wanted: [Int: Set<Int64>], _ isJSON: Bool
+    ) throws {
+        let opened = try store.openCheckpoint()
+        findings = opened.findings
+        guard let space = opened.space else { return }
+        let schema = space.schema
+        var texts = self.texts
+        let finding = try space.finding {
+            for table in try space.tables() {
+                guard let keys = wanted[table.number], let place = schema.tables[table.number].primaryKey else {
+                    continue
+                }
+                let column = schema.tables[table.number].columns[place]
+                for key in keys {
+                    guard let found = try space.find(key, in: table),
+                        let run = try found.leaf.run(space, place, column)
+                    else { continue }
+                    try withExtendedLifetime(run) {
+                        let cell = try run.cell(found.row)
+                        texts[table.number, default: [:]][key] =
+                            isJSON ? CellText.json(cell, schema) : .string(CellText.text(cell, schema))
+                    }
+                }
+            }
+        }
+        self.texts = texts
+        if let finding { findings.append(finding) }
     }
 
     subscript(table: Int, key: Int64) -> JSON? { texts[table]?[key] }

@@ -9,7 +9,8 @@ struct VerifyCommand: ParsableCommand {
         discussion: """
             Checks both generations of the manifest, each segment's head, each frame's checksums, chain and padding, that \
             versions and times go forward, that every part decompresses and every block in it decodes, and that room filled \
-            ahead is zero. Exits with 1 where there is damage; a torn tail, which was never acknowledged, is none.
+            ahead is zero. Of a checkpoint: heads, feet, each node's checksum and place, and that the nodes make up the tables \
+            of its schema: references, keys, counts, values. Exits with 1 where there is damage; a torn tail, which was never acknowledged, is none.
             """)
 
     @OptionGroup var arguments: StoreArguments
@@ -52,10 +53,17 @@ struct Verification {
     private(set) var damageCount = 0
     private var frames = 0
     private var blocks = 0
+    private var nodes = 0
     private var versions = 0
     private var bytesRead = 0
     private var files = 0
     private var summary = LogWalk.Summary()
+    /// Bytes of all segments and of the checkpoint's files.
+    private var total = 0
+    /// What the log builds on can't be read whole.
+    private var isCheckpointDamaged = false
+    /// Names of the checkpoint's files; nil where they can't be known.
+    private var checkpointNames: Set<String>? = []
 
     var isDamaged: Bool { damageCount > 0 }
 
@@ -71,26 +79,60 @@ struct Verification {
 
     mutating func run() throws {
         for finding in store.findings { add(finding) }
-        files += 1
-        try verifyLog()
+        files += 1 + store.manifest.segments.count
+        for segment in store.manifest.segments {
+            let path = store.files.segment(segment.number)
+            total += try stored { () throws(StorageError) in try store.files.storage.status(path) }?.byteCount ?? 0
+        }
+        let opened = try store.openCheckpoint()
+        for finding in opened.findings { add(finding) }
+        if let space = opened.space {
+            total += space.byteCount
+            files += space.files.count
+            checkpointNames = Set(space.files.map { StoreFiles.checkpointName($0.entry.id) })
+        } else if store.manifest.checkpoint != nil {
+            checkpointNames = nil
+        }
+        bytesRead = total
+        let read = try opened.space.map { try verify($0) } ?? 0
+        isCheckpointDamaged = damageCount > store.findings.count { $0.kind == .damage }
+        var beginning: ObjectCounts.Beginning?
+        // What could not be read of it has been found by now.
+        if let space = opened.space { _ = try space.finding { beginning = try ObjectCounts.Beginning(space) } }
+        try verifyLog(beginning, done: read)
         output.clearProgress()
         try verifyReserve()
         try verifyNames()
     }
 
+    // MARK: The checkpoint
+
+    /// Reads each node of its files, and then, where all are whole, follows the references. Returns the bytes read.
+    private mutating func verify(_ space: CheckpointSpace) throws -> Int {
+        var scan = CheckpointScan(space)
+        var done = 0
+        let (output, total) = (output, total)
+        try scan.run { count in
+            done += count
+            output.progress("verifying", done, of: total)
+        }
+        nodes = scan.nodeCount
+        for finding in scan.findings { add(finding) }
+        guard scan.findings.isEmpty, space.files.allSatisfy({ $0.file != nil }) else { return done }
+        var check = CheckpointCheck(space)
+        try check.run()
+        for finding in check.findings { add(finding) }
+        return done
+    }
+
     // MARK: The log
 
-    private mutating func verifyLog() throws {
-        var total = 0
-        for segment in store.manifest.segments {
-            let path = store.files.segment(segment.number)
-            total += try stored { () throws(StorageError) in try store.files.storage.status(path) }?.byteCount ?? 0
-        }
-        files += store.manifest.segments.count
+    private mutating func verifyLog(_ beginning: ObjectCounts.Beginning?, done: Int) throws {
         var commits = CommitReader()
-        var counts = ObjectCounts()
+        var counts = ObjectCounts(firstVersion: store.manifest.firstVersion, beginning: beginning)
         var commit = CommitCounts(countsUpdates: false)
-        var done = 0
+        var done = done
+        let total = total
         var this = self
         summary = try LogWalk(store: store, goesOn: true).run { event in
             switch event {
@@ -110,7 +152,7 @@ struct Verification {
                 }
             case .commit(let frame, let path):
                 this.versions += 1
-                if let problem = counts.add(commit, commits.schema) {
+                if let problem = counts.add(commit, version: frame.version, commits.schema) {
                     this.add(Finding(.damage, path, Int(frame.offset), "version \(frame.version): \(problem)"))
                 }
             case .resumed:
@@ -123,7 +165,6 @@ struct Verification {
         let found = summary
         self = this
         summary = found
-        bytesRead = total
     }
 
     // MARK: The other files
@@ -170,10 +211,12 @@ struct Verification {
         for name in try list(files.log) where !listed.contains(name) {
             add(Finding(.note, files.log + "/" + name, nil, "not listed by the manifest, so no part of the store"))
         }
-        for name in try list(files.checkpoints) {
+        guard let checkpointNames else { return }
+        for name in try list(files.checkpoints) where !checkpointNames.contains(name) {
             add(
                 Finding(
-                    .note, files.checkpoints + "/" + name, nil, "not listed by the manifest, so no part of the store"))
+                    .note, files.checkpoints + "/" + name, nil,
+                    "not needed by the checkpoint that the manifest names, so no part of the store"))
         }
     }
 
@@ -183,11 +226,16 @@ struct Verification {
         let read =
             "\(Amount.bytes(bytesRead)) in \(Amount.of(files, "file")), \(Amount.of(frames, "frame")), "
             + "\(Amount.of(versions, "version")), \(Amount.of(blocks, "block"))"
+            + (store.manifest.checkpoint == nil ? "" : ", \(Amount.of(nodes, "node"))")
         let beside = store.hasWriter ? "; a process writes to it, so it was read up to the version published" : ""
         if damageCount == 0 { return "no damage: \(read), last version \(summary.lastVersion)\(beside)" }
         let more = damageCount > Self.findingMax ? " (\(Self.findingMax) are listed)" : ""
-        return "\(Amount.of(damageCount, "place")) damaged\(more): \(read)\(beside). "
-            + "`firn replay --to VERSION --output NEW` saves the versions before the damage"
+        let first = store.manifest.firstVersion
+        let advice =
+            isCheckpointDamaged && first > 1
+            ? "The log begins with version \(first), so nothing can be saved without the checkpoint"
+            : "`firn replay --to VERSION --output NEW` saves the versions before the damage"
+        return "\(Amount.of(damageCount, "place")) damaged\(more): \(read)\(beside). \(advice)"
     }
 
     func json(_ finding: Finding) -> JSON {
@@ -201,7 +249,8 @@ struct Verification {
         .object([
             ("kind", .string("summary")), ("damaged", .int(damageCount)), ("tornTail", .bool(summary.tornTail != nil)),
             ("lastVersion", .int(summary.lastVersion)), ("durableVersion", .int(summary.durable)),
-            ("versions", .int(versions)), ("frames", .int(frames)), ("blocks", .int(blocks)), ("files", .int(files)),
+            ("versions", .int(versions)), ("frames", .int(frames)), ("blocks", .int(blocks)), ("nodes", .int(nodes)),
+            ("files", .int(files)),
             ("bytes", .int(bytesRead)), ("openForWriting", .bool(store.hasWriter)),
         ])
     }

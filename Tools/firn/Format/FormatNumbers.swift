@@ -23,6 +23,11 @@ enum FormatNumbers {
     static let columnCount = 1_024
     static let nameByteCount = 255
     static let nesting = 100
+    /// Files of a checkpoint begin at multiples of this in their space.
+    static let checkpointAlignment = 64 << 10
+    static let checkpointFileCount = 1 << 10
+    static let chunkHeapByteCount = 1 << 20
+    static let spaceByteCount: UInt64 = 1 << 47
 
     static func aligned(_ count: Int) -> Int { (count + alignment - 1) & ~(alignment - 1) }
 }

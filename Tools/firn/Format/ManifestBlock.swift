@@ -32,7 +32,10 @@ struct ManifestBlock: Equatable {
     struct Checkpoint: Equatable {
         var id: UInt64
         var version: UInt64
+        /// Bytes of its last file.
         var byteCount: UInt64
+        /// The checksum of its foot.
+        var crc: UInt32
     }
 
     var generation: UInt64
@@ -44,6 +47,9 @@ struct ManifestBlock: Equatable {
     /// Nanoseconds since 1970.
     var created: Int64
     var segments: [Segment]
+
+    /// The first version that the log holds.
+    var firstVersion: UInt64 { segments[0].firstVersion }
 
     var storeID: String { hexadecimal(storeHigh, digits: 16) + hexadecimal(storeLow, digits: 16) }
 
@@ -81,7 +87,8 @@ struct ManifestBlock: Equatable {
             generation: fields.u64(16), storeHigh: fields.u64(24), storeLow: fields.u64(32), epoch: fields.u32(40),
             optionalFeatures: fields.u32(52), created: fields.i64(96), segments: [])
         if fields.u64(64) != 0 {
-            block.checkpoint = Checkpoint(id: fields.u64(64), version: fields.u64(72), byteCount: fields.u64(80))
+            block.checkpoint = Checkpoint(
+                id: fields.u64(64), version: fields.u64(72), byteCount: fields.u64(80), crc: fields.u32(88))
         } else if !isZero(bytes, 64..<92) {
             throw .damage("it has no checkpoint, but says something of it", offset: 64)
         }
@@ -141,7 +148,11 @@ struct ManifestBlock: Equatable {
         writer.append(UInt32(segments.count))
         writer.appendZeros(12)
         writer.append(crc(writer))
-        writer.appendZeros(32)
+        writer.append(checkpoint?.id ?? 0)
+        writer.append(checkpoint?.version ?? 0)
+        writer.append(checkpoint?.byteCount ?? 0)
+        writer.append(checkpoint?.crc ?? 0)
+        writer.append(UInt32(0))
         writer.append(created)
         writer.appendZeros(24)
         for segment in segments {

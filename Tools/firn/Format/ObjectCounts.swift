@@ -49,12 +49,37 @@ struct CommitCounts {
     }
 }
 
-/// How many objects each table holds, by replaying the commits' counts.
+/// How many objects each table holds: those of the checkpoint, and the commits' counts after it.
 struct ObjectCounts {
+    /// What a checkpoint counts.
+    struct Beginning {
+        var version: UInt64
+        var counts: [Int: Int]
+        var nextKeys: [Int: Int64]
+
+        init(_ space: CheckpointSpace) throws {
+            version = space.foot.version
+            counts = [:]
+            nextKeys = [:]
+            for table in try space.tables() {
+                counts[table.number] = Int(table.rowCount)
+                nextKeys[table.number] = table.nextKey
+            }
+        }
+    }
+
     private(set) var counts: [Int: Int] = [:]
     private var nextKeys: [Int: Int64] = [:]
     /// False where commits are missing, so that counts can't be known.
     private(set) var areKnown = true
+    /// Taken over once the log has passed its version.
+    private let beginning: Beginning?
+
+    /// - Parameter firstVersion: the first one that the log holds.
+    init(firstVersion: UInt64, beginning: Beginning?) {
+        self.beginning = beginning
+        areKnown = firstVersion <= 1
+    }
 
     mutating func forget() {
         areKnown = false
@@ -62,8 +87,20 @@ struct ObjectCounts {
         nextKeys = [:]
     }
 
+    private mutating func begin(_ beginning: Beginning) {
+        areKnown = true
+        counts = beginning.counts
+        nextKeys = beginning.nextKeys
+    }
+
+    /// The log ends with a version, which may be the checkpoint's own.
+    mutating func finish(lastVersion: UInt64) {
+        if let beginning, lastVersion <= beginning.version { begin(beginning) }
+    }
+
     /// Takes a whole commit; says what in it can't be, if anything.
-    mutating func add(_ commit: CommitCounts, _ schema: StoreSchema?) -> String? {
+    mutating func add(_ commit: CommitCounts, version: UInt64, _ schema: StoreSchema?) -> String? {
+        if let beginning, beginning.version &+ 1 == version { begin(beginning) }
         var problem: String?
         for (table, change) in commit.tables.sorted(by: { $0.key < $1.key }) {
             func name() -> String { schema?.name(table) ?? "table \(table)" }
@@ -78,6 +115,18 @@ struct ObjectCounts {
             }
             counts[table] = max(0, count)
         }
-        return problem
+        return problem ?? difference(version, schema)
+    }
+
+    /// What the log and the checkpoint do not agree upon, where the log leads up to it.
+    private func difference(_ version: UInt64, _ schema: StoreSchema?) -> String? {
+        guard areKnown, let beginning, let schema, beginning.version == version else { return nil }
+        for (number, table) in schema.tables.enumerated() where !table.isRemoved {
+            let (log, checkpoint) = (counts[number] ?? 0, beginning.counts[number] ?? 0)
+            if log != checkpoint {
+                return "the log leads to \(Amount.of(log, "object")) of \(table.name), the checkpoint has \(checkpoint)"
+            }
+        }
+        return nil
     }
 }

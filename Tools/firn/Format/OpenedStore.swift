@@ -112,11 +112,7 @@ struct OpenedStore {
                 return try salvage(files, findings, previous: previousBlock(bytes))
             }
         }
-        if current.block.checkpoint != nil {
-            throw ToolError(
-                .input, "\(path) names a checkpoint, which this release of `firn` can't read. Use a later one.")
-        }
-        findings += checkRest(bytes, current, path)
+        findings += checkRest(bytes, current, path) + checkBeginning(current.block, path)
         return OpenedStore(files: files, manifest: current.block, findings: findings)
     }
 
@@ -130,6 +126,18 @@ struct OpenedStore {
         } catch {
             throw .damage("\(error)", offset: offset)
         }
+    }
+
+    /// The log begins at the latest where the checkpoint ends.
+    private static func checkBeginning(_ manifest: ManifestBlock, _ path: String) -> [Finding] {
+        let (first, end) = (manifest.firstVersion, manifest.checkpoint?.version ?? 0)
+        guard first > end, first - end > 1 else { return [] }
+        let beginning = manifest.checkpoint == nil ? "there is no checkpoint" : "the checkpoint is of version \(end)"
+        return [
+            Finding(
+                .damage, path, nil,
+                "the log begins with version \(first), but \(beginning): what lies between them is missing")
+        ]
     }
 
     /// What lies behind the current generation: the one before it, and nothing else.
@@ -167,7 +175,7 @@ struct OpenedStore {
 
     // MARK: Without a manifest
 
-    /// Pieces a manifest together from the heads of the segments that are there.
+    /// Pieces a manifest together from the heads of the segments, and the feet of the checkpoints, that are there.
     private static func salvage(
         _ files: StoreFiles, _ findings: [Finding], previous: ManifestBlock?
     ) throws(ToolError) -> OpenedStore {
@@ -192,12 +200,15 @@ struct OpenedStore {
                 findings.map(\.description).joined(separator: "\n")
                     + "\nand the log holds no segment whose head is whole, so nothing can be read.")
         }
+        let checkpoint = try newestCheckpoint(files, storeHigh: first.storeHigh)
         let manifest = ManifestBlock(
             generation: (previous?.generation ?? 0) + 1, storeHigh: first.storeHigh, storeLow: first.storeLow,
-            epoch: last.epoch, created: previous?.created ?? 0,
+            epoch: last.epoch, checkpoint: checkpoint, created: previous?.created ?? 0,
             segments: heads.map {
                 ManifestBlock.Segment(number: $0.segment, epoch: $0.epoch, firstVersion: $0.firstVersion)
             })
-        return OpenedStore(files: files, manifest: manifest, findings: findings, isSalvaged: true)
+        return OpenedStore(
+            files: files, manifest: manifest, findings: findings + checkBeginning(manifest, files.manifest),
+            isSalvaged: true)
     }
 }

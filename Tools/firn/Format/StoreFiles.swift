@@ -29,6 +29,31 @@ struct StoreFiles {
         return number
     }
 
+    func checkpoint(_ id: UInt64) -> String { checkpoints + "/" + Self.checkpointName(id) }
+
+    static func checkpointName(_ id: UInt64) -> String {
+        let digits = String(id)
+        return String(repeating: "0", count: max(0, 10 - digits.count)) + digits + ".checkpoint"
+    }
+
+    /// The id in the name of a checkpoint's file; nil for other names.
+    static func checkpointID(of name: String) -> UInt64? {
+        guard name.hasSuffix(".checkpoint"), let id = UInt64(name.dropLast(11)), checkpointName(id) == name else {
+            return nil
+        }
+        return id
+    }
+
+    /// A file opened for reading; nil where nothing bears the name.
+    func openIfPresent(_ path: String) throws(ToolError) -> (any StorageFile)? {
+        do throws(StorageError) {
+            return try storage.open(path, .read)
+        } catch {
+            if error.code == .notFound { return nil }
+            throw ToolError(error)
+        }
+    }
+
     /// Throws where the path is no store's, in words that help.
     func checkIsStore() throws(ToolError) {
         guard let status = try stored({ () throws(StorageError) in try storage.status(path) }) else {

@@ -1,14 +1,16 @@
 import FirnBytes
 import FirnStorage
 
-/// Writes a new store out of another's parts: fresh segments under heads, chain and identity of their own, and at the very end the manifest, so that
-/// what a crash leaves behind is no store.
+/// Writes a new store out of another's parts: a checkpoint to begin from, if there is to be one, fresh segments under heads, chain and identity of their own, and at
+/// the very end the manifest, so that what a crash leaves behind is no store.
 struct StoreMaker {
     private let files: StoreFiles
     private let segmentByteCount: Int
     private(set) var manifest: ManifestBlock
     /// Bytes of all segments.
     private(set) var byteCount = 0
+    /// Bytes of the checkpoint's files.
+    private(set) var checkpointByteCount = 0
 
     private var file: any StorageFile
     /// What is not written yet lies at `written` of the file.
@@ -26,29 +28,54 @@ struct StoreMaker {
         var bytes = ByteWriter(capacity: 1 << 20)
     }
 
+    /// - Parameter checkpoint: what the store begins from, whose files are copied; its log then begins with the version after.
     init(
         _ path: String, storage: any Storage, storeHigh: UInt64, storeLow: UInt64, created: Int64,
-        segmentByteCount: Int = FormatNumbers.segmentByteCount
-    ) throws(ToolError) {
+        from checkpoint: CheckpointSpace? = nil, segmentByteCount: Int = FormatNumbers.segmentByteCount
+    ) throws {
         self.segmentByteCount = segmentByteCount
         files = StoreFiles(path: path, storage: storage)
         manifest = ManifestBlock(
-            generation: 1, storeHigh: storeHigh, storeLow: storeLow, epoch: 1, created: created, segments: [])
+            generation: 1, storeHigh: storeHigh, storeLow: storeLow, epoch: 1, checkpoint: checkpoint?.entry,
+            created: created, segments: [])
         let files = files
         try stored { () throws(StorageError) in try storage.createFolder(path) }
         made = [path]
-        do throws(StorageError) {
+        do {
             for folder in [files.log, files.checkpoints] {
                 try storage.createFolder(folder)
                 made.append(folder)
+            }
+            if let checkpoint {
+                for file in checkpoint.files {
+                    made.append(files.checkpoint(file.entry.id))
+                    checkpointByteCount += try CheckpointCopy(file, storeHigh, storeLow).write(to: files)
+                }
+                try storage.syncFolder(files.checkpoints)
             }
             made.append(files.segment(1))
             file = try storage.open(files.segment(1), .create)
         } catch {
             for path in made.reversed() { try? storage.remove(path) }
-            throw ToolError(error)
+            if let error = error as? StorageError { throw ToolError(error) }
+            throw error
+        }
+        if let foot = checkpoint?.foot {
+            version = foot.version
+            time = foot.time
+            schema = Self.frame(foot)
         }
         begin(segment: 1)
+    }
+
+    /// A checkpoint's schema as a frame would have it.
+    private static func frame(_ foot: CheckpointFoot) -> (payload: [UInt8], frame: FrameHead) {
+        let count = UInt32(foot.schemaBytes.count)
+        let head = FrameHead(
+            kind: .schema, isLast: true, isCompressed: false, storeHigh: 0, epoch: 1, segment: 1, offset: 0,
+            version: foot.version, time: foot.time, mark: 0, part: 0, rawCount: count, storedCount: count,
+            payloadCRC: CRC32C.checksum(foot.schemaBytes), chain: 0)
+        return (foot.schemaBytes, head)
     }
 
     private var offset: Int { written + pending.bytes.count }

@@ -1,0 +1,202 @@
+import FirnCore
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnTool
+
+@Suite("What the subcommands say of damage to a checkpoint") struct CheckpointDamageTests {
+    static let schema = Schema(
+        version: 1,
+        tables: [
+            TableSchema(
+                name: "Note", primaryKey: 0,
+                columns: [
+                    ColumnSchema(name: "id", type: .int), ColumnSchema(name: "text", type: .string),
+                    ColumnSchema(name: "words", type: .string, collection: .list),
+                ])
+        ])
+    private static let note = TableID(0)
+
+    /// A few objects in two files of one space, and a version after them.
+    static func small() throws -> CompactedStore {
+        var made = try CompactedStore(schema: schema, people: 0)
+        try made.commit { transaction in
+            for id in 0..<3 {
+                try SampleStore.add(transaction, note, [0: .int(Int64(id)), 1: .string("note \(id)")])
+                transaction.edit(note, 2, Int64(id)) { $0.append(.string("word")) }
+            }
+            // One that lies in a blob.
+            transaction.set(note, 1, 2, .string(String(repeating: "long ", count: 250)))
+        }
+        _ = try made.compact()
+        try made.commit { $0.set(note, 1, 0, .string("changed")) }
+        #expect(try made.compact()?.isWhole == false)
+        try made.commit { $0.set(note, 0, 1, .int(10)) }
+        try made.store.close()
+        return made
+    }
+
+    /// The file and offset that the first line of damage names.
+    private static func place(_ run: Run) -> (file: String, offset: Int)? {
+        guard let line = run.out.split(separator: "\n").first, line.hasPrefix("damage: ") else { return nil }
+        let words = line.dropFirst("damage: ".count)
+        guard let comma = words.range(of: ", byte ") else { return nil }
+        let number = words[comma.upperBound...].prefix { $0.isNumber }
+        return Int(number).map { (String(words[..<comma.lowerBound]), $0) }
+    }
+
+    @Test("each byte of a checkpoint's files is guarded, and damage is said where it is") func everyByte() throws {
+        let made = try Self.small()
+        #expect(try Run.verify(made.storage).status == .fine)
+        let space = try made.opened()
+        #expect(space.files.count == 2)
+        let starts = try CompactedStore.nodes(space).map(\.place)
+        for file in space.files {
+            for byte in 0..<file.byteCount {
+                try made.sample.flip(file.path, byte: byte, bit: byte % 8)
+                let run = try Run.verify(made.storage)
+                let found = Self.place(run)
+                #expect(run.status == .damage && found?.file == file.path, "\(file.path), byte \(byte): \(run.out)")
+                if byte < CheckpointHead.byteCount {
+                    #expect(found?.offset == 0)
+                } else if byte < file.entry.byteCount {
+                    // The node that the byte belongs to, or what fills the file up behind the last.
+                    let start = starts.last { $0 <= file.entry.start + byte }.map { $0 - file.entry.start } ?? 0
+                    #expect(
+                        found.map { $0.offset == start || $0.offset > start && $0.offset <= byte } ?? false,
+                        "\(file.path), byte \(byte): \(run.out)")
+                }
+                try made.sample.flip(file.path, byte: byte, bit: byte % 8)
+            }
+        }
+        #expect(try Run.verify(made.storage).status == .fine)
+    }
+
+    @Test("a file that is cut short, missing, or another than the manifest's is damage") func files() throws {
+        for index in 0..<2 {
+            for cut in [1, 64, 1000, .max] {
+                let made = try Self.small()
+                let path = try made.checkpointFiles()[index]
+                let bytes = try made.sample.bytes(path)
+                try made.sample.write(path, Array(bytes.dropLast(min(cut, bytes.count))))
+                let run = try Run.verify(made.storage)
+                #expect(run.status == .damage && Self.place(run)?.file == path, "\(index), \(cut): \(run.out)")
+                #expect(run.out.contains("nothing can be saved without the checkpoint"))
+            }
+            let made = try Self.small()
+            let path = try made.checkpointFiles()[index]
+            try made.storage.remove(path)
+            let run = try Run.verify(made.storage)
+            #expect(run.status == .damage && run.out.contains("damage: \(path): "), "\(run.out)")
+            #expect(run.out.contains("missing"))
+            let info = try Run.info(made.storage)
+            #expect(info.status == .damage && !info.out.isEmpty, "\(info.error)")
+            let replay = try Run.replay(made.storage, to: 4)
+            #expect(replay.status == .damage && replay.error.contains("/new was not made"), "\(replay.error)")
+            #expect(try made.storage.status("/new") == nil)
+        }
+    }
+
+    @Test("the manifest and the checkpoint's foot must agree") func manifest() throws {
+        let made = try Self.small()
+        let live = try #require(try made.checkpointFiles().last)
+        try made.changeManifest { $0.checkpoint?.crc ^= 1 }
+        let crc = try Run.verify(made.storage)
+        #expect(crc.status == .damage && crc.out.hasPrefix("damage: \(live), byte "), "\(crc.out)")
+        #expect(crc.out.contains("the manifest names a foot of another checksum"))
+        try made.changeManifest {
+            $0.checkpoint?.crc ^= 1
+            $0.checkpoint?.version -= 1
+        }
+        #expect(try Run.verify(made.storage).out.contains("not that of the checkpoint that the manifest names"))
+        try made.changeManifest { $0.checkpoint = nil }
+        let none = try Run.verify(made.storage)
+        #expect(
+            none.status == .damage && none.out.contains("the log begins with version 4, but there is no checkpoint"))
+        #expect(try Run.replay(made.storage, to: 4).status == .usage)
+    }
+
+    @Test("nodes whose checksums are right must still make up the tables") func structure() throws {
+        /// Changes the first node of a kind, and expects verify to say so.
+        func expect(
+            _ text: String, _ kind: NodeKind, _ isWanted: (StoredNode) throws -> Bool = { _ in true },
+            _ change: (inout [UInt8], CheckpointSpace) -> Void
+        ) throws {
+            var made = try CompactedStore()
+            _ = try made.compact()
+            try made.store.close()
+            let space = try made.opened()
+            let nodes = try CompactedStore.nodes(space).filter { try $0.kind == kind && isWanted($0) }
+            try made.change(try #require(nodes.first), in: space) { change(&$0, space) }
+            let run = try Run.verify(made.storage)
+            #expect(run.status == .damage && run.out.contains(text), "\(kind): \(run.out)")
+            #expect(run.out.hasPrefix("damage: /store/checkpoint/0000000001.checkpoint, byte "), "\(run.out)")
+        }
+        func put(_ value: Int, _ bytes: inout [UInt8], at offset: Int) {
+            for place in 0..<8 { bytes[offset + place] = UInt8(truncatingIfNeeded: value >> (8 * place)) }
+        }
+        try expect("leads to a root, not to a chunk", .leaf) { bytes, space in
+            put(space.foot.root + 1, &bytes, at: 64)
+        }
+        try expect("lacks the chunk of id", .leaf) { bytes, _ in put(0, &bytes, at: 64) }
+        try expect("that is no reference", .leaf) { bytes, _ in put(64, &bytes, at: 64) }
+        try expect("lies in none of the checkpoint's files", .leaf) { bytes, _ in put(1 << 40 | 1, &bytes, at: 64) }
+        try expect("that must be zero", .leaf) { bytes, _ in bytes[52] = 1 }
+        try expect("is not between its keys and those before", .leaf, { try $0.i64(32) > 0 }) { bytes, _ in
+            put(1, &bytes, at: 32)
+        }
+        try expect("is not between its keys and those before", .rowInner) { bytes, _ in put(299, &bytes, at: 40) }
+        try expect("is counted with 257 rows and has 256", .rowInner) { bytes, _ in put(257, &bytes, at: 1056) }
+        try expect("rows below the key", .table, { try $0.i64(40) == 300 }) { bytes, _ in put(301, &bytes, at: 40) }
+        try expect("the table counts 299 rows and has 300", .table, { try $0.i64(40) == 300 }) { bytes, _ in
+            put(299, &bytes, at: 40)
+        }
+        try expect("entries and has", .pairInner) { bytes, _ in bytes[1568] ^= 1 }
+        try expect("does not stand in its place", .pairLeaf, { $0.head.form == 0 }) { bytes, _ in bytes[47] ^= 0xFF }
+        try expect("is not that of its key", .bytesLeaf) { bytes, _ in bytes[44] ^= 1 }
+        try expect("elements of a list are counted as", .listInner) { bytes, _ in bytes[544] ^= 1 }
+        func isOf(_ form: ChunkForm) -> (StoredNode) -> Bool { { $0.head.form == form.rawValue } }
+        try expect("UTF-8", .chunk, isOf(.text)) { bytes, _ in bytes[64 + 256 + 5] = 0xFF }
+        try expect("none of the dictionary's values", .chunk, isOf(.dictionary)) { bytes, _ in bytes[64] = 200 }
+        try expect("does not decompress", .chunk, isOf(.pressed)) { bytes, _ in bytes[44] ^= 1 }
+        try expect("is not that of its values", .chunk, { try $0.u32(36) > 1 }) { bytes, _ in
+            // The first entry of the reference table becomes the second.
+            let table = Int(bytes[32]) | Int(bytes[33]) << 8
+            bytes.replaceSubrange(table..<table + 4, with: Array(bytes[table + 4..<table + 8]))
+        }
+        try expect("unknown kind", .blob) { bytes, _ in bytes[16] = 64 + 13 }
+        try expect("another place", .blob) { bytes, _ in bytes[12] ^= 1 }
+    }
+
+    @Test("no subcommand traps, whatever nodes with right checksums hold", arguments: [1, 2, 3] as [UInt64])
+    func hostile(seed: UInt64) throws {
+        let made = try Self.small()
+        var random = SeededRandom(seed: seed)
+        let space = try made.opened()
+        let nodes = try CompactedStore.nodes(space)
+        let whole = try space.files.map { try made.sample.bytes($0.path) }
+        var damaged = 0
+        for round in 0..<60 {
+            let node = nodes[random.below(nodes.count)]
+            try made.change(node, in: space) { bytes in
+                for _ in 0...random.below(3) {
+                    let place = random.below(3) == 0 ? 16 + random.below(16) : random.below(bytes.count)
+                    bytes[place] = UInt8(random.below(256))
+                }
+            }
+            let runs = [
+                try Run.verify(made.storage), try Run.info(made.storage), try Run.log(made.storage),
+                try Run.show(made.storage, 4), try Run.replay(made.storage, to: 4, output: "/new\(seed)-\(round)"),
+            ]
+            for (number, run) in runs.enumerated() where run.status != .fine {
+                #expect(
+                    run.status == .damage && !(run.out + run.error).isEmpty,
+                    "seed \(seed), round \(round), run \(number)")
+            }
+            if runs[0].status == .damage { damaged += 1 }
+            for (file, bytes) in zip(space.files, whole) { try made.sample.write(file.path, bytes) }
+        }
+        #expect(damaged > 0)
+    }
+}

@@ -1,0 +1,267 @@
+import FirnBytes
+import FirnCore
+import FirnLog
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnTool
+
+@Suite("What the subcommands show of a compacted store") struct CheckpointTests {
+    /// Two checkpoints in one space, then a tail of the log.
+    static func sample(seed: UInt64 = 1) throws -> CompactedStore {
+        var made = try CompactedStore(seed: seed)
+        #expect(try made.compact()?.isWhole == true)
+        try made.commit { transaction in
+            for key in [3, 4, 250] as [Int64] { transaction.delete(CompactedStore.person, key) }
+            transaction.set(CompactedStore.person, 3, 7, .string("changed"))
+        }
+        #expect(try made.compact()?.isWhole == false)
+        try made.commit { transaction in
+            try CompactedStore.add(transaction, 301)
+            transaction.set(CompactedStore.person, 4, 7, .int(-1))
+        }
+        try made.commit { $0.delete(CompactedStore.person, 9) }
+        return made
+    }
+
+    @Test("every value of a checkpoint is read as FirnCore has it", arguments: [1, 2, 3] as [UInt64])
+    func values(seed: UInt64) throws {
+        var made = try CompactedStore(seed: seed)
+        #expect(try made.compact()?.isWhole == true)
+        try made.commit { transaction in
+            for key in [3, 4, 250] as [Int64] { transaction.delete(CompactedStore.person, key) }
+            transaction.set(CompactedStore.person, 3, 7, .string("changed"))
+        }
+        #expect(try made.compact()?.isWhole == false)
+        let space = try made.opened()
+        #expect(space.files.count == 2)
+        let pin = made.store.pin()
+        var forms: Set<UInt8> = []
+        for stored in try space.tables() {
+            let table = pin.snapshot.table(TableID(stored.number))
+            #expect(stored.rowCount == Int64(table.count) && stored.nextKey == table.nextKey)
+            var rows = 0
+            try space.forEachLeaf(stored) { leaf in
+                for (number, column) in space.schema.tables[stored.number].columns.enumerated() {
+                    let run = try #require(try leaf.run(space, number, column))
+                    forms.insert(run.node.head.form)
+                    try run.checkReferences()
+                    for (row, key) in leaf.keys.enumerated() {
+                        let value = try run.cell(row).value
+                        #expect(value == table.value(number, of: key), "seed \(seed), \(column.name) of \(key)")
+                        run.forget()
+                    }
+                }
+                rows += leaf.keys.count
+            }
+            #expect(rows == table.count)
+        }
+        #expect(forms.sorted() == [0, 1, 2, 8, 9, 10, 11, 12])
+        #expect(Set(try CompactedStore.nodes(space).map(\.kind)) == Set(NodeKind.allCases))
+        withExtendedLifetime(pin) {}
+    }
+
+    @Test("verify finds nothing in what Firn wrote, and names what is not part of it", arguments: [1, 2] as [UInt64])
+    func verifyIsClean(seed: UInt64) throws {
+        let made = try Self.sample(seed: seed)
+        #expect(try made.checkpointFiles().count == 2)
+        for isOpen in [true, false] {
+            if !isOpen { try made.store.close() }
+            let run = try Run.verify(made.storage)
+            #expect(run.status == .fine && run.out.hasPrefix("no damage"), "\(run.out)\(run.error)")
+            #expect(run.out.contains(" nodes, last version 6"), "\(run.out)")
+        }
+        _ = try made.storage.open(SampleStore.path + "/checkpoint/0000000099.checkpoint", .create)
+        let run = try Run.verify(made.storage)
+        #expect(run.status == .fine)
+        #expect(run.out.hasPrefix("note: /store/checkpoint/0000000099.checkpoint: not needed"), "\(run.out)")
+    }
+
+    @Test("info shows the checkpoint, and counts its objects and the log's after it") func info() throws {
+        let made = try Self.sample()
+        let pin = made.store.pin()
+        let people = pin.snapshot.table(CompactedStore.person).count
+        #expect(people == 300 - 3 + 1 - 1)
+        for isOpen in [true, false] {
+            if !isOpen { try made.store.close() }
+            let run = try Run.info(made.storage)
+            #expect(run.status == .fine, "\(run.error)")
+            #expect(run.out.contains("\ncheckpoint    version \(made.checkpoint), 2023-11-14T"), "\(run.out)")
+            #expect(run.out.contains(" in 2 files, about "))
+            #expect(run.out.contains("\n  0000000001.checkpoint  ") && run.out.contains("\n  0000000002.checkpoint  "))
+            #expect(run.out.contains("2 roots, ") && run.out.contains(" leaves, ") && run.out.contains(" blobs, "))
+            #expect(run.out.contains("Person  \(people) objects") && run.out.contains("Any  60 objects"), "\(run.out)")
+            #expect(run.out.contains("last version  \(made.checkpoint + 2), "))
+        }
+        let json = try Run.info(made.storage, json: true).out
+        #expect(json.contains(#""checkpoint":{"id":2,"version":\#(made.checkpoint),"#), "\(json)")
+        #expect(json.contains(#""name":"Person","embedded":false,"objects":\#(people)"#))
+        // FirnCore comes to the same.
+        let again = try made.sample.open()
+        #expect(again.pin().snapshot.table(CompactedStore.person).count == people)
+        try again.close()
+    }
+
+    @Test("info counts the objects where nothing follows the checkpoint") func infoWithoutTail() throws {
+        var made = try CompactedStore(people: 5)
+        _ = try made.compact()
+        try made.store.close()
+        let run = try Run.info(made.storage)
+        #expect(run.status == .fine && run.out.contains("Person  5 objects"), "\(run.out)\(run.error)")
+        #expect(run.out.contains("last version  2, 2023-11-14T"))
+        #expect(try Run.verify(made.storage).status == .fine)
+        #expect(try Run.log(made.storage).out.isEmpty)
+        #expect(try Run.log(made.storage, to: 2).status == .usage)
+    }
+
+    @Test("log and show begin where the log does, and show finds names in the checkpoint") func logAndShow() throws {
+        let made = try Self.sample()
+        let next = made.checkpoint + 1
+        let log = try Run.log(made.storage)
+        #expect(log.status == .fine && log.out.split(separator: "\n").count == 2, "\(log.out)\(log.error)")
+        #expect(log.out.hasPrefix("\(next)  ") && log.out.contains("Person +1 ~1"), "\(log.out)")
+        let early = try Run.log(made.storage, to: made.checkpoint)
+        #expect(early.status == .usage && early.error.contains("the log begins with version \(next)"))
+        let show = try Run.show(made.storage, next)
+        #expect(
+            show.status == .fine && show.out.contains("~ Person #7 7\n    score: 49 -> -1"), "\(show.out)\(show.error)")
+        let shown = try Run.show(made.storage, next, json: true)
+        #expect(shown.out.contains(#""key":7,"primaryKey":7,"#), "\(shown.out)")
+        #expect(try Run.show(made.storage, made.checkpoint).status == .usage)
+    }
+
+    @Test("replay begins with the checkpoint where the log does not reach back", arguments: [0, 1, 2] as [UInt64])
+    func replay(more: UInt64) throws {
+        let made = try Self.sample()
+        let version = made.checkpoint + more
+        try made.store.close()
+        let run = try Run.replay(made.storage, to: version)
+        #expect(run.status == .fine && run.out.contains(" and a checkpoint of "), "\(run.out)\(run.error)")
+        let verified = try Run.verify(made.storage, path: "/new")
+        #expect(verified.status == .fine && verified.out.hasPrefix("no damage"), "\(verified.out)")
+        var options = LogOptions(folder: "/new", verify: .everything)
+        options.usesThreads = false
+        let store = try Store(StoreOptions(log: options), storage: made.storage, clock: made.sample.clock)
+        #expect(store.recovery?.outcome == .clean && store.publishedVersion == version)
+        let table = store.pin().snapshot.table(CompactedStore.person)
+        #expect(table.count == [297, 298, 297][Int(more)])
+        #expect(table.value(4, of: 7) == .int(more == 0 ? 49 : -1))
+        #expect(
+            table.value(8, of: 20).map { value in if case .list(let tags) = value { tags.count } else { 0 } } == 1504)
+        store._checkInvariants()
+        // It goes on as any store does.
+        let transaction = try store.beginWrite()
+        transaction.delete(CompactedStore.person, 0)
+        #expect(try transaction.commit().number == version + 1)
+        try store.compact()
+        try store.close()
+        #expect(try Run.verify(made.storage, path: "/new").status == .fine)
+    }
+
+    @Test("replay says which versions can be had") func replayTooEarly() throws {
+        let made = try Self.sample()
+        for version in [1, made.checkpoint - 1] {
+            let run = try Run.replay(made.storage, to: version)
+            #expect(run.status == .usage)
+            #expect(run.error.contains("begins with the checkpoint of version \(made.checkpoint)"), "\(run.error)")
+        }
+        let late = try Run.replay(made.storage, to: made.checkpoint + 3)
+        #expect(late.status == .usage && late.error.contains("holds versions up to \(made.checkpoint + 2)"))
+        #expect(try made.storage.status("/new") == nil)
+    }
+
+    @Test("without its manifest a compacted store can still be listed and saved") func manifestGone() throws {
+        let made = try Self.sample()
+        try made.store.close()
+        try made.storage.remove(SampleStore.path + "/manifest")
+        let info = try Run.info(made.storage)
+        #expect(info.status == .damage && info.out.contains("Person  297 objects"), "\(info.out)\(info.error)")
+        let verified = try Run.verify(made.storage)
+        #expect(verified.out.split(separator: "\n").count == 2, "\(verified.out)")
+        let run = try Run.replay(made.storage, to: made.checkpoint + 2)
+        #expect(run.status == .fine, "\(run.error)")
+        #expect(try Run.verify(made.storage, path: "/new").status == .fine)
+    }
+
+    @Test("where the log reaches back behind the checkpoint, both must lead to the same, and the log is replayed")
+    func logBeforeCheckpoint() throws {
+        for isDeceiving in [false, true] {
+            let made = try Self.withWholeLog(isDeceiving: isDeceiving)
+            let run = try Run.verify(made.storage)
+            #expect(run.status == (isDeceiving ? .damage : .fine), "\(run.out)\(run.error)")
+            #expect(run.out.contains("the log leads to 5 objects of Person, the checkpoint has 6") == isDeceiving)
+            let replay = try Run.replay(made.storage, to: 1)
+            #expect(replay.status == .fine && replay.out.contains("holds version 1: "), "\(replay.out)\(replay.error)")
+            #expect(try Run.log(made.storage).out.split(separator: "\n").count == 2)
+        }
+    }
+
+    /// A compacted store to which the segment that the compaction removed is given back; a deceiving one gets the segment of another history.
+    private static func withWholeLog(isDeceiving: Bool) throws -> CompactedStore {
+        var made = try CompactedStore(people: 6)
+        let old = try CompactedStore(people: isDeceiving ? 5 : 6)
+        try old.store.close()
+        _ = try made.compact()
+        try made.store.close()
+        let path = SampleStore.path + "/log/0000000001.segment"
+        var bytes = try old.sample.bytes(path)
+        // The other store's identity, and so all checksums, are made to be this one's.
+        let manifest = try OpenedStore.open(SampleStore.path, storage: made.storage).manifest
+        let (chain, end) = try reseal(&bytes, manifest, chain: 0)
+        let file = try made.storage.open(path, .create)
+        try bytes.withUnsafeBytes { try file.write($0, at: 0) }
+        file.close()
+        let second = SampleStore.path + "/log/0000000002.segment"
+        var next = try made.sample.bytes(second)
+        _ = try reseal(&next, manifest, chain: chain)
+        try made.sample.write(second, next)
+        try made.changeManifest { block in
+            block.segments.insert(
+                ManifestBlock.Segment(
+                    number: 1, epoch: 1, firstVersion: 1,
+                    seal: ManifestBlock.Seal(lastVersion: 2, chainEnd: chain, byteCount: end)), at: 0)
+        }
+        return made
+    }
+
+    /// Gives a segment the store's identity and a place in the chain; returns where the chain, and where its frames end.
+    private static func reseal(
+        _ bytes: inout [UInt8], _ manifest: ManifestBlock, chain: UInt32
+    ) throws -> (chain: UInt32, end: Int) {
+        var writer = ByteWriter()
+        let end = bytes.withUnsafeBytes { bytes in
+            guard case .head(var head) = SegmentHead.read(bytes) else { return 0 }
+            head.storeHigh = manifest.storeHigh
+            head.storeLow = manifest.storeLow
+            head.chain = chain
+            var chain = head.write(to: &writer)
+            while case .head(var frame) = FrameHead.read(UnsafeRawBufferPointer(rebasing: bytes[writer.count...])) {
+                let start = writer.count
+                frame.storeHigh = manifest.storeHigh
+                frame.chain = chain
+                chain = frame.write(to: &writer)
+                writer.append(
+                    UnsafeRawBufferPointer(rebasing: bytes[writer.count..<start + frame.frameByteCount]))
+            }
+            return writer.count
+        }
+        #expect(end > SegmentHead.byteCount)
+        let last = try #require(lastChain(writer.array()))
+        bytes = writer.array()
+        return (last, end)
+    }
+
+    /// The checksum of a segment's last head.
+    private static func lastChain(_ bytes: [UInt8]) -> UInt32? {
+        bytes.withUnsafeBytes { bytes in
+            guard case .head(let head) = SegmentHead.read(bytes) else { return nil }
+            var (chain, offset) = (head.crc, SegmentHead.byteCount)
+            while case .head(let frame) = FrameHead.read(UnsafeRawBufferPointer(rebasing: bytes[offset...])) {
+                chain = frame.crc
+                offset += frame.frameByteCount
+            }
+            return chain
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import FirnBytes
+import FirnStorage
+
+/// Copies a file of a checkpoint to another store: nodes and foot name no store, so they stay as they are under a head of the new one's.
+struct CheckpointCopy {
+    private let source: CheckpointSpace.File
+    private let storeHigh: UInt64
+    private let storeLow: UInt64
+
+    init(_ source: CheckpointSpace.File, _ storeHigh: UInt64, _ storeLow: UInt64) {
+        self.source = source
+        self.storeHigh = storeHigh
+        self.storeLow = storeLow
+    }
+
+    /// Writes and syncs the copy; returns its length.
+    func write(to files: StoreFiles) throws -> Int {
+        guard let from = source.file else { throw ToolError(.damage, "\(source.path) can't be read") }
+        let file = try files.storage.open(files.checkpoint(source.entry.id), .create)
+        defer { file.close() }
+        var head = ByteWriter(capacity: CheckpointHead.byteCount)
+        CheckpointHead(
+            storeHigh: storeHigh, storeLow: storeLow, id: source.entry.id, start: UInt64(source.entry.start)
+        ).write(to: &head)
+        try file.write(head.bytes, at: 0)
+        var piece = [UInt8](repeating: 0, count: 1 << 20)
+        var offset = CheckpointHead.byteCount
+        while offset < source.byteCount {
+            let count = try piece.withUnsafeMutableBytes { buffer in
+                let wanted = min(buffer.count, source.byteCount - offset)
+                let count = try from.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: offset)
+                try file.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset)
+                return count
+            }
+            guard count > 0 else { throw ToolError(.damage, "\(source.path) ends early, at byte \(offset)") }
+            offset += count
+        }
+        try file.sync()
+        return offset
+    }
+}

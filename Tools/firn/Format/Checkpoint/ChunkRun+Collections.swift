@@ -1,0 +1,115 @@
+import FirnBytes
+
+extension ChunkRun {
+    // MARK: Collections
+
+    /// Calls `body` with each element of a collection, a map's with its key. Leaves of long ones are read one after the other; what a cell lies in is kept until `forget`.
+    func forEachElement(_ row: Int, _ body: (UnsafeRawBufferPointer?, Cell) throws -> Void) throws {
+        guard case .variable(let texts) = content else { return }
+        do {
+            let (bytes, length) = try bytes(texts, row)
+            switch length {
+            case Slot.null: return
+            case Slot.blob: throw node.fault("the collection of row \(row) is a blob")
+            case Slot.tree:
+                let word = UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
+                guard
+                    let root = try space.node(StoredNode.place(of: word, in: node), of: node, .listInner, .listLeaf)
+                else { throw node.fault("the tree of row \(row) is missing") }
+                _ = try forEachElement(tree: root, level: root.kind == .listInner ? root.head.width : 0, body)
+            default:
+                if bytes.count < ElementBlock.headByteCount { return }
+                try forEachElement(block: ElementBlock(bytes, column), of: node, body)
+            }
+        } catch let error as BytesError {
+            throw node.fault("the collection of row \(row) can't be read: \(error)")
+        }
+    }
+
+    /// Returns how many elements the tree below a node has.
+    private func forEachElement(
+        tree node: StoredNode, level: Int, _ body: (UnsafeRawBufferPointer?, Cell) throws -> Void
+    ) throws -> Int {
+        if node.kind == .listLeaf {
+            guard level == 0 else { throw node.fault("a leaf of a list stands at level \(level)") }
+            kept.append(node)
+            // `body` may have the run forget what it keeps.
+            return try withExtendedLifetime(node) { try forEachElement(leaf: node, body) }
+        }
+        guard node.head.width == level, level > 0 else {
+            throw node.fault("an inner node of a list is of level \(node.head.width) where \(level) should be")
+        }
+        var total = 0
+        for child in 0..<node.count {
+            guard let below = try space.node(node.reference(32 + 8 * child), of: node, .listInner, .listLeaf) else {
+                throw node.fault("an inner node of a list lacks a child")
+            }
+            total += try forEachElement(tree: below, level: level - 1, body)
+            guard try node.u32(544 + 4 * child) == total else {
+                throw node.fault("\(total) elements of a list are counted as \(try node.u32(544 + 4 * child))")
+            }
+        }
+        return total
+    }
+
+    private func forEachElement(
+        leaf node: StoredNode, _ body: (UnsafeRawBufferPointer?, Cell) throws -> Void
+    ) throws -> Int {
+        let block = try ElementBlock(node.slice(38, node.head.capacity), column)
+        guard block.count == node.count, block.count > 0 else {
+            throw node.fault("the leaf of a list counts \(node.count) elements, its block \(block.count)")
+        }
+        var references: [Int] = []
+        let start = node.bytes.baseAddress.unsafelyUnwrapped
+        try forEachElement(block: block, of: node, references: { references.append($0 - start) }, body)
+        try Self.check(references, of: node)
+        return block.count
+    }
+
+    private func forEachElement(
+        block: ElementBlock, of parent: StoredNode, references: (UnsafeRawPointer) -> Void = { _ in },
+        _ body: (UnsafeRawBufferPointer?, Cell) throws -> Void
+    ) throws {
+        try block.forEach(
+            { reference in
+                if let base = reference.baseAddress { references(base) }
+                return try self.blob(reference, of: parent)
+            }, body)
+    }
+
+    // MARK: References
+
+    /// The references that the rows hold are those of the node's reference table: who moves a checkpoint relies on it.
+    func checkReferences() throws {
+        guard case .variable(let texts) = content else { return }
+        guard let heapOffset = texts.heapOffset else { return try Self.check([], of: node) }
+        var references: [Int] = []
+        for row in 0..<rows {
+            let (bytes, length) = try bytes(texts, row)
+            let start = heapOffset + texts.slots[row].offset
+            if length == Slot.tree || length == Slot.blob {
+                references.append(start)
+            } else if column.collection != .none, length != Slot.null, bytes.count >= ElementBlock.headByteCount,
+                let base = bytes.baseAddress
+            {
+                do {
+                    try ElementBlock(bytes, column).forEach(
+                        { reference in
+                            if let place = reference.baseAddress { references.append(start + (place - base)) }
+                            return UnsafeRawBufferPointer(start: nil, count: 0)
+                        }, decodes: false
+                    ) { _, _ in }
+                } catch let error as BytesError {
+                    throw node.fault("the collection of row \(row) can't be read: \(error)")
+                }
+            }
+        }
+        try Self.check(references, of: node)
+    }
+
+    private static func check(_ references: [Int], of node: StoredNode) throws {
+        guard try node.tableReferences().sorted() == references.sorted() else {
+            throw node.fault("the reference table of the \(node.kind.name.one) is not that of its values")
+        }
+    }
+}

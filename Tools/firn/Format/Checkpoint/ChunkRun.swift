@@ -1,0 +1,246 @@
+import FirnBytes
+
+/// How the values of a chunk lie in it, by the number in the format.
+enum ChunkForm: UInt8 {
+    case fixed = 0
+    case variable, nullable
+    case integers = 8
+    case bits, text, pressed, dictionary
+}
+
+/// The values of one property for the rows of one leaf, out of a chunk of any form.
+///
+/// Cells that it gives are valid as long as the run, those of blobs and collections until `forget` is called.
+final class ChunkRun {
+    /// Lengths of a slot that are none.
+    enum Slot {
+        static let tree = 0xFFFD
+        static let blob = 0xFFFE
+        static let null = 0xFFFF
+    }
+
+    enum Content {
+        /// Values of one width from an offset on, and where the null flags begin, if there are any.
+        case fixed(StoredNode, at: Int, width: Int, nulls: Int?)
+        case integers(StoredNode, width: Int, base: Int64, step: Int64, nulls: Int?)
+        case bits(StoredNode, nulls: Int?)
+        case variable(Texts)
+        case dictionary(StoredNode, Texts)
+    }
+
+    /// Values of any length: where in a heap they lie.
+    struct Texts {
+        /// Offset in the heap, and length or what stands for one.
+        var slots: [(offset: Int, length: Int)]
+        let heap: UnsafeRawBufferPointer
+        /// What the heap lies in.
+        let owner: AnyObject
+        /// Where in its node the heap begins; nil where it was unpacked from it.
+        let heapOffset: Int?
+    }
+
+    let space: CheckpointSpace
+    let node: StoredNode
+    let column: StoreSchema.Column
+    let rows: Int
+    let content: Content
+    /// Blobs and leaves of collections that cells lie in.
+    var kept: [StoredNode] = []
+
+    /// - Parameter rows: how many rows of the chunk count.
+    init(_ space: CheckpointSpace, _ node: StoredNode, _ column: StoreSchema.Column, rows: Int) throws {
+        self.space = space
+        self.node = node
+        self.column = column
+        self.rows = rows
+        guard let form = ChunkForm(rawValue: node.head.form), rows <= node.head.capacity else {
+            throw node.fault("the chunk has \(node.head.capacity) rows, its leaf \(rows)")
+        }
+        let all = node.head.capacity
+        let width = column.collection == .none ? column.type.fixedWidth : nil
+        let isFixed = width != nil
+        guard Self.serves(form, column) else {
+            throw node.fault("the chunk is of form \(form), which is none of \(column.name)'s type")
+        }
+        switch form {
+        case .fixed, .nullable:
+            guard isFixed, node.head.width == width else {
+                throw node.fault("the chunk's values have \(node.head.width) bytes, not those of \(column.name)'s type")
+            }
+            content = .fixed(
+                node, at: 64, width: node.head.width, nulls: form == .nullable ? 64 + node.head.width * all : nil)
+        case .integers:
+            let bytes = Int(try node.u8(40))
+            content = .integers(
+                node, width: bytes, base: try node.i64(48), step: try node.i64(56),
+                nulls: try node.u8(41) != 0 ? 64 + bytes * all : nil)
+        case .bits: content = .bits(node, nulls: try node.u8(41) != 0 ? 64 + (all + 7) / 8 : nil)
+        case .variable, .text, .pressed: content = .variable(try Self.texts(node, form))
+        case .dictionary:
+            guard let words = try space.node(node.reference(48), of: node, .chunk),
+                words.head.form == ChunkForm.variable.rawValue
+            else { throw node.fault("the chunk's dictionary is none") }
+            content = .dictionary(node, try Self.texts(words, .variable))
+        }
+    }
+
+    /// Whether a column's chunks may be of a form.
+    private static func serves(_ form: ChunkForm, _ column: StoreSchema.Column) -> Bool {
+        guard column.collection == .none else { return form == .variable }
+        switch form {
+        case .fixed: return column.type.fixedWidth != nil && (!column.isNullable || column.type == .link)
+        case .nullable: return column.type.fixedWidth != nil && column.isNullable && column.type != .link
+        case .variable, .text: return column.type.isVariable
+        case .integers: return column.type == .int || column.type == .link
+        case .bits: return column.type == .bool
+        case .pressed, .dictionary: return column.type == .string || column.type == .data
+        }
+    }
+
+    private static func texts(_ node: StoredNode, _ form: ChunkForm) throws -> Texts {
+        let rows = node.head.capacity
+        if form == .variable {
+            let heapOffset = 64 + 4 * rows
+            let slots = try (0..<rows).map { row in
+                (offset: Int(try node.u16(64 + 4 * row)), length: Int(try node.u16(66 + 4 * row)))
+            }
+            return Texts(
+                slots: slots, heap: try node.slice(heapOffset, node.count), owner: node, heapOffset: heapOffset)
+        }
+        let width = try node.lengthWidth()
+        let heapByteCount = try node.u32(44)
+        let payload: UnsafeRawBufferPointer
+        let owner: AnyObject
+        if form == .pressed {
+            guard heapByteCount <= FormatNumbers.chunkHeapByteCount else {
+                throw node.fault("the chunk claims to hold \(heapByteCount) bytes of text")
+            }
+            let memory = Unpacked(byteCount: width * rows + heapByteCount)
+            let pressed = try node.slice(64, node.u32(48))
+            do throws(BytesError) {
+                try LZ4.decompress(pressed, into: memory.bytes)
+            } catch {
+                throw node.fault("the chunk does not decompress to what it should hold")
+            }
+            payload = UnsafeRawBufferPointer(memory.bytes)
+            owner = memory
+        } else {
+            payload = try node.slice(64, width * rows + heapByteCount)
+            owner = node
+        }
+        var slots: [(offset: Int, length: Int)] = []
+        var offset = 0
+        for row in 0..<rows {
+            let length: Int
+            if width == 1 {
+                let byte = Int(payload[row])
+                length = byte < 0xFD ? byte : 0xFF00 | byte
+            } else {
+                length = Int(payload[2 * row]) | Int(payload[2 * row + 1]) << 8
+            }
+            slots.append((offset, length))
+            offset += heapLength(length)
+        }
+        guard offset == heapByteCount else { throw node.fault("the chunk's lengths are not those of its text") }
+        return Texts(
+            slots: slots, heap: UnsafeRawBufferPointer(rebasing: payload[(width * rows)...]), owner: owner,
+            heapOffset: form == .pressed ? nil : 64 + width * rows)
+    }
+
+    /// Memory that a chunk was unpacked to.
+    private final class Unpacked {
+        let bytes: UnsafeMutableRawBufferPointer
+        init(byteCount: Int) { bytes = .allocate(byteCount: byteCount, alignment: 16) }
+        deinit { bytes.deallocate() }
+    }
+
+    /// Bytes of the heap that a value of this length takes.
+    private static func heapLength(_ length: Int) -> Int { length < Slot.tree ? length : length == Slot.null ? 0 : 8 }
+
+    // MARK: Values
+
+    /// Lets go of what cells of blobs and collections lie in.
+    func forget() { kept.removeAll() }
+
+    /// The value of a row.
+    func cell(_ row: Int) throws -> Cell {
+        precondition(row >= 0 && row < rows, "a row lies within its chunk")
+        do {
+            switch content {
+            case .fixed(let node, let offset, let width, let nulls):
+                if try isNull(node, nulls, row) { return .null }
+                return try Cell.plain(column.type, node.slice(offset + row * width, width))
+            case .integers(let node, let width, let base, let step, let nulls):
+                if try isNull(node, nulls, row) { return .null }
+                let number: Int64 =
+                    switch width {
+                    case 0: 0
+                    case 1: Int64(try node.u8(64 + row))
+                    case 2: Int64(try node.u16(64 + 2 * row))
+                    default: Int64(try node.u32(64 + 4 * row))
+                    }
+                let value = base &+ Int64(row) &* step &+ number
+                return column.type == .link ? try Cell.link(key: value) : .int(value)
+            case .bits(let node, let nulls):
+                if try isNull(node, nulls, row) { return .null }
+                return .bool(try node.u8(64 + row / 8) >> UInt8(row % 8) & 1 != 0)
+            case .variable(let texts): return try cell(texts, row)
+            case .dictionary(let node, let texts):
+                let code = Int(try node.u8(64 + row))
+                guard code < texts.slots.count else {
+                    throw node.fault("row \(row) is none of the dictionary's values")
+                }
+                return try cell(texts, code)
+            }
+        } catch let error as BytesError {
+            throw node.fault("the value of row \(row) can't be read: \(error)")
+        }
+    }
+
+    private func isNull(_ node: StoredNode, _ nulls: Int?, _ row: Int) throws -> Bool {
+        guard let nulls else { return false }
+        let flag = try node.u8(nulls + row)
+        guard flag <= 1 else { throw node.fault("the null flag of row \(row) is \(flag)") }
+        return flag == 1
+    }
+
+    func bytes(_ texts: Texts, _ row: Int) throws -> (bytes: UnsafeRawBufferPointer, length: Int) {
+        let slot = texts.slots[row]
+        let count = Self.heapLength(slot.length)
+        guard slot.offset + count <= texts.heap.count else {
+            throw node.fault("the value of row \(row) lies behind the chunk's heap")
+        }
+        return (UnsafeRawBufferPointer(rebasing: texts.heap[slot.offset..<slot.offset + count]), slot.length)
+    }
+
+    private func cell(_ texts: Texts, _ row: Int) throws -> Cell {
+        if column.collection != .none {
+            var list: [Cell] = []
+            var entries: [(key: UnsafeRawBufferPointer, value: Cell)] = []
+            try forEachElement(row) { key, value in
+                if let key { entries.append((key, value)) } else { list.append(value) }
+            }
+            switch column.collection {
+            case .map: return .map(entries)
+            case .set: return .set(list)
+            default: return .list(list)
+            }
+        }
+        let (bytes, length) = try bytes(texts, row)
+        switch length {
+        case Slot.null: return .null
+        case Slot.tree: throw node.fault("row \(row) has a tree, but \(column.name) is no collection")
+        case Slot.blob: return try Cell.plain(column.type, blob(bytes, of: node))
+        default: return try Cell.plain(column.type, bytes)
+        }
+    }
+
+    func blob(_ reference: UnsafeRawBufferPointer, of parent: StoredNode) throws -> UnsafeRawBufferPointer {
+        let word = UInt64(littleEndian: reference.loadUnaligned(as: UInt64.self))
+        guard let blob = try space.node(StoredNode.place(of: word, in: parent), of: parent, .blob) else {
+            throw parent.fault("a value's blob is missing")
+        }
+        kept.append(blob)
+        return try blob.slice(32, blob.count)
+    }
+}

@@ -1,0 +1,140 @@
+import FirnBytes
+
+/// The elements of a short collection, or of one leaf of a long one:
+///
+/// ```
+/// fixed     count u16 · values
+/// nullable  count u16 · null flags, a byte each · values
+/// variable  count u16 · parts
+/// map       count u16 · key part, value part · …            ascending by key
+/// part      code varint: 0 null · 1 a blob, its reference (8) follows · n + 2: n bytes follow
+/// ```
+///
+/// Fixed and nullable are the blocks of lists and sets of a type of fixed width.
+struct ElementBlock {
+    static let headByteCount = 2
+
+    let count: Int
+    private let bytes: UnsafeRawBufferPointer
+    private let column: StoreSchema.Column
+
+    init(_ bytes: UnsafeRawBufferPointer, _ column: StoreSchema.Column) throws(BytesError) {
+        var reader = ByteReader(bytes)
+        count = Int(try reader.readUInt16())
+        self.bytes = bytes
+        self.column = column
+    }
+
+    /// Calls `body` with each element in order, a map's with its key.
+    ///
+    /// - Parameter blob: gives the bytes of the blob whose reference lies in these 8 bytes.
+    /// - Parameter decodes: false passes over values: `body` is called with none.
+    func forEach(
+        _ blob: (UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer, decodes: Bool = true,
+        _ body: (UnsafeRawBufferPointer?, Cell) throws -> Void
+    ) throws {
+        var reader = ByteReader(bytes)
+        _ = try reader.readUInt16()
+        if column.collection != .map, let width = column.type.fixedWidth {
+            let isNullable = column.isNullable && column.type != .link
+            let flags = try reader.readBytes(isNullable ? count : 0)
+            let values = try reader.readBytes(count * width)
+            try reader.expectEnd()
+            guard decodes else { return }
+            for index in 0..<count {
+                if isNullable, flags[index] > 1 {
+                    throw BytesError(.invalid("a null flag is \(flags[index])"), offset: index)
+                }
+                let value = UnsafeRawBufferPointer(rebasing: values[index * width..<(index + 1) * width])
+                try body(nil, isNullable && flags[index] == 1 ? .null : try Cell.plain(column.type, value))
+            }
+            return
+        }
+        var last: UnsafeRawBufferPointer?
+        for _ in 0..<count {
+            var key: UnsafeRawBufferPointer?
+            if column.collection == .map {
+                guard let found = try part(&reader, blob), !decodes || Text.isUTF8(found) else {
+                    throw BytesError(.invalid("a map's key is no text"), offset: reader.offset)
+                }
+                if decodes, let last, !last.lexicographicallyPrecedes(found) {
+                    throw BytesError(.invalid("a map's keys do not ascend"), offset: reader.offset)
+                }
+                last = found
+                key = found
+            }
+            let value = try part(&reader, blob)
+            if decodes { try body(key, value.map { try Cell.plain(column.type, $0) } ?? .null) }
+        }
+        try reader.expectEnd()
+    }
+
+    /// The next part's bytes; nil for null.
+    private func part(
+        _ reader: inout ByteReader, _ blob: (UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer
+    ) throws -> UnsafeRawBufferPointer? {
+        let code = try reader.readCount(limit: reader.remaining + 2)
+        switch code {
+        case 0: return nil
+        case 1: return try blob(reader.readBytes(8))
+        default: return try reader.readBytes(code - 2)
+        }
+    }
+}
+
+extension CellType {
+    /// Bytes of a value as a chunk or an element has it; nil where that varies.
+    var fixedWidth: Int? {
+        switch self {
+        case .bool: 1
+        case .float: 4
+        case .int, .double, .link: 8
+        case .objectID: 12
+        case .date, .uuid, .decimal: 16
+        case .string, .data, .mixed: nil
+        }
+    }
+}
+
+extension Cell {
+    /// A value as a chunk or an element has it.
+    ///
+    /// ```
+    /// bool 1: 0 or 1 · int, link 8 (a link of -1 is none) · date 16: seconds i64 · nanoseconds i32 · 0 u32
+    /// float, double, objectID, uuid, decimal as in changesets · string, data, mixed: all of the bytes
+    /// ```
+    static func plain(_ type: CellType, _ bytes: UnsafeRawBufferPointer) throws(BytesError) -> Cell {
+        var reader = ByteReader(bytes)
+        let cell: Cell
+        switch type {
+        case .string:
+            guard Text.isUTF8(bytes) else { throw BytesError(.malformedText, offset: 0) }
+            return .string(bytes)
+        case .data: return .data(bytes)
+        case .mixed: return try mixed(bytes)
+        case .bool:
+            let value = try reader.readUInt8()
+            guard value <= 1 else { throw BytesError(.invalid("a bool is \(value)"), offset: 0) }
+            cell = .bool(value == 1)
+        case .int: cell = .int(try reader.readInt64())
+        case .link: cell = try link(key: reader.readInt64())
+        case .date:
+            let seconds = try reader.readInt64()
+            let nanoseconds = Int64(try reader.read(Int32.self))
+            guard try reader.readUInt32() == 0 else {
+                throw BytesError(.invalid("bytes of a date that must be zero are not"), offset: 12)
+            }
+            cell = try date(seconds, nanoseconds, at: 0)
+        case .float, .double, .objectID, .uuid, .decimal: cell = try fixed(type, &reader)
+        }
+        try reader.expectEnd()
+        return cell
+    }
+
+    static func link(key: Int64) throws(BytesError) -> Cell {
+        guard key >= -1, key < FormatNumbers.keyLimit else {
+            throw BytesError(.invalid("a link leads to the impossible key \(key)"), offset: 0)
+        }
+        return key < 0 ? .null : .link(key)
+    }
+}

@@ -1,0 +1,127 @@
+/// Walks an index or a tree of backlinks of a checkpoint: levels, counts, and that entries ascend, within the bounds that the nodes above give.
+struct IndexWalk {
+    private enum Key: Equatable {
+        case number(UInt64)
+        case bytes([UInt8])
+
+        func isBelow(_ other: Key) -> Bool {
+            switch (self, other) {
+            case (.number(let a), .number(let b)): a < b
+            case (.bytes(let a), .bytes(let b)): a.lexicographicallyPrecedes(b)
+            default: false
+            }
+        }
+    }
+
+    /// An entry: a value's key, then an object's.
+    private struct Entry {
+        var key: Key
+        var value: Int64
+
+        func isAbove(_ other: Entry) -> Bool { other.key.isBelow(key) || other.key == key && value > other.value }
+    }
+
+    private let space: CheckpointSpace
+    private let kinds: (inner: NodeKind, leaf: NodeKind)
+    private var last: Entry?
+    private(set) var count = 0
+
+    /// - Parameter isNumbers: of numbers, or backlinks; else of bytes.
+    init(_ space: CheckpointSpace, isNumbers: Bool) {
+        self.space = space
+        kinds = isNumbers ? (.pairInner, .pairLeaf) : (.bytesInner, .bytesLeaf)
+    }
+
+    /// Walks the tree that `place`, a reference of `parent`, leads to.
+    mutating func run(_ place: Int?, of parent: StoredNode) throws {
+        guard let root = try space.node(place, of: parent, kinds.leaf, kinds.inner) else { return }
+        count = try walk(root, level: root.kind == kinds.leaf ? 0 : root.head.width, from: nil, to: nil)
+    }
+
+    private mutating func walk(_ node: StoredNode, level: Int, from lower: Entry?, to upper: Entry?) throws -> Int {
+        guard node.head.width == level, (node.kind == kinds.leaf) == (level == 0) else {
+            throw node.fault("a \(node.kind.name.one) of level \(node.head.width) stands at level \(level)")
+        }
+        if node.kind == .bytesLeaf || node.kind == .bytesInner { try checkHeads(node) }
+        if level == 0 {
+            for index in 0..<node.count {
+                let entry = try entry(node, index)
+                if last?.isAbove(entry) ?? false || lower?.isAbove(entry) ?? false
+                    || upper.map(entry.isAbove) ?? false
+                {
+                    throw node.fault("entry \(index) of the \(node.kind.name.one) does not stand in its place")
+                }
+                last = entry
+            }
+            return node.count
+        }
+        var total = 0
+        for child in 0..<node.count {
+            let (reference, counted) = try self.child(node, child)
+            guard let below = try space.node(reference, of: node, kinds.leaf, kinds.inner) else {
+                throw node.fault("the \(node.kind.name.one) lacks its child \(child)")
+            }
+            let count = try walk(
+                below, level: level - 1, from: child == 0 ? lower : entry(node, child),
+                to: child + 1 < node.count ? entry(node, child + 1) : upper)
+            guard counted == Int64(count) else {
+                throw node.fault("child \(child) is counted with \(counted) entries and has \(count)")
+            }
+            total += count
+        }
+        return total
+    }
+
+    /// A leaf's entry, or an inner node's separator before a child.
+    private func entry(_ node: StoredNode, _ index: Int) throws(NodeFault) -> Entry {
+        switch node.kind {
+        case .pairInner:
+            return Entry(key: .number(try node.u64(32 + 8 * index)), value: try node.i64(544 + 8 * index))
+        case .pairLeaf where node.head.form == 1:
+            let key = try node.u64(32) &+ node.u64(40) &* UInt64(index)
+            return Entry(key: .number(key), value: try node.i64(48) &+ node.i64(56) &* Int64(index))
+        case .pairLeaf:
+            let values = 32 + 8 * node.head.capacity
+            return Entry(key: .number(try node.u64(32 + 8 * index)), value: try node.i64(values + 8 * index))
+        default:
+            let found = try node.bytesEntry(index)
+            return Entry(key: .bytes(try keyBytes(node, found)), value: try node.i64(found.offset))
+        }
+    }
+
+    private func child(_ node: StoredNode, _ index: Int) throws(NodeFault) -> (reference: Int?, count: Int64) {
+        guard node.kind == .bytesInner else {
+            return (try node.reference(1056 + 8 * index), try node.i64(1568 + 8 * index))
+        }
+        let offset = try node.bytesEntry(index).offset
+        return (try node.reference(offset + 8), try node.i64(offset + 16))
+    }
+
+    /// A key lies in words of eight bytes, of which the first byte is the highest.
+    private func keyBytes(
+        _ node: StoredNode, _ entry: (offset: Int, key: Int, keyByteCount: Int, head: UInt32)
+    ) throws(NodeFault) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(entry.keyByteCount)
+        for index in 0..<entry.keyByteCount { bytes.append(try node.u8(entry.key + (index ^ 7))) }
+        return bytes
+    }
+
+    /// All keys of a page begin with the same `form` bytes; a slot's head is the four behind them.
+    private func checkHeads(_ node: StoredNode) throws(NodeFault) {
+        let prefix = Int(node.head.form)
+        // The first separator of an inner node is never looked at.
+        let first = node.kind == .bytesInner ? 1 : 0
+        var common: ArraySlice<UInt8>?
+        for index in first..<max(node.count, first) {
+            let entry = try node.bytesEntry(index)
+            let key = try keyBytes(node, entry)
+            let own = key.prefix(prefix)
+            let head = (0..<4).reduce(UInt32(0)) { $0 << 8 | (prefix + $1 < key.count ? UInt32(key[prefix + $1]) : 0) }
+            guard own.count == prefix, common ?? own == own, head == entry.head else {
+                throw node.fault("slot \(index) of the \(node.kind.name.one) is not that of its key")
+            }
+            common = own
+        }
+    }
+}
