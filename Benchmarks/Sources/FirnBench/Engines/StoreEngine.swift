@@ -12,9 +12,15 @@ final class StoreEngine: Engine, @unchecked Sendable {
 
     fileprivate let store: Store
 
-    init(folder: String, durability: Durability) throws {
-        let options = LogOptions(folder: folder + "/people.firn", durability: durability == .full ? .full : .none)
-        store = try Store(StoreOptions(log: options), storage: PosixStorage.shared)
+    convenience init(folder: String, durability: Durability) throws {
+        try self.init(folder: folder, durability: durability, compactsByItself: true)
+    }
+
+    init(folder: String, durability: Durability, compactsByItself: Bool) throws {
+        let log = LogOptions(folder: folder + "/people.firn", durability: durability == .full ? .full : .none)
+        var options = StoreOptions(log: log)
+        options.compaction.isAutomatic = compactsByItself
+        store = try Store(options, storage: PosixStorage.shared)
         guard store.schema.tables.isEmpty else { return }
         let transaction = try store.beginWrite()
         try transaction.changeSchema(to: Self.schema)
@@ -81,6 +87,10 @@ final class StoreEngine: Engine, @unchecked Sendable {
 
     func makeReader() throws -> any Reader { StoreReader(store) }
     func makeWriter() throws -> any Writer { StoreWriter(store) }
+    func settle() throws { try store.compact() }
+    func makeCompactor() throws -> () throws -> Void { settle }
+    func hold() throws -> Any { store.pin() }
+    var retainedBytes: Int? { store.activeVersions.reduce(0) { $0 + $1.retainedByteCount } }
     func close() throws { try store.close() }
 }
 
@@ -89,12 +99,48 @@ private final class StoreWriter: Writer {
 
     init(_ store: Store) { self.store = store }
 
-    func setAge(_ age: Int, ofPerson id: Int) throws {
-        let transaction = try store.beginWrite()
+    @inline(__always)
+    private func key(_ id: Int, _ transaction: WriteTransaction) throws -> Int64 {
         guard let key = transaction.table(StoreEngine.person).firstKey(primaryKeyInt: Int64(id)) else {
             throw BenchError("no person \(id)")
         }
+        return key
+    }
+
+    func setAge(_ age: Int, ofPerson id: Int) throws {
+        let transaction = try store.beginWrite()
+        let key = try key(id, transaction)
         transaction.set(StoreEngine.person, StoreEngine.Column.age, key, fixed: Int64(age))
+        try transaction.commit()
+    }
+
+    func apply(_ changes: [Change], of people: People) throws {
+        let transaction = try store.beginWrite()
+        for change in changes {
+            switch change {
+            case .setAge(let age, let person):
+                let key = try key(person, transaction)
+                transaction.set(StoreEngine.person, StoreEngine.Column.age, key, fixed: Int64(age))
+            case .setBio(let index, let person):
+                let record = people.records[index]
+                let bio = UnsafeRawBufferPointer(
+                    start: people.bytes + record.bioOffset, count: Int(record.bioLength))
+                transaction.set(StoreEngine.person, StoreEngine.Column.bio, try key(person, transaction), bytes: bio)
+            case .insert(let index): try StoreEngine.insert(people, index, transaction)
+            case .delete(let person): transaction.delete(StoreEngine.person, try key(person, transaction))
+            }
+        }
+        try transaction.commit()
+    }
+
+    func setAgeOfEveryone(_ age: Int) throws {
+        let transaction = try store.beginWrite()
+        transaction.base.snapshot.table(StoreEngine.person).forEachLeaf { leaf, _ in
+            for row in 0..<leaf.count {
+                transaction.set(StoreEngine.person, StoreEngine.Column.age, leaf.key(row), fixed: Int64(age))
+            }
+            return true
+        }
         try transaction.commit()
     }
 
@@ -117,9 +163,9 @@ private final class StoreReader: Reader {
     private var table: TableView { pin.snapshot.table(StoreEngine.person) }
 
     @inline(__always)
-    private func digest(_ leaf: Leaf, _ row: Int) -> UInt64 {
-        let age = leaf.chunk(StoreEngine.Column.age).load(row, as: Int64.self)
-        let name = leaf.chunk(StoreEngine.Column.name).bytes(row).unsafelyUnwrapped
+    private func digest(_ ages: Chunk, _ names: Chunk, _ row: Int) -> UInt64 {
+        let age = ages.load(row, as: Int64.self)
+        let name = names.bytes(row).unsafelyUnwrapped
         return readDigest(age: Int(age), nameLength: name.count, firstByte: name[0])
     }
 
@@ -130,7 +176,8 @@ private final class StoreReader: Reader {
             guard let found = table.firstKey(primaryKeyInt: Int64(key)), let place = table.find(found) else {
                 throw BenchError("no person \(key)")
             }
-            sum &+= digest(place.leaf, place.row)
+            let leaf = place.leaf
+            sum &+= digest(leaf.chunk(StoreEngine.Column.age), leaf.chunk(StoreEngine.Column.name), place.row)
         }
         return sum
     }
@@ -151,8 +198,47 @@ private final class StoreReader: Reader {
     func readEveryone() throws -> UInt64 {
         var sum: UInt64 = 0
         table.forEachLeaf { leaf, _ in
-            for row in 0..<leaf.count { sum &+= digest(leaf, row) }
+            // A chunk is looked up, and where it is packed unpacked, once for all rows of the leaf.
+            let ages = leaf.chunk(StoreEngine.Column.age)
+            let names = leaf.chunk(StoreEngine.Column.name)
+            for row in 0..<leaf.count { sum &+= digest(ages, names, row) }
             return true
+        }
+        return sum
+    }
+
+    func readEverything() throws -> UInt64 {
+        var sum: UInt64 = 0
+        table.forEachLeaf { leaf, _ in
+            sum &+= everything(leaf)
+            return true
+        }
+        return sum
+    }
+
+    private func everything(_ leaf: Leaf) -> UInt64 {
+        typealias Column = StoreEngine.Column
+        let ids = leaf.chunk(Column.id)
+        let ages = leaf.chunk(Column.age)
+        let scores = leaf.chunk(Column.score)
+        let created = leaf.chunk(Column.created)
+        let active = leaf.chunk(Column.active)
+        let names = leaf.chunk(Column.name)
+        let emails = leaf.chunk(Column.email)
+        let cities = leaf.chunk(Column.city)
+        let bios = leaf.chunk(Column.bio)
+        @inline(__always)
+        func text(_ place: UInt64, _ chunk: Chunk, _ row: Int) -> UInt64 {
+            let bytes = chunk.bytes(row).unsafelyUnwrapped
+            return textDigest(place, length: bytes.count, firstByte: bytes[0])
+        }
+        var sum: UInt64 = 0
+        for row in 0..<leaf.count {
+            sum &+= fullDigest(
+                id: Int(ids.load(row, as: Int64.self)), age: Int(ages.load(row, as: Int64.self)),
+                score: scores.load(row, as: Double.self), created: Int(created.load(row, as: Int64.self)),
+                active: active.load(row, as: Bool.self),
+                texts: text(0, names, row) &+ text(1, emails, row) &+ text(2, cities, row) &+ text(3, bios, row))
         }
         return sum
     }

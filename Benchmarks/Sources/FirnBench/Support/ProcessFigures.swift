@@ -18,11 +18,18 @@ enum ProcessFigures {
 
     static var residentBytes: Int { field("VmRSS", of: "status").map { $0 << 10 } ?? maximumByUsage }
 
+    /// What of the resident memory lies in no file; nil on macOS.
+    static var anonymousBytes: Int? { field("RssAnon", of: "status").map { $0 << 10 } }
+
     /// The most that was resident since `resetPeak()` (since the start of the process on macOS).
     static var peakBytes: Int { field("VmHWM", of: "status").map { $0 << 10 } ?? maximumByUsage }
 
     /// Bytes handed to write calls so far.
     static var bytesWritten: Int? { field("wchar", of: "io") }
+
+    /// Bytes of the pages that this process has made the device write, whole pages each time that one is changed again
+    /// after a sync.
+    static var bytesToDevice: Int? { field("write_bytes", of: "io") }
 
     static func resetPeak() {
         let file = open("/proc/self/clear_refs", O_WRONLY)

@@ -72,9 +72,7 @@ extension Workload {
             run.record(scaling, two / one)
             run.endMemory()
 
-            try engine.settle()
-            try engine.close()
-            let again = try run.open()
+            let again = try engine.compactAndReopen(folder: run.storeFolder)
             run.record(rate.reopened, try measure(again))
             try again.close()
         }

@@ -42,9 +42,7 @@ extension Workload {
             run.beginMemory()
             run.record(cost, try measure(engine))
             run.endMemory()
-            try engine.settle()
-            try engine.close()
-            let again = try run.open()
+            let again = try engine.compactAndReopen(folder: run.storeFolder)
             run.record(cost.reopened, try measure(again))
             try again.close()
         }
