@@ -15,7 +15,7 @@ struct Check {
                 do {
                     try check.run(order)
                 } catch {
-                    check.problems.append("stopped by: \(error)")
+                    check.problems.append("stopped \(check.stage) by: \(error)")
                 }
                 isFine = isFine && check.problems.isEmpty
                 print("\(engine.rawValue), \(order.rawValue) keys: \(check.summary)")
@@ -29,6 +29,8 @@ private final class EngineCheck {
     let engine: EngineName
     let folder: String
     var problems: [String] = []
+    /// What was being done, for a check that was stopped.
+    private(set) var stage = "while loading"
     private var compared = 0
     private var missing: [String] = []
     // What the store must hold, by primary key: the age, and the places in `people` of the person and of the bio.
@@ -139,6 +141,7 @@ private final class EngineCheck {
     }
 
     private func compare(_ store: any Engine, _ people: People, _ when: String) throws {
+        stage = when
         let reader = try store.makeReader()
         func digest(_ id: Int) -> UInt64 {
             let record = people.records[places[id]!]
@@ -169,6 +172,7 @@ private final class EngineCheck {
         }
         try optional("snapshots") { try reader.openSnapshots(10) }
         try optional("freeze") { try reader.freeze(10) }
+        stage = "in what followed the answers \(when)"
     }
 
     private func optional(_ name: String, _ body: () throws -> Void) throws {
