@@ -27,10 +27,6 @@ enum ProcessFigures {
     /// Bytes handed to write calls so far.
     static var bytesWritten: Int? { field("wchar", of: "io") }
 
-    /// Bytes of the pages that this process has made the device write, whole pages each time that one is changed again
-    /// after a sync.
-    static var bytesToDevice: Int? { field("write_bytes", of: "io") }
-
     static func resetPeak() {
         let file = open("/proc/self/clear_refs", O_WRONLY)
         guard file >= 0 else { return }
