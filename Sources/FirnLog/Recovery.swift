@@ -142,7 +142,8 @@ struct Recovery {
                 byteCount: reader.byteCount - scan.end, wholeFrames: scan.framesBehind,
                 wholeCommits: scan.commitsBehind, reason: broken.reason)
         }
-        return Recovery(folder: folder, manifest: manifest, scan: scan, durable: durable, tornTail: torn, checkpoint: checkpoint)
+        return Recovery(
+            folder: folder, manifest: manifest, scan: scan, durable: durable, tornTail: torn, checkpoint: checkpoint)
     }
 
     /// Steps 5 and 6: makes what was read durable in a new segment of a new epoch, with which the log goes on. Returns how many commits were

@@ -181,7 +181,7 @@ final class Tour {
             .forEach(line)
         for version in realm.activeVersions {
             Console.say(
-                "  version \(version.number) has \(Amount.of(version.holders, "holder")) and alone retains \(Amount.bytes(version.retainedByteCount)) of memory; files do not grow by it"
+                "  version \(version.number) has \(Amount.of(version.holders, "holder")) and alone retains \(Amount.bytes(version.retainedBytes)) of memory; files do not grow by it"
             )
         }
     }

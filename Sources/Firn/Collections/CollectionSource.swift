@@ -167,14 +167,14 @@ public final class CollectionSource {
     // MARK: Deriving
 
     /// The same elements in a frozen realm.
-    func frozen() -> CollectionSource {
-        let frozen = realm.freeze("results")
+    func frozen(at place: CallPlace) -> CollectionSource {
+        let frozen = realm.freeze("results", at: place)
         return moved(to: frozen) ?? CollectionSource(frozen, binding, .unmanaged, stages, query)
     }
 
     /// The same elements in the calling thread's live realm; nil where what they belong to is gone.
-    func thawed() -> CollectionSource? {
-        moved(to: realm.thaw())
+    func thawed(at place: CallPlace) -> CollectionSource? {
+        moved(to: realm.thaw(at: place))
     }
 
     func moved(to other: RealmInstance) -> CollectionSource? {

@@ -37,8 +37,12 @@ public struct LinkingObjects<Element: Object>: RealmCollection {
     public var realm: Realm? { source.map { Realm($0.realm) } }
     public var isInvalidated: Bool { source?.isInvalidated ?? false }
     public var isFrozen: Bool { source?.realm.isFrozen ?? false }
-    public func freeze() -> LinkingObjects { LinkingObjects(originProperty, _source.frozen()) }
-    public func thaw() -> LinkingObjects? { _source.thawed().map { LinkingObjects(originProperty, $0) } }
+    public func _freeze(_ file: StaticString, _ line: UInt) -> LinkingObjects {
+        LinkingObjects(originProperty, _source.frozen(at: CallPlace(file, line)))
+    }
+    public func _thaw(_ file: StaticString, _ line: UInt) -> LinkingObjects? {
+        _source.thawed(at: CallPlace(file, line)).map { LinkingObjects(originProperty, $0) }
+    }
 
     public func _moved(to realm: RealmInstance) -> LinkingObjects? {
         source?.moved(to: realm).map { LinkingObjects(originProperty, $0) }

@@ -63,21 +63,23 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     public var isInvalidated: Bool { place?.isInvalidated ?? false }
     public var isFrozen: Bool { place?.realm.isFrozen ?? false }
 
-    public func freeze() -> List {
+    public func _freeze(_ file: StaticString, _ line: UInt) -> List {
         guard let place else {
             fatalError("Firn: an unmanaged list can't be frozen. Add the object that holds it to a realm first.")
         }
         if isFrozen { return self }
-        guard let moved = place.moved(to: place.realm.freeze("a list")) else { stopForGone() }
+        guard let moved = place.moved(to: place.realm.freeze("a list", at: CallPlace(file, line))) else {
+            stopForGone()
+        }
         return List(moved.row, moved.property)
     }
 
-    public func thaw() -> List? {
+    public func _thaw(_ file: StaticString, _ line: UInt) -> List? {
         guard let place else {
             fatalError("Firn: an unmanaged list can't be thawed. Add the object that holds it to a realm first.")
         }
         guard isFrozen else { return self }
-        return place.moved(to: place.realm.thaw()).map { List($0.row, $0.property) }
+        return place.moved(to: place.realm.thaw(at: CallPlace(file, line))).map { List($0.row, $0.property) }
     }
 
     public func _moved(to realm: RealmInstance) -> List? {

@@ -26,11 +26,13 @@ public struct Results<Element: RealmCollectionValue>: RealmCollection {
     public var isInvalidated: Bool { _source.isInvalidated }
     public var isFrozen: Bool { _source.realm.isFrozen }
 
-    /// The results at the version that the realm shows now; they never change and may be read on any thread.
-    public func freeze() -> Results { isFrozen ? self : Results(_source.frozen()) }
+    public func _freeze(_ file: StaticString, _ line: UInt) -> Results {
+        isFrozen ? self : Results(_source.frozen(at: CallPlace(file, line)))
+    }
 
-    /// The results in the calling thread's realm; nil where the list or object that they came from was deleted.
-    public func thaw() -> Results? { isFrozen ? _source.thawed().map { Results($0) } : self }
+    public func _thaw(_ file: StaticString, _ line: UInt) -> Results? {
+        isFrozen ? _source.thawed(at: CallPlace(file, line)).map { Results($0) } : self
+    }
 
     public func _moved(to realm: RealmInstance) -> Results? { _source.moved(to: realm).map { Results($0) } }
 

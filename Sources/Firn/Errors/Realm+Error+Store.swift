@@ -14,6 +14,7 @@ extension Realm.Error {
         case .primaryKeyTaken: code = .invalidInput
         case .schema: code = .schemaMismatch
         case .limit: code = .invalidInput
+        case .tooManyActiveVersions: code = .tooManyActiveVersions
         case .readOnly, .closed: code = .fail
         }
         self.init(code, error.description, fileURL: url)

@@ -39,7 +39,7 @@ extension Realm {
             case unsupportedFeature = 100
             /// A write did not become durable; whether it will be there after reopening is unknown.
             case writeFailed = 101
-            /// More versions are in use than `maximumNumberOfActiveVersions` allows.
+            /// More is held than `maximumNumberOfActiveVersions` or `maximumRetainedBytes` allow; the message lists the holders.
             case tooManyActiveVersions = 102
         }
 

@@ -2,7 +2,7 @@ import FirnCore
 
 extension RealmInstance {
     /// The frozen instance of the version shown. O(1).
-    func freeze(_ what: String) -> RealmInstance {
+    func freeze(_ what: String, at place: CallPlace) -> RealmInstance {
         check()
         if isFrozen { return self }
         if isInTransaction {
@@ -11,15 +11,15 @@ extension RealmInstance {
             )
         }
         if let frozenNow { return frozenNow }
-        let frozen = shared.frozen(configuration, schema, shownPin)
+        let frozen = shared.frozen(configuration, schema, shownPin, at: place)
         frozenNow = frozen
         return frozen
     }
 
     /// The calling thread's live instance of a frozen one's store.
-    func thaw() -> RealmInstance {
+    func thaw(at place: CallPlace) -> RealmInstance {
         guard isFrozen else { return self }
-        let live = shared.instance(configuration, schema, .current)
+        let live = shared.instance(configuration, schema, .current, at: place)
         live.startListening()
         return live
     }
@@ -27,17 +27,27 @@ extension RealmInstance {
 
 extension Realm {
     /// The realm at the version that it shows now: it never changes, and may be read on any thread. O(1).
-    public func freeze() -> Realm { Realm(instance.freeze("a realm")) }
+    public func freeze(file: StaticString = #fileID, line: UInt = #line) -> Realm {
+        Realm(instance.freeze("a realm", at: CallPlace(file, line)))
+    }
 
     /// The calling thread's live realm.
-    public func thaw() -> Realm { Realm(instance.thaw()) }
+    public func thaw(file: StaticString = #fileID, line: UInt = #line) -> Realm {
+        Realm(instance.thaw(at: CallPlace(file, line)))
+    }
 
     /// A frozen copy of an object.
-    public func freeze<T: Object>(_ object: T) -> T { object.freeze() }
+    public func freeze<T: Object>(_ object: T, file: StaticString = #fileID, line: UInt = #line) -> T {
+        object._freeze(file, line)
+    }
 
     /// The live form of a frozen object; nil where it was deleted.
-    public func thaw<T: Object>(_ object: T) -> T? { object.thaw() }
+    public func thaw<T: Object>(_ object: T, file: StaticString = #fileID, line: UInt = #line) -> T? {
+        object._thaw(file, line)
+    }
 
     /// A frozen copy of a collection.
-    public func freeze<C: RealmCollection>(_ collection: C) -> C { collection.freeze() }
+    public func freeze<C: RealmCollection>(_ collection: C, file: StaticString = #fileID, line: UInt = #line) -> C {
+        collection._freeze(file, line)
+    }
 }

@@ -4,10 +4,10 @@ import Foundation
 ///
 /// Letting it go, or `invalidate()`, ends the calls; it may be done on any thread.
 public final class NotificationToken: @unchecked Sendable {
-    // Unchecked because the observation belongs to its realm's thread; here it is only held, under the guard.
+    // Unchecked because the observer belongs to its realm's thread; here it is only held, under the guard.
     private struct State {
         var isInvalidated = false
-        var observation: Observation?
+        var observer: Observer?
     }
     private let state = Guarded(State())
 
@@ -18,10 +18,10 @@ public final class NotificationToken: @unchecked Sendable {
     /// Ends the calls. Returns false where they had ended.
     @discardableResult
     public func invalidate() -> Bool {
-        // The observation is let go outside of the guard, as it may be the last to hold its realm.
-        let (wasActive, gone) = state.withLock { state -> (Bool, Observation?) in
-            let result = (!state.isInvalidated, state.observation)
-            state = State(isInvalidated: true, observation: nil)
+        // The observer is let go outside of the guard, as it may be the last to hold its realm.
+        let (wasActive, gone) = state.withLock { state -> (Bool, Observer?) in
+            let result = (!state.isInvalidated, state.observer)
+            state = State(isInvalidated: true, observer: nil)
             return result
         }
         gone?.end()
@@ -30,13 +30,13 @@ public final class NotificationToken: @unchecked Sendable {
 
     var isInvalidated: Bool { state.withLock { $0.isInvalidated } }
 
-    var observation: Observation? { state.withLock { $0.observation } }
+    var observer: Observer? { state.withLock { $0.observer } }
 
-    /// From now on the token keeps the observation, unless it ended before that was made.
-    func keep(_ observation: Observation) -> Bool {
+    /// From now on the token keeps the observer, unless it ended before that was made.
+    func keep(_ observer: Observer) -> Bool {
         state.withLock { state in
             guard !state.isInvalidated else { return false }
-            state.observation = observation
+            state.observer = observer
             return true
         }
     }

@@ -11,13 +11,14 @@ extension ObjectBase {
     ///   - queue: a serial queue to be called on, with the object of that queue.
     /// - Returns: a token to be held as long as the block shall be called.
     public final func observe<T: ObjectBase>(
-        keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<T>) -> Void
+        keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<T>) -> Void,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> NotificationToken {
-        let start = beginObserving(keyPaths)
+        let start = beginObserving(keyPaths, at: CallPlace(file, line))
         let token = NotificationToken()
         if let queue {
             let scheduler = Scheduler.queue(queue)
-            start.realm.onQueue(scheduler) { realm in
+            start.realm.onQueue(scheduler, at: start.pin.place) { realm in
                 realm.add(
                     ObjectObservation(realm, start.binding, start.key, from: start.pin, start.paths, block), token)
             }
@@ -31,19 +32,20 @@ extension ObjectBase {
 
     /// As `observe(keyPaths:on:_:)`, with key paths of Swift.
     public final func observe<T: ObjectBase>(
-        keyPaths: [PartialKeyPath<T>], on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<T>) -> Void
+        keyPaths: [PartialKeyPath<T>], on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<T>) -> Void,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> NotificationToken {
-        observe(keyPaths: keyPaths.map { KeyPathTracer.name($0) }, on: queue, block)
+        observe(keyPaths: keyPaths.map { KeyPathTracer.name($0) }, on: queue, block, file: file, line: line)
     }
 
     fileprivate final func beginObserving(
-        _ keyPaths: [String]?
+        _ keyPaths: [String]?, at place: CallPlace
     ) -> (realm: RealmInstance, binding: TableBinding, key: Int64, pin: Pin, paths: [ObservedPath]?) {
         guard isManaged else {
             fatalError("Firn: an unmanaged object of \(classInfo.name) can't be observed. Add it to a realm first.")
         }
         let realm = RealmInstance.of(_row)
-        let pin = realm.pinForObserving()
+        let pin = realm.pinForObserving(at: place)
         if !_row.isCurrent { _row = _relocate(_row) }
         let binding = TableBinding.of(_row)
         return (realm, binding, _row.key, pin, keyPaths.map { $0.map { ObservedPath($0, binding, realm.schema) } })
@@ -56,15 +58,16 @@ extension Object {
     /// A task that was cancelled gets a token that has ended.
     public final func observe<A: Actor, T: Object>(
         keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
-        _ block: @escaping @Sendable (isolated A, ObjectChange<T>) -> Void
+        _ block: @escaping @Sendable (isolated A, ObjectChange<T>) -> Void, file: StaticString = #fileID,
+        line: UInt = #line
     ) async -> NotificationToken {
-        let start = beginObserving(keyPaths?.isEmpty ?? true ? nil : keyPaths)
+        let start = beginObserving(keyPaths?.isEmpty ?? true ? nil : keyPaths, at: CallPlace(file, line))
         let token = NotificationToken()
         guard !Task.isCancelled else {
             token.invalidate()
             return token
         }
-        await ActorObserving.install(start.realm, on: actor, _isolation: _isolation) { realm in
+        await ActorObserving.install(start.realm, on: actor, at: start.pin.place, _isolation: _isolation) { realm in
             let observation = ObjectObservation<T>(realm, start.binding, start.key, from: start.pin, start.paths) {
                 change in
                 nonisolated(unsafe) let change = change
@@ -78,9 +81,12 @@ extension Object {
     /// As `observe(keyPaths:on:_:)`, with key paths of Swift.
     public final func observe<A: Actor, T: Object>(
         keyPaths: [PartialKeyPath<T>], on actor: A, _isolation: isolated (any Actor)? = #isolation,
-        _ block: @escaping @Sendable (isolated A, ObjectChange<T>) -> Void
+        _ block: @escaping @Sendable (isolated A, ObjectChange<T>) -> Void, file: StaticString = #fileID,
+        line: UInt = #line
     ) async -> NotificationToken {
-        await observe(keyPaths: keyPaths.map { KeyPathTracer.name($0) }, on: actor, _isolation: _isolation, block)
+        await observe(
+            keyPaths: keyPaths.map { KeyPathTracer.name($0) }, on: actor, _isolation: _isolation, block, file: file,
+            line: line)
     }
 }
 
@@ -88,7 +94,7 @@ extension Object {
 enum ActorObserving {
     /// Calls `body` on the actor, with its instance of the store.
     static func install(
-        _ realm: RealmInstance, on actor: any Actor, _isolation: isolated (any Actor)?,
+        _ realm: RealmInstance, on actor: any Actor, at place: CallPlace, _isolation: isolated (any Actor)?,
         _ body: @escaping (RealmInstance) -> Void
     ) async {
         nonisolated(unsafe) let body = body
@@ -96,7 +102,7 @@ enum ActorObserving {
         let schema = realm.schema
         nonisolated(unsafe) let configuration = realm.configuration
         await run(on: actor) {
-            let instance = shared.instance(configuration, schema, .actor(actor))
+            let instance = shared.instance(configuration, schema, .actor(actor), at: place)
             instance.startListening()
             body(instance)
         }

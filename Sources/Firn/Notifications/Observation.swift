@@ -1,42 +1,48 @@
 import FirnCore
 import Synchronization
 
-/// One observer of one realm: which version it was told of last, and how it is told of the next.
+/// One observer of one realm.
 ///
 /// Belongs to its realm's thread, queue or actor, where its block is called; only `end` may come from elsewhere. Its token holds it, its realm only knows it.
-class Observation {
+class Observer {
     let realm: RealmInstance
+    // Atomic: a token may be let go on any thread.
+    private let hasEnded = Atomic<Bool>(false)
+
+    init(_ realm: RealmInstance) { self.realm = realm }
+
+    var isActive: Bool { !hasEnded.load(ordering: .acquiring) }
+
+    func end() { hasEnded.store(true, ordering: .releasing) }
+}
+
+/// An observer of data: which version it was told of last, and how it is told of the next. It holds that version, in the name of the call that made it.
+class Observation: Observer {
     /// The version that was told of last.
     private(set) var last: Pin
     /// Keeps the notes of the versions after it.
     let claim: NoteClaim
     private(set) var isRunning = false
-    // Atomic: a token may be let go on any thread.
-    private let hasEnded = Atomic<Bool>(false)
     /// Whether it is told of the state it begins with, at the next turn.
     var wantsInitial: Bool { false }
 
     init(_ realm: RealmInstance, from pin: Pin) {
-        self.realm = realm
         last = pin
         claim = realm.store.claimNotes(after: pin.version)
+        super.init(realm)
     }
 
-    var isActive: Bool { !hasEnded.load(ordering: .acquiring) }
-
-    func end() { hasEnded.store(true, ordering: .releasing) }
-
-    /// Tells the observer what has changed up to the version that its realm shows.
     /// What was told of last, on the tree that a compaction has put in the place of its own.
     func moveToEqual(_ pin: Pin) {
-        if last.version == pin.version { last = pin.again() }
+        if last.version == pin.version { last = pin.again(at: last.place) }
     }
 
+    /// Tells the observer what has changed up to the version that its realm shows.
     func deliver(mayBegin: Bool) {
         guard isActive, !isRunning, let shown = realm.pin else { return }
         if wantsInitial {
             guard mayBegin else { return }
-            let new = shown.again()
+            let new = shown.again(at: last.place)
             run(new) { begin(new) }
         } else {
             deliver(through: shown)
@@ -46,7 +52,7 @@ class Observation {
     /// Tells an observer that has begun what has changed up to a version that may be older than the one shown.
     func deliver(through pin: Pin) {
         guard isActive, !isRunning, !wantsInitial, pin.version > last.version else { return }
-        let new = pin.again()
+        let new = pin.again(at: last.place)
         let old = last
         let notes = claim.changes(from: old, to: new)
         run(new) { notify(notes, from: old, to: new) }
@@ -63,7 +69,7 @@ class Observation {
     /// Takes a version as told of.
     func skip(to pin: Pin) {
         guard !wantsInitial, pin.version > last.version else { return }
-        last = pin.again()
+        last = pin.again(at: last.place)
         claim.advance(to: pin.version)
         skipped(last)
     }
@@ -107,7 +113,7 @@ final class ObserverList {
     /// Stops the program where a token is none of this realm's.
     func checkTokens(_ tokens: [NotificationToken], of realm: RealmInstance) {
         for token in tokens {
-            if let observation = token.observation, observation.realm !== realm {
+            if let observer = token.observer, observer.realm !== realm {
                 fatalError(
                     "Firn: withoutNotifying: was given a token of another realm or thread. Give tokens of the realm that is written."
                 )
@@ -116,15 +122,12 @@ final class ObserverList {
     }
 }
 
-/// An observer of the realm itself. It is told on the spot, and of no versions.
-final class RealmObservation: Observation {
+/// An observer of the realm itself. It is told on the spot, and of no versions, so it holds none.
+final class RealmObservation: Observer {
     let block: (Realm.Notification, Realm) -> Void
 
     init(_ realm: RealmInstance, _ block: @escaping (Realm.Notification, Realm) -> Void) {
         self.block = block
-        super.init(realm, from: realm.shownPin.again())
+        super.init(realm)
     }
-
-    override func deliver(mayBegin: Bool) {}
-    override func deliver(through pin: Pin) {}
 }

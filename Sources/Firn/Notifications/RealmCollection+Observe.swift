@@ -12,15 +12,17 @@ extension RealmCollection {
     /// - Returns: a token to be held as long as the block shall be called.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
-        _ block: @escaping (RealmCollectionChange<Self>) -> Void
+        _ block: @escaping (RealmCollectionChange<Self>) -> Void, file: StaticString = #fileID, line: UInt = #line
     ) -> NotificationToken {
         let source = _source
-        let pin = source.realm.pinForObserving()
+        let place = CallPlace(file, line)
+        let pin = source.realm.pinForObserving(at: place)
         let paths = observedPaths(keyPaths, source)
         let token = NotificationToken()
         if let queue {
-            let frozen = _moved(to: source.realm.shared.frozen(source.realm.configuration, source.realm.schema, pin))
-            source.realm.onQueue(Scheduler.queue(queue)) { realm in
+            let frozen = _moved(
+                to: source.realm.shared.frozen(source.realm.configuration, source.realm.schema, pin, at: place))
+            source.realm.onQueue(Scheduler.queue(queue), at: place) { realm in
                 guard let own = frozen?._moved(to: realm) else { return }
                 realm.add(CollectionObservation(own, own._source, from: pin, paths, block), token)
             }
@@ -36,18 +38,21 @@ extension RealmCollection {
     /// A task that was cancelled gets a token that has ended.
     public func observe<A: Actor>(
         keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
-        _ block: @escaping @Sendable (isolated A, RealmCollectionChange<Self>) -> Void
+        _ block: @escaping @Sendable (isolated A, RealmCollectionChange<Self>) -> Void, file: StaticString = #fileID,
+        line: UInt = #line
     ) async -> NotificationToken {
         let source = _source
-        let pin = source.realm.pinForObserving()
+        let place = CallPlace(file, line)
+        let pin = source.realm.pinForObserving(at: place)
         let paths = observedPaths(keyPaths, source)
         let token = NotificationToken()
         guard !Task.isCancelled else {
             token.invalidate()
             return token
         }
-        let frozen = _moved(to: source.realm.shared.frozen(source.realm.configuration, source.realm.schema, pin))
-        await ActorObserving.install(source.realm, on: actor, _isolation: _isolation) { realm in
+        let frozen = _moved(
+            to: source.realm.shared.frozen(source.realm.configuration, source.realm.schema, pin, at: place))
+        await ActorObserving.install(source.realm, on: actor, at: place, _isolation: _isolation) { realm in
             guard let own = frozen?._moved(to: realm) else { return }
             let observation = CollectionObservation(own, own._source, from: pin, paths) { change in
                 nonisolated(unsafe) let change = change
@@ -71,8 +76,8 @@ extension RealmCollection where Element: ObjectBase {
     /// As `observe(keyPaths:on:_:)`, with key paths of Swift.
     public func observe(
         keyPaths: [PartialKeyPath<Element>], on queue: DispatchQueue? = nil,
-        _ block: @escaping (RealmCollectionChange<Self>) -> Void
+        _ block: @escaping (RealmCollectionChange<Self>) -> Void, file: StaticString = #fileID, line: UInt = #line
     ) -> NotificationToken {
-        observe(keyPaths: keyPaths.map { KeyPathTracer.name($0) }, on: queue, block)
+        observe(keyPaths: keyPaths.map { KeyPathTracer.name($0) }, on: queue, block, file: file, line: line)
     }
 }

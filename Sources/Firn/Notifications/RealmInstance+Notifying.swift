@@ -39,7 +39,7 @@ extension RealmInstance {
             return
         }
         if autorefresh {
-            moveToNewest()
+            moveToNewest(at: openedAt)
         } else if let pin, store.publishedVersion > pin.version {
             notifyRealm(.refreshRequired)
         }
@@ -48,26 +48,26 @@ extension RealmInstance {
 
     /// Advances, and tells observers what is due. Returns whether there was something newer.
     @discardableResult
-    func refresh() -> Bool {
+    func refresh(at place: CallPlace) -> Bool {
         guard !isFrozen, !isInTransaction, !isDelivering else { return false }
-        return advance()
+        return advance(at: place)
     }
 
     @discardableResult
-    func advance() -> Bool {
-        let moved = moveToNewest()
+    func advance(at place: CallPlace) -> Bool {
+        let moved = moveToNewest(at: place)
         deliver(mayBegin: false)
         return moved
     }
 
     @discardableResult
-    private func moveToNewest() -> Bool {
+    private func moveToNewest(at place: CallPlace) -> Bool {
         // A realm that has read nothing yet has nothing to advance; its first read takes the newest.
         guard let pin, store.publishedVersion > pin.version else {
             moveToEqual()
             return false
         }
-        show(store.pin())
+        show(store.pin(at: place))
         notifyRealm(.didChange)
         return true
     }
@@ -75,7 +75,7 @@ extension RealmInstance {
     /// After a compaction: the same version on the new tree, so that the old one is free. Nobody sees a difference.
     func moveToEqual() {
         guard !isFrozen, !isInTransaction, let pin, store.isSuperseded(pin) else { return }
-        let equal = store.pin()
+        let equal = store.pin(at: pin.place)
         guard equal.version == pin.version else { return }
         show(equal)
         for observation in observers.active { observation.moveToEqual(equal) }
@@ -107,15 +107,16 @@ extension RealmInstance {
         guard let pin else { return }
         for token in tokens {
             // What another writer had written but not yet published when this transaction began is not the transaction's to hide.
-            token.observation?.deliver(through: base)
-            token.observation?.skip(to: pin)
+            guard let observation = token.observer as? Observation else { continue }
+            observation.deliver(through: base)
+            observation.skip(to: pin)
         }
         if let observer = observers.active.first(where: \.wantsOldValues) {
             ownNotes.append((pin.version, observer.claim.changes(from: base, to: pin)))
         }
         waker?.wake()
         for observation in observers.realmObservers
-        where observation.isActive && !tokens.contains(where: { $0.observation === observation }) {
+        where observation.isActive && !tokens.contains(where: { $0.observer === observation }) {
             observation.block(.didChange, Realm(self))
         }
     }
@@ -126,7 +127,7 @@ extension RealmInstance {
     }
 
     /// The version that a new observer begins from. Stops the program where nothing can be observed.
-    func pinForObserving() -> Pin {
+    func pinForObserving(at place: CallPlace) -> Pin {
         check()
         if isFrozen { fatalError("Firn: what is frozen never changes, so it can't be observed. Observe the live one.") }
         if configuration.readOnly {
@@ -138,9 +139,9 @@ extension RealmInstance {
                     "Firn: an observer can't be added in a write transaction that has changed something. Add it before, or after the commit."
                 )
             }
-            return transaction.base.again()
+            return transaction.base.again(at: place)
         }
-        return shownPin.again()
+        return shownPin.again(at: place)
     }
 
     /// Stops the program where blocks could never be called.
@@ -153,13 +154,13 @@ extension RealmInstance {
     }
 
     /// Runs `body` with this store's instance on a queue, there.
-    func onQueue(_ queue: Scheduler, _ body: @escaping (RealmInstance) -> Void) {
+    func onQueue(_ queue: Scheduler, at place: CallPlace, _ body: @escaping (RealmInstance) -> Void) {
         nonisolated(unsafe) let body = body
         let shared = shared
         let schema = schema
         nonisolated(unsafe) let configuration = configuration
         queue.schedule {
-            let instance = shared.instance(configuration, schema, queue)
+            let instance = shared.instance(configuration, schema, queue, at: place)
             instance.startListening()
             body(instance)
         }
@@ -170,7 +171,7 @@ extension RealmInstance {
         guard token.keep(observation) else { return }
         observers.add(observation)
         // A queue's or actor's realm may have been opened for the observer alone; it goes on from where that begins.
-        if pin == nil { show(observation.last.again()) }
+        if pin == nil { show(observation.last.again(at: observation.last.place)) }
         waker?.wake()
     }
 }
@@ -179,9 +180,12 @@ extension Realm {
     /// Calls `block` whenever the realm shows newer data: at once when it commits a write, and when it advances.
     ///
     /// - Returns: a token to be held as long as the block shall be called.
-    public func observe(_ block: @escaping (_ notification: Notification, _ realm: Realm) -> Void) -> NotificationToken
-    {
-        _ = instance.pinForObserving()
+    public func observe(
+        _ block: @escaping (_ notification: Notification, _ realm: Realm) -> Void, file: StaticString = #fileID,
+        line: UInt = #line
+    ) -> NotificationToken {
+        // It holds no version: it is told that there is one, not what changed. But the realm must show one, or it would have nothing to advance from.
+        _ = instance.pinForObserving(at: CallPlace(file, line))
         let token = NotificationToken()
         let observation = RealmObservation(instance, block)
         guard token.keep(observation) else { return token }

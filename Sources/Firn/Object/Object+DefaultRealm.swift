@@ -6,7 +6,11 @@ extension Object: ObjectKind {}
 extension ObjectKind {
     /// Creates an object in the default realm, which must be in a write transaction on this thread.
     @discardableResult
-    public static func createInDefaultRealm(withValue value: Any) -> Self { create(in: defaultRealm, withValue: value) }
+    public static func createInDefaultRealm(
+        withValue value: Any, file: StaticString = #fileID, line: UInt = #line
+    ) -> Self {
+        create(in: defaultRealm(file, line), withValue: value)
+    }
 
     /// Creates an object in a realm that is in a write transaction.
     @discardableResult
@@ -14,8 +18,10 @@ extension ObjectKind {
 
     /// Updates the object with the value's primary key in the default realm, or creates it.
     @discardableResult
-    public static func createOrUpdateInDefaultRealm(withValue value: Any) -> Self {
-        createOrUpdate(in: defaultRealm, withValue: value)
+    public static func createOrUpdateInDefaultRealm(
+        withValue value: Any, file: StaticString = #fileID, line: UInt = #line
+    ) -> Self {
+        createOrUpdate(in: defaultRealm(file, line), withValue: value)
     }
 
     /// Updates the object with the value's primary key, setting all properties given, or creates it.
@@ -26,8 +32,10 @@ extension ObjectKind {
 
     /// As `createOrUpdateInDefaultRealm`, setting only properties whose values differ.
     @discardableResult
-    public static func createOrUpdateModifiedInDefaultRealm(withValue value: Any) -> Self {
-        createOrUpdateModified(in: defaultRealm, withValue: value)
+    public static func createOrUpdateModifiedInDefaultRealm(
+        withValue value: Any, file: StaticString = #fileID, line: UInt = #line
+    ) -> Self {
+        createOrUpdateModified(in: defaultRealm(file, line), withValue: value)
     }
 
     /// As `createOrUpdate`, setting only properties whose values differ.
@@ -37,14 +45,18 @@ extension ObjectKind {
     }
 
     /// All objects of the class in the default realm.
-    public static func allObjects() -> Results<Self> { defaultRealm.objects(Self.self) }
+    public static func allObjects(file: StaticString = #fileID, line: UInt = #line) -> Results<Self> {
+        defaultRealm(file, line).objects(Self.self)
+    }
 
     /// All objects of the class in a realm.
     public static func allObjects(in realm: Realm) -> Results<Self> { realm.objects(Self.self) }
 
     /// The objects of the default realm for which the text holds.
-    public static func objects(where predicateFormat: String, _ args: Any...) -> Results<Self> {
-        allObjects().filtered(predicateFormat, args)
+    public static func objects(
+        where predicateFormat: String, _ args: Any..., file: StaticString = #fileID, line: UInt = #line
+    ) -> Results<Self> {
+        allObjects(file: file, line: line).filtered(predicateFormat, args)
     }
 
     /// The objects of a realm for which the text holds.
@@ -53,14 +65,20 @@ extension ObjectKind {
     }
 
     /// The object of the default realm with a primary key; nil where there is none.
-    public static func object(forPrimaryKey key: Any?) -> Self? { object(in: defaultRealm, forPrimaryKey: key) }
+    public static func object(
+        forPrimaryKey key: Any?, file: StaticString = #fileID, line: UInt = #line
+    ) -> Self? {
+        object(in: defaultRealm(file, line), forPrimaryKey: key)
+    }
 
     /// The object of a realm with a primary key; nil where there is none.
     public static func object(in realm: Realm, forPrimaryKey key: Any?) -> Self? {
         realm.object(ofType: Self.self, forPrimaryKey: key)
     }
 
-    private static var defaultRealm: Realm {
-        do { return try Realm() } catch { fatalError("Firn: the default realm could not be opened: \(error)") }
+    private static func defaultRealm(_ file: StaticString, _ line: UInt) -> Realm {
+        do { return try Realm(file: file, line: line) } catch {
+            fatalError("Firn: the default realm could not be opened: \(error)")
+        }
     }
 }

@@ -45,25 +45,22 @@ extension ObjectBase {
 }
 
 extension Object {
-    /// The object at the version that its realm shows now: it never changes, and may be read on any thread. Costs O(1), and holding it makes
-    /// no file grow.
-    public final func freeze() -> Self {
+    public final func _freeze(_ file: StaticString, _ line: UInt) -> Self {
         guard isManaged else {
             fatalError("Firn: an unmanaged object of \(classInfo.name) can't be frozen. Add it to a realm first.")
         }
         if isFrozen { return self }
         if !_row.isCurrent { _row = _relocate(_row) }
-        let frozen = RealmInstance.of(_row).freeze("an object of \(classInfo.name)")
+        let frozen = RealmInstance.of(_row).freeze("an object of \(classInfo.name)", at: CallPlace(file, line))
         return frozen.accessor(Self.self, _row.key)
     }
 
-    /// The live object in the calling thread's realm; itself if it is live; nil where it was deleted.
-    public final func thaw() -> Self? {
+    public final func _thaw(_ file: StaticString, _ line: UInt) -> Self? {
         guard isManaged else {
             fatalError("Firn: an unmanaged object of \(classInfo.name) can't be thawed. Add it to a realm first.")
         }
         guard isFrozen else { return self }
-        let live = RealmInstance.of(_row).thaw()
+        let live = RealmInstance.of(_row).thaw(at: CallPlace(file, line))
         let row = _Row(core: live.core, key: _row.key, table: _row.table.unsafelyUnwrapped)
         guard let found = live.locate(row) else { return nil }
         let binding = TableBinding.of(_row)

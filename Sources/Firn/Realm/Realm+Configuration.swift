@@ -1,6 +1,6 @@
-public import Foundation
 import FirnCore
 import FirnLog
+public import Foundation
 
 extension Realm {
     /// How a realm is opened.
@@ -23,6 +23,15 @@ extension Realm {
             case directory
             /// Every byte.
             case everything
+        }
+
+        /// What a write does that may not begin because more is held than `maximumNumberOfActiveVersions` or `maximumRetainedBytes` allow.
+        public enum ActiveVersionPolicy: Sendable, Equatable {
+            /// It throws `.tooManyActiveVersions` (`beginWrite()` stops the program), with a text that lists the holders.
+            case fail
+            /// It waits this many seconds for holders to let go, then throws so. Other writers may go on meanwhile, if what they find is within the limit; the waiting thread is
+            /// blocked, so what it holds itself stays held.
+            case wait(TimeInterval)
         }
 
         /// The store's folder; nil for a realm in memory. Setting it clears `inMemoryIdentifier`.
@@ -73,6 +82,20 @@ extension Realm {
         /// How long opening waits for another process that has the store open for writing, in seconds.
         public var lockTimeout: TimeInterval = 0
 
+        /// No write begins while more versions than this are active; nil, as at first, for no limit. At least 1: opening throws `.invalidInput` for 0.
+        ///
+        /// A version is active while something in this process holds it: a realm, something frozen, an observer, an iteration. The newest always is, so opening a store begins
+        /// with one; what nothing holds never counts. The realm that begins a write advances before, and doesn't count for the version that it showed.
+        /// Letting one holder go helps at once. See ``Realm/activeVersions`` and <doc:HoldingVersions>. Set by the first to open the store.
+        public var maximumNumberOfActiveVersions: UInt?
+
+        /// No write begins while held versions retain more bytes of memory than this beyond what the newest version needs; nil, as at first, for no limit.
+        /// Set by the first to open the store.
+        public var maximumRetainedBytes: Int?
+
+        /// What a write does that these two don't let begin. Set by the first to open the store.
+        public var activeVersionPolicy: ActiveVersionPolicy = .fail
+
         public init(
             fileURL: URL? = Configuration.defaultFileURL, inMemoryIdentifier: String? = nil, encryptionKey: Data? = nil,
             readOnly: Bool = false, schemaVersion: UInt64 = 0, objectTypes: [ObjectBase.Type]? = nil
@@ -108,6 +131,10 @@ extension Realm {
             if let identifier { parts.append("inMemoryIdentifier: \(identifier)") }
             if readOnly { parts.append("readOnly") }
             parts.append("schemaVersion: \(schemaVersion)")
+            if let maximumNumberOfActiveVersions {
+                parts.append("maximumNumberOfActiveVersions: \(maximumNumberOfActiveVersions)")
+            }
+            if let maximumRetainedBytes { parts.append("maximumRetainedBytes: \(maximumRetainedBytes)") }
             if let objectTypes { parts.append("objectTypes: \(objectTypes.map { $0.className() })") }
             return "Realm.Configuration(\(parts.joined(separator: ", ")))"
         }
@@ -120,6 +147,8 @@ extension Realm.Configuration: Equatable {
             && a.readOnly == b.readOnly
             && a.schemaVersion == b.schemaVersion && a.durability == b.durability && a.verifyOnOpen == b.verifyOnOpen
             && a.lockTimeout == b.lockTimeout && a.readsByMapping == b.readsByMapping
+            && a.maximumNumberOfActiveVersions == b.maximumNumberOfActiveVersions
+            && a.maximumRetainedBytes == b.maximumRetainedBytes && a.activeVersionPolicy == b.activeVersionPolicy
             && a.objectTypes?.map(ObjectIdentifier.init) == b.objectTypes?.map(ObjectIdentifier.init)
     }
 }
@@ -130,6 +159,12 @@ extension Realm.Configuration {
 
     var storeOptions: StoreOptions {
         var options = StoreOptions(log: logOptions)
+        options.maximumNumberOfActiveVersions = maximumNumberOfActiveVersions.map { Int(clamping: $0) }
+        options.maximumRetainedByteCount = maximumRetainedBytes
+        switch activeVersionPolicy {
+        case .fail: options.activeVersionPolicy = .fail
+        case .wait(let seconds): options.activeVersionPolicy = .wait(seconds: seconds)
+        }
         options.readsByMapping = readsByMapping
         if let onDamage {
             let fileURL = fileURL

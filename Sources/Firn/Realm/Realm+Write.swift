@@ -8,12 +8,14 @@ extension Realm {
     ///
     /// - Parameter tokens: observers of this realm that shall not be told.
     /// - Returns: what the block returns.
-    /// - Throws: the block's error, or `Realm.Error` where the commit failed.
+    /// - Throws: the block's error, or `Realm.Error` where the commit failed, or where the transaction could not begin: with `.tooManyActiveVersions` where more is
+    ///   held than the configuration allows.
     @discardableResult
-    public func write<Result>(withoutNotifying tokens: [NotificationToken] = [], _ block: () throws -> Result) throws
-        -> Result
-    {
-        try instance.beginWrite()
+    public func write<Result>(
+        withoutNotifying tokens: [NotificationToken] = [], _ block: () throws -> Result, file: StaticString = #fileID,
+        line: UInt = #line
+    ) throws -> Result {
+        try instance.beginWrite(at: CallPlace(file, line))
         let result: Result
         do { result = try block() } catch {
             if isInWriteTransaction { instance.cancelWrite() }
@@ -23,17 +25,20 @@ extension Realm {
         return result
     }
 
-    /// Begins a write transaction, waiting for other writers. Stops the program where that is not possible; `tryBeginWrite()` throws instead.
-    public func beginWrite() {
-        do { try instance.beginWrite() } catch {
-            fatalError("Firn: beginWrite() failed: \(error) Use tryBeginWrite() to handle this.")
+    /// Begins a write transaction, waiting for other writers. Stops the program where that is not possible, with the text that `tryBeginWrite()` throws.
+    public func beginWrite(file: StaticString = #fileID, line: UInt = #line) {
+        do { try instance.beginWrite(at: CallPlace(file, line)) } catch {
+            fatalError("Firn: beginWrite() at \(file):\(line) failed: \(error) Use tryBeginWrite() to handle this.")
         }
     }
 
     /// Begins a write transaction, waiting for other writers.
     ///
-    /// - Throws: `Realm.Error` where the store takes no writes.
-    public func tryBeginWrite() throws { try instance.beginWrite() }
+    /// - Throws: `Realm.Error` where the store takes no writes; with `.tooManyActiveVersions` where more is held than the configuration allows, at once or
+    ///   after waiting, as its `activeVersionPolicy` has it.
+    public func tryBeginWrite(file: StaticString = #fileID, line: UInt = #line) throws {
+        try instance.beginWrite(at: CallPlace(file, line))
+    }
 
     /// Commits the transaction, and returns when it is durable, as the configuration has it.
     ///
@@ -48,7 +53,7 @@ extension Realm {
 }
 
 extension RealmInstance {
-    func beginWrite() throws {
+    func beginWrite(at place: CallPlace) throws {
         check()
         if isFrozen { fatalError("Firn: a frozen realm can't be written. Thaw it and write to the live one.") }
         if configuration.readOnly { fatalError("Firn: the realm was opened read-only. Open it for writing.") }
@@ -57,8 +62,10 @@ extension RealmInstance {
                 "Firn: the realm is in a write transaction already. Commit or cancel it before beginning another.")
         }
         // Observers see what is due before the transaction begins.
-        advance()
-        do throws(StoreError) { enter(try store.beginWrite()) } catch {
+        advance(at: place)
+        // The version shown is let go for the transaction's base, so it must not be held by what the realm only remembers.
+        frozenNow = nil
+        do throws(StoreError) { enter(try store.beginWrite(replacing: pin, at: place)) } catch {
             throw Realm.Error(error, configuration.fileURL)
         }
     }

@@ -21,43 +21,53 @@ public struct Realm {
     /// Opens the default realm, or the one that `configuration` names, creating it where there is none.
     ///
     /// - Parameter queue: the serial queue that the realm shall belong to, on which this is called; nil for the calling thread.
+    ///   The caller's `file` and `line` are for `activeVersions`, as in all functions that take them: leave them out.
     /// - Throws: `Realm.Error`, saying what is wrong with the files, the classes or the configuration.
-    public init(configuration: Configuration = .defaultConfiguration, queue: DispatchQueue? = nil) throws {
+    public init(
+        configuration: Configuration = .defaultConfiguration, queue: DispatchQueue? = nil,
+        file: StaticString = #fileID, line: UInt = #line
+    ) throws {
         let scheduler = queue.map(Scheduler.queue) ?? .current
         if case .queue = scheduler.kind { scheduler.check() }
-        try self.init(configuration, scheduler)
+        try self.init(configuration, scheduler, at: CallPlace(file, line))
     }
 
     /// Opens the default realm for a queue.
-    public init(queue: DispatchQueue?) throws { try self.init(configuration: .defaultConfiguration, queue: queue) }
-
-    /// Opens the store at `fileURL` with the default configuration's other settings.
-    public init(fileURL: URL) throws {
-        var configuration = Configuration.defaultConfiguration
-        configuration.fileURL = fileURL
-        try self.init(configuration: configuration)
+    public init(queue: DispatchQueue?, file: StaticString = #fileID, line: UInt = #line) throws {
+        try self.init(configuration: .defaultConfiguration, queue: queue, file: file, line: line)
     }
 
-    init(_ configuration: Configuration, _ scheduler: Scheduler) throws {
+    /// Opens the store at `fileURL` with the default configuration's other settings.
+    public init(fileURL: URL, file: StaticString = #fileID, line: UInt = #line) throws {
+        var configuration = Configuration.defaultConfiguration
+        configuration.fileURL = fileURL
+        try self.init(configuration: configuration, file: file, line: line)
+    }
+
+    init(_ configuration: Configuration, _ scheduler: Scheduler, at place: CallPlace) throws {
         let shared = try SharedStore.of(configuration)
-        let schema = try shared.schema(for: configuration)
-        instance = shared.instance(configuration, schema, scheduler)
+        let schema = try shared.schema(for: configuration, at: place)
+        instance = shared.instance(configuration, schema, scheduler, at: place)
         instance.startListening()
     }
 
     /// A realm that belongs to an actor.
-    public init<A: Actor>(configuration: Configuration = .defaultConfiguration, actor: isolated A) async throws {
-        try self.init(configuration, .actor(actor))
+    public init<A: Actor>(
+        configuration: Configuration = .defaultConfiguration, actor: isolated A, file: StaticString = #fileID,
+        line: UInt = #line
+    ) async throws {
+        try self.init(configuration, .actor(actor), at: CallPlace(file, line))
     }
 
     /// A realm that belongs to the actor that this is called on.
     public static func open(
-        configuration: Configuration = .defaultConfiguration, _isolation: isolated (any Actor)? = #isolation
+        configuration: Configuration = .defaultConfiguration, _isolation: isolated (any Actor)? = #isolation,
+        file: StaticString = #fileID, line: UInt = #line
     ) async throws -> Realm {
         guard let actor = _isolation else {
             fatalError("Firn: Realm.open needs an actor to belong to. Call it from one, or use Realm(configuration:).")
         }
-        return try Realm(configuration, .actor(actor))
+        return try Realm(configuration, .actor(actor), at: CallPlace(file, line))
     }
 
     // MARK: What it is
@@ -98,40 +108,18 @@ public struct Realm {
     /// Advances to the newest version, delivering due notifications. Returns whether there was one. Does nothing in a write transaction, on a frozen
     /// realm, and within a notification.
     @discardableResult
-    public func refresh() -> Bool {
+    public func refresh(file: StaticString = #fileID, line: UInt = #line) -> Bool {
         instance.check()
         if instance.configuration.readOnly {
             fatalError("Firn: a realm that was opened read-only can't be refreshed; open it again to see newer data.")
         }
-        return instance.refresh()
+        return instance.refresh(at: CallPlace(file, line))
     }
 
     /// Lets the version shown go. Objects, lists and results made so far become invalid; a running write is cancelled. The realm can be used on.
     public func invalidate() {
         if isFrozen { fatalError("Firn: a frozen realm can't be invalidated; let go of it instead.") }
         instance.invalidate()
-    }
-
-    /// A version that something in this process holds.
-    public struct ActiveVersion: Sendable {
-        public let number: UInt64
-        public let date: Date
-        /// How many realms, frozen things, observers and transactions hold it.
-        public let holders: Int
-        /// Bytes of memory that letting it go would free.
-        public let retainedByteCount: Int
-        /// Where it was pinned, as `file:line`.
-        public let pinnedAt: [String]
-    }
-
-    /// Every version that something in this process holds, oldest first.
-    public var activeVersions: [ActiveVersion] {
-        instance.store.activeVersions.map { version in
-            ActiveVersion(
-                number: version.number, date: Date(timeIntervalSince1970: Double(version.time) / 1e9),
-                holders: version.holders,
-                retainedByteCount: version.retainedByteCount, pinnedAt: version.pinnedAt)
-        }
     }
 
     // MARK: Files

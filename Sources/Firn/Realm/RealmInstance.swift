@@ -13,6 +13,8 @@ public final class RealmInstance {
     /// Where it belongs; nil when frozen.
     let scheduler: Scheduler?
     let schema: SchemaBinding
+    /// The call that made it: what its pins show where no other call asked for them.
+    let openedAt: CallPlace
     /// What accessors read. Replaced by `invalidate()`, which leaves the old accessors with the old one.
     private(set) var core: UnsafeMutablePointer<firn_realm_core_t>
     /// Cores that accessors from before an `invalidate()` count on.
@@ -47,12 +49,13 @@ public final class RealmInstance {
     /// A live instance for `scheduler`, or a frozen one that shows `pin`.
     init(
         _ shared: SharedStore, _ configuration: Realm.Configuration, _ schema: SchemaBinding, scheduler: Scheduler?,
-        pin: Pin?
+        pin: Pin?, at place: CallPlace
     ) {
         self.shared = shared
         self.configuration = configuration
         self.schema = schema
         self.scheduler = scheduler
+        openedAt = place
         self.pin = pin
         autorefresh = scheduler != nil
         core = .allocate(capacity: 1)
@@ -109,7 +112,7 @@ public final class RealmInstance {
     /// The pin of the version shown.
     var shownPin: Pin {
         if let pin { return pin }
-        let pin = store.pin()
+        let pin = store.pin(at: openedAt)
         show(pin)
         return pin
     }
@@ -170,10 +173,11 @@ public final class RealmInstance {
 
     /// The transaction has ended; shows the newest version.
     func leaveTransaction() {
+        let place = pin?.place ?? openedAt
         adding = nil
         transaction = nil
         core.pointee.stamp = .max
-        show(store.pin())
+        show(store.pin(at: place))
     }
 
     /// The running transaction. Stops the program where there is none.

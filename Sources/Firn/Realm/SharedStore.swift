@@ -100,7 +100,9 @@ final class SharedStore: @unchecked Sendable {
             let storage: any Storage = configuration.fileURL == nil ? MemoryStorage() : PosixStorage.shared
             do {
                 let store = try Store(configuration.storeOptions, storage: storage)
-                if let url = configuration.fileURL, !configuration.readOnly, let asks = configuration.shouldCompactOnLaunch {
+                if let url = configuration.fileURL, !configuration.readOnly,
+                    let asks = configuration.shouldCompactOnLaunch
+                {
                     let total = StoreFiles.byteCount(url)
                     if asks(total, min(total, store.usedByteCount)) { try store.compact() }
                 }
@@ -116,7 +118,7 @@ final class SharedStore: @unchecked Sendable {
     // MARK: Schema
 
     /// The tables of the configuration's classes, made or changed in the store where they need to be.
-    func schema(for configuration: Realm.Configuration) throws -> SchemaBinding {
+    func schema(for configuration: Realm.Configuration, at place: CallPlace) throws -> SchemaBinding {
         let types = configuration.classes
         let key = types.map(ObjectIdentifier.init)
         if let known = instances.withLock({ $0.schemas[key] }), known.version == configuration.schemaVersion {
@@ -125,7 +127,7 @@ final class SharedStore: @unchecked Sendable {
         let infos = types.map { ClassInfo.of($0) }
         let faults = SchemaPlan.faults(of: infos)
         guard faults.isEmpty else { throw mismatch("The classes can't be stored:", faults, configuration) }
-        if try SharedStore.opening.withLock({ try migrate(infos, configuration) }) == false {
+        if try SharedStore.opening.withLock({ try migrate(infos, configuration, place) }) == false {
             throw mismatch("The store holds none of the classes:", types.map { $0.className() }, configuration)
         }
         let binding = SchemaBinding(infos, store.schema)
@@ -139,7 +141,8 @@ final class SharedStore: @unchecked Sendable {
     }
 
     /// Brings the store to the classes. False where that would need writing a read-only store.
-    private func migrate(_ infos: [ClassInfo], _ configuration: Realm.Configuration) throws -> Bool {
+    private func migrate(_ infos: [ClassInfo], _ configuration: Realm.Configuration, _ place: CallPlace) throws -> Bool
+    {
         let current = store.schema
         let isNew = current.tables.isEmpty
         guard isNew || configuration.schemaVersion >= current.version else {
@@ -160,7 +163,7 @@ final class SharedStore: @unchecked Sendable {
             return infos.allSatisfy { current.table(named: $0.name) != nil } && plan.differences.isEmpty
         }
         do throws(StoreError) {
-            let transaction = try store.beginWrite()
+            let transaction = try store.beginWrite(replacing: nil, at: place)
             try transaction.changeSchema(to: plan.schema)
             try transaction.commit()
         } catch {
@@ -172,13 +175,13 @@ final class SharedStore: @unchecked Sendable {
     // MARK: Instances
 
     /// The instance of a scheduler, made where there is none.
-    func instance(_ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler)
-        -> RealmInstance
-    {
+    func instance(
+        _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler, at place: CallPlace
+    ) -> RealmInstance {
         let key = InstanceKey(scheduler: scheduler.key, schema: ObjectIdentifier(schema))
         return instances.withLock { instances in
             if let known = instances.live[key]?.instance { return known }
-            let instance = RealmInstance(self, configuration, schema, scheduler: scheduler, pin: nil)
+            let instance = RealmInstance(self, configuration, schema, scheduler: scheduler, pin: nil, at: place)
             instances.live[key] = WeakInstance(instance: instance)
             instances.live = instances.live.filter { $0.value.instance != nil }
             return instance
@@ -186,11 +189,14 @@ final class SharedStore: @unchecked Sendable {
     }
 
     /// The frozen instance of a version.
-    func frozen(_ configuration: Realm.Configuration, _ schema: SchemaBinding, _ pin: Pin) -> RealmInstance {
+    func frozen(
+        _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ pin: Pin, at place: CallPlace
+    ) -> RealmInstance {
         let key = FrozenKey(version: pin.version, schema: ObjectIdentifier(schema))
         return instances.withLock { instances in
             if let known = instances.frozen[key]?.instance { return known }
-            let instance = RealmInstance(self, configuration, schema, scheduler: nil, pin: pin.again())
+            let instance = RealmInstance(
+                self, configuration, schema, scheduler: nil, pin: pin.again(at: place), at: place)
             instances.frozen[key] = WeakInstance(instance: instance)
             if instances.frozen.count > 64 { instances.frozen = instances.frozen.filter { $0.value.instance != nil } }
             return instance

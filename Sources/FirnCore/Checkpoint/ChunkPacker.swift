@@ -56,7 +56,8 @@ struct ChunkPacker: ~Copyable {
                 let number = UInt64(bitPattern: values[row] &- base)
                 switch width {
                 case 1: memory.storeBytes(of: UInt8(truncatingIfNeeded: number), toByteOffset: row, as: UInt8.self)
-                case 2: memory.storeBytes(of: UInt16(truncatingIfNeeded: number), toByteOffset: 2 * row, as: UInt16.self)
+                case 2:
+                    memory.storeBytes(of: UInt16(truncatingIfNeeded: number), toByteOffset: 2 * row, as: UInt16.self)
                 default:
                     memory.storeBytes(of: UInt32(truncatingIfNeeded: number), toByteOffset: 4 * row, as: UInt32.self)
                 }

@@ -55,7 +55,9 @@ final class Forwarding {
         let (old, length) = (entries, capacity)
         capacity *= 2
         entries = Forwarding.makeEntries(capacity)
-        for place in 0..<length where old[place].address != 0 { entries[self.place(of: old[place].address)] = old[place] }
+        for place in 0..<length where old[place].address != 0 {
+            entries[self.place(of: old[place].address)] = old[place]
+        }
         firn_deallocate(old)
     }
 }

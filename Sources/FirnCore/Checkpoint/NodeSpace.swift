@@ -140,7 +140,8 @@ final class NodeSpace: @unchecked Sendable {
             offset - places[index].entry.start < places[index].entry.byteCount
         else {
             return StoreDamage(
-                path: places.last?.path ?? "", offset: offset, detail: "a reference leads behind the checkpoint's files")
+                path: places.last?.path ?? "", offset: offset, detail: "a reference leads behind the checkpoint's files"
+            )
         }
         let entry = places[index].entry
         let inFile = offset - entry.start
@@ -174,7 +175,9 @@ final class NodeSpace: @unchecked Sendable {
         while offset < entry.byteCount {
             let room = entry.byteCount - offset
             // The file is rounded to 64 bytes.
-            if room == StoredNode.unit, (0..<4).allSatisfy({ start.load(fromByteOffset: offset + 8 * $0, as: UInt64.self) == 0 }) {
+            if room == StoredNode.unit,
+                (0..<4).allSatisfy({ start.load(fromByteOffset: offset + 8 * $0, as: UInt64.self) == 0 })
+            {
                 return nil
             }
             if let fault = StoredNode.fault(at: start + offset, place: entry.start + offset, room: room) {

@@ -42,7 +42,9 @@ enum Packing {
     @inline(never)
     static func unpacked(_ node: Node) -> Node {
         let address = UInt(bitPattern: node.address)
-        guard let space = firn_space_of(address) else { preconditionFailure("Firn: a packed node outside a checkpoint") }
+        guard let space = firn_space_of(address) else {
+            preconditionFailure("Firn: a packed node outside a checkpoint")
+        }
         if let memory = firn_scratch_find(address, space.pointee.number) { return Node(memory) }
         guard node.kindNumber == Node.Kind.chunk.rawValue else {
             let scratch = make(node, space, byteCount: PairLeaf.byteCount(capacity: node.capacity))

@@ -38,8 +38,11 @@ struct Rebase {
     ///
     /// Gives how many nodes of the heap that the checkpoint holds are still part of the tip.
     mutating func run() throws(StoreError) -> Int {
+        // Held to the end: nodes are known by their addresses, which none of them may give up to another.
+        var rounds: [Pin] = []
         for _ in 0..<Rebase.maximumRounds {
-            let pin = store.pin()
+            let pin = store.versions.pinForStore(.published)
+            rounds.append(pin)
             copied = 0
             _ = move(NodeRef(pin.snapshot.root).word, .root(pin.snapshot.reference))
             if copied < Rebase.smallRound { break }
@@ -47,7 +50,7 @@ struct Rebase {
         store.queue.acquire()
         let before: Pin
         do throws(StoreError) {
-            before = store.versions.pinTip(file: #fileID, line: #line)
+            before = store.versions.pinForStore(.tip)
             // What is not durable yet may still never have been.
             try store.waitUntilPublished(before.version)
         } catch {
@@ -59,9 +62,10 @@ struct Rebase {
         let root = move(NodeRef(before.snapshot.root).word, .root(before.snapshot.reference))
         store.heap.account(nodes: writer.state.pointee.nodeDelta, bytes: writer.state.pointee.byteDelta)
         store.versions.replaceTip(stamp: stamp, root: NodeRef(root).node, space: space)
-        let after = store.pin()
+        let after = store.versions.pinForStore(.published)
         store.stamps.store(stamp, ordering: .relaxed)
         store.queue.release()
+        withExtendedLifetime(rounds) {}
         return release(before, after)
     }
 

@@ -23,6 +23,7 @@ extension Store {
     @discardableResult
     public func compact() throws(StoreError) -> CompactionReport? { try compact(garbageShare: 1.0 / 16) }
 
+    @discardableResult
     func compact(garbageShare: Double) throws(StoreError) -> CompactionReport? {
         try checkWritable()
         return try compactor.run { () throws(StoreError) in
@@ -78,7 +79,7 @@ extension Store {
             throw StoreError(error)
         }
         publish(through: log.publishedVersion)
-        let pin = pin()
+        let pin = versions.pinForStore(.published)
         let since = log.byteCountSinceCheckpoint
         let garbage = storedGarbage.load(ordering: .relaxed)
         let previous = log.checkpoint

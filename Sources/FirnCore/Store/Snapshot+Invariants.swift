@@ -102,6 +102,7 @@ extension Store {
     /// Checks every active version, and that the nodes alive are exactly those that active versions reach, each in the dead list it belongs to. To be called
     /// while no transaction runs. O(objects x active versions).
     public func _checkInvariants() {
+        versions.checkCounts()
         versions.withEntries { entries, dead in
             var reached: [Set<UInt64>] = []
             for entry in entries {

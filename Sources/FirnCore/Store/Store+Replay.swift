@@ -8,7 +8,7 @@ extension Store {
         let start = versions.tip.version
         guard log.publishedVersion > start else { return }
         let transaction = WriteTransaction(
-            store: self, base: versions.pinTip(file: #fileID, line: #line), stamp: nextStamp())
+            store: self, base: versions.pinForStore(.tip), stamp: nextStamp())
         guard queue.tryAcquire() else { preconditionFailure("Firn: a store is written before it is open") }
         var last: (version: UInt64, time: Int64) = (0, 0)
         do {

@@ -8,6 +8,12 @@ public struct StoreOptions: Sendable {
     public var log: LogOptions?
     /// Bytes of its own nodes beyond which a transaction's further ones go to a scratch file in the store's folder. Stores in memory never spill.
     public var transactionMemoryByteCount = 1 << 30
+    /// A transaction is refused while more versions than this are active: held by something in this process, or the newest. At least 1; nil for no limit.
+    public var maximumNumberOfActiveVersions: Int?
+    /// A transaction is refused while held versions retain more memory than this, beyond what the newest version needs. Nil for no limit.
+    public var maximumRetainedByteCount: Int?
+    /// What a transaction does that is refused by these two.
+    public var activeVersionPolicy = ActiveVersionPolicy.fail
     /// False reads the pieces of a checkpoint that are needed into memory instead of mapping its files: for a volume whose device may vanish, as reading a mapping of it would then stop the
     /// program.
     public var readsByMapping = true
@@ -30,6 +36,7 @@ public struct StoreOptions: Sendable {
 ///
 /// * `versions` (guarded by its own lock) knows every active version, and publishes them in order.
 /// * `queue` is the write lock.
+/// * `limit`, `policy` and `postponed` are about what versions may be held: see `Store+Limits`.
 /// * `stamps` counts up; only the holder of the write lock draws from it.
 /// * `workspace` is the write lock's holder's.
 /// * `listeners` is guarded by `listenerLock`; they are called outside of all locks, on the thread that published; two such threads may
@@ -40,6 +47,11 @@ public final class Store: Sendable {
     let versions: VersionTable
     let queue = WriteQueue()
     let noteKeeper = NoteKeeper()
+    let limit: VersionLimit
+    let policy: ActiveVersionPolicy
+    let postponed = PostponedWrites()
+    /// Writes a held version to a file of its own, so that it needs no memory. Nil where nothing can; set before the store is shared. See `Store+Limits`.
+    nonisolated(unsafe) var spillOldestHolder: (@Sendable (Pin) async throws -> Void)?
     let clock: any Clock
     let spillPlace: SpillPlace?
     /// `.max` for a store in memory.
@@ -64,6 +76,7 @@ public final class Store: Sendable {
         _ options: StoreOptions, storage: any Storage, clock: any Clock = SystemClock.shared,
         randomness: any Randomness = SystemRandomness.shared
     ) throws(StoreError) {
+        let limit = try VersionLimit(options)
         var log: Log?
         if var logOptions = options.log {
             // A block of a changeset is never split further, and may be as long as this.
@@ -82,15 +95,19 @@ public final class Store: Sendable {
             spillPlace = place
         }
         try self.init(
-            log: log, options, isReadOnly: options.log?.access == .readOnly, spillPlace: spillPlace, clock: clock)
+            log: log, options, limit, isReadOnly: options.log?.access == .readOnly, spillPlace: spillPlace,
+            clock: clock)
         if let log { try replay(log) }
     }
 
     private init(
-        log: Log?, _ options: StoreOptions, isReadOnly: Bool, spillPlace: SpillPlace?, clock: any Clock
+        log: Log?, _ options: StoreOptions, _ limit: VersionLimit, isReadOnly: Bool, spillPlace: SpillPlace?,
+        clock: any Clock
     ) throws(StoreError) {
         self.log = log
         self.options = options
+        self.limit = limit
+        policy = options.activeVersionPolicy
         handOutByteCount = log == nil ? .max : options.handOutByteCount
         self.spillPlace = spillPlace
         self.clock = clock
@@ -121,8 +138,10 @@ public final class Store: Sendable {
 
     /// Pins the newest published version. O(1).
     public func pin(file: StaticString = #fileID, line: UInt = #line) -> Pin {
-        versions.pinPublished(file: file, line: line)
+        pin(at: CallPlace(file, line))
     }
+
+    public func pin(at place: CallPlace) -> Pin { versions.pinPublished(at: place) }
 
     /// The number of the newest published version.
     public var publishedVersion: UInt64 { versions.published.version }
@@ -130,7 +149,7 @@ public final class Store: Sendable {
     /// The schema of the newest version.
     public var schema: Schema { versions.tip.reference.schema }
 
-    /// Every version that something holds, oldest first.
+    /// Every version that something holds, and the newest published one, oldest first.
     public var activeVersions: [ActiveVersion] { versions.active }
 
     func nextStamp() -> UInt64 { stamps.wrappingAdd(1, ordering: .relaxed).newValue }
@@ -140,10 +159,21 @@ public final class Store: Sendable {
     // MARK: Writing
 
     /// Begins a transaction on the newest version written, waiting for those that came before.
+    ///
+    /// - Throws: also `.tooManyActiveVersions`, at once or after waiting, as the policy has it.
     public func beginWrite(file: StaticString = #fileID, line: UInt = #line) throws(StoreError) -> WriteTransaction {
-        try checkWritable()
-        queue.acquire()
-        return try makeTransaction(file, line)
+        try beginWrite(replacing: nil, at: CallPlace(file, line))
+    }
+
+    /// - Parameter own: a pin that the caller will let go once it has the transaction, and which therefore doesn't count against the limit.
+    public func beginWrite(replacing own: Pin?, at place: CallPlace) throws(StoreError) -> WriteTransaction {
+        var deadline: Int64?
+        while true {
+            try checkWritable()
+            queue.acquire()
+            if let transaction = try makeTransaction(replacing: own, at: place) { return transaction }
+            try waitForHolders(replacing: own, &deadline)
+        }
     }
 
     /// Calls `ready` with a transaction once it is this caller's turn, on an arbitrary thread.
@@ -151,24 +181,35 @@ public final class Store: Sendable {
         file: StaticString = #fileID, line: UInt = #line,
         _ ready: @escaping @Sendable (Result<WriteTransaction, StoreError>) -> Void
     ) {
-        do { try checkWritable() } catch { return ready(.failure(error)) }
+        request(PostponedWrites.Request(place: CallPlace(file, line), ready: ready))
+    }
+
+    func request(_ request: PostponedWrites.Request) {
+        do { try checkWritable() } catch { return request.ready(.failure(error)) }
         queue.request { [self] in
             do throws(StoreError) {
-                nonisolated(unsafe) let transaction = try makeTransaction(file, line)
-                ready(.success(transaction))
+                if let made = try makeTransaction(replacing: nil, at: request.place) {
+                    nonisolated(unsafe) let transaction = made
+                    request.ready(.success(transaction))
+                } else {
+                    try postpone(request)
+                }
             } catch {
-                ready(.failure(error))
+                request.ready(.failure(error))
             }
         }
     }
 
-    /// The queue is held; it is given up where this throws.
-    private func makeTransaction(_ file: StaticString, _ line: UInt) throws(StoreError) -> WriteTransaction {
+    /// The queue is held; it is given up where this throws, or gives nil because more is held than the limit allows.
+    private func makeTransaction(replacing own: Pin?, at place: CallPlace) throws(StoreError) -> WriteTransaction? {
         do { try checkWritable() } catch {
             queue.release()
             throw error
         }
-        let pin = versions.pinTip(file: file, line: line)
+        guard let pin = pinBase(replacing: own, at: place) else {
+            queue.release()
+            return nil
+        }
         return WriteTransaction(store: self, base: pin, stamp: nextStamp())
     }
 
@@ -228,6 +269,7 @@ public final class Store: Sendable {
         guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
         // In a forked child the write lock may be held by a thread that has stayed with the parent.
         if let log, log.isForked { return }
+        versions.endWaiting()
         compactor.stop()
         queue.acquire()
         defer { queue.release() }

@@ -13,6 +13,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case schema
         /// A limit of `Limits` was passed.
         case limit
+        /// More is held than `StoreOptions.maximumNumberOfActiveVersions` or `maximumRetainedByteCount` allows; the text lists the holders.
+        case tooManyActiveVersions
         /// The store is read-only.
         case readOnly
         /// The store has been closed, or its process was forked.

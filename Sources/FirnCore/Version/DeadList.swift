@@ -45,6 +45,11 @@ struct DeadList {
         buckets.reversed().prefix { $0.low >= stamp }.reduce(0) { $0 + $1.nodes.byteCount }
     }
 
+    /// Bytes of the nodes that the active version with `stamp` reaches.
+    func byteCount(bornThrough stamp: UInt64) -> Int {
+        buckets.prefix { $0.low < stamp }.reduce(0) { $0 + $1.nodes.byteCount }
+    }
+
     /// Takes out the nodes born after `stamp`.
     mutating func takeNodes(bornAfter stamp: UInt64) -> NodeList {
         var result = NodeList()

@@ -8,12 +8,12 @@ public final class Pin: @unchecked Sendable {
     /// When it was committed, in nanoseconds since 1970.
     public let time: Int64
     public let snapshot: Snapshot
-    public let file: StaticString
-    public let line: UInt
+    /// Where it was made.
+    public let place: CallPlace
 
     /// The table that counts this pin; nil for the pins of a state inside a transaction, which `release` gives back.
     private let table: VersionTable?
-    private let entry: VersionTable.Entry?
+    let entry: VersionTable.Entry?
     private let release: (() -> Void)?
 
     /// Its place in the version table's chain of the version's pins; nil for a state inside a transaction.
@@ -25,8 +25,7 @@ public final class Pin: @unchecked Sendable {
         version = entry.version
         time = entry.time
         self.snapshot = snapshot
-        file = link.pointee.file
-        line = link.pointee.line
+        place = link.pointee.place
         self.link = link
         self.table = table
         self.entry = entry
@@ -38,8 +37,7 @@ public final class Pin: @unchecked Sendable {
         version = 0
         time = 0
         self.snapshot = snapshot
-        file = ""
-        line = 0
+        place = CallPlace("", 0)
         link = nil
         table = nil
         entry = nil
@@ -56,11 +54,13 @@ public final class Pin: @unchecked Sendable {
     var space: NodeSpace? { entry?.space }
 
     /// Another pin of the same version, counted for another holder.
-    public func again(file: StaticString = #fileID, line: UInt = #line) -> Pin {
+    public func again(file: StaticString = #fileID, line: UInt = #line) -> Pin { again(at: CallPlace(file, line)) }
+
+    public func again(at place: CallPlace) -> Pin {
         guard let table, let entry else {
             preconditionFailure("Firn: a state inside a transaction cannot be pinned twice")
         }
-        return table.pin(entry, file: file, line: line)
+        return table.pin(entry, at: place)
     }
 
     deinit {
@@ -75,6 +75,20 @@ public final class Pin: @unchecked Sendable {
 struct PinLink {
     var previous: UnsafeMutablePointer<PinLink>?
     var next: UnsafeMutablePointer<PinLink>?
-    let file: StaticString
-    let line: UInt
+    let place: CallPlace
+    /// False for the store's own work.
+    let isHolder: Bool
+}
+
+/// A line of a program, as `#fileID` and `#line` give it: which call a pin was made for.
+public struct CallPlace: Sendable, CustomStringConvertible {
+    public let file: StaticString
+    public let line: UInt
+
+    public init(_ file: StaticString, _ line: UInt) {
+        self.file = file
+        self.line = line
+    }
+
+    public var description: String { "\(file):\(line)" }
 }

@@ -6,7 +6,8 @@ extension VersionTable {
             let tip = table.entries[table.entries.count - 1]
             precondition(tip === table.publishedEntry, "Firn: a tip that is not published is replaced")
             let entry = Entry(
-                stamp: stamp, version: tip.version, time: tip.time, root: root, reference: tip.reference, space: space)
+                stamp: stamp, version: tip.version, time: tip.time, root: root, reference: tip.reference, space: space,
+                first: tip.lead)
             table.append(entry)
             table.publishedEntry = entry
             tip.isKept = false
@@ -22,6 +23,7 @@ extension VersionTable {
             guard let place = table.place(of: stamp) else {
                 preconditionFailure("Firn: nodes died after a version that is not active")
             }
+            table.deadByteCount += nodes.byteCount
             table.entries[place].dead.join(list) { stamp in
                 let next = table.lowerBound(stamp + 1)
                 return next < table.stamps.count ? table.stamps[next] : .max

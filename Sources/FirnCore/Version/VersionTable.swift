@@ -4,40 +4,61 @@ import Synchronization
 
 /// The versions that are active: held by a pin, or the newest, or written and not yet published.
 ///
-/// `lock` guards everything here: the entries, their counts, their pins' chain and their dead lists. It is held for a few dozen instructions; nodes are
-/// freed and user code is called outside of it. (Lock order: kernel lock, write ticket, version table.)
+/// `lock` guards everything here: the entries, their counts, their pins' chain and their dead lists. It is held for a few dozen instructions (longer where versions
+/// are listed); nodes are freed and user code is called outside of it. (Lock order: kernel lock, write ticket, version table.)
 final class VersionTable: @unchecked Sendable {
-    /// One version, or a state inside a transaction that outlived it (`version` is 0 then).
+    /// One version, or a state inside a transaction that outlived it.
+    ///
+    /// A version may have several entries: equal trees in different memory. They count as one, by their `lead`.
     final class Entry {
         let stamp: UInt64
+        /// 0 where it is a state.
         let version: UInt64
+        let isState: Bool
         let time: Int64
         let root: Node
         let reference: SchemaReference
         /// The checkpoint that the version's older nodes lie in, mapped for as long as the version is active.
         let space: NodeSpace?
         @exclusivity(unchecked) fileprivate(set) var holders = 0
-        @exclusivity(unchecked) fileprivate var firstPin: UnsafeMutablePointer<PinLink>?
+        @exclusivity(unchecked) fileprivate(set) var firstPin: UnsafeMutablePointer<PinLink>?
         /// What died when the next version replaced this one.
         @exclusivity(unchecked) var dead = DeadList()
         /// The store's own interest: the newest published version, and those not yet published.
         @exclusivity(unchecked) var isKept = true
+        /// How many of the holders are the store's own work, which is no holder to anybody else.
+        @exclusivity(unchecked) fileprivate(set) var storePins = 0
+        /// The version's first entry, where this is a later one.
+        private let first: Entry?
+        /// Of a lead: how many of its version's entries have a holder.
+        @exclusivity(unchecked) var heldEntryCount = 0
+        /// Of a lead: whether its version is being written out, and so is not counted.
+        @exclusivity(unchecked) var spill = Spill.none
 
         init(
-            stamp: UInt64, version: UInt64, time: Int64, root: Node, reference: SchemaReference, space: NodeSpace?
+            stamp: UInt64, version: UInt64, time: Int64, root: Node, reference: SchemaReference, space: NodeSpace?,
+            isState: Bool = false, first: Entry? = nil
         ) {
             self.space = space
             self.stamp = stamp
             self.version = version
+            self.isState = isState
             self.time = time
             self.root = root
             self.reference = reference
+            self.first = first
         }
+
+        /// Whether anything but the store's own work holds it.
+        var isHeld: Bool { holders > storePins }
+
+        /// The entry that counts for the version.
+        var lead: Entry { first ?? self }
 
         var snapshot: Snapshot { Snapshot(root: root, reference: reference) }
     }
 
-    private let lock = Lock()
+    let lock = Lock()
     private let heap: NodeHeap
     /// Ascending by stamp. The last is the tip.
     @exclusivity(unchecked) private(set) var entries: [Entry]
@@ -46,6 +67,16 @@ final class VersionTable: @unchecked Sendable {
     @exclusivity(unchecked) var publishedEntry: Entry
     /// The number of `publishedEntry`, for those who only ask whether theirs is published.
     private let publishedNumber: Atomic<UInt64>
+
+    // What the limits look at, see `VersionTable+Counting`.
+    /// Versions that have a holder, but for those that are being written out.
+    @exclusivity(unchecked) var heldVersionCount = 0
+    /// Bytes of the nodes on all dead lists.
+    @exclusivity(unchecked) var deadByteCount = 0
+    /// Who waits for a holder to let go.
+    @exclusivity(unchecked) var waiterCount = 0
+    @exclusivity(unchecked) var isClosed = false
+    let released = Condition()
 
     init(
         root: Node, stamp: UInt64, version: UInt64, time: Int64, reference: SchemaReference, space: NodeSpace?,
@@ -78,33 +109,52 @@ final class VersionTable: @unchecked Sendable {
     // MARK: Pins
 
     /// Pins the newest published version.
-    func pinPublished(file: StaticString, line: UInt) -> Pin {
+    func pinPublished(at place: CallPlace) -> Pin {
         lock.lock()
         defer { lock.unlock() }
-        return makePin(publishedEntry, file, line)
+        return makePin(publishedEntry, place)
     }
 
-    func pin(_ entry: Entry, file: StaticString, line: UInt) -> Pin {
+    func pin(_ entry: Entry, at place: CallPlace) -> Pin {
         lock.lock()
         defer { lock.unlock() }
-        return makePin(entry, file, line)
+        return makePin(entry, place)
     }
 
-    /// Pins the tip: for a transaction's base.
-    func pinTip(file: StaticString, line: UInt) -> Pin {
+    /// Pins the newest version for the store's own work: that is listed nowhere and counts against no limit.
+    func pinForStore(_ version: StoreVersion) -> Pin {
         lock.lock()
         defer { lock.unlock() }
-        return makePin(entries[entries.count - 1], file, line)
+        switch version {
+        case .published: return makePin(publishedEntry, CallPlace(#fileID, #line), isHolder: false)
+        case .tip: return makePin(entries[entries.count - 1], CallPlace(#fileID, #line), isHolder: false)
+        }
     }
 
-    private func makePin(_ entry: Entry, _ file: StaticString, _ line: UInt) -> Pin {
+    enum StoreVersion { case published, tip }
+
+    /// Pins the tip, for a transaction's base; nil where more is held than `limit` allows. `own` is the caller's pin of an older version, which it will let go.
+    func pinTip(within limit: VersionLimit, replacing own: Pin?, at place: CallPlace) -> Pin? {
+        lock.lock()
+        defer { lock.unlock() }
+        if limit.isSet, isOver(limit, without: own) { return nil }
+        return makePin(entries[entries.count - 1], place)
+    }
+
+    /// The lock is held.
+    func makePin(_ entry: Entry, _ place: CallPlace, isHolder: Bool = true) -> Pin {
         guard let memory = firn_allocate(MemoryLayout<PinLink>.size) else {
             fatalError("Firn: there is no memory left")
         }
         let link = memory.assumingMemoryBound(to: PinLink.self)
-        link.initialize(to: PinLink(previous: nil, next: entry.firstPin, file: file, line: line))
+        link.initialize(to: PinLink(previous: nil, next: entry.firstPin, place: place, isHolder: isHolder))
         entry.firstPin?.pointee.previous = link
         entry.firstPin = link
+        if !isHolder {
+            entry.storePins += 1
+        } else if !entry.isHeld {
+            countHeld(entry)
+        }
         entry.holders += 1
         return Pin(entry: entry, table: self, snapshot: entry.snapshot, link: link)
     }
@@ -118,7 +168,9 @@ final class VersionTable: @unchecked Sendable {
         }
         link.pointee.next?.pointee.previous = link.pointee.previous
         entry.holders -= 1
-        let garbage = entry.holders == 0 && !entry.isKept ? drop(entry) : NodeList()
+        let isHolder = link.pointee.isHolder
+        if !isHolder { entry.storePins -= 1 }
+        let garbage = entry.isHeld ? NodeList() : letGo(entry, isCounted: isHolder)
         lock.unlock()
         firn_deallocate(link)
         heap.free(garbage)
@@ -136,7 +188,8 @@ final class VersionTable: @unchecked Sendable {
         let space = entries[entries.count - 1].space
         for state in outcome.states {
             let entry = Entry(
-                stamp: state.stamp, version: 0, time: time, root: state.root, reference: state.reference, space: space)
+                stamp: state.stamp, version: 0, time: time, root: state.root, reference: state.reference, space: space,
+                isState: true)
             entry.isKept = false
             entry.holders = 1
             append(entry)
@@ -165,13 +218,14 @@ final class VersionTable: @unchecked Sendable {
             preconditionFailure("Firn: nodes died after a version that is not active")
         }
         entries[place].dead = DeadList(nodes, active: stamps[...place])
+        deadByteCount += nodes.byteCount
     }
 
     /// A state inside a finished transaction is held no more.
     func dropState(_ entry: Entry) {
         lock.lock()
         entry.holders -= 1
-        let garbage = entry.holders == 0 ? drop(entry) : NodeList()
+        let garbage = entry.holders == 0 ? letGo(entry, isCounted: true) : NodeList()
         lock.unlock()
         heap.free(garbage)
     }
@@ -200,8 +254,16 @@ final class VersionTable: @unchecked Sendable {
             preconditionFailure("Firn: the published version is not active")
         }
         place += 1
-        while place < entries.count, entries[place].version == 0 { place += 1 }
+        while place < entries.count, entries[place].isState { place += 1 }
         return place < entries.count ? entries[place] : nil
+    }
+
+    /// An entry has lost its last holder, which was counted, or a pin of the store's when nobody else held it; gives the nodes that only it reached. The lock is held.
+    private func letGo(_ entry: Entry, isCounted: Bool) -> NodeList {
+        if isCounted { countFree(entry) }
+        let garbage = entry.isKept || entry.holders > 0 ? NodeList() : drop(entry)
+        if waiterCount > 0 { released.broadcast() }
+        return garbage
     }
 
     /// Removes an entry; gives the nodes that only it reached. The lock is held.
@@ -211,6 +273,7 @@ final class VersionTable: @unchecked Sendable {
         }
         let before = place == 0 ? 0 : entries[place - 1].stamp
         let garbage = entry.dead.takeNodes(bornAfter: before)
+        deadByteCount -= garbage.byteCount
         entries.remove(at: place)
         stamps.remove(at: place)
         if place > 0 {
@@ -239,27 +302,6 @@ final class VersionTable: @unchecked Sendable {
         return low
     }
 
-    // MARK: Showing
-
-    /// Every active version, oldest first.
-    var active: [ActiveVersion] {
-        lock.lock()
-        defer { lock.unlock() }
-        return entries.enumerated().compactMap { place, entry in
-            guard entry.version != 0 || entry.stamp == 0 || entry.isKept else { return nil }
-            var places: [String] = []
-            var next = entry.firstPin
-            while let pin = next?.pointee {
-                places.append("\(pin.file):\(pin.line)")
-                next = pin.next
-            }
-            let before = place == 0 ? 0 : entries[place - 1].stamp
-            return ActiveVersion(
-                number: entry.version, time: entry.time, holders: entry.holders,
-                retainedByteCount: entry.dead.byteCount(bornAfter: before), pinnedAt: places)
-        }
-    }
-
     /// Every entry's state and the dead nodes that the lists account for: for `_checkInvariants`.
     func withEntries<R>(_ body: ([Entry], [[Node]]) -> R) -> R {
         lock.lock()
@@ -278,17 +320,4 @@ final class VersionTable: @unchecked Sendable {
         }
         return body(entries, lists)
     }
-}
-
-/// A version that something holds, as `Store.activeVersions` shows it.
-public struct ActiveVersion: Sendable {
-    public let number: UInt64
-    /// When it was committed, in nanoseconds since 1970.
-    public let time: Int64
-    /// Pins on it. The newest version is active without any.
-    public let holders: Int
-    /// Bytes of memory that would be free if this version alone were let go.
-    public let retainedByteCount: Int
-    /// Where its pins were made, as `file:line`.
-    public let pinnedAt: [String]
 }

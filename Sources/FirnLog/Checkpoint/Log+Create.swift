@@ -42,7 +42,9 @@ extension Log {
             for name in (try? folder.storage.list(inner)) ?? [] { try? folder.storage.remove(inner + "/" + name) }
             try? folder.storage.remove(inner)
         }
-        for name in (try? folder.storage.list(folder.path)) ?? [] { try? folder.storage.remove(folder.path + "/" + name) }
+        for name in (try? folder.storage.list(folder.path)) ?? [] {
+            try? folder.storage.remove(folder.path + "/" + name)
+        }
         try? folder.storage.remove(folder.path)
     }
 }

@@ -79,7 +79,8 @@ struct ChangesetEncodingTests {
                         encoder.updated(
                             column: number,
                             UpdatedCell(
-                                key: keys[row], chunk: newLeaf.chunk(number), row: row, oldNode: oldLeaf.chunk(number).node,
+                                key: keys[row], chunk: newLeaf.chunk(number), row: row,
+                                oldNode: oldLeaf.chunk(number).node,
                                 oldRow: row))
                     }
                 }

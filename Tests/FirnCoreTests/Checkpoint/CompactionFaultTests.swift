@@ -10,8 +10,8 @@ import Testing
 @Suite struct CompactionFaultTests {
     private func prepared(_ storage: any Storage) throws -> (StoreScript, Store) {
         let script = StoreScript([
-            .commit(StoreScript.schema), .commit(StoreScript.create(0, 40)), .commit(StoreScript.create(1, 9)),
-            .compact(whole: true), .commit(StoreScript.editLists), .commit(StoreScript.blob(9000)), .reopen,
+            .commit(StoreScript.schema), .commit(StoreScript.create(0, 4)), .commit(StoreScript.create(1, 2)),
+            .compact(whole: true), .commit(StoreScript.editLists), .commit(StoreScript.blob(2000)), .reopen,
         ]) { $0.segmentByteCount = 64 << 10 }
         if let error = script.run(on: storage) { throw error }
         return (script, try StoreScript.open(script.options, storage))

@@ -62,21 +62,21 @@ import Testing
         let folder = TemporaryFolder()
         let options = Self.options(folder)
         var store = try Store(options, storage: PosixStorage.shared)
-        try Self.fill(store, 60_000)
+        try Self.fill(store, 20_000)
         let before = store.heap.byteCount
-        #expect(before > 4 << 20)
+        #expect(before > 2 << 20)
         let report = try #require(try store.compact())
         #expect(report.isWhole && report.version == store.publishedVersion)
         #expect(store.heap.byteCount < before / 100)
         #expect(report.byteCount < before / 2)
-        Self.check(store.pin().snapshot, 60_000)
+        Self.check(store.pin().snapshot, 20_000)
         store._checkInvariants()
         #expect(try store.compact() == nil)
         try store.close()
         store = try Store(options, storage: PosixStorage.shared)
         let space = try #require(store.pin().space)
         #expect(space.touchedCount <= 2 && store.heap.nodeCount == 0)
-        Self.check(store.pin().snapshot, 60_000)
+        Self.check(store.pin().snapshot, 20_000)
         #expect(try PosixStorage.shared.list(folder.path + "/store/log").count == 1)
     }
 
@@ -84,24 +84,24 @@ import Testing
     @Test func aSecondCheckpointHoldsOnlyWhatHasChanged() throws {
         let folder = TemporaryFolder()
         let store = try Store(Self.options(folder), storage: PosixStorage.shared)
-        try Self.fill(store, 60_000)
+        try Self.fill(store, 20_000)
         let first = try #require(try store.compact())
         let transaction = try store.beginWrite()
-        for key in 0..<100 { transaction.set(TableID(0), 2, Int64(key), .int(1)) }
+        for key in 0..<3 { transaction.set(TableID(0), 2, Int64(key), .int(1)) }
         try transaction.commit()
         let second = try #require(try store.compact())
-        #expect(!second.isWhole && second.byteCount < first.byteCount / 20)
-        Self.check(store.pin().snapshot, 60_000) { $0 < 100 ? 1 : $0 % 90 }
-        for round in 0..<6 {
+        #expect(!second.isWhole && second.byteCount < first.byteCount / 10)
+        Self.check(store.pin().snapshot, 20_000) { $0 < 3 ? 1 : $0 % 90 }
+        for round in 0..<3 {
             let transaction = try store.beginWrite()
-            for key in 0..<60_000 where key % 6 == round { transaction.set(TableID(0), 2, Int64(key), .int(2)) }
+            for key in 0..<20_000 where key % 3 == round { transaction.set(TableID(0), 2, Int64(key), .int(2)) }
             try transaction.commit()
             try store.compact()
         }
         // Written anew on the way, so the files of earlier checkpoints have gone.
         let files = try PosixStorage.shared.list(folder.path + "/store/checkpoint")
         #expect(files.count < 5)
-        Self.check(store.pin().snapshot, 60_000) { _ in 2 }
+        Self.check(store.pin().snapshot, 20_000) { _ in 2 }
         store._checkInvariants()
     }
 
@@ -109,7 +109,7 @@ import Testing
     @Test func aDifferenceAcrossARebaseVisitsNoLeaf() throws {
         let folder = TemporaryFolder()
         let store = try Store(Self.options(folder), storage: PosixStorage.shared)
-        try Self.fill(store, 60_000)
+        try Self.fill(store, 20_000)
         let before = store.pin()
         try store.compact()
         let after = store.pin()
@@ -120,11 +120,11 @@ import Testing
         // The table's node and the root of its rows.
         #expect(space.touchedCount <= touched + 2)
         let transaction = try store.beginWrite()
-        transaction.set(TableID(0), 1, 30_000, .string("changed"))
+        transaction.set(TableID(0), 1, 10_100, .string("changed"))
         try transaction.commit()
         let notes = before.snapshot.difference(to: store.pin().snapshot)
         #expect(notes.tables[TableID(0)]?.modified.count == 1)
-        #expect(notes.tables[TableID(0)]?.modified[30_000]?.contains(1) == true)
+        #expect(notes.tables[TableID(0)]?.modified[10_100]?.contains(1) == true)
     }
 
     /// What is committed while a checkpoint is written is there after the rebase: rows behind those of the last leaf, in the very chunks that were written, among it.
@@ -252,7 +252,9 @@ import Testing
         let again = try Store(options, storage: PosixStorage.shared)
         #expect(again.publishedVersion == pin.version + 1)
         #expect(again.pin().snapshot.table(TableID(0)).value(2, of: 3) == .int(99))
-        #expect(logCode { try Store.writeCopy(of: pin, to: folder.path + "/copy", storage: PosixStorage.shared) } == .foreignFolder)
+        #expect(
+            logCode { try Store.writeCopy(of: pin, to: folder.path + "/copy", storage: PosixStorage.shared) }
+                == .foreignFolder)
     }
 
     private static func changeAge(_ store: Store, _ key: Int64) throws {

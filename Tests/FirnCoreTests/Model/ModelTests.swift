@@ -31,8 +31,10 @@ import Testing
     @Test(arguments: [41, 42] as [UInt64])
     func mappedCheckpointsChangeNothing(seed: UInt64) throws {
         let folder = TemporaryFolder()
-        try ModelRun(seed: seed, rowGoal: 1500, storage: PosixStorage.shared, folder: folder.path + "/store", compactsEvery: 3)
-            .run(transactions: 30, operations: 400)
+        try ModelRun(
+            seed: seed, rowGoal: 1500, storage: PosixStorage.shared, folder: folder.path + "/store", compactsEvery: 3
+        )
+        .run(transactions: 30, operations: 400)
     }
 
     /// A transaction that passes its memory goes on in scratch files, and nothing is left of them.

@@ -1,0 +1,318 @@
+import FirnStorage
+import Foundation
+import Synchronization
+import Testing
+
+@testable import FirnCore
+
+/// Whether a transaction may begin is decided by what is held, and by nothing else.
+@Suite struct ActiveVersionLimitTests {
+    @Test func aWriteBeyondTheLimitFailsNamingTheHoldersAndLettingOneGoHeals() throws {
+        let clock = ManualClock()
+        let store = try CountedThings.open(versions: 3, clock: clock)
+        var held: [Pin] = []
+        let line = #line + 2
+        for _ in 0..<3 {
+            held.append(store.pin())
+            try store.change()
+        }
+        held.append(held[1].again())
+        clock.advance(by: 12_340_000_000)
+        let text = try #require(store.refusal()).description
+        #expect(text.contains("4 versions are active, more than maximumNumberOfActiveVersions (3)"))
+        let place = "FirnCoreTests/ActiveVersionLimitTests.swift"
+        #expect(text.contains("- version 1, 12.3 s old, alone retains "))
+        #expect(text.contains("- version 2, 12.3 s old, alone retains "))
+        #expect(text.contains("bytes, held at \(place):\(line)\n"))
+        #expect(text.contains("bytes, held at \(place):\(line), \(place):\(line + 3)\n"))
+        #expect(text.contains("- version 4, 12.3 s old, alone retains 0 bytes, the newest, held by nothing"))
+        // A version that another pin holds too stays.
+        held.remove(at: 1)
+        #expect(store.refusal() != nil)
+        held.removeFirst()
+        try store.change()
+        held.append(store.pin())
+        try store.change()
+        #expect(store.refusal() != nil)
+        held = []
+        try store.change()
+        #expect(store.activeVersions.map(\.number) == [store.publishedVersion])
+        store._checkInvariants()
+    }
+
+    @Test func manyHoldersAreListedUpToALimit() throws {
+        let store = try CountedThings.open(versions: 100)
+        var held: [Pin] = []
+        for _ in 0..<100 {
+            held.append(store.pin())
+            try store.change()
+        }
+        for _ in 0..<6 { held.append(held[0].again()) }
+        let text = try #require(store.refusal()).description
+        #expect(text.split(separator: "\n").count == 1 + VersionExcess.listedCount + 1)
+        #expect(text.contains("(6 times)"))
+        #expect(text.hasSuffix("and \(101 - VersionExcess.listedCount) newer ones; activeVersions lists them all"))
+        held = []
+    }
+
+    @Test func aStoreWithoutALimitTakesWritesHoweverMuchIsHeld() throws {
+        let store = try CountedThings.open()
+        var held: [Pin] = []
+        for _ in 0..<100 {
+            held.append(store.pin())
+            try store.change()
+        }
+        #expect(store.activeVersions.count == 101)
+        held = []
+    }
+
+    @Test func openingStartsAtOne() throws {
+        let storage = MemoryStorage()
+        var held: [Pin] = []
+        let before = try CountedThings.open(versions: 5, on: storage)
+        for _ in 0..<5 {
+            held.append(before.pin())
+            try before.change()
+        }
+        #expect(before.refusal() != nil)
+        try before.close()
+        let store = try CountedThings.open(versions: 1, on: storage)
+        #expect(store.activeVersions.map(\.number) == [6])
+        #expect(store.activeVersions.map(\.holders) == [0])
+        try store.change()
+        #expect(store.publishedVersion == 7)
+        #expect(held.map(\.version) == [1, 2, 3, 4, 5])
+        try store.close()
+    }
+
+    @Test func whatNothingHoldsIsNotCounted() throws {
+        let store = try CountedThings.open(versions: 1, bytes: 0, on: MemoryStorage())
+        // None of these is durable before the next begins, so all of them are kept, and by nothing but the store.
+        var last: UInt64 = 0
+        for byte in 0..<5 { last = try store.rewriting(UInt8(byte)).write().number }
+        #expect(store.publishedVersion == 1)
+        try store.waitUntilPublished(last)
+        #expect(store.activeVersions.map(\.number) == [last])
+        try store.change()
+        // A transaction that is undone leaves nothing that counts.
+        try store.rewriting(9).cancel()
+        try store.change()
+        store._checkInvariants()
+        try store.close()
+    }
+
+    @Test func aVersionHeldBehindUnpublishedOnesIsCountedOnce() throws {
+        let store = try CountedThings.open(versions: 2, on: MemoryStorage())
+        let held = store.pin()
+        for _ in 0..<4 { _ = try store.changing().write() }
+        let other = store.pin()
+        #expect(other.version == held.version)
+        try store.waitUntilPublished(try store.changing().write().number)
+        let third = store.pin()
+        try store.change()
+        #expect(store.refusal() != nil)
+        withExtendedLifetime((held, other, third)) {}
+        try store.close()
+    }
+
+    @Test func thePinThatAWriterReplacesIsNotCounted() throws {
+        let store = try CountedThings.open(versions: 1)
+        let own = store.pin()
+        try store.change()
+        func begin() throws { try store.beginWrite(replacing: own, at: CallPlace("a", 1)).cancel() }
+        try begin()
+        #expect(store.refusal() != nil)
+        // Where another holds the same version, letting the own pin go would not help.
+        let other = own.again()
+        #expect(throws: StoreError.self) { try begin() }
+        withExtendedLifetime(other) {}
+    }
+
+    @Test func retainedBytesAreLimited() throws {
+        let store = try CountedThings.open(bytes: 20_000)
+        var held = [store.pin()]
+        try store.change()
+        held.append(store.pin())
+        try store.rewriting(1).commit()
+        // Both reach what was replaced, so neither retains it alone; together they do.
+        #expect(store.activeVersions.allSatisfy { $0.retainedByteCount < 20_000 })
+        let text = try #require(store.refusal()).description
+        #expect(text.contains("bytes of memory, more than maximumRetainedBytes (20000)"))
+        #expect(!text.contains("maximumNumberOfActiveVersions"))
+        held.removeFirst()
+        #expect(store.activeVersions[0].retainedByteCount > 36_000)
+        #expect(store.refusal() != nil)
+        held.removeFirst()
+        try store.change()
+        #expect(store.activeVersions.map(\.retainedByteCount) == [0])
+        // A replaced pin is not counted here either.
+        let own = store.pin()
+        try store.rewriting(2).commit()
+        #expect(store.refusal() != nil)
+        try store.beginWrite(replacing: own, at: CallPlace("a", 1)).cancel()
+        store._checkInvariants()
+    }
+
+    @Test func anIteratorThatOutlivesItsTransactionRetainsBytesAndIsNoVersion() throws {
+        let store = try CountedThings.open(versions: 1, bytes: 20_000)
+        var transaction = try store.rewriting(1)
+        var state: Pin? = transaction.pinState()
+        for key in 0..<Int64(CountedThings.count) {
+            transaction.set(CountedThings.table, 2, key, .data(Array(repeating: 3, count: 600)))
+        }
+        try transaction.commit()
+        #expect(store.activeVersions.map(\.number) == [2])
+        let text = try #require(store.refusal()).description
+        #expect(text.contains("maximumRetainedBytes") && !text.contains("maximumNumberOfActiveVersions"))
+        withExtendedLifetime(state) {}
+        state = nil
+        transaction = try store.changing()
+        try transaction.commit()
+    }
+
+    @Test func theFirstVersionCountsWhileItIsHeld() throws {
+        let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
+        let empty = store.pin()
+        let transaction = try store.beginWrite()
+        try transaction.changeSchema(to: modelSchema())
+        try transaction.commit()
+        #expect(store.activeVersions.map(\.number) == [0, 1])
+        #expect(empty.snapshot.schema.tables.isEmpty)
+        store._checkInvariants()
+    }
+
+    @Test(arguments: [(0, nil), (-1, nil), (nil, -1)] as [(Int?, Int?)])
+    func aLimitThatForbidsEveryWriteIsRefusedAtOpening(versions: Int?, bytes: Int?) throws {
+        let error = #expect(throws: StoreError.self) { _ = try CountedThings.open(versions: versions, bytes: bytes) }
+        #expect(error?.code == .limit)
+        #expect(error?.description.contains(versions == nil ? "maximumRetainedBytes" : "maximumNumber") == true)
+    }
+}
+
+/// A write that waits for holders holds up nobody, and goes on as soon as it may.
+@Suite struct ActiveVersionWaitTests {
+    private func failure(_ result: Result<WriteTransaction, StoreError>?) -> StoreError? {
+        if case .failure(let error)? = result { error } else { nil }
+    }
+
+    @Test func aWaitingWriteGoesOnWhenAHolderLetsGoAndKeepsTheWriteLockFree() throws {
+        let store = try CountedThings.open(versions: 1, policy: .wait(seconds: 3600))
+        var held: Pin? = store.pin()
+        try store.change()
+        let threads = try (0..<3).map { number in
+            try StorageThread.start(name: "writer \(number)") {
+                do { try store.change(Int64(number), to: 5) } catch { Issue.record(error) }
+            }
+        }
+        store.awaitWaiters(3)
+        #expect(store.publishedVersion == 2)
+        // Whoever holds a version may write before it lets go, if it counts no more than it replaces.
+        try store.beginWrite(replacing: held, at: CallPlace("a", 1)).cancel()
+        #expect(store.queue.tryAcquire())
+        store.queue.release()
+        held = nil
+        store.watch { store.publishedVersion == 5 }
+        for thread in threads { thread.join() }
+        #expect(store.activeVersions.count == 1)
+    }
+
+    @Test func aWaitThatIsTooLongFailsWithTheHolders() throws {
+        let store = try CountedThings.open(versions: 1, policy: .wait(seconds: 0.02))
+        let line = #line + 1
+        let held = store.pin()
+        try store.change()
+        let text = try #require(store.refusal()).description
+        #expect(text.contains("that did not change for 0.02 s"))
+        #expect(text.contains("held at FirnCoreTests/ActiveVersionLimitTests.swift:\(line)\n"))
+        withExtendedLifetime(held) {}
+    }
+
+    @Test func closingTheStoreEndsWaiting() throws {
+        let store = try CountedThings.open(versions: 1, policy: .wait(seconds: 3600))
+        let held = store.pin()
+        try store.change()
+        let codes = Guarded<[StoreError.Code]>([])
+        let thread = try StorageThread.start(name: "writer") {
+            do throws(StoreError) { _ = try store.beginWrite() } catch { codes.withLock { $0.append(error.code) } }
+        }
+        store.awaitWaiters(1)
+        store.requestWrite { result in codes.withLock { $0.append(failure(result)?.code ?? .damage) } }
+        store.awaitWaiters(2)
+        try store.close()
+        thread.join()
+        store.watch { codes.withLock({ $0.count }) == 2 }
+        #expect(codes.withLock { $0 } == [.closed, .closed])
+        withExtendedLifetime(held) {}
+    }
+
+    @Test func aRequestedTransactionThatMayNotBeginFails() throws {
+        let store = try CountedThings.open(versions: 1)
+        let held = store.pin()
+        try store.change()
+        let seen = Guarded<StoreError?>(nil)
+        store.requestWrite { result in seen.withLock { $0 = failure(result) } }
+        #expect(seen.withLock { $0?.code } == .tooManyActiveVersions)
+        withExtendedLifetime(held) {}
+        // The write lock has been given up.
+        #expect(store.queue.tryAcquire())
+        store.queue.release()
+    }
+
+    @Test func requestedTransactionsWaitWithoutAThreadOfTheirOwnAndComeInOrder() throws {
+        let store = try CountedThings.open(versions: 1, policy: .wait(seconds: 3600))
+        var held: Pin? = store.pin()
+        try store.change()
+        let order = Guarded<[Int]>([])
+        for number in 0..<200 {
+            store.requestWrite { result in
+                do {
+                    let transaction = try result.get()
+                    transaction.set(CountedThings.table, 1, 0, .int(Int64(number)))
+                    try transaction.commit()
+                    order.withLock { $0.append(number) }
+                } catch { Issue.record(error) }
+            }
+        }
+        store.awaitWaiters(1)
+        #expect(store.versions.lock.withLock { store.versions.waiterCount } == 1)
+        #expect(order.withLock { $0 }.isEmpty)
+        held = nil
+        store.watch { order.withLock({ $0.count }) == 200 }
+        #expect(order.withLock { $0 } == Array(0..<200))
+        #expect(store.publishedVersion == 202)
+        withExtendedLifetime(held) {}
+        // The thread that waited has ended; another wait starts another.
+        held = store.pin()
+        try store.change()
+        store.requestWrite { result in order.withLock { $0.append((try? result.get())?.cancel() == nil ? -1 : 200) } }
+        store.awaitWaiters(1)
+        held = nil
+        store.watch { order.withLock({ $0.count }) == 201 }
+        #expect(order.withLock { $0.last } == 200)
+    }
+
+    @Test func aRequestedTransactionThatWaitsTooLongFailsWithTheHolders() throws {
+        let store = try CountedThings.open(versions: 1, policy: .wait(seconds: 0.02))
+        let held = store.pin()
+        try store.change()
+        let seen = Guarded<[StoreError]>([])
+        for _ in 0..<2 {
+            store.requestWrite { result in if let error = failure(result) { seen.withLock { $0.append(error) } } }
+        }
+        store.watch { seen.withLock({ $0.count }) == 2 }
+        for error in seen.withLock({ $0 }) {
+            #expect(error.code == .tooManyActiveVersions)
+            #expect(error.description.contains("- version 1, "))
+        }
+        withExtendedLifetime(held) {}
+    }
+
+    @Test func anyNumberOfSecondsCanBeWaited() {
+        #expect(ActiveVersionPolicy.fail.nanoseconds == 0)
+        #expect(ActiveVersionPolicy.wait(seconds: 1.5).nanoseconds == 1_500_000_000)
+        #expect(ActiveVersionPolicy.wait(seconds: Double.infinity).nanoseconds == 3_000_000_000_000_000_000)
+        for seconds in [-1, 0, -Double.infinity, .nan] {
+            #expect(ActiveVersionPolicy.wait(seconds: seconds).nanoseconds == 0)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import FirnLog
+import FirnStorage
+import Testing
+
+@testable import FirnCore
+
+/// A small store of things that count, for what is about versions rather than data. Version 1 makes them.
+enum CountedThings {
+    static let table = TableID(0)
+    static let count = 60
+
+    /// In memory where no storage is given.
+    static func open(
+        versions: Int? = nil, bytes: Int? = nil, policy: ActiveVersionPolicy = .fail, on storage: MemoryStorage? = nil,
+        clock: any Clock = ManualClock()
+    ) throws -> Store {
+        var options = StoreOptions(log: nil)
+        if storage != nil {
+            var log = LogOptions(folder: "/store")
+            log.usesThreads = false
+            log.reserveByteCount = 0
+            options.log = log
+        }
+        options.maximumNumberOfActiveVersions = versions
+        options.maximumRetainedByteCount = bytes
+        options.activeVersionPolicy = policy
+        let store = try Store(options, storage: storage ?? MemoryStorage(), clock: clock)
+        guard store.publishedVersion == 0 else { return store }
+        let transaction = try store.beginWrite()
+        try transaction.changeSchema(
+            to: Schema(tables: [
+                TableSchema(
+                    name: "Thing", primaryKey: 0,
+                    columns: [
+                        ColumnSchema(name: "id", type: .int), ColumnSchema(name: "count", type: .int),
+                        ColumnSchema(name: "data", type: .data),
+                    ])
+            ]))
+        for id in 0..<count {
+            var row = transaction.beginRow(table)
+            transaction.fill(&row, 0, .int(Int64(id)))
+            transaction.fill(&row, 2, .data(Array(repeating: 7, count: 600)))
+            try transaction.endRow(row)
+        }
+        try transaction.commit()
+        return store
+    }
+}
+
+extension Store {
+    /// Commits a change of one thing.
+    func change(_ key: Int64 = 0, to value: Int64 = 1) throws { try changing(key, to: value).commit() }
+
+    /// Begins a transaction and changes one thing.
+    func changing(_ key: Int64 = 0, to value: Int64 = 1) throws -> WriteTransaction {
+        let transaction = try beginWrite()
+        transaction.set(CountedThings.table, 1, key, .int(value))
+        return transaction
+    }
+
+    /// Begins a transaction and gives every thing other data.
+    func rewriting(_ byte: UInt8) throws -> WriteTransaction {
+        let transaction = try beginWrite()
+        for key in 0..<Int64(CountedThings.count) {
+            transaction.set(CountedThings.table, 2, key, .data(Array(repeating: byte, count: 600)))
+        }
+        return transaction
+    }
+
+    /// The error of a transaction that must not begin.
+    func refusal(at location: SourceLocation = #_sourceLocation) -> StoreError? {
+        let error = #expect(throws: StoreError.self, sourceLocation: location) { try change() }
+        #expect(error?.code == .tooManyActiveVersions, sourceLocation: location)
+        return error
+    }
+
+    /// Nodes that pins and the newest version reach.
+    func reachedNodeCount(_ pins: [Pin]) -> Int {
+        var nodes: Set<UInt64> = []
+        for snapshot in pins.map(\.snapshot) + [versions.tip.snapshot] {
+            snapshot.forEachHeapNode { nodes.insert(NodeRef($0).word) }
+        }
+        return nodes.count
+    }
+
+    /// Waits until so many wait for holders to let go.
+    func awaitWaiters(_ count: Int, at location: SourceLocation = #_sourceLocation) {
+        watch(at: location) { versions.lock.withLock { versions.waiterCount } >= count }
+    }
+
+    /// Waits until a condition holds. Where it never does, that is an issue, and the store is closed, so that nobody goes on waiting.
+    func watch(at location: SourceLocation = #_sourceLocation, _ condition: () -> Bool) {
+        let end = SystemClock.shared.monotonic() + 30_000_000_000
+        while !condition() {
+            guard SystemClock.shared.monotonic() < end else {
+                Issue.record("waited in vain", sourceLocation: location)
+                #expect(throws: Never.self, sourceLocation: location) { try close() }
+                return
+            }
+            yieldThread()
+        }
+    }
+}

@@ -1,0 +1,200 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnCore
+
+/// The version table counts what is held, exactly, whatever comes and goes.
+@Suite struct VersionCountingTests {
+    @Test func versionsBetweenTwoHeldOnesAreFreedAtOnce() throws {
+        let store = try CountedThings.open()
+        var pins: [Pin] = []
+        for round in 0..<4 {
+            pins.append(store.pin())
+            for turn in 0..<20 {
+                try store.change(Int64(turn % 3), to: Int64(round * 100 + turn))
+                #expect(store.heap.nodeCount == store.reachedNodeCount(pins), "round \(round), turn \(turn)")
+            }
+            #expect(store.activeVersions.map(\.number) == pins.map(\.version) + [store.publishedVersion])
+        }
+        // Also where one in the middle goes: what it shared with neither neighbour.
+        pins.remove(at: 1)
+        #expect(store.heap.nodeCount == store.reachedNodeCount(pins))
+        pins = []
+        #expect(store.heap.nodeCount == store.reachedNodeCount([]))
+        store._checkInvariants()
+    }
+
+    @Test func aThousandHeldVersionsReadTheirOwnDataWhileTheyGoInAnyOrderAndFreeExactlyTheirNodes() throws {
+        for seed: UInt64 in [1, 2] {
+            var random = SeededRandom(seed: seed)
+            let store = try CountedThings.open()
+            /// What each version holds, and its nodes.
+            struct Held {
+                let pin: Pin
+                let counts: [Int64]
+                let bytes: [UInt8]
+                var nodes: Set<UInt64> = []
+            }
+            var counts = [Int64](repeating: 0, count: CountedThings.count)
+            var bytes = [UInt8](repeating: 7, count: CountedThings.count)
+            var held: [Held] = []
+            /// How many held versions, and the newest, reach each node.
+            var users: [UInt64: Int] = [:]
+            for version in 0..<1000 {
+                let pin = store.pin()
+                held.append(Held(pin: pin, counts: counts, bytes: bytes))
+                let transaction = try store.beginWrite()
+                for _ in 0...random.below(3) {
+                    let key = random.below(CountedThings.count)
+                    counts[key] = Int64(version)
+                    transaction.set(CountedThings.table, 1, Int64(key), .int(counts[key]))
+                    if random.below(4) == 0 {
+                        bytes[key] = UInt8(truncatingIfNeeded: random.next())
+                        let length = random.below(8) == 0 ? 2000 : 600
+                        transaction.set(
+                            CountedThings.table, 2, Int64(key), .data(Array(repeating: bytes[key], count: length)))
+                    }
+                }
+                try transaction.commit()
+            }
+            #expect(store.activeVersions.count == 1001)
+            store.versions.tip.snapshot.forEachHeapNode { users[NodeRef($0).word, default: 0] += 1 }
+            for place in held.indices {
+                held[place].pin.snapshot.forEachHeapNode { held[place].nodes.insert(NodeRef($0).word) }
+                for node in held[place].nodes { users[node, default: 0] += 1 }
+            }
+            #expect(store.heap.nodeCount == users.count)
+            while !held.isEmpty {
+                let place = random.below(held.count)
+                let table = held[place].pin.snapshot.table(CountedThings.table)
+                for key in 0..<CountedThings.count {
+                    guard table.value(1, of: Int64(key)) == .int(held[place].counts[key]),
+                        case .data(let data)? = table.value(2, of: Int64(key)), data.first == held[place].bytes[key]
+                    else {
+                        Issue.record("seed \(seed): thing \(key) of version \(held[place].pin.version)")
+                        return
+                    }
+                }
+                for node in held[place].nodes {
+                    users[node]! -= 1
+                    if users[node] == 0 { users[node] = nil }
+                }
+                held.remove(at: place)
+                guard store.heap.nodeCount == users.count, store.activeVersions.count == held.count + 1 else {
+                    Issue.record(
+                        "seed \(seed), \(held.count) left: \(store.heap.nodeCount) nodes are alive, \(users.count) reached"
+                    )
+                    return
+                }
+                if held.count % 200 == 100 { store.versions.checkCounts() }
+            }
+            store._checkInvariants()
+        }
+    }
+
+    /// After a compaction the table has one version twice: the tree before it, which holders read, and the one after.
+    @Test func twoTreesOfOneVersionAreOneVersion() throws {
+        let store = try CountedThings.open(versions: 1, on: MemoryStorage())
+        let old = store.pin()
+        try store.compact()
+        var new: Pin? = store.pin(at: CallPlace("new", 7))
+        #expect(new?.version == old.version && new?.stamp != old.stamp)
+        let active = store.activeVersions
+        #expect(active.map(\.number) == [1] && active[0].holders == 2)
+        #expect(active[0].pinnedAt.first?.hasPrefix("FirnCoreTests/VersionCountingTests.swift:") == true)
+        #expect(active[0].pinnedAt.last == "new:7")
+        store._checkInvariants()
+        // It is the newest version, so it counts once, in whichever of its trees it is held.
+        try store.change()
+        #expect(store.activeVersions.map(\.number) == [1, 2])
+        #expect(store.refusal()?.description.contains("2 versions are active") == true)
+        new = nil
+        #expect(store.refusal() != nil)
+        store._checkInvariants()
+        withExtendedLifetime((old, new)) {}
+        try store.close()
+    }
+
+    /// What both trees of a version retain is what letting the version go would free.
+    @Test func twoTreesOfOneVersionRetainTogether() throws {
+        let store = try CountedThings.open(on: MemoryStorage())
+        var pins = [store.pin()]
+        try store.compact()
+        #expect(store.activeVersions[0].retainedByteCount > 36_000)
+        pins.append(store.pin())
+        try store.rewriting(5).commit()
+        store._checkInvariants()
+        let retained = store.activeVersions[0].retainedByteCount
+        let before = store.heap.byteCount
+        pins = []
+        #expect(retained > 36_000 && store.heap.byteCount == before - retained)
+        try store.close()
+    }
+
+    /// What the store itself pins for its work, as a compaction does, is held by nobody.
+    @Test func theStoresOwnPinsHoldMemoryAndCountAgainstNoLimit() throws {
+        let store = try CountedThings.open(versions: 1, bytes: 0)
+        var own: Pin? = store.versions.pinForStore(.published)
+        try store.rewriting(1).commit()
+        try store.change()
+        #expect(store.activeVersions.map(\.number) == [3] && store.activeVersions[0].holders == 0)
+        #expect(store.heap.nodeCount == store.reachedNodeCount([own!]))
+        store._checkInvariants()
+        // Others on the same version count as ever.
+        var other: Pin? = own?.again()
+        #expect(store.activeVersions.map(\.number) == [1, 3] && store.activeVersions[0].holders == 1)
+        #expect(store.refusal() != nil)
+        other = nil
+        try store.change()
+        other = own?.again()
+        own = nil
+        #expect(store.refusal() != nil)
+        store._checkInvariants()
+        other = nil
+        #expect(store.heap.nodeCount == store.reachedNodeCount([]))
+        withExtendedLifetime((own, other)) {}
+    }
+}
+
+/// Where old versions can be written out, a write waits for nothing: the oldest count no more.
+@Suite struct VersionSpillTests {
+    private struct NoRoom: Error {}
+
+    @Test func theOldestHeldVersionsStopCountingAndAreWrittenOut() async throws {
+        let store = try CountedThings.open(versions: 2)
+        let spilled = Guarded<[UInt64]>([])
+        store.spillOldestHolder = { pin in spilled.withLock { $0.append(pin.version) } }
+        var pins: [Pin] = []
+        for _ in 0..<5 {
+            pins.append(store.pin())
+            try store.change()
+        }
+        while spilled.withLock({ $0.count }) < 3 { await Task.yield() }
+        #expect(spilled.withLock { Set($0) } == [1, 2, 3])
+        #expect(store.activeVersions.count == 6)
+        store._checkInvariants()
+        // Those that count no more may go without others being miscounted.
+        pins.removeFirst(3)
+        try store.change()
+        while spilled.withLock({ $0.count }) < 4 { await Task.yield() }
+        #expect(spilled.withLock { $0.last } == 4)
+        store._checkInvariants()
+        pins = []
+        while store.activeVersions.count > 1 { await Task.yield() }
+        store._checkInvariants()
+    }
+
+    @Test func aVersionThatCannotBeWrittenOutCountsAgain() async throws {
+        let store = try CountedThings.open(versions: 1)
+        store.spillOldestHolder = { _ in throw NoRoom() }
+        let held = store.pin()
+        try store.change()
+        try store.change()
+        while store.versions.active.first?.spillFailure == nil { await Task.yield() }
+        let text = try #require(store.refusal()).description
+        #expect(text.contains("- version 1, ") && text.contains("could not be written out (NoRoom())"))
+        store._checkInvariants()
+        withExtendedLifetime(held) {}
+    }
+}

@@ -1,0 +1,145 @@
+import Firn
+import Foundation
+import Testing
+
+/// The limit on what may be held, as a program meets it.
+@Suite struct ActiveVersionLimitTests {
+    private func open(_ change: (inout Realm.Configuration) -> Void) throws -> Realm {
+        var configuration = Realm.Configuration(
+            inMemoryIdentifier: UUID().uuidString, objectTypes: [Dog.self, Person.self])
+        change(&configuration)
+        return try Realm(configuration: configuration)
+    }
+
+    @Test func writeAndTryBeginWriteThrowTheHoldersAndHealAtOnce() throws {
+        let realm = try open { $0.maximumNumberOfActiveVersions = 2 }
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        var held: [Dog] = []
+        let line = #line + 2
+        for age in 2...3 {
+            held.append(dog.freeze())
+            try realm.write { dog.age = age }
+        }
+        for begin in [{ try realm.tryBeginWrite() }, { try realm.write { dog.age = 9 } }] {
+            let error = #expect(throws: Realm.Error.self, performing: begin)
+            #expect(error == Realm.Error.tooManyActiveVersions)
+            let text = error?.description ?? ""
+            #expect(text.contains("3 versions are active, more than maximumNumberOfActiveVersions (2)"))
+            #expect(text.contains("held at FirnTests/ActiveVersionLimitTests.swift:\(line)\n"))
+            #expect(!realm.isInWriteTransaction && dog.age == 3)
+        }
+        #expect(held.map(\.age) == [1, 2])
+        held.removeLast()
+        try realm.write { dog.age = 4 }
+        held = []
+        try realm.tryBeginWrite()
+        try realm.commitWrite()
+        #expect(realm.activeVersions.count == 1)
+    }
+
+    @Test func beginWriteStopsWithTheSameText() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            var configuration = Realm.Configuration(
+                inMemoryIdentifier: "limited", objectTypes: [Dog.self, Person.self])
+            configuration.maximumNumberOfActiveVersions = 1
+            let realm = try Realm(configuration: configuration)
+            let frozen = realm.freeze()
+            try realm.write { realm.add(Dog(1, "Rex")) }
+            realm.beginWrite()
+            withExtendedLifetime(frozen) {}
+        }
+        expectMessage(
+            result, "2 versions are active, more than maximumNumberOfActiveVersions (1)",
+            "held at FirnTests/ActiveVersionLimitTests.swift:",
+            "beginWrite() at FirnTests/ActiveVersionLimitTests.swift",
+            "Use tryBeginWrite()")
+    }
+
+    @Test func aRealmAloneWritesUnderALimitOfOne() throws {
+        let realm = try open { $0.maximumNumberOfActiveVersions = 1 }
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        for age in 0..<20 {
+            for other in realm.objects(Dog.self).where({ $0.age >= 0 }) { #expect(other.name == "Rex") }
+            try realm.write { dog.age = age }
+            realm.beginWrite()
+            dog.age += 1
+            realm.cancelWrite()
+        }
+        #expect(dog.age == 19)
+    }
+
+    /// Each thread's realm shows an old version when another has written, and lets it go for its own write: under no limit may that fail for itself.
+    @Test func writersOfManyThreadsAreNotInEachOthersWayWhereTheyWait() throws {
+        var made = Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [Dog.self, Person.self])
+        made.maximumNumberOfActiveVersions = 5
+        made.activeVersionPolicy = .wait(60)
+        nonisolated(unsafe) let configuration = made
+        let realm = try Realm(configuration: configuration)
+        let group = DispatchGroup()
+        for thread in 0..<4 {
+            group.enter()
+            Thread {
+                defer { group.leave() }
+                do {
+                    let own = try Realm(configuration: configuration)
+                    for number in 0..<100 { try own.write { own.add(Dog(thread * 1000 + number, "t")) } }
+                } catch { Issue.record(error) }
+            }.start()
+        }
+        group.wait()
+        realm.refresh()
+        #expect(realm.objects(Dog.self).count == 400)
+    }
+
+    @Test func retainedBytesAreLimited() throws {
+        let realm = try open { $0.maximumRetainedBytes = 10_000 }
+        try realm.write { for id in 0..<1000 { realm.add(Dog(id, "Rex")) } }
+        var frozen: Realm? = realm.freeze()
+        try realm.write { for dog in realm.objects(Dog.self) { dog.age = 7 } }
+        let error = #expect(throws: Realm.Error.self) { try realm.write {} }
+        #expect(error == Realm.Error.tooManyActiveVersions)
+        #expect(error?.description.contains("more than maximumRetainedBytes (10000)") == true)
+        #expect(frozen?.objects(Dog.self)[0].age == 1)
+        frozen = nil
+        try realm.write {}
+    }
+
+    @Test func aWaitingWriteGoesOnWhenAnotherThreadLetsGo() throws {
+        let realm = try open {
+            $0.maximumNumberOfActiveVersions = 1
+            $0.activeVersionPolicy = .wait(60)
+        }
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        nonisolated(unsafe) var frozen: Dog? = dog.freeze()
+        try realm.write { dog.age = 2 }
+        #expect(frozen?.age == 1)
+        Thread {
+            usleep(20_000)
+            frozen = nil
+        }.start()
+        try realm.write { dog.age = 3 }
+        #expect(dog.age == 3 && realm.activeVersions.count == 1)
+    }
+
+    @Test func aLimitOfNothingIsRefusedAtOpening() throws {
+        let error = #expect(throws: Realm.Error.self) { _ = try open { $0.maximumNumberOfActiveVersions = 0 } }
+        #expect(error == Realm.Error.invalidInput)
+        _ = try open { $0.maximumNumberOfActiveVersions = .max }
+    }
+
+    @Test func configurationsDifferByTheirLimits() {
+        let plain = Realm.Configuration(inMemoryIdentifier: "a")
+        var other = plain
+        other.maximumNumberOfActiveVersions = 3
+        #expect(other != plain && other.description.contains("maximumNumberOfActiveVersions: 3"))
+        other = plain
+        other.maximumRetainedBytes = 3
+        #expect(other != plain && other.description.contains("maximumRetainedBytes: 3"))
+        other = plain
+        other.activeVersionPolicy = .wait(1)
+        #expect(other != plain)
+    }
+}
