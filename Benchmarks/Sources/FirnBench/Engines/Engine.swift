@@ -30,6 +30,10 @@ protocol Engine: AnyObject, Sendable {
     /// A writer for the thread that calls.
     func makeWriter() throws -> any Writer
 
+    /// Waits while the store, by itself, makes the files of what was loaded smaller. Readers that were used before go on
+    /// reading what was there.
+    func rest() throws
+
     /// Runs to the end whatever the store does to make its files small (compactor, VACUUM, checkpoint).
     func settle() throws
 
@@ -83,6 +87,7 @@ protocol Writer: AnyObject {
 
 extension Engine {
     func settle() throws {}
+    func rest() throws {}
     func makeCompactor() throws -> () throws -> Void { throw Unsupported() }
     func hold() throws -> Any { throw Unsupported() }
     var retainedBytes: Int? { nil }

@@ -11,12 +11,14 @@ final class StoreEngine: Engine, @unchecked Sendable {
     static let note = "Firn's store (FirnCore) without its object layer: rows by key, texts as bytes."
 
     fileprivate let store: Store
+    private let folder: String
 
     convenience init(folder: String, durability: Durability) throws {
         try self.init(folder: folder, durability: durability, compactsByItself: true)
     }
 
     init(folder: String, durability: Durability, compactsByItself: Bool) throws {
+        self.folder = folder
         let log = LogOptions(folder: folder + "/people.firn", durability: durability == .full ? .full : .none)
         var options = StoreOptions(log: log)
         options.compaction.isAutomatic = compactsByItself
@@ -87,6 +89,7 @@ final class StoreEngine: Engine, @unchecked Sendable {
 
     func makeReader() throws -> any Reader { StoreReader(store) }
     func makeWriter() throws -> any Writer { StoreWriter(store) }
+    func rest() throws { try waitForCompactor(folder + "/people.firn") }
     func settle() throws { try store.compact() }
     func makeCompactor() throws -> () throws -> Void { settle }
     func hold() throws -> Any { store.pin() }

@@ -64,6 +64,7 @@ final class TypedEngine: Engine, @unchecked Sendable {
 
     func makeReader() throws -> any Reader { TypedReader(try Realm(configuration: configuration)) }
     func makeWriter() throws -> any Writer { TypedWriter(try Realm(configuration: configuration)) }
+    func rest() throws { try waitForCompactor(configuration.fileURL!.path) }
     func settle() throws { try keeper!.compact() }
 
     func makeCompactor() throws -> () throws -> Void {
@@ -76,7 +77,7 @@ final class TypedEngine: Engine, @unchecked Sendable {
         return keeper!.freeze()
     }
 
-    var retainedBytes: Int? { keeper!.activeVersions.reduce(0) { $0 + $1.retainedByteCount } }
+    var retainedBytes: Int? { keeper!.activeVersions.reduce(0) { $0 + $1.retainedBytes } }
     func close() throws { keeper = nil }
 }
 
