@@ -9,6 +9,7 @@ enum FormatNumbers {
     /// The most that a frame's payload may be, stored or raw.
     static let payloadByteCount = 16 << 20
     static let segmentCount = 1 << 20
+    static let checkpointCount = 1 << 16
     /// The length at which the log goes on in a new segment.
     static let segmentByteCount = 64 << 20
     static let reserveByteCount = 4 << 20

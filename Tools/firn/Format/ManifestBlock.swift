@@ -5,15 +5,22 @@ import FirnBytes
 /// ```
 ///   0 magic FIRNMANI · 8 format u32 · 12 block's length u32 · 16 generation u64 · 24 store id, two u64
 ///  40 epoch u32 · 44 segments n u32 · 48 required features u32 · 52 optional features u32 · 56 zero u32 · 60 CRC of 0 ..< 60
-///  64 checkpoint: id u64 · 72 version u64 · 80 length u64 · 88 CRC u32 · 92 zero u32 · 96 created i64 · 104 zero, 24 bytes
+///  64 checkpoint: id u64 · 72 version u64 · 80 length u64 · 88 CRC u32 · 92 earlier m u32 · 96 created i64 · 104 zero, 24 bytes
 /// 128 n × 48: segment u32 · epoch u32 · state u32 · chain end u32 · first version u64 · last version u64 · length u64 · zero u64
+///     m × 32, earlier checkpoints: id u64 · version u64 · length u64 · CRC u32 · zero u32
 ///     zeros · CRC of all before it, the last 4 bytes of the block, whose length is a multiple of 64
 /// ```
 struct ManifestBlock: Equatable {
     static let magic: UInt64 = 0x494E_414D_4E52_4946
     static let headByteCount = 128
     static let entryByteCount = 48
-    static let byteCountMax = FormatNumbers.aligned(headByteCount + FormatNumbers.segmentCount * entryByteCount + 4)
+    static let checkpointByteCount = 32
+    static let byteCountMax = byteCount(
+        segments: FormatNumbers.segmentCount, earlier: FormatNumbers.checkpointCount)
+
+    private static func byteCount(segments: Int, earlier: Int) -> Int {
+        FormatNumbers.aligned(headByteCount + segments * entryByteCount + earlier * checkpointByteCount + 4)
+    }
 
     struct Segment: Equatable {
         var number: UInt32
@@ -44,6 +51,8 @@ struct ManifestBlock: Equatable {
     var epoch: UInt32
     var optionalFeatures: UInt32 = 0
     var checkpoint: Checkpoint?
+    /// Those that past versions are opened from, oldest first.
+    var earlier: [Checkpoint] = []
     /// Nanoseconds since 1970.
     var created: Int64
     var segments: [Segment]
@@ -72,15 +81,18 @@ struct ManifestBlock: Equatable {
         guard format <= FormatNumbers.format else { throw .newer("format \(format)") }
         guard fields.u32(48) == 0 else { throw .newer("features \(fields.u32(48))") }
         let count = Int(fields.u32(44))
+        let earlierCount = Int(fields.u32(92))
         let byteCount = Int(fields.u32(12))
         guard format == FormatNumbers.format, count >= 1, count <= FormatNumbers.segmentCount,
-            byteCount == FormatNumbers.aligned(headByteCount + count * entryByteCount + 4), byteCount <= bytes.count
+            earlierCount <= FormatNumbers.checkpointCount,
+            byteCount == Self.byteCount(segments: count, earlier: earlierCount), byteCount <= bytes.count
         else { throw .damage("its format and lengths do not agree", offset: 8) }
         guard fields.u32(byteCount - 4) == fields.crc(to: byteCount - 4) else {
             throw .damage("its checksum is wrong", offset: 0)
         }
-        let entriesEnd = headByteCount + count * entryByteCount
-        guard fields.u32(56) == 0, fields.u32(92) == 0, isZero(bytes, 104..<128),
+        let checkpoints = headByteCount + count * entryByteCount
+        let entriesEnd = checkpoints + earlierCount * checkpointByteCount
+        guard fields.u32(56) == 0, isZero(bytes, 104..<128),
             isZero(bytes, entriesEnd..<byteCount - 4)
         else { throw .damage("bytes that must be zero are not", offset: 56) }
         var block = ManifestBlock(
@@ -94,6 +106,16 @@ struct ManifestBlock: Equatable {
         }
         for index in 0..<count {
             block.segments.append(try entry(fields, index, isLast: index == count - 1, block))
+        }
+        for index in 0..<earlierCount {
+            let at = checkpoints + index * checkpointByteCount
+            let entry = Checkpoint(
+                id: fields.u64(at), version: fields.u64(at + 8), byteCount: fields.u64(at + 16), crc: fields.u32(at + 24))
+            guard fields.u32(at + 28) == 0, let live = block.checkpoint, entry.id < live.id,
+                entry.version <= live.version, entry.id > block.earlier.last?.id ?? 0,
+                entry.version >= block.earlier.last?.version ?? 0
+            else { throw .damage("entry \(index) of its earlier checkpoints makes no sense", offset: at) }
+            block.earlier.append(entry)
         }
         return (block, byteCount)
     }
@@ -134,7 +156,7 @@ struct ManifestBlock: Equatable {
     /// The bytes of this generation.
     func write(to writer: inout ByteWriter) {
         let start = writer.count
-        let byteCount = FormatNumbers.aligned(Self.headByteCount + segments.count * Self.entryByteCount + 4)
+        let byteCount = Self.byteCount(segments: segments.count, earlier: earlier.count)
         func crc(_ writer: borrowing ByteWriter) -> UInt32 {
             CRC32C.checksum(UnsafeRawBufferPointer(rebasing: writer.bytes[start...]))
         }
@@ -152,7 +174,7 @@ struct ManifestBlock: Equatable {
         writer.append(checkpoint?.version ?? 0)
         writer.append(checkpoint?.byteCount ?? 0)
         writer.append(checkpoint?.crc ?? 0)
-        writer.append(UInt32(0))
+        writer.append(UInt32(earlier.count))
         writer.append(created)
         writer.appendZeros(24)
         for segment in segments {
@@ -164,6 +186,13 @@ struct ManifestBlock: Equatable {
             writer.append(segment.seal?.lastVersion ?? 0)
             writer.append(UInt64(segment.seal?.byteCount ?? 0))
             writer.append(UInt64(0))
+        }
+        for entry in earlier {
+            writer.append(entry.id)
+            writer.append(entry.version)
+            writer.append(entry.byteCount)
+            writer.append(entry.crc)
+            writer.append(UInt32(0))
         }
         writer.appendZeros(start + byteCount - 4 - writer.count)
         writer.append(crc(writer))
