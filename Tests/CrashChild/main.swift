@@ -18,6 +18,8 @@ import FirnStorage
 //
 // After each acknowledged commit a line `thread number version hash` goes to standard output, by one write(2).
 //
+// firn-crash-child FOLDER compact: the same, and writes one checkpoint after another beside it.
+//
 // firn-crash-child FOLDER count TIMES: adds 1 to the property `value` of the object of the class `Counter` with the primary key 1, in TIMES transactions (which read it before), beside whoever else does. After
 // each acknowledged commit a line `value version` goes to standard output.
 
@@ -101,7 +103,10 @@ func count(_ store: Store, _ times: Int) throws {
 }
 
 let words = CommandLine.arguments
-guard words.count == 2 || words.count == 4 && words[2] == "count" && Int(words[3]) != nil else { exit(64) }
+guard
+    words.count == 2 || words.count == 3 && words[2] == "compact"
+        || words.count == 4 && words[2] == "count" && Int(words[3]) != nil
+else { exit(64) }
 do {
     var options = LogOptions(
         folder: CommandLine.arguments[1], durability: .full,
@@ -129,6 +134,10 @@ do {
                 fail(error, 3)
             }
         }
+    }
+    if words.count == 3 {
+        // What it throws here is a bug: the disk is not full.
+        while true { _ = try store.compact() }
     }
     for thread in threads { thread.join() }
 } catch {

@@ -29,9 +29,9 @@ import Testing
             // One that lies in a blob.
             transaction.set(note, 1, 2, .string(String(repeating: "long ", count: 250)))
         }
-        _ = try made.compact()
+        _ = try made.compact(wholly: true)
         try made.commit { $0.set(note, 1, 0, .string("changed")) }
-        #expect(try made.compact()?.isWhole == false)
+        #expect(try made.compact(wholly: false)?.isWhole == false)
         try made.commit { $0.set(note, 0, 1, .int(10)) }
         try made.store.close()
         return made
@@ -124,7 +124,7 @@ import Testing
             _ change: (inout [UInt8], CheckpointSpace) -> Void
         ) throws {
             var made = try CompactedStore()
-            _ = try made.compact()
+            _ = try made.compact(wholly: true)
             try made.store.close()
             let space = try made.opened()
             let nodes = try CompactedStore.nodes(space).filter { try $0.kind == kind && isWanted($0) }

@@ -11,12 +11,12 @@ import Testing
     /// Two checkpoints in one space, then a tail of the log.
     static func sample(seed: UInt64 = 1) throws -> CompactedStore {
         var made = try CompactedStore(seed: seed)
-        #expect(try made.compact()?.isWhole == true)
+        #expect(try made.compact(wholly: true)?.isWhole == true)
         try made.commit { transaction in
             for key in [3, 4, 250] as [Int64] { transaction.delete(CompactedStore.person, key) }
             transaction.set(CompactedStore.person, 3, 7, .string("changed"))
         }
-        #expect(try made.compact()?.isWhole == false)
+        #expect(try made.compact(wholly: false)?.isWhole == false)
         try made.commit { transaction in
             try CompactedStore.add(transaction, 301)
             transaction.set(CompactedStore.person, 4, 7, .int(-1))
@@ -28,12 +28,12 @@ import Testing
     @Test("every value of a checkpoint is read as FirnCore has it", arguments: [1, 2, 3] as [UInt64])
     func values(seed: UInt64) throws {
         var made = try CompactedStore(seed: seed)
-        #expect(try made.compact()?.isWhole == true)
+        #expect(try made.compact(wholly: true)?.isWhole == true)
         try made.commit { transaction in
             for key in [3, 4, 250] as [Int64] { transaction.delete(CompactedStore.person, key) }
             transaction.set(CompactedStore.person, 3, 7, .string("changed"))
         }
-        #expect(try made.compact()?.isWhole == false)
+        #expect(try made.compact(wholly: false)?.isWhole == false)
         let space = try made.opened()
         #expect(space.files.count == 2)
         let pin = made.store.pin()
@@ -62,6 +62,27 @@ import Testing
         withExtendedLifetime(pin) {}
     }
 
+    @Test("the entries of a map are read with their keys, which must ascend") func mapBlocks() throws {
+        let column = StoreSchema.Column(
+            name: "map", type: .int, collection: .map, isNullable: true, isIndexed: false, isRemoved: false, target: nil
+        )
+        func entries(_ bytes: [UInt8]) throws -> [String] {
+            var entries: [String] = []
+            try bytes.withUnsafeBytes { bytes in
+                let block = try ElementBlock(bytes, column)
+                try block.forEach({ $0 }) { key, value in
+                    entries.append("\(String(decoding: try #require(key), as: UTF8.self)) \(value.value)")
+                }
+            }
+            return entries
+        }
+        let (a, b): ([UInt8], [UInt8]) = ([3, 97, 10, 7, 0, 0, 0, 0, 0, 0, 0], [4, 97, 98, 0])
+        #expect(try entries([2, 0] + a + b) == ["a int(7)", "ab null"])
+        for bytes in [[2, 0] + b + a, [2, 0] + a, [1, 0] + a + b, [1, 0, 0, 0], [2, 0] + a + a] {
+            #expect(throws: BytesError.self) { try entries(bytes) }
+        }
+    }
+
     @Test("verify finds nothing in what Firn wrote, and names what is not part of it", arguments: [1, 2] as [UInt64])
     func verifyIsClean(seed: UInt64) throws {
         let made = try Self.sample(seed: seed)
@@ -76,6 +97,23 @@ import Testing
         let run = try Run.verify(made.storage)
         #expect(run.status == .fine)
         #expect(run.out.hasPrefix("note: /store/checkpoint/0000000099.checkpoint: not needed"), "\(run.out)")
+    }
+
+    @Test("verify reads the checkpoints that past versions are opened from, too") func keptCheckpoints() throws {
+        var made = try CompactedStore(seed: 3)
+        #expect(try made.compact(wholly: true) != nil)
+        made.store.retain(.everything)
+        for id in 0..<3 {
+            try made.commit { try CompactedStore.add($0, 300 + id) }
+            #expect(try made.compact(wholly: false) != nil)
+        }
+        let clean = try Run.verify(made.storage)
+        #expect(clean.status == .fine && clean.out.hasPrefix("no damage"), "\(clean.out)\(clean.error)")
+        let file = try made.storage.open(SampleStore.path + "/checkpoint/0000000001.checkpoint", .readWrite)
+        let foot = try file.size() - 9
+        try withUnsafeBytes(of: UInt8(0xEE)) { try file.write($0, at: foot) }
+        let damaged = try Run.verify(made.storage)
+        #expect(damaged.status == .damage && damaged.out.contains("0000000001.checkpoint"), "\(damaged.out)")
     }
 
     @Test("info shows the checkpoint, and counts its objects and the log's after it") func info() throws {
@@ -105,7 +143,7 @@ import Testing
 
     @Test("info counts the objects where nothing follows the checkpoint") func infoWithoutTail() throws {
         var made = try CompactedStore(people: 5)
-        _ = try made.compact()
+        _ = try made.compact(wholly: true)
         try made.store.close()
         let run = try Run.info(made.storage)
         #expect(run.status == .fine && run.out.contains("Person  5 objects"), "\(run.out)\(run.error)")
@@ -202,7 +240,7 @@ import Testing
         var made = try CompactedStore(people: 6)
         let old = try CompactedStore(people: isDeceiving ? 5 : 6)
         try old.store.close()
-        _ = try made.compact()
+        _ = try made.compact(wholly: true)
         try made.store.close()
         let path = SampleStore.path + "/log/0000000001.segment"
         var bytes = try old.sample.bytes(path)

@@ -58,8 +58,9 @@ struct CompactedStore {
         _ = try transaction.commit()
     }
 
-    mutating func compact() throws -> CompactionReport? {
-        let report = try store.compact()
+    /// Writes a checkpoint: of everything, or of what has changed, into the space of the one before.
+    mutating func compact(wholly isWhole: Bool) throws -> CompactionReport? {
+        let report = try store.compact(wholly: isWhole)
         if let report { checkpoint = report.version }
         return report
     }
@@ -94,7 +95,8 @@ struct CompactedStore {
         try commit { transaction in
             for _ in 0..<60 { try SampleStore.add(transaction, Self.any, [:]) }
             for key in 0..<Int64(12) {
-                for (number, column) in columns.enumerated() {
+                // Firn does not assign maps yet: theirs stay empty.
+                for (number, column) in columns.enumerated() where column.collection != .map {
                     transaction.set(Self.any, number, key, maker.value(column))
                 }
             }

@@ -93,8 +93,21 @@ struct Verification {
         } else if store.manifest.checkpoint != nil {
             checkpointNames = nil
         }
+        var earlier: [CheckpointSpace] = []
+        for entry in store.manifest.earlier {
+            let opened = try store.open(entry)
+            for finding in opened.findings { add(finding) }
+            guard let space = opened.space else {
+                checkpointNames = nil
+                continue
+            }
+            total += space.byteCount
+            earlier.append(space)
+            checkpointNames?.formUnion(space.files.map { StoreFiles.checkpointName($0.entry.id) })
+        }
         bytesRead = total
-        let read = try opened.space.map { try verify($0) } ?? 0
+        var read = try opened.space.map { try verify($0) } ?? 0
+        for space in earlier { read += try verify(space) }
         isCheckpointDamaged = damageCount > store.findings.count { $0.kind == .damage }
         var beginning: ObjectCounts.Beginning?
         // What could not be read of it has been found by now.
@@ -116,7 +129,7 @@ struct Verification {
             done += count
             output.progress("verifying", done, of: total)
         }
-        nodes = scan.nodeCount
+        nodes += scan.nodeCount
         for finding in scan.findings { add(finding) }
         guard scan.findings.isEmpty, space.files.allSatisfy({ $0.file != nil }) else { return done }
         var check = CheckpointCheck(space)

@@ -39,6 +39,40 @@ import Testing
             }
             #expect(total > rounds)
         }
+
+        /// Two processes write, one of them compacts all the while, both are killed; `FIRN_COMPACTION_KILLS` asks for more rounds.
+        @Test func killingProcessesThatCompactLosesNothing() throws {
+            let seed: UInt64 = 31
+            let rounds = Int(TestEnvironment.value("FIRN_COMPACTION_KILLS") ?? "") ?? 8
+            var chance = SeededRandom(seed: seed)
+            var folder = TemporaryFolder()
+            var ledger = Ledger()
+            var compacted = 0
+            for round in 0..<rounds {
+                if round % 20 == 10 { (folder, ledger) = (TemporaryFolder(), Ledger()) }
+                let path = folder.path + "/store"
+                let compacting = try ChildProcess(path, "compact")
+                // The store is there when it speaks.
+                guard ledger.note(compacting.readLine()) else {
+                    Issue.record("seed \(seed), round \(round): the first process ended by itself")
+                    return
+                }
+                let writing = try ChildProcess(path)
+                for _ in 0..<(2 + chance.below(40)) {
+                    guard ledger.note(compacting.readLine()), ledger.note(writing.readLine()) else { break }
+                }
+                usleep(UInt32(chance.below(5000)))
+                // Either first, so that the other meets a lock whose holder has gone.
+                let order = chance.below(2) == 0 ? [compacting, writing] : [writing, compacting]
+                for child in order {
+                    #expect(child.kill() == .killed, "seed \(seed), round \(round): a process ended by itself")
+                }
+                for child in order { while ledger.note(child.readLine()) {} }
+                try ledger.check(path, "seed \(seed), round \(round)")
+                if try !PosixStorage.shared.list(path + "/checkpoint").isEmpty { compacted += 1 }
+            }
+            #expect(compacted > 0)
+        }
     #endif
 }
 

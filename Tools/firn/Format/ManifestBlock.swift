@@ -110,7 +110,8 @@ struct ManifestBlock: Equatable {
         for index in 0..<earlierCount {
             let at = checkpoints + index * checkpointByteCount
             let entry = Checkpoint(
-                id: fields.u64(at), version: fields.u64(at + 8), byteCount: fields.u64(at + 16), crc: fields.u32(at + 24))
+                id: fields.u64(at), version: fields.u64(at + 8), byteCount: fields.u64(at + 16),
+                crc: fields.u32(at + 24))
             guard fields.u32(at + 28) == 0, let live = block.checkpoint, entry.id < live.id,
                 entry.version <= live.version, entry.id > block.earlier.last?.id ?? 0,
                 entry.version >= block.earlier.last?.version ?? 0

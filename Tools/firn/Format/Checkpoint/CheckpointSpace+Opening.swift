@@ -6,6 +6,13 @@ extension OpenedStore {
     /// be is left out of it.
     func openCheckpoint() throws(ToolError) -> (space: CheckpointSpace?, findings: [Finding]) {
         guard let entry = manifest.checkpoint else { return (nil, []) }
+        return try open(entry)
+    }
+
+    /// Any checkpoint that the manifest lists.
+    func open(
+        _ entry: ManifestBlock.Checkpoint
+    ) throws(ToolError) -> (space: CheckpointSpace?, findings: [Finding]) {
         let path = files.checkpoint(entry.id)
         var findings: [Finding] = []
         let foot: CheckpointFoot
