@@ -16,8 +16,8 @@ struct ChunkPacker: ~Copyable {
 
     /// The most, of what a chunk takes as text, that it may take compressed: below that it is worth the time to decompress it.
     static let pressedShare = 0.7
-    /// Text below this is not compressed.
-    static let leastPressed = 1 << 10
+    /// Text whose values are shorter than this on average is not compressed: names and codes are looked up one at a time, and reading one then undoes all 256.
+    static let leastPressedLength = 32
 
     /// A packed chunk: what its form and parameters are, and its payload. Valid until the next one is packed.
     struct Packed {
@@ -117,7 +117,7 @@ struct ChunkPacker: ~Copyable {
             place += length
         }
         let whole = UnsafeRawBufferPointer(start: memory, count: place - memory)
-        if mayPress, refs.isEmpty, whole.count >= ChunkPacker.leastPressed,
+        if mayPress, refs.isEmpty, heap >= ChunkPacker.leastPressedLength * rows,
             let count = lz4.compress(
                 whole,
                 into: UnsafeMutableRawBufferPointer(

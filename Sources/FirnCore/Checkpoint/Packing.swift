@@ -18,7 +18,7 @@ import FirnBytes
 /// * **integers**: row i is `base + i · step + number`, of i64 (integers and links). `nul`: 1 where a byte of null flag per row follows.
 /// * **text**: the lengths 0xFD, 0xFE, 0xFF of one byte stand for 0xFFFD, 0xFFFE, 0xFFFF of two, which are those of a slot: a tree, a blob, null. The values lie behind one another without
 ///   gaps, `heap` bytes long; a tree's and a blob's are references, which the reference table lists.
-/// * **pressed**: only text that has no references, of columns without an index.
+/// * **pressed**: only text that has no references, of columns without an index whose values are 32 bytes or more on average.
 ///
 /// Reading a packed chunk unpacks all of it into memory of the reading thread, which keeps the last 16 (`Node.isScratch`).
 enum Packing {
