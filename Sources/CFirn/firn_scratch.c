@@ -9,7 +9,8 @@ struct scratch {
     uint64_t space[FIRN_SCRATCH_COUNT];
     void *memory[FIRN_SCRATCH_COUNT];
     size_t capacity[FIRN_SCRATCH_COUNT];
-    unsigned next;
+    uint64_t used[FIRN_SCRATCH_COUNT]; /* when it was asked for last, by `clock` */
+    uint64_t clock;
     unsigned last;
 };
 
@@ -30,10 +31,14 @@ void *firn_scratch_find(uintptr_t address, uint64_t space) {
     struct scratch *scratch = own;
     if (scratch == NULL) return NULL;
     unsigned last = scratch->last;
-    if (scratch->address[last] == address && scratch->space[last] == space) return scratch->memory[last];
+    if (scratch->address[last] == address && scratch->space[last] == space) {
+        scratch->used[last] = ++scratch->clock;
+        return scratch->memory[last];
+    }
     for (unsigned place = 0; place < FIRN_SCRATCH_COUNT; place++) {
         if (scratch->address[place] == address && scratch->space[place] == space) {
             scratch->last = place;
+            scratch->used[place] = ++scratch->clock;
             return scratch->memory[place];
         }
     }
@@ -49,7 +54,11 @@ void *firn_scratch_make(uintptr_t address, uint64_t space, size_t length) {
         pthread_setspecific(key, scratch);
         own = scratch;
     }
-    unsigned place = scratch->next;
+    /* Whoever has just been given one may still read it, found or made: so the one that was asked for longest ago goes. */
+    unsigned place = 0;
+    for (unsigned other = 1; other < FIRN_SCRATCH_COUNT; other++) {
+        if (scratch->used[other] < scratch->used[place]) place = other;
+    }
     scratch->address[place] = 0;
     if (scratch->capacity[place] < length) {
         free(scratch->memory[place]);
@@ -57,7 +66,7 @@ void *firn_scratch_make(uintptr_t address, uint64_t space, size_t length) {
         scratch->capacity[place] = scratch->memory[place] == NULL ? 0 : length;
         if (scratch->memory[place] == NULL) return NULL;
     }
-    scratch->next = (place + 1) % FIRN_SCRATCH_COUNT;
+    scratch->used[place] = ++scratch->clock;
     scratch->last = place;
     scratch->address[place] = address;
     scratch->space[place] = space;

@@ -9,7 +9,7 @@ enum { FIRN_SCRATCH_COUNT = 16 };
 /* What was unpacked from there, or NULL. */
 void *_Nullable firn_scratch_find(uintptr_t address, uint64_t space);
 
-/* Memory to unpack into, in the place of what was unpacked longest ago; NULL where there is no memory. Aligned to 16. */
+/* Memory to unpack into, in the place of what was asked for longest ago; NULL where there is no memory. Aligned to 16. */
 void *_Nullable firn_scratch_make(uintptr_t address, uint64_t space, size_t length);
 
 #endif

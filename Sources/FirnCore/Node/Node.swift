@@ -67,7 +67,7 @@ public struct Node: Equatable {
         @inline(__always) get { load(16, as: UInt8.self) & Node.storedBit != 0 }
     }
 
-    /// Whether it has been unpacked into memory of the reading thread, where it stays until 16 more have been: what is to be kept longer is copied.
+    /// Whether it has been unpacked into memory of the reading thread, where it stays until 16 others have been asked for: what is to be kept longer is copied.
     var isScratch: Bool {
         @inline(__always) get { load(16, as: UInt8.self) & Node.placeBits == Node.placeBits }
     }

@@ -1,0 +1,20 @@
+import CFirn
+import Testing
+
+/// What a thread has unpacked stays until 16 others have been asked for, whether it was found or made.
+@Suite struct ScratchTests {
+    @Test func whatWasFoundLastIsNotTheNextToGo() throws {
+        let space: UInt64 = 1 << 60
+        func make(_ address: UInt) throws { _ = try #require(firn_scratch_make(address, space, 64)) }
+        for address in 1...16 as ClosedRange<UInt> { try make(address) }
+        // The oldest is found again, and must outlive 15 new ones.
+        let found = try #require(firn_scratch_find(1, space))
+        for address in 17...31 as ClosedRange<UInt> {
+            try make(address)
+            #expect(firn_scratch_find(address, space) != found)
+        }
+        #expect(firn_scratch_find(1, space) == found)
+        #expect(firn_scratch_find(2, space) == nil && firn_scratch_find(16, space) == nil)
+        #expect(firn_scratch_find(1, space + 1) == nil)
+    }
+}
