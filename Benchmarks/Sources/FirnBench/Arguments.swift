@@ -1,13 +1,14 @@
 /// The command line.
 struct Arguments {
     enum Command: String {
-        case run, sample, check, help
+        case run, prepare, sample, check, help
     }
 
     static let help = """
         firn-bench [run]    measures and writes a report in Markdown
         firn-bench check    compares every engine's answers with the right ones
         firn-bench sample   one sample in this process, one line of JSON (used by run)
+        firn-bench prepare  what some workloads' samples need before them, with the same options (used by run)
 
           --only W1,W3        these workloads (default: all): \(Workload.all.map(\.id).joined(separator: " "))
           --engines A,B       these engines (default: all): \(EngineName.built.map(\.rawValue).joined(separator: " "))
@@ -68,6 +69,14 @@ struct Arguments {
             default: throw BenchError("unknown option \(word); see --help")
             }
         }
+    }
+
+    /// What a sample is taken of, and where.
+    func sampled() throws -> (Workload, EngineName, String) {
+        guard let folder, let engine = engines.first, let workload = workloads.first else {
+            throw BenchError("this needs --engine, --workload and --dir")
+        }
+        return (workload, engine, folder)
     }
 
     private static func value(_ option: String, _ words: inout ArraySlice<String>) throws -> String {

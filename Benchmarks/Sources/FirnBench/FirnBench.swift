@@ -8,6 +8,7 @@ struct FirnBench {
             switch arguments.command {
             case .run: exit(try run(arguments) ? 0 : 1)
             case .sample: try sample(arguments)
+            case .prepare: try prepare(arguments)
             case .check: exit(try inFolder(arguments) { Check(engines: arguments.engines, folder: $0).run() } ? 0 : 1)
             case .help: print(Arguments.help)
             }
@@ -35,10 +36,15 @@ struct FirnBench {
         }
     }
 
+    private static func prepare(_ arguments: Arguments) throws {
+        let (workload, engine, folder) = try arguments.sampled()
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let run = SampleRun(engine: engine, objects: arguments.objects, quick: arguments.quick, folder: folder)
+        try workload.preparation?.body(run)
+    }
+
     private static func sample(_ arguments: Arguments) throws {
-        guard let folder = arguments.folder, let engine = arguments.engines.first,
-            let workload = arguments.workloads.first
-        else { throw BenchError("a sample needs --engine, --workload and --dir") }
+        let (workload, engine, folder) = try arguments.sampled()
         let sample = Sample.take(
             workload, engine: engine, round: arguments.round, objects: arguments.objects, quick: arguments.quick,
             folder: folder)

@@ -15,7 +15,7 @@ struct Check {
                 do {
                     try check.run(order)
                 } catch {
-                    check.problems.append("stopped by: \(error)")
+                    check.problems.append("stopped \(check.stage) by: \(error)")
                 }
                 isFine = isFine && check.problems.isEmpty
                 print("\(engine.rawValue), \(order.rawValue) keys: \(check.summary)")
@@ -29,8 +29,14 @@ private final class EngineCheck {
     let engine: EngineName
     let folder: String
     var problems: [String] = []
+    /// What was being done, for a check that was stopped.
+    private(set) var stage = "while loading"
     private var compared = 0
     private var missing: [String] = []
+    // What the store must hold, by primary key: the age, and the places in `people` of the person and of the bio.
+    private var ages: [Int: Int] = [:]
+    private var places: [Int: Int] = [:]
+    private var bios: [Int: Int] = [:]
 
     init(engine: EngineName, folder: String) {
         self.engine = engine
@@ -46,14 +52,14 @@ private final class EngineCheck {
     func run(_ order: KeyOrder) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let people = People.generate(10_100, keyOrder: order, strings: engine.type.takesStrings)
+        // A hundred are added one by one, the rest of those behind the loaded by the mix.
+        let people = People.generate(10_500, keyOrder: order, strings: engine.type.takesStrings)
         let loaded = people.prefix(10_000)
-        var ages = Dictionary(uniqueKeysWithValues: loaded.records.map { ($0.id, $0.age) })
-        var names = Dictionary(uniqueKeysWithValues: loaded.records.indices.map { (loaded.records[$0].id, $0) })
+        for index in loaded.records.indices { expectAdded(people, index) }
 
         var store = try engine.type.init(folder: folder, durability: .full)
         try store.load(loaded, batch: 1_000)
-        try compare(store, people, ages, names, "after loading")
+        try compare(store, people, "after loading")
         do {
             let writer = try store.makeWriter()
             var random = SplitMix64(seed: 7)
@@ -62,25 +68,67 @@ private final class EngineCheck {
                 try writer.setAge(index % 100, ofPerson: id)
                 ages[id] = index % 100
             }
-            for index in loaded.count..<people.count {
+            for index in loaded.count..<loaded.count + 100 {
                 try writer.insert(people, at: index)
-                let record = people.records[index]
-                ages[record.id] = record.age
-                names[record.id] = index
+                expectAdded(people, index)
             }
         }
-        try compare(store, people, ages, names, "after commits")
-        try freshness(store, &ages)
+        try compare(store, people, "after commits")
+        try freshness(store)
         try store.settle()
-        try compare(store, people, ages, names, "after compacting")
-        try store.close()
-        store = try engine.type.init(folder: folder, durability: .full)
-        try compare(store, people, ages, names, "after reopening")
+        try compare(store, people, "after compacting")
+        store = try store.compactAndReopen(folder: folder)
+        try compare(store, people, "after compacting and reopening")
+
+        // Changes of what lies in the compacted files, compacted again in part; then of everything.
+        var mix = DayMix(people, loaded: loaded.count + 100)
+        try change(store, people, (0..<20).map { _ in mix.transaction(100) })
+        try compare(store, people, "after changes of what was compacted")
+        try store.settle()
+        try change(store, people, (0..<5).map { _ in mix.transaction(100) })
+        store = try store.compactAndReopen(folder: folder)
+        try compare(store, people, "after changes, compacted and reopened")
+        try store.makeWriter().setAgeOfEveryone(33)
+        for id in ages.keys { ages[id] = 33 }
+        try compare(store, people, "after a change of everyone")
+        store = try store.compactAndReopen(folder: folder)
+        try compare(store, people, "after a change of everyone, compacted and reopened")
         try store.close()
     }
 
+    private func expectAdded(_ people: People, _ index: Int) {
+        let record = people.records[index]
+        ages[record.id] = record.age
+        places[record.id] = index
+        bios[record.id] = index
+    }
+
+    /// Makes transactions while a version from before them is held, where the engine can hold one, and the compactor runs.
+    private func change(_ store: any Engine, _ people: People, _ transactions: [[Change]]) throws {
+        var held: Any?
+        do { held = try store.hold() } catch is Unsupported { missing.append("held versions") }
+        let loop = try CompactionLoop.start(store)
+        let writer = try store.makeWriter()
+        for changes in transactions {
+            try writer.apply(changes, of: people)
+            for change in changes {
+                switch change {
+                case .setAge(let age, let person): ages[person] = age
+                case .setBio(let index, let person): bios[person] = index
+                case .insert(let index): expectAdded(people, index)
+                case .delete(let person):
+                    ages[person] = nil
+                    places[person] = nil
+                    bios[person] = nil
+                }
+            }
+        }
+        if let loop { try loop.stop() } else { missing.append("compactor") }
+        withExtendedLifetime(held) {}
+    }
+
     /// A reader that refreshes sees what another thread has committed since.
-    private func freshness(_ store: any Engine, _ ages: inout [Int: Int]) throws {
+    private func freshness(_ store: any Engine) throws {
         let reader = try store.makeReader()
         let writer = try Worker { try store.makeWriter() }
         defer { writer.stop() }
@@ -92,14 +140,19 @@ private final class EngineCheck {
         }
     }
 
-    private func compare(
-        _ store: any Engine, _ people: People, _ ages: [Int: Int], _ names: [Int: Int], _ when: String
-    ) throws {
+    private func compare(_ store: any Engine, _ people: People, _ when: String) throws {
+        stage = when
         let reader = try store.makeReader()
         func digest(_ id: Int) -> UInt64 {
-            let record = people.records[names[id]!]
+            let record = people.records[places[id]!]
             return readDigest(
                 age: ages[id]!, nameLength: Int(record.nameLength), firstByte: people.bytes[record.textOffset])
+        }
+        func everything(_ id: Int) -> UInt64 {
+            let record = people.records[places[id]!]
+            return fullDigest(
+                id: id, age: ages[id]!, score: record.score, created: record.created, active: record.active,
+                texts: people.textDigests(places[id]!, bio: bios[id]!))
         }
         var random = SplitMix64(seed: 8)
         let ids = ages.keys.sorted()
@@ -114,8 +167,12 @@ private final class EngineCheck {
         try optional("loop over all") {
             expect(try reader.readEveryone(), ids.reduce(0) { $0 &+ digest($1) }, "the loop over all \(when)")
         }
+        try optional("everything") {
+            expect(try reader.readEverything(), ids.reduce(0) { $0 &+ everything($1) }, "everything \(when)")
+        }
         try optional("snapshots") { try reader.openSnapshots(10) }
         try optional("freeze") { try reader.freeze(10) }
+        stage = "in what followed the answers \(when)"
     }
 
     private func optional(_ name: String, _ body: () throws -> Void) throws {

@@ -23,6 +23,10 @@ struct PersonRecord {
     var textOffset: Int
 
     var textLength: Int { Int(nameLength) + Int(emailLength) + Int(cityLength) + Int(bioLength) }
+    /// Where the bio begins in `People.bytes`: it is the last of the texts.
+    var bioOffset: Int { textOffset + textLength - Int(bioLength) }
+    /// What the values take by themselves: four numbers of 8 bytes, a Bool, and the texts.
+    var byteCount: Int { 33 + textLength }
 }
 
 /// The texts of one person as Swift strings, for engines whose interface takes those.
@@ -69,11 +73,32 @@ final class People: @unchecked Sendable {
             owner: self)
     }
 
-    /// What reading name and age of one person adds to a checksum: age, length of the name and its first byte.
-    func digest(at index: Int) -> UInt64 {
+    /// What the texts of one person add to a checksum, where the bio is another's: see `fullDigest`.
+    func textDigests(_ index: Int, bio: Int) -> UInt64 {
         let record = records[index]
-        return readDigest(age: record.age, nameLength: Int(record.nameLength), firstByte: bytes[record.textOffset])
+        let lengths = [record.nameLength, record.emailLength, record.cityLength]
+        var offset = record.textOffset
+        var sum = textDigest(
+            3, length: Int(records[bio].bioLength), firstByte: bytes[records[bio].bioOffset])
+        for (place, length) in lengths.enumerated() {
+            sum &+= textDigest(UInt64(place), length: Int(length), firstByte: bytes[offset])
+            offset += Int(length)
+        }
+        return sum
     }
+}
+
+/// What reading all of one person adds to a checksum: the numbers, and of each text (by `textDigest`) length and first byte.
+@inline(__always)
+func fullDigest(id: Int, age: Int, score: Double, created: Int, active: Bool, texts: UInt64) -> UInt64 {
+    UInt64(truncatingIfNeeded: id) &+ UInt64(truncatingIfNeeded: age) &* 3 &+ score.bitPattern
+        &+ UInt64(truncatingIfNeeded: created) &* 5 &+ (active ? 7 : 0) &+ texts
+}
+
+/// Name, email, city and bio have the places 0 to 3.
+@inline(__always)
+func textDigest(_ place: UInt64, length: Int, firstByte: UInt8) -> UInt64 {
+    (UInt64(truncatingIfNeeded: length) &* 1_000 &+ UInt64(firstByte)) &* (2 &* place &+ 11)
 }
 
 @inline(__always)

@@ -30,8 +30,21 @@ protocol Engine: AnyObject, Sendable {
     /// A writer for the thread that calls.
     func makeWriter() throws -> any Writer
 
-    /// Runs to the end whatever the store does in the background to make its files small (compactor, checkpoint).
+    /// Waits while the store, by itself, makes the files of what was loaded smaller. Readers that were used before go on
+    /// reading what was there.
+    func rest() throws
+
+    /// Runs to the end whatever the store does to make its files small (compactor, VACUUM, checkpoint).
     func settle() throws
+
+    /// For the thread that calls: what does such work once, beside readers and a writer.
+    func makeCompactor() throws -> () throws -> Void
+
+    /// Holds the newest version until the result goes. For the thread that made the engine.
+    func hold() throws -> Any
+
+    /// What the held versions keep in memory, by the store's own account.
+    var retainedBytes: Int? { get }
 
     /// Bytes that a commit of one changed property writes; nil to have it counted by the kernel.
     var frameBytes: Int? { get }
@@ -56,6 +69,8 @@ protocol Reader: AnyObject {
     func freeze(_ count: Int) throws
     /// W14: moves on to the newest version, which another thread has made.
     func refresh() throws
+    /// W17: reads every property of everyone; the sum of `fullDigest`.
+    func readEverything() throws -> UInt64
 }
 
 /// What writes to a store on one thread.
@@ -64,11 +79,26 @@ protocol Writer: AnyObject {
     func setAge(_ age: Int, ofPerson id: Int) throws
     /// One transaction that adds one person.
     func insert(_ people: People, at index: Int) throws
+    /// One transaction that makes all changes, in their order.
+    func apply(_ changes: [Change], of people: People) throws
+    /// W11b: one transaction that sets the age of everyone.
+    func setAgeOfEveryone(_ age: Int) throws
 }
 
 extension Engine {
     func settle() throws {}
+    func rest() throws {}
+    func makeCompactor() throws -> () throws -> Void { throw Unsupported() }
+    func hold() throws -> Any { throw Unsupported() }
+    var retainedBytes: Int? { nil }
     var frameBytes: Int? { nil }
+
+    /// The same store after its files were made small and it was closed and opened.
+    func compactAndReopen(folder: String, _ durability: Durability = .full) throws -> any Engine {
+        try settle()
+        try close()
+        return try Self(folder: folder, durability: durability)
+    }
 }
 
 extension Reader {
@@ -79,11 +109,14 @@ extension Reader {
     func openSnapshots(_ count: Int) throws { throw Unsupported() }
     func freeze(_ count: Int) throws { throw Unsupported() }
     func refresh() throws { throw Unsupported() }
+    func readEverything() throws -> UInt64 { throw Unsupported() }
 }
 
 extension Writer {
     func setAge(_ age: Int, ofPerson id: Int) throws { throw Unsupported() }
     func insert(_ people: People, at index: Int) throws { throw Unsupported() }
+    func apply(_ changes: [Change], of people: People) throws { throw Unsupported() }
+    func setAgeOfEveryone(_ age: Int) throws { throw Unsupported() }
 }
 
 /// The engines by the names that the command line and the report use. `store` is Firn through FirnCore, `typed` through
@@ -99,4 +132,6 @@ enum EngineName: String, CaseIterable, Codable, Sendable {
     static let built = allCases.filter { types[$0] != nil }
 
     var type: any Engine.Type { Self.types[self]! }
+
+    var isFirn: Bool { self == .store || self == .typed }
 }

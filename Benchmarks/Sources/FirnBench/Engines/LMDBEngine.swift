@@ -93,6 +93,8 @@ final class LMDBEngine: Engine, @unchecked Sendable {
 
     func makeWriter() throws -> any Writer { LMDBWriter(self) }
 
+    func hold() throws -> Any { try LMDBVersion(self) }
+
     func close() throws { mdb_env_close(environment) }
 }
 
@@ -107,18 +109,77 @@ private final class LMDBWriter: Writer {
     init(_ engine: LMDBEngine) { self.engine = engine }
 
     func setAge(_ age: Int, ofPerson id: Int) throws {
+        try engine.write { try setAge(age, id, $0) }
+    }
+
+    @inline(__always)
+    private func setAge(_ age: Int, _ id: Int, _ transaction: OpaquePointer) throws {
+        var id = id
+        try withUnsafeMutableBytes(of: &id) { bytes in
+            var key = MDB_val(mv_size: 8, mv_data: bytes.baseAddress)
+            var old = MDB_val()
+            try check(mdb_get(transaction, engine.table, &key, &old), "mdb_get")
+            // The old page may go in the put, so the record is copied out, changed and put back.
+            try withUnsafeTemporaryAllocation(byteCount: old.mv_size, alignment: 8) { copy in
+                copy.copyMemory(from: UnsafeRawBufferPointer(start: old.mv_data, count: old.mv_size))
+                copy.storeBytes(of: age, toByteOffset: 16, as: Int.self)
+                var value = MDB_val(mv_size: copy.count, mv_data: copy.baseAddress)
+                try check(mdb_put(transaction, engine.table, &key, &value, 0), "mdb_put")
+            }
+        }
+    }
+
+    private func setBio(_ bio: UnsafeRawBufferPointer, _ id: Int, _ transaction: OpaquePointer) throws {
+        var id = id
+        try withUnsafeMutableBytes(of: &id) { bytes in
+            var key = MDB_val(mv_size: 8, mv_data: bytes.baseAddress)
+            var old = MDB_val()
+            try check(mdb_get(transaction, engine.table, &key, &old), "mdb_get")
+            let kept = old.mv_size - Int(old.mv_data!.load(fromByteOffset: 28, as: UInt8.self))
+            try withUnsafeTemporaryAllocation(byteCount: kept + bio.count, alignment: 8) { copy in
+                copy.copyMemory(from: UnsafeRawBufferPointer(start: old.mv_data, count: kept))
+                copy.storeBytes(of: UInt8(bio.count), toByteOffset: 28, as: UInt8.self)
+                UnsafeMutableRawBufferPointer(rebasing: copy[kept...]).copyMemory(from: bio)
+                var value = MDB_val(mv_size: copy.count, mv_data: copy.baseAddress)
+                try check(mdb_put(transaction, engine.table, &key, &value, 0), "mdb_put")
+            }
+        }
+    }
+
+    func apply(_ changes: [Change], of people: People) throws {
         try engine.write { transaction in
-            var id = id
-            try withUnsafeMutableBytes(of: &id) { bytes in
-                var key = MDB_val(mv_size: 8, mv_data: bytes.baseAddress)
-                var old = MDB_val()
-                try check(mdb_get(transaction, engine.table, &key, &old), "mdb_get")
-                // The old page may go in the put, so the record is copied out, changed and put back.
+            for change in changes {
+                switch change {
+                case .setAge(let age, let person): try setAge(age, person, transaction)
+                case .setBio(let index, let person):
+                    let record = people.records[index]
+                    let bio = UnsafeRawBufferPointer(
+                        start: people.bytes + record.bioOffset, count: Int(record.bioLength))
+                    try setBio(bio, person, transaction)
+                case .insert(let index): try engine.put(people, index, append: false, transaction)
+                case .delete(var person):
+                    try withUnsafeMutableBytes(of: &person) { bytes in
+                        var key = MDB_val(mv_size: 8, mv_data: bytes.baseAddress)
+                        try check(mdb_del(transaction, engine.table, &key, nil), "mdb_del")
+                    }
+                }
+            }
+        }
+    }
+
+    func setAgeOfEveryone(_ age: Int) throws {
+        try engine.write { transaction in
+            var cursor: OpaquePointer?
+            try check(mdb_cursor_open(transaction, engine.table, &cursor), "mdb_cursor_open")
+            defer { mdb_cursor_close(cursor) }
+            var key = MDB_val()
+            var old = MDB_val()
+            while mdb_cursor_get(cursor, &key, &old, MDB_NEXT) == 0 {
                 try withUnsafeTemporaryAllocation(byteCount: old.mv_size, alignment: 8) { copy in
                     copy.copyMemory(from: UnsafeRawBufferPointer(start: old.mv_data, count: old.mv_size))
                     copy.storeBytes(of: age, toByteOffset: 16, as: Int.self)
                     var value = MDB_val(mv_size: copy.count, mv_data: copy.baseAddress)
-                    try check(mdb_put(transaction, engine.table, &key, &value, 0), "mdb_put")
+                    try check(mdb_cursor_put(cursor, &key, &value, UInt32(MDB_CURRENT)), "mdb_cursor_put")
                 }
             }
         }
@@ -127,6 +188,19 @@ private final class LMDBWriter: Writer {
     func insert(_ people: People, at index: Int) throws {
         try engine.write { try engine.put(people, index, append: false, $0) }
     }
+}
+
+/// A version held: a read transaction that stays open.
+private final class LMDBVersion {
+    private let transaction: OpaquePointer
+
+    init(_ engine: LMDBEngine) throws {
+        var begun: OpaquePointer?
+        try check(mdb_txn_begin(engine.environment, nil, UInt32(MDB_RDONLY), &begun), "mdb_txn_begin")
+        transaction = begun!
+    }
+
+    deinit { mdb_txn_abort(transaction) }
 }
 
 private final class LMDBReader: Reader {
@@ -171,13 +245,16 @@ private final class LMDBReader: Reader {
 
     /// Hands every record to `body`, by a cursor.
     @inline(__always)
-    private func scan(_ body: (MDB_val) -> Void) throws {
+    private func scan(_ body: (MDB_val) -> Void) throws { try scanKeys { body($1) } }
+
+    @inline(__always)
+    private func scanKeys(_ body: (MDB_val, MDB_val) -> Void) throws {
         try check(mdb_txn_renew(transaction), "mdb_txn_renew")
         var cursor: OpaquePointer?
         try check(mdb_cursor_open(transaction, engine.table, &cursor), "mdb_cursor_open")
         var key = MDB_val()
         var value = MDB_val()
-        while mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0 { body(value) }
+        while mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0 { body(key, value) }
         mdb_cursor_close(cursor)
         mdb_txn_reset(transaction)
     }
@@ -202,6 +279,27 @@ private final class LMDBReader: Reader {
     func readEveryone() throws -> UInt64 {
         var sum: UInt64 = 0
         try scan { sum &+= digest($0) }
+        return sum
+    }
+
+    func readEverything() throws -> UInt64 {
+        var sum: UInt64 = 0
+        try scanKeys { key, value in
+            let record = UnsafeRawPointer(value.mv_data!)
+            var text = LMDBEngine.headerBytes
+            var texts: UInt64 = 0
+            for place in 0..<4 {
+                let length = Int(record.load(fromByteOffset: 25 + place, as: UInt8.self))
+                let first = record.load(fromByteOffset: text, as: UInt8.self)
+                texts &+= textDigest(UInt64(place), length: length, firstByte: first)
+                text += length
+            }
+            sum &+= fullDigest(
+                id: key.mv_data!.loadUnaligned(as: Int.self), age: age(value),
+                score: record.loadUnaligned(fromByteOffset: 8, as: Double.self),
+                created: record.loadUnaligned(as: Int.self),
+                active: record.load(fromByteOffset: 24, as: UInt8.self) != 0, texts: texts)
+        }
         return sum
     }
 

@@ -53,7 +53,24 @@ final class SQLiteEngine: Engine, @unchecked Sendable {
 
     func makeWriter() throws -> any Writer { SQLiteWriter(self) }
 
-    func settle() throws { try connection?.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+    func settle() throws {
+        try connection?.execute("VACUUM")
+        try connection?.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+
+    /// VACUUM would keep writers out: beside them there is the checkpoint alone.
+    func makeCompactor() throws -> () throws -> Void {
+        let connection = try SQLiteConnection(path: path, durability: durability)
+        return { try connection.execute("PRAGMA wal_checkpoint(PASSIVE)") }
+    }
+
+    /// A connection of its own in a read transaction: SQLite's way to hold a version.
+    func hold() throws -> Any {
+        let connection = try SQLiteConnection(path: path, durability: durability)
+        try connection.execute("BEGIN")
+        escape(try connection.integer(connection.statement("SELECT id FROM person LIMIT 1")))
+        return connection
+    }
 
     func close() throws { connection = nil }
 }
@@ -87,11 +104,50 @@ private final class SQLiteWriter: Writer {
     init(_ engine: SQLiteEngine) { self.engine = engine }
 
     func setAge(_ age: Int, ofPerson id: Int) throws {
+        try engine.writing.withLock { try setAge(age, id, engine.connection!) }
+    }
+
+    @inline(__always)
+    private func setAge(_ age: Int, _ id: Int, _ connection: SQLiteConnection) throws {
+        let statement = try connection.statement("UPDATE person SET age = ? WHERE id = ?")
+        sqlite3_bind_int64(statement, 1, Int64(age))
+        sqlite3_bind_int64(statement, 2, Int64(id))
+        try connection.finish(statement)
+    }
+
+    func apply(_ changes: [Change], of people: People) throws {
         try engine.writing.withLock {
             let connection = engine.connection!
-            let statement = try connection.statement("UPDATE person SET age = ? WHERE id = ?")
+            try connection.execute("BEGIN IMMEDIATE")
+            for change in changes {
+                switch change {
+                case .setAge(let age, let person): try setAge(age, person, connection)
+                case .setBio(let index, let person):
+                    let statement = try connection.statement("UPDATE person SET bio = ? WHERE id = ?")
+                    let record = people.records[index]
+                    let bio = UnsafeRawPointer(people.bytes + record.bioOffset).assumingMemoryBound(to: CChar.self)
+                    sqlite3_bind_text(statement, 1, bio, Int32(record.bioLength), nil)
+                    sqlite3_bind_int64(statement, 2, Int64(person))
+                    try connection.finish(statement)
+                case .insert(let index):
+                    let statement = try connection.statement(Self.insertion)
+                    bind(people, index, to: statement)
+                    try connection.finish(statement)
+                case .delete(let person):
+                    let statement = try connection.statement("DELETE FROM person WHERE id = ?")
+                    sqlite3_bind_int64(statement, 1, Int64(person))
+                    try connection.finish(statement)
+                }
+            }
+            try connection.execute("COMMIT")
+        }
+    }
+
+    func setAgeOfEveryone(_ age: Int) throws {
+        try engine.writing.withLock {
+            let connection = engine.connection!
+            let statement = try connection.statement("UPDATE person SET age = ?")
             sqlite3_bind_int64(statement, 1, Int64(age))
-            sqlite3_bind_int64(statement, 2, Int64(id))
             try connection.finish(statement)
         }
     }
@@ -152,6 +208,25 @@ private final class SQLiteReader: Reader {
         let statement = try connection.statement("SELECT name, age FROM person")
         var sum: UInt64 = 0
         while sqlite3_step(statement) == SQLITE_ROW { sum &+= digest(statement) }
+        sqlite3_reset(statement)
+        return sum
+    }
+
+    func readEverything() throws -> UInt64 {
+        let statement = try connection.statement(
+            "SELECT id, age, score, created, active, name, email, city, bio FROM person")
+        var sum: UInt64 = 0
+        while sqlite3_step(statement) == SQLITE_ROW {
+            func text(_ place: Int32) -> UInt64 {
+                let bytes = sqlite3_column_text(statement, 5 + place)!
+                let length = Int(sqlite3_column_bytes(statement, 5 + place))
+                return textDigest(UInt64(place), length: length, firstByte: bytes[0])
+            }
+            sum &+= fullDigest(
+                id: Int(sqlite3_column_int64(statement, 0)), age: Int(sqlite3_column_int64(statement, 1)),
+                score: sqlite3_column_double(statement, 2), created: Int(sqlite3_column_int64(statement, 3)),
+                active: sqlite3_column_int(statement, 4) != 0, texts: text(0) &+ text(1) &+ text(2) &+ text(3))
+        }
         sqlite3_reset(statement)
         return sum
     }

@@ -11,10 +11,18 @@ final class StoreEngine: Engine, @unchecked Sendable {
     static let note = "Firn's store (FirnCore) without its object layer: rows by key, texts as bytes."
 
     fileprivate let store: Store
+    private let folder: String
 
-    init(folder: String, durability: Durability) throws {
-        let options = LogOptions(folder: folder + "/people.firn", durability: durability == .full ? .full : .none)
-        store = try Store(StoreOptions(log: options), storage: PosixStorage.shared)
+    convenience init(folder: String, durability: Durability) throws {
+        try self.init(folder: folder, durability: durability, compactsByItself: true)
+    }
+
+    init(folder: String, durability: Durability, compactsByItself: Bool) throws {
+        self.folder = folder
+        let log = LogOptions(folder: folder + "/people.firn", durability: durability == .full ? .full : .none)
+        var options = StoreOptions(log: log)
+        options.compaction.isAutomatic = compactsByItself
+        store = try Store(options, storage: PosixStorage.shared)
         guard store.schema.tables.isEmpty else { return }
         let transaction = try store.beginWrite()
         try transaction.changeSchema(to: Self.schema)
@@ -81,6 +89,11 @@ final class StoreEngine: Engine, @unchecked Sendable {
 
     func makeReader() throws -> any Reader { StoreReader(store) }
     func makeWriter() throws -> any Writer { StoreWriter(store) }
+    func rest() throws { try waitForCompactor(folder + "/people.firn") }
+    func settle() throws { try store.compact() }
+    func makeCompactor() throws -> () throws -> Void { settle }
+    func hold() throws -> Any { store.pin() }
+    var retainedBytes: Int? { store.activeVersions.reduce(0) { $0 + $1.retainedByteCount } }
     func close() throws { try store.close() }
 }
 
@@ -89,12 +102,48 @@ private final class StoreWriter: Writer {
 
     init(_ store: Store) { self.store = store }
 
-    func setAge(_ age: Int, ofPerson id: Int) throws {
-        let transaction = try store.beginWrite()
+    @inline(__always)
+    private func key(_ id: Int, _ transaction: WriteTransaction) throws -> Int64 {
         guard let key = transaction.table(StoreEngine.person).firstKey(primaryKeyInt: Int64(id)) else {
             throw BenchError("no person \(id)")
         }
+        return key
+    }
+
+    func setAge(_ age: Int, ofPerson id: Int) throws {
+        let transaction = try store.beginWrite()
+        let key = try key(id, transaction)
         transaction.set(StoreEngine.person, StoreEngine.Column.age, key, fixed: Int64(age))
+        try transaction.commit()
+    }
+
+    func apply(_ changes: [Change], of people: People) throws {
+        let transaction = try store.beginWrite()
+        for change in changes {
+            switch change {
+            case .setAge(let age, let person):
+                let key = try key(person, transaction)
+                transaction.set(StoreEngine.person, StoreEngine.Column.age, key, fixed: Int64(age))
+            case .setBio(let index, let person):
+                let record = people.records[index]
+                let bio = UnsafeRawBufferPointer(
+                    start: people.bytes + record.bioOffset, count: Int(record.bioLength))
+                transaction.set(StoreEngine.person, StoreEngine.Column.bio, try key(person, transaction), bytes: bio)
+            case .insert(let index): try StoreEngine.insert(people, index, transaction)
+            case .delete(let person): transaction.delete(StoreEngine.person, try key(person, transaction))
+            }
+        }
+        try transaction.commit()
+    }
+
+    func setAgeOfEveryone(_ age: Int) throws {
+        let transaction = try store.beginWrite()
+        transaction.base.snapshot.table(StoreEngine.person).forEachLeaf { leaf, _ in
+            for row in 0..<leaf.count {
+                transaction.set(StoreEngine.person, StoreEngine.Column.age, leaf.key(row), fixed: Int64(age))
+            }
+            return true
+        }
         try transaction.commit()
     }
 
@@ -116,6 +165,7 @@ private final class StoreReader: Reader {
 
     private var table: TableView { pin.snapshot.table(StoreEngine.person) }
 
+    /// Each value is taken before the next chunk is asked for: a packed chunk may be unpacked over another one.
     @inline(__always)
     private func digest(_ leaf: Leaf, _ row: Int) -> UInt64 {
         let age = leaf.chunk(StoreEngine.Column.age).load(row, as: Int64.self)
@@ -155,6 +205,30 @@ private final class StoreReader: Reader {
             return true
         }
         return sum
+    }
+
+    func readEverything() throws -> UInt64 {
+        var sum: UInt64 = 0
+        table.forEachLeaf { leaf, _ in
+            for row in 0..<leaf.count { sum &+= everything(leaf, row) }
+            return true
+        }
+        return sum
+    }
+
+    private func everything(_ leaf: Leaf, _ row: Int) -> UInt64 {
+        func text(_ place: UInt64, _ column: Int) -> UInt64 {
+            let bytes = leaf.chunk(column).bytes(row).unsafelyUnwrapped
+            return textDigest(place, length: bytes.count, firstByte: bytes[0])
+        }
+        typealias Column = StoreEngine.Column
+        return fullDigest(
+            id: Int(leaf.chunk(Column.id).load(row, as: Int64.self)),
+            age: Int(leaf.chunk(Column.age).load(row, as: Int64.self)),
+            score: leaf.chunk(Column.score).load(row, as: Double.self),
+            created: Int(leaf.chunk(Column.created).load(row, as: Int64.self)),
+            active: leaf.chunk(Column.active).load(row, as: Bool.self),
+            texts: text(0, Column.name) &+ text(1, Column.email) &+ text(2, Column.city) &+ text(3, Column.bio))
     }
 
     func openSnapshots(_ count: Int) throws {

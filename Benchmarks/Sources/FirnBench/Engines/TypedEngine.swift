@@ -64,6 +64,20 @@ final class TypedEngine: Engine, @unchecked Sendable {
 
     func makeReader() throws -> any Reader { TypedReader(try Realm(configuration: configuration)) }
     func makeWriter() throws -> any Writer { TypedWriter(try Realm(configuration: configuration)) }
+    func rest() throws { try waitForCompactor(configuration.fileURL!.path) }
+    func settle() throws { try keeper!.compact() }
+
+    func makeCompactor() throws -> () throws -> Void {
+        let realm = try Realm(configuration: configuration)
+        return { try realm.compact() }
+    }
+
+    func hold() throws -> Any {
+        keeper!.refresh()
+        return keeper!.freeze()
+    }
+
+    var retainedBytes: Int? { keeper!.activeVersions.reduce(0) { $0 + $1.retainedBytes } }
     func close() throws { keeper = nil }
 }
 
@@ -71,13 +85,33 @@ private final class TypedWriter: Writer {
     private let realm: Realm
     init(_ realm: Realm) { self.realm = realm }
 
-    func setAge(_ age: Int, ofPerson id: Int) throws {
-        try realm.write {
-            guard let person = realm.object(ofType: Person.self, forPrimaryKey: id) else {
-                throw BenchError("no person \(id)")
-            }
-            person.age = age
+    @inline(__always)
+    private func person(_ id: Int) throws -> Person {
+        guard let person = realm.object(ofType: Person.self, forPrimaryKey: id) else {
+            throw BenchError("no person \(id)")
         }
+        return person
+    }
+
+    func setAge(_ age: Int, ofPerson id: Int) throws {
+        try realm.write { try person(id).age = age }
+    }
+
+    func apply(_ changes: [Change], of people: People) throws {
+        try realm.write {
+            for change in changes {
+                switch change {
+                case .setAge(let age, let id): try person(id).age = age
+                case .setBio(let index, let id): try person(id).bio = people.texts[index].bio
+                case .insert(let index): realm.add(Person(people, index))
+                case .delete(let id): realm.delete(try person(id))
+                }
+            }
+        }
+    }
+
+    func setAgeOfEveryone(_ age: Int) throws {
+        try realm.write { for person in realm.objects(Person.self) { person.age = age } }
     }
 
     func insert(_ people: People, at index: Int) throws {
@@ -112,6 +146,19 @@ private final class TypedReader: Reader {
     func readEveryone() throws -> UInt64 {
         var sum: UInt64 = 0
         for person in realm.objects(Person.self) { sum &+= digest(person) }
+        return sum
+    }
+
+    func readEverything() throws -> UInt64 {
+        var sum: UInt64 = 0
+        for person in realm.objects(Person.self) {
+            func text(_ place: UInt64, _ text: String) -> UInt64 {
+                textDigest(place, length: text.utf8.count, firstByte: text.utf8.first ?? 0)
+            }
+            sum &+= fullDigest(
+                id: person.id, age: person.age, score: person.score, created: person.created, active: person.active,
+                texts: text(0, person.name) &+ text(1, person.email) &+ text(2, person.city) &+ text(3, person.bio))
+        }
         return sum
     }
 

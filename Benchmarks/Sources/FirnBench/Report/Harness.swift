@@ -30,20 +30,21 @@ struct Harness {
     }
 
     private func child(_ workload: Workload, _ engine: EngineName, _ round: Int) throws -> Sample {
-        // What other samples left to be written back must not meet this one's syncs.
+        let place = "\(folder)/\(workload.id)-\(engine.rawValue)-\(round)"
+        if let preparation = workload.preparation {
+            let (process, output) = try start("prepare", workload, engine, round, place)
+            let isKilled = process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL
+            guard preparation.endsKilled ? isKilled : process.terminationStatus == 0 else {
+                try? FileManager.default.removeItem(atPath: place)
+                return Sample(
+                    workload: workload.id, engine: engine, round: round,
+                    error: "its preparation ended with status \(process.terminationStatus) "
+                        + String(decoding: output, as: UTF8.self))
+            }
+        }
+        // What others left to be written back must not meet this one's syncs.
         sync()
-        let process = Process()
-        process.executableURL = Bundle.main.executableURL
-        process.arguments = [
-            "sample", "--engine", engine.rawValue, "--workload", workload.id, "--round", "\(round)", "--objects",
-            "\(objects)", "--dir", "\(folder)/\(workload.id)-\(engine.rawValue)-\(round)",
-        ]
-        if quick { process.arguments?.append("--quick") }
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        try process.run()
-        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
+        let (process, output) = try start("sample", workload, engine, round, place)
         if let line = output.split(separator: UInt8(ascii: "\n")).last,
             let sample = try? JSONDecoder().decode(Sample.self, from: Data(line))
         {
@@ -52,6 +53,25 @@ struct Harness {
         return Sample(
             workload: workload.id, engine: engine, round: round,
             error: "the sample's process ended with status \(process.terminationStatus) and no result")
+    }
+
+    /// Runs `command` in a child process to its end; its standard output.
+    private func start(
+        _ command: String, _ workload: Workload, _ engine: EngineName, _ round: Int, _ place: String
+    ) throws -> (Process, Data) {
+        let process = Process()
+        process.executableURL = Bundle.main.executableURL
+        process.arguments = [
+            command, "--engine", engine.rawValue, "--workload", workload.id, "--round", "\(round)", "--objects",
+            "\(objects)", "--dir", place,
+        ]
+        if quick { process.arguments?.append("--quick") }
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return (process, output)
     }
 
     private func log(_ sample: Sample, _ workload: Workload) {

@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// Bytes of the blocks that the file system has allocated for what lies in `folder`, and for unlinked files that lay
-/// there and are still open in this process: a store must not hide its size in those.
+/// there and are still open or mapped in this process: a store must not hide its size in those.
 func allocatedBytes(under folder: String) -> Int {
     var blocks = 0
     if let walker = FileManager.default.enumerator(atPath: folder) {
@@ -16,13 +16,41 @@ func allocatedBytes(under folder: String) -> Int {
             }
         }
     }
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
+    // A file may be open and mapped, and more than once.
+    var seen = Set<UInt64>()
+    for link in unlinkedCandidates(under: folder) {
         var status = stat()
-        let link = "/proc/self/fd/" + name
         guard stat(link, &status) == 0, status.st_nlink == 0, status.st_mode & S_IFMT == S_IFREG,
-            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: link), target.hasPrefix(folder)
+            seen.insert(UInt64(status.st_ino)).inserted
         else { continue }
         blocks += Int(status.st_blocks)
     }
     return blocks * 512
+}
+
+/// Paths below /proc that lead to the files from `folder` which this process has open, and to those that it has mapped
+/// after they were unlinked. None where there is no /proc. Following those of mappings takes the rights of root.
+private func unlinkedCandidates(under folder: String) -> [String] {
+    let open = ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [])
+        .map { "/proc/self/fd/" + $0 }
+        .filter { (try? FileManager.default.destinationOfSymbolicLink(atPath: $0))?.hasPrefix(folder) ?? false }
+    let mapped = (ProcessFigures.contents(of: "/proc/self/maps") ?? "").split(separator: "\n")
+        .filter { $0.hasSuffix(" (deleted)") && $0.contains(folder) }
+        .compactMap { $0.split(separator: " ").first }
+        .map { range in
+            // maps pads addresses with zeros, map_files does not.
+            "/proc/self/map_files/"
+                + range.split(separator: "-").map { String($0.drop { $0 == "0" }) }.joined(separator: "-")
+        }
+    return open + mapped
+}
+
+/// The sum of the lengths of the files in a folder, those below it not; 0 where there is none.
+func byteCount(ofFilesIn folder: String) -> Int {
+    var sum = 0
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+        var status = stat()
+        if lstat(folder + "/" + name, &status) == 0 { sum += Int(status.st_size) }
+    }
+    return sum
 }

@@ -18,6 +18,9 @@ enum ProcessFigures {
 
     static var residentBytes: Int { field("VmRSS", of: "status").map { $0 << 10 } ?? maximumByUsage }
 
+    /// What of the resident memory lies in no file; nil on macOS.
+    static var anonymousBytes: Int? { field("RssAnon", of: "status").map { $0 << 10 } }
+
     /// The most that was resident since `resetPeak()` (since the start of the process on macOS).
     static var peakBytes: Int { field("VmHWM", of: "status").map { $0 << 10 } ?? maximumByUsage }
 

@@ -4,12 +4,11 @@ extension Workload {
             id: "W1", title: "bulk insert in one transaction", order: .ascending, batch: nil,
             details:
                 "Insert N people with ascending primary keys (all nine properties) in one durable "
-                + "transaction. Peak memory is W1m: what the process took above the generated people. Files "
-                + "are W11.",
+                + "transaction. Peak memory is W1m: what the process took above the generated people.",
             targets: [
                 .peers(rate, .typed, 1_000_000, sqlite: 773_000), .peers(rate, .store, 2_000_000, sqlite: 773_000),
                 .firstSlice(rate, .typed, 1, times: .sqlite), .firstSlice(rate, .store, 1, times: .lmdb),
-                .peers(Metric.peak.name, .typed, 250), .peers(Metric.diskSettled.name, .typed, 110),
+                .peers(Metric.peak.name, .typed, 250),
             ]),
         bulkInsert(
             id: "W1b", title: "bulk insert in batches", order: .ascending, batch: 1_000,
@@ -28,7 +27,7 @@ extension Workload {
     ) -> Workload {
         Workload(
             id: id, title: title, details: details,
-            metrics: [Metric(rate, .higher), .peak, .diskOpen, .diskSettled, .diskClosed], targets: targets
+            metrics: [Metric(rate, .higher), .peak], targets: targets
         ) { run in
             let people = run.people(run.objects, keyOrder: order)
             let engine = try run.open()
@@ -36,11 +35,7 @@ extension Workload {
             let elapsed = try nanoseconds { try engine.load(people, batch: batch ?? people.count) }
             run.endMemory()
             run.record(rate, Double(people.count) / elapsed * 1e9)
-            run.recordDisk(.diskOpen)
-            try engine.settle()
-            run.recordDisk(.diskSettled)
             try engine.close()
-            run.recordDisk(.diskClosed)
         }
     }
 }

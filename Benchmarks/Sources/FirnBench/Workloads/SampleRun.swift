@@ -63,5 +63,4 @@ extension Metric {
     static let peak = Metric("peak memory, MiB", .lower)
     static let diskOpen = Metric("files while open, MiB", .lower)
     static let diskSettled = Metric("files, compacted, MiB", .lower)
-    static let diskClosed = Metric("files, closed, MiB", .lower)
 }

@@ -60,6 +60,13 @@ extension String {
     var reopened: String { self + ", compacted and reopened" }
 }
 
+/// Makes, in a process of its own that runs before that of the sample, what the sample finds.
+struct Preparation: Sendable {
+    /// Whether that process kills itself at the end, so that nothing is closed.
+    var endsKilled = false
+    let body: @Sendable (SampleRun) throws -> Void
+}
+
 /// One row of PEERS.md. `body` runs in a process of its own, once for each sample.
 struct Workload: Sendable {
     /// The row's name in PEERS.md.
@@ -69,10 +76,12 @@ struct Workload: Sendable {
     let details: String
     let metrics: [Metric]
     let targets: [Target]
+    var preparation: Preparation?
     let body: @Sendable (SampleRun) throws -> Void
 
     static let all: [Workload] =
-        bulkInserts + singleCommits + [groupCommit] + pointReads + scans + snapshots + [propertyAccess]
+        bulkInserts + singleCommits + [commitsBesideCompactions, groupCommit] + pointReads + scans + snapshots
+        + [filesWhileHeld] + openings + fileSizes + [writtenBytes, residentMemory, commitsWhileHeld, propertyAccess]
 
     static func named(_ id: String) -> Workload? { all.first { $0.id.lowercased() == id.lowercased() } }
 }

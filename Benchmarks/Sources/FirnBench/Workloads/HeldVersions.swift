@@ -1,0 +1,129 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+extension Workload {
+    private static let heldVersions = 1_000
+
+    private static let before = "files before, MiB"
+    private static let growth = "files with all held ÷ before"
+    private static let most = "most on the way ÷ before"
+    private static let released = "files with none held ÷ before"
+
+    static let filesWhileHeld = Workload(
+        id: "W9b", title: "files while every version is held",
+        details:
+            "N/10 people, made small; then 1,000 one-object durable commits, each version pinned, the compactor "
+            + "running again and again beside them (SQLite: checkpoints; each version held by a connection of its "
+            + "own). Allocated blocks, unlinked files that are open or mapped included. None held: after a last "
+            + "compaction.",
+        metrics: [
+            Metric(growth, .lower), Metric(most, .lower), Metric(released, .lower), Metric(before, .neither),
+            Metric("compactions", .neither),
+        ],
+        targets: [.peers(growth, .typed, 1.05)]
+    ) { run in
+        raiseFileLimit()
+        let (engine, people) = try run.openLoaded(run.tenthOfObjects)
+        try engine.settle()
+        let start = Double(allocatedBytes(under: run.storeFolder))
+        run.record(before, start / 1_048_576)
+        run.beginMemory()
+        var random = SplitMix64(seed: 9)
+        var largest = 0
+        do {
+            let writer = try engine.makeWriter()
+            let loop = try CompactionLoop.start(engine)
+            var held: [Any] = []
+            for index in 0..<heldVersions {
+                try writer.setAge(index % 100, ofPerson: people.records[random.below(people.count)].id)
+                held.append(try engine.hold())
+                if index % 50 == 49 { largest = max(largest, allocatedBytes(under: run.storeFolder)) }
+            }
+            if let rounds = try loop?.stop() { run.record("compactions", Double(rounds)) }
+            let all = allocatedBytes(under: run.storeFolder)
+            run.record(growth, Double(all) / start)
+            run.record(most, Double(max(all, largest)) / start)
+            withExtendedLifetime(held) {}
+        }
+        try engine.settle()
+        run.record(released, Double(allocatedBytes(under: run.storeFolder)) / start)
+        run.endMemory()
+        try engine.close()
+    }
+
+    private static let free = "commits/s, none held"
+    private static let held = "commits/s, 1,000 held"
+    private static let share = "held ÷ none"
+    private static let memory = "memory of 1,000 versions, KiB"
+    private static let account = "what they retain by the store's account, KiB"
+
+    static let commitsWhileHeld = Workload(
+        id: "W24", title: "commits with 1,000 versions held",
+        details:
+            "One-object commits without sync in a store of N/10 people, compacted at first: in alternating blocks with "
+            + "no version held and with 1,000, each pinned after a commit of its own. Memory: what is resident "
+            + "after the first 1,000 less before.",
+        metrics: [
+            Metric(share, .higher), Metric(held, .higher), Metric(free, .higher), Metric(memory, .lower),
+            Metric(account, .neither),
+        ],
+        targets: [.peers(share, .typed, 0.9)]
+    ) { run in
+        raiseFileLimit()
+        let (engine, people) = try run.openLoaded(run.tenthOfObjects, .none)
+        try engine.settle()
+        let perBlock = run.quick ? 4_000 : 20_000
+        let rounds = run.quick ? 3 : 5
+        var random = SplitMix64(seed: 24)
+        var times = (free: 0.0, held: 0.0)
+        run.beginMemory()
+        do {
+            let writer = try engine.makeWriter()
+            func commits(_ count: Int) throws -> Double {
+                try nanoseconds {
+                    for index in 0..<count {
+                        try writer.setAge(index % 100, ofPerson: people.records[random.below(people.count)].id)
+                    }
+                }
+            }
+            _ = try commits(perBlock / 4)
+            for round in 0..<rounds {
+                times.free += try commits(perBlock)
+                let resident = ProcessFigures.residentBytes
+                var versions: [Any] = []
+                for index in 0..<heldVersions {
+                    try writer.setAge(index % 100, ofPerson: people.records[random.below(people.count)].id)
+                    versions.append(try engine.hold())
+                }
+                if round == 0 {
+                    run.record(memory, Double(max(ProcessFigures.residentBytes - resident, 0)) / 1_024)
+                    if let retained = engine.retainedBytes { run.record(account, Double(retained) / 1_024) }
+                }
+                times.held += try commits(perBlock)
+                withExtendedLifetime(versions) {}
+            }
+        }
+        run.endMemory()
+        let count = Double(rounds * perBlock)
+        run.record(free, count / times.free * 1e9)
+        run.record(held, count / times.held * 1e9)
+        run.record(share, times.free / times.held)
+        try engine.close()
+    }
+
+    /// A thousand of SQLite's connections have more files open than a shell allows at first.
+    private static func raiseFileLimit() {
+        var limit = rlimit()
+        #if canImport(Glibc)
+            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+            let resource = RLIMIT_NOFILE
+        #endif
+        guard getrlimit(resource, &limit) == 0 else { return }
+        limit.rlim_cur = min(limit.rlim_max, 16_384)
+        _ = setrlimit(resource, &limit)
+    }
+}
