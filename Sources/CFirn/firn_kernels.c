@@ -7,6 +7,7 @@
  * the machine has one (vpcmp into a mask register, movmskp, pmovmskb). */
 typedef _Bool firn_bits8 __attribute__((ext_vector_type(8)));
 typedef _Bool firn_bits16 __attribute__((ext_vector_type(16)));
+typedef _Bool firn_bits32 __attribute__((ext_vector_type(32)));
 typedef _Bool firn_bits64 __attribute__((ext_vector_type(64)));
 
 #define FIRN_BITS(LANES, CONDITION, INTO)                                             \
@@ -50,6 +51,8 @@ FIRN_RANGE_KERNEL(firn_select_i64, int64_t, 8, uint8_t)
 FIRN_RANGE_KERNEL(firn_select_f64, double, 8, uint8_t)
 FIRN_RANGE_KERNEL(firn_select_f32, float, 16, uint16_t)
 FIRN_RANGE_KERNEL(firn_select_u8, uint8_t, 64, uint64_t)
+FIRN_RANGE_KERNEL(firn_select_u16, uint16_t, 32, uint32_t)
+FIRN_RANGE_KERNEL(firn_select_u32, uint32_t, 16, uint16_t)
 
 #define FIRN_PAIR_KERNEL(NAME, TYPE, OPERATOR)                                                                                \
     FIRN_CLONES void NAME(const TYPE *left, const TYPE *right, uint32_t count, uint64_t *mask) {                              \

@@ -38,37 +38,31 @@
 
 enum { firn_thread_stack_size = 4 << 20, firn_thread_name_size = 16 };
 
+// What a thread begins with; it frees it.
 struct firn_thread_start_context {
     void *(*body)(void *);
     void *context;
     char name[firn_thread_name_size];
-    bool taken;
-    pthread_mutex_t lock;
-    pthread_cond_t started;
 };
 
 static void *firn_thread_main(void *argument) {
-    struct firn_thread_start_context *start = argument;
-    void *(*body)(void *) = start->body;
-    void *context = start->context;
+    struct firn_thread_start_context start = *(struct firn_thread_start_context *)argument;
+    free(argument);
 #if defined(__APPLE__)
-    pthread_setname_np(start->name);
+    pthread_setname_np(start.name);
 #else
-    pthread_setname_np(pthread_self(), start->name);
+    pthread_setname_np(pthread_self(), start.name);
 #endif
-    pthread_mutex_lock(&start->lock);
-    start->taken = true;
-    pthread_cond_signal(&start->started);
-    pthread_mutex_unlock(&start->lock);
-    return body(context);
+    return start.body(start.context);
 }
 
 int firn_thread_start(pthread_t *thread, const char *name, void *(*body)(void *), void *context) {
-    struct firn_thread_start_context start = {.body = body, .context = context, .taken = false};
+    struct firn_thread_start_context *start = calloc(1, sizeof *start);
+    if (start == NULL) return ENOMEM;
+    start->body = body;
+    start->context = context;
     // The system keeps 15 bytes of a name; a longer one would be refused.
-    strncpy(start.name, name, sizeof start.name - 1);
-    pthread_mutex_init(&start.lock, NULL);
-    pthread_cond_init(&start.started, NULL);
+    strncpy(start->name, name, sizeof start->name - 1);
 
     pthread_attr_t attributes;
     int error = pthread_attr_init(&attributes);
@@ -78,18 +72,12 @@ int firn_thread_start(pthread_t *thread, const char *name, void *(*body)(void *)
             sigset_t all, before;
             sigfillset(&all);
             pthread_sigmask(SIG_SETMASK, &all, &before);
-            error = pthread_create(thread, &attributes, firn_thread_main, &start);
+            error = pthread_create(thread, &attributes, firn_thread_main, start);
             pthread_sigmask(SIG_SETMASK, &before, NULL);
         }
         pthread_attr_destroy(&attributes);
     }
-    if (error == 0) {
-        pthread_mutex_lock(&start.lock);
-        while (!start.taken) pthread_cond_wait(&start.started, &start.lock);
-        pthread_mutex_unlock(&start.lock);
-    }
-    pthread_cond_destroy(&start.started);
-    pthread_mutex_destroy(&start.lock);
+    if (error != 0) free(start);
     return error;
 }
 

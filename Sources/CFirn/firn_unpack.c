@@ -20,6 +20,23 @@ FIRN_CLONES void firn_unpack_i64(const void *numbers, uint32_t width, int64_t ba
     }
 }
 
+#define FIRN_SUM(TYPE, PART)                                              \
+    do {                                                                  \
+        const TYPE *from = numbers;                                       \
+        PART part = 0;                                                    \
+        for (uint32_t i = 0; i < count; i++) part += from[i];             \
+        return part;                                                      \
+    } while (0)
+
+FIRN_CLONES uint64_t firn_sum_numbers(const void *numbers, uint32_t width, uint32_t count) {
+    switch (width) {
+    case 1: FIRN_SUM(uint8_t, uint32_t);
+    case 2: FIRN_SUM(uint16_t, uint32_t);
+    case 4: FIRN_SUM(uint32_t, uint64_t);
+    default: return 0;
+    }
+}
+
 FIRN_CLONES void firn_unpack_bits(const void *bits, uint32_t count, void *target) {
     const uint8_t *from = bits;
     uint8_t *to = target;
@@ -46,4 +63,35 @@ void firn_unpack_slots(const void *lengths, uint32_t width, uint32_t count, void
             offset += length >= FIRN_SLOT_TREE ? (length == FIRN_SLOT_NULL ? 0 : 8) : length;
         }
     }
+}
+
+typedef uint8_t firn_bytes16 __attribute__((vector_size(16)));
+typedef uint16_t firn_words8 __attribute__((vector_size(16)));
+
+uint32_t firn_text_offset(const void *lengths, uint8_t width, uint32_t row) {
+    if (width == 2) {
+        const uint8_t *from = lengths;
+        uint32_t offset = 0;
+        for (uint32_t i = 0; i < row; i++) {
+            uint16_t length;
+            memcpy(&length, from + 2 * (size_t)i, 2);
+            offset += length >= FIRN_SLOT_TREE ? (length == FIRN_SLOT_NULL ? 0 : 8) : length;
+        }
+        return offset;
+    }
+    /* Lengths begin at a multiple of 32 bytes, so the last 16 bytes read lie in the node's last unit although some are not lengths. */
+    static const firn_bytes16 places = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const firn_bytes16 *from = lengths;
+    firn_words8 sums = {0};
+    for (uint32_t begin = 0; begin < row; begin += 16) {
+        firn_bytes16 length = *from++;
+        firn_bytes16 isSpecial = (firn_bytes16)(length >= 0xFD), isNull = (firn_bytes16)(length == 0xFF);
+        length = (length & ~isSpecial) | (isSpecial & ~isNull & 8);
+        uint32_t left = row - begin;
+        if (left < 16) length &= (firn_bytes16)(places < (uint8_t)left);
+        sums += ((firn_words8)length & 0x00FF) + ((firn_words8)length >> 8);
+    }
+    uint32_t offset = 0;
+    for (int lane = 0; lane < 8; lane++) offset += sums[lane];
+    return offset;
 }

@@ -16,6 +16,17 @@ public enum VerifyOnOpen: Sendable, Equatable {
     case directory
     /// Every byte.
     case everything
+    /// Every byte of a log, and of a checkpoint, shorter than 1 MiB, which takes less than a millisecond; of longer ones as `directory`.
+    case everythingOfSmall
+
+    /// Whether all of a log, or of a checkpoint, of so many bytes is read.
+    public func includes(_ byteCount: Int) -> Bool {
+        switch self {
+        case .directory: false
+        case .everything: true
+        case .everythingOfSmall: byteCount < 1 << 20
+        }
+    }
 }
 
 /// How a store is opened.

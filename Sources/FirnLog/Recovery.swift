@@ -90,9 +90,10 @@ struct Recovery {
         var chain: UInt32? = manifest.segments[0].segment == 1 ? 0 : nil
         var time: Int64 = 0
         var schema: [UInt8]?
+        let readsAll = verify.includes(manifest.segments.reduce(0) { $0 + Int($1.byteCount) })
         for entry in manifest.segments.dropLast() {
             let reader = try SegmentReader(folder, entry, storeID: manifest.storeID)
-            if verify == .everything {
+            if readsAll {
                 let scan = try SegmentScan.scan(reader, chainStart: chain, previousTime: time)
                 if let broken = scan.broken {
                     throw LogError(.damage, path: reader.path, offset: broken.offset, detail: broken.reason)

@@ -27,6 +27,8 @@ void firn_select_i64(const int64_t *values, uint32_t count, int64_t low, int64_t
 void firn_select_f64(const double *values, uint32_t count, double low, double high, uint64_t *mask);
 void firn_select_f32(const float *values, uint32_t count, float low, float high, uint64_t *mask);
 void firn_select_u8(const uint8_t *values, uint32_t count, uint8_t low, uint8_t high, uint64_t *mask);
+void firn_select_u16(const uint16_t *values, uint32_t count, uint16_t low, uint16_t high, uint64_t *mask);
+void firn_select_u32(const uint32_t *values, uint32_t count, uint32_t low, uint32_t high, uint64_t *mask);
 
 /* Values of 16 bytes: seconds and nanoseconds; two unsigned words. Values of 12 bytes: three unsigned words. */
 void firn_select_date(const uint8_t *values, uint32_t count, int64_t low, int32_t low_ns, int64_t high, int32_t high_ns, uint64_t *mask);
@@ -77,10 +79,14 @@ void firn_words_f64(const double *values, uint32_t count, uint64_t *words);
 
 /* Unpacking the chunks of a checkpoint. `target[i] = base + i * step + numbers[i]`, numbers of `width` bytes (0, 1, 2, 4). */
 void firn_unpack_i64(const void *numbers, uint32_t width, int64_t base, int64_t step, uint32_t count, int64_t *target);
+/* The sum of `count` (at most 256) numbers of `width` bytes (0, 1, 2, 4). */
+uint64_t firn_sum_numbers(const void *numbers, uint32_t width, uint32_t count);
 /* A byte of 0 or 1 for each bit. */
 void firn_unpack_bits(const void *bits, uint32_t count, void *target);
 /* The slots of values that lie behind one another, by their lengths of `width` bytes (1, 2). */
 void firn_unpack_slots(const void *lengths, uint32_t width, uint32_t count, void *slots);
+/* How far behind the first value that of a row begins. `lengths` lies at a multiple of 16. */
+uint32_t firn_text_offset(const void *lengths, uint8_t width, uint32_t row);
 
 /* Tells the processor that a loop waits for another core. */
 static inline __attribute__((always_inline)) void firn_pause(void) {

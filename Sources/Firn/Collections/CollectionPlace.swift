@@ -27,14 +27,14 @@ struct CollectionPlace {
     }
 
     /// The collection as it stands, of a row that is up to date.
-    var cell: ListCell { ListCell(row.chunk(column), row.row, layout) }
+    var cell: ListCell { ListCell(row.place.cell(column, row.row), layout) }
 
     /// The collection in a version; nil where its row is not there.
     func cell(in snapshot: Snapshot) -> ListCell? {
         guard binding.table.index < snapshot.reference.schema.tables.count else { return nil }
         let table = snapshot.table(binding.table)
         guard let place = table.find(row.key) else { return nil }
-        return ListCell(place.leaf.chunk(column), place.row, layout)
+        return ListCell(place.leaf.cell(column, place.row), layout)
     }
 
     var isInvalidated: Bool { !RealmInstance.isValid(row) }

@@ -43,7 +43,7 @@ extension _Persistable where Self: Object {
 extension _OptionalPersistable where Self: Object {
     @inlinable
     public static func _getOptional(_ row: _Row, _ column: Int) -> Self? {
-        let key = row.chunk(column).load(row.row, as: Int64.self)
+        let key = row.place.load(column, row.row, as: Int64.self)
         return key < 0 ? nil : _linked(row, key)
     }
     public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?) {

@@ -39,7 +39,13 @@ public struct _Row {
 
     /// The chunk of a column, of a row that is up to date.
     @inlinable @inline(__always)
-    public func chunk(_ column: Int) -> Chunk { Leaf(Node(leaf.unsafelyUnwrapped)).chunk(column) }
+    public func chunk(_ column: Int) -> Chunk { place.chunk(column) }
+
+    /// The leaf, of a row that is up to date.
+    @inlinable
+    public var place: Leaf {
+        @inline(__always) get { Leaf(Node(leaf.unsafelyUnwrapped)) }
+    }
 
     /// Whether it is a frozen realm's, whose stamp is 0.
     @inlinable

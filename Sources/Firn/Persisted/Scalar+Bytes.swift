@@ -20,10 +20,10 @@ extension String: _Scalar, _PrimaryKey, _Indexable {
     }
 
     @inlinable @inline(__always)
-    public static func _get(_ row: _Row, _ column: Int) -> String { _readString(row.chunk(column), row.row) }
+    public static func _get(_ row: _Row, _ column: Int) -> String { _readString(row.place.cell(column, row.row)) }
     @inlinable @inline(__always)
     public static func _getOptional(_ row: _Row, _ column: Int) -> String? {
-        _readOptionalString(row.chunk(column), row.row)
+        _readOptionalString(row.place.cell(column, row.row))
     }
     @inlinable @inline(__always)
     public static func _set(_ object: ObjectBase, _ column: Int32, _ value: String) {
@@ -51,10 +51,9 @@ extension Data: _Scalar {
         }
     }
 
-    public static func _get(_ row: _Row, _ column: Int) -> Data { Data(cellBytes(row.chunk(column), row.row)) }
+    public static func _get(_ row: _Row, _ column: Int) -> Data { Data(cellBytes(row.place.cell(column, row.row))) }
     public static func _getOptional(_ row: _Row, _ column: Int) -> Data? {
-        let chunk = row.chunk(column)
-        return chunk.slot(row.row).length == Chunk.Slot.null ? nil : Data(cellBytes(chunk, row.row))
+        row.place.cell(column, row.row).bytes.map { Data($0) }
     }
     public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Data) {
         object.set(value, column: Int(column & .max))
@@ -70,21 +69,17 @@ extension Data: _Scalar {
 
 /// The bytes of a string or data cell that is not null: in the chunk's heap, or a blob of their own.
 @inline(__always)
-func cellBytes(_ chunk: Chunk, _ row: Int) -> UnsafeRawBufferPointer {
-    let slot = chunk.slot(row)
-    let place = chunk.heap + Int(slot.offset)
-    if slot.length < Chunk.Slot.tree { return UnsafeRawBufferPointer(start: place, count: Int(slot.length)) }
-    guard slot.length == Chunk.Slot.blob else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-    return Blob(NodeRef(place.loadUnaligned(as: UInt64.self)).node).bytes
+func cellBytes(_ cell: VariableCell) -> UnsafeRawBufferPointer {
+    cell.bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
 }
 
 // One call out of line each: the bytes are decoded where they lie.
 @usableFromInline @inline(never)
-func _readString(_ chunk: Chunk, _ row: Int) -> String { String(decoding: cellBytes(chunk, row), as: UTF8.self) }
+func _readString(_ cell: VariableCell) -> String { String(decoding: cellBytes(cell), as: UTF8.self) }
 
 @usableFromInline @inline(never)
-func _readOptionalString(_ chunk: Chunk, _ row: Int) -> String? {
-    chunk.slot(row).length == Chunk.Slot.null ? nil : String(decoding: cellBytes(chunk, row), as: UTF8.self)
+func _readOptionalString(_ cell: VariableCell) -> String? {
+    cell.bytes.map { String(decoding: $0, as: UTF8.self) }
 }
 
 @usableFromInline

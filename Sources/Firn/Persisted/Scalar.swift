@@ -74,13 +74,13 @@ public protocol _FixedScalar: _Scalar {
 extension _FixedScalar {
     @inlinable @inline(__always)
     public static func _get(_ row: _Row, _ column: Int) -> Self {
-        Self(_raw: row.chunk(column).load(row.row, as: _Raw.self))
+        Self(_raw: row.place.load(column, row.row, as: _Raw.self))
     }
 
     @inlinable @inline(__always)
     public static func _getOptional(_ row: _Row, _ column: Int) -> Self? {
-        let chunk = row.chunk(column)
-        return chunk.isNullFlag(row.row) ? nil : Self(_raw: chunk.load(row.row, as: _Raw.self))
+        let place = row.place
+        return place.isNullFlag(column, row.row) ? nil : Self(_raw: place.load(column, row.row, as: _Raw.self))
     }
 
     @inlinable @inline(__always)

@@ -76,7 +76,7 @@ extension Realm {
         /// When a commit counts as done. Set by the first to open the store.
         public var durability: Durability = .full
 
-        /// How much is checked at opening; nil for all of a small store and the directory of a large one.
+        /// How much is checked at opening; nil for all of a small store (of a log or a checkpoint below 1 MiB) and the directory of a large one.
         public var verifyOnOpen: VerifyOnOpen?
 
         /// Asked by the first to open the store in this process, with the bytes of its files and about how many of them a compacted store would have; true compacts it before it is used. Not asked where the
@@ -222,25 +222,9 @@ extension Realm.Configuration {
         switch verifyOnOpen {
         case .directory: options.verify = .directory
         case .everything: options.verify = .everything
-        case nil:
-            // Reading all of a small store costs less than finding its damage late.
-            options.verify = StoreFiles.byteCount(fileURL) < 16 << 20 ? .everything : .directory
+        // Reading all of a small store costs less than finding its damage late.
+        case nil: options.verify = .everythingOfSmall
         }
         return options
-    }
-}
-
-/// A store's files, as seen from outside.
-enum StoreFiles {
-    /// The length of all of them; 0 where there are none.
-    static func byteCount(_ url: URL) -> Int {
-        guard let files = FileManager.default.enumerator(at: url, includingPropertiesForKeys: [.fileSizeKey]) else {
-            return 0
-        }
-        var total = 0
-        for case let file as URL in files {
-            total += (try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize) ?? 0
-        }
-        return total
     }
 }

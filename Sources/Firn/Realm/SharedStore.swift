@@ -57,7 +57,7 @@ final class SharedStore: @unchecked Sendable {
     static func isOpen(_ url: URL) -> Bool { open.withLock { $0[identity(url)]?.store != nil } }
 
     private static func identity(_ url: URL) -> Identity {
-        .file(url.standardizedFileURL.resolvingSymlinksInPath().path)
+        .file(PosixStorage.shared.canonicalPath(url.path))
     }
 
     static func of(_ configuration: Realm.Configuration) throws -> SharedStore {
@@ -108,10 +108,10 @@ final class SharedStore: @unchecked Sendable {
                 var options = configuration.storeOptions
                 options.historyRetention = retention
                 let store = try Store(options, storage: storage)
-                if let url = configuration.fileURL, !configuration.readOnly,
+                if configuration.fileURL != nil, !configuration.readOnly,
                     let asks = configuration.shouldCompactOnLaunch
                 {
-                    let total = StoreFiles.byteCount(url)
+                    let total = store.fileByteCount
                     if asks(total, min(total, store.usedByteCount)) { try store.compact() }
                 }
                 let shared = SharedStore(identity, store, isReadOnly: configuration.readOnly)

@@ -4,7 +4,7 @@
 /// most 64 MiB, as opening reads the log after the checkpoint (some 10 ns a byte).
 ///
 /// It adds what has changed to the files of the one before; when more than `garbageShare` of those is no longer reached, everything is written anew. So files take at most
-/// live / (1 - garbageShare) + log, and a byte is rewritten at most about once each time that a third of all has been replaced.
+/// live / (1 - garbageShare) + log (and, for a version that is held, the checkpoint that it lies in), and a byte is rewritten at most about once each time that a third of all has been replaced.
 public struct CompactionRule: Sendable {
     /// False: only `Store.compact` writes a checkpoint.
     public var isAutomatic = true
@@ -12,6 +12,8 @@ public struct CompactionRule: Sendable {
     public var logByteCount = (least: 8 << 20, most: 64 << 20)
     /// The share of a checkpoint's files from which on all is written anew.
     public var garbageShare = 0.3
+    /// The same while somebody holds an older version, which keeps the files that it lies in: what is written anew then lies there twice until that version goes.
+    public var garbageShareWhileHeld = 0.5
     /// Bytes a second that an automatic checkpoint writes, so that commits beside it are hardly slower; 0 for no limit.
     public var bytesPerSecond = 64 << 20
 

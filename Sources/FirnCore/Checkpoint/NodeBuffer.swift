@@ -2,8 +2,8 @@ import CFirn
 
 /// Nodes on their way into a checkpoint's file: each is built where it will be written from, sealed, and followed by the next.
 struct NodeBuffer: ~Copyable {
-    /// Bytes from which on the buffer is worth writing.
-    static let pieceByteCount = 1 << 20
+    /// Bytes from which on the buffer is written. A commit's sync waits for what the system is just writing out, so the pieces are small: at the compactor's pace one goes every millisecond.
+    static let pieceByteCount = 64 << 10
 
     private var memory: UnsafeMutableRawPointer
     private var capacity: Int
@@ -13,7 +13,7 @@ struct NodeBuffer: ~Copyable {
 
     init(place: Int) {
         self.place = place
-        capacity = 2 * NodeBuffer.pieceByteCount
+        capacity = 1 << 20
         memory = .allocate(byteCount: capacity, alignment: 64)
     }
 

@@ -12,7 +12,9 @@ import Synchronization
 /// A space lives as long as a version, or a transaction, reaches into it: `VersionTable.Entry` holds it. The bits are atomic; `lock` guards touching, and the list of files, to which a
 /// later checkpoint may add. Whoever sees a node's bit sees what touching it did.
 final class NodeSpace: @unchecked Sendable {
+    /// The room for files, and behind it the bits of the nodes that have been touched.
     private let memory: ReservedMemory
+    private let byteCount: Int
     private let log: Log?
     private let lock = Lock()
     private var places: [Place] = []
@@ -39,19 +41,20 @@ final class NodeSpace: @unchecked Sendable {
         byteCount: Int, log: Log?, onDamage: (@Sendable (StoreDamage) -> Void)?,
         onRelease: @escaping @Sendable ([UInt64]) -> Void
     ) throws(StorageError) {
-        memory = try ReservedMemory(byteCount: byteCount)
+        let room = (byteCount + ReservedMemory.alignment - 1) & ~(ReservedMemory.alignment - 1)
+        // A bit for each unit, which the system gives as zeros that cost memory only where nodes are touched.
+        let bitByteCount = (room / StoredNode.unit / 8 + ReservedMemory.alignment - 1) & ~(ReservedMemory.alignment - 1)
+        memory = try ReservedMemory(byteCount: room + bitByteCount)
+        self.byteCount = room
+        try memory.fill(length: bitByteCount, at: room)
         self.log = log
         self.onDamage = onDamage
         self.onRelease = onRelease
-        let words = (memory.byteCount / StoredNode.unit + 63) / 64
-        // Zeros that cost memory only where nodes are touched.
-        guard let bits = firn_allocate_zeros(words, 8)?.assumingMemoryBound(to: UInt64.self) else {
-            throw StorageError(.outOfMemory, operation: "opening a checkpoint", path: log?.options.folder ?? "memory")
-        }
         descriptor = .allocate(capacity: 1)
         descriptor.initialize(
             to: firn_space_t(
-                base: UInt(bitPattern: memory.base), length: UInt(memory.byteCount), touched: bits,
+                base: UInt(bitPattern: memory.base), length: UInt(room),
+                touched: (memory.base + room).assumingMemoryBound(to: UInt64.self),
                 number: NodeSpace.numbers.wrappingAdd(1, ordering: .relaxed).newValue,
                 owner: UnsafeMutableRawPointer(bitPattern: 1).unsafelyUnwrapped))
         descriptor.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
@@ -61,7 +64,6 @@ final class NodeSpace: @unchecked Sendable {
 
     deinit {
         firn_leave_space(descriptor)
-        firn_deallocate(descriptor.pointee.touched)
         descriptor.deallocate()
         onRelease(places.map(\.entry.id))
     }
@@ -75,12 +77,12 @@ final class NodeSpace: @unchecked Sendable {
     func nextStart(byteCount: Int) -> Int? {
         let end = files.last.map { $0.start + $0.byteCount } ?? 0
         let start = (end + ReservedMemory.alignment - 1) & ~(ReservedMemory.alignment - 1)
-        return start + byteCount <= memory.byteCount ? start : nil
+        return start + byteCount <= self.byteCount ? start : nil
     }
 
     /// Whether an address lies in the space.
     func contains(_ address: UInt) -> Bool {
-        address >= UInt(bitPattern: base) && address < UInt(bitPattern: base) + UInt(memory.byteCount)
+        address >= UInt(bitPattern: base) && address < UInt(bitPattern: base) + UInt(byteCount)
     }
 
     /// The reference, as memory has it, to the node at a place.

@@ -15,7 +15,8 @@ extension Store {
     /// Writes a checkpoint of the newest version, removes the log before it, and frees the memory that only the log's versions took. Readers and the writer go on beside it; the writer waits for a
     /// few milliseconds while the manifest is replaced.
     ///
-    /// Everything is written anew where more than a sixteenth of the checkpoint before is no longer reached, so that the files are about as small as they can be.
+    /// Everything is written anew where more than a sixteenth of the checkpoint before is no longer reached, so that the files are about as small as they can be. While an older version is
+    /// held, whose files stay, that is done only where more than half is not.
     ///
     /// Cost: O(what changed since the last checkpoint), or O(everything).
     ///
@@ -35,6 +36,12 @@ extension Store {
     public func isSuperseded(_ pin: Pin) -> Bool {
         let newest = versions.published
         return newest.version == pin.version && newest.stamp != pin.stamp
+    }
+
+    /// Bytes of the checkpoint's files and of the log.
+    public var fileByteCount: Int {
+        guard let log else { return 0 }
+        return (log.checkpoint?.files.reduce(0) { $0 + $1.byteCount } ?? 0) + log.segmentByteCount
     }
 
     /// About how many bytes a compacted store has.
@@ -94,7 +101,10 @@ extension Store {
         let garbage = storedGarbage.load(ordering: .relaxed)
         let previous = log.checkpoint
         let stored = previous?.files.reduce(0) { $0 + $1.byteCount } ?? 0
-        let isWasteful = Double(garbage) > Double(stored) * garbageShare
+        // Whoever holds an older version keeps its files: written anew, all would lie there twice.
+        let share =
+            versions.holdsOlderVersions ? max(garbageShare, options.compaction.garbageShareWhileHeld) : garbageShare
+        let isWasteful = Double(garbage) > Double(stored) * share
         if let previous, previous.version == pin.version, !isWasteful {
             try removeUnneeded(log)
             return nil

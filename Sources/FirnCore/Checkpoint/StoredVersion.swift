@@ -96,7 +96,7 @@ extension NodeSpace {
         } catch {
             throw StoreError(error)
         }
-        if options.log?.verify == .everything, let damage = verify(entry) {
+        if options.log?.verify.includes(entry.byteCount) == true, let damage = verify(entry) {
             throw StoreError(.damage, damage.description)
         }
     }

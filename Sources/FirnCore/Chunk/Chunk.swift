@@ -155,14 +155,10 @@ public struct Chunk {
 
     var heapCapacity: Int { node.byteCount - 64 - node.capacity * 4 }
 
-    /// The bytes of the row's value wherever they lie; nil where it is null. A list's tree has no bytes: ask `tree(_:)` first.
+    /// The bytes of the row's value wherever they lie; nil where it is null. See `VariableCell.bytes`.
     @inlinable @inline(__always)
     public func bytes(_ row: Int) -> UnsafeRawBufferPointer? {
-        let slot = slot(row)
-        if slot.length < 0xFFFD {
-            return UnsafeRawBufferPointer(start: heap + Int(slot.offset), count: Int(slot.length))
-        }
-        return slot.length == Slot.blob ? Blob(NodeRef(heapWord(slot)).node).bytes : nil
+        cell(row).bytes
     }
 
     /// The reference that a blob's or tree's slot leads to.

@@ -13,13 +13,17 @@ public struct ListCell {
     /// The collection of a row of a chunk; a null cell is an empty collection.
     @inlinable @inline(__always)
     public init(_ chunk: Chunk, _ row: Int, _ layout: ElementLayout) {
-        let slot = chunk.slot(row)
-        if slot.length == Chunk.Slot.tree {
-            self.init(root: NodeRef(chunk.heapWord(slot)), layout)
+        self.init(chunk.cell(row), layout)
+    }
+
+    @inlinable @inline(__always)
+    public init(_ cell: VariableCell, _ layout: ElementLayout) {
+        if let root = cell.tree {
+            self.init(root: root, layout)
         } else {
-            assert(slot.length != Chunk.Slot.blob, "Firn: a collection is no blob")
-            let length = slot.length == Chunk.Slot.null ? 0 : Int(slot.length)
-            self.init(inline: UnsafeRawBufferPointer(start: chunk.heap + Int(slot.offset), count: length), layout)
+            assert(cell.length != Chunk.Slot.blob, "Firn: a collection is no blob")
+            self.init(
+                inline: UnsafeRawBufferPointer(start: cell.place, count: cell.isNull ? 0 : Int(cell.length)), layout)
         }
     }
 

@@ -3,12 +3,11 @@ extension TableView {
     public func value(_ column: Int, _ leaf: Leaf, _ row: Int) -> Value {
         let schema = layout.columns[column]
         if schema.collection != .none { return list(column, leaf, row).collectionValue }
-        let chunk = leaf.chunk(column)
         if schema.type.fixedWidth != nil {
-            if chunk.form == .nullable, chunk.isNullFlag(row) { return .null }
-            return FixedCoding.load(chunk.address(row), as: schema.type)
+            if schema.isNullable, leaf.isNull(column, row) { return .null }
+            return leaf.fixedValue(column, row, schema.type)
         }
-        guard let bytes = chunk.bytes(row) else { return .null }
+        guard let bytes = leaf.cell(column, row).bytes else { return .null }
         return PlainCoding.load(bytes, as: schema.type)
     }
 
@@ -20,7 +19,7 @@ extension TableView {
 
     /// The elements of a collection.
     public func list(_ column: Int, _ leaf: Leaf, _ row: Int) -> ListCell {
-        ListCell(leaf.chunk(column), row, ElementLayout(layout.columns[column]))
+        ListCell(leaf.cell(column, row), ElementLayout(layout.columns[column]))
     }
 
     // MARK: Primary keys

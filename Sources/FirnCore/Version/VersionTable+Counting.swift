@@ -73,6 +73,13 @@ extension VersionTable {
         return total
     }
 
+    /// Whether somebody holds another version than the newest.
+    var holdsOlderVersions: Bool {
+        lock.lock()
+        defer { lock.unlock() }
+        return heldVersionCount > (entries[entries.count - 1].lead.heldEntryCount > 0 ? 1 : 0)
+    }
+
     // MARK: Waiting
 
     /// Nil once what is held is within the limit, or the store is closed; what is too much where that is not so by `deadline` (of the system's monotonic clock; nil to only look).

@@ -49,7 +49,7 @@ public final class CheckpointFileWriter {
         }
     }
 
-    static let writebackByteCount = 1 << 20
+    static let writebackByteCount = 64 << 10
 
     private func write(_ bytes: [UInt8], at offset: Int) throws(LogError) {
         do {

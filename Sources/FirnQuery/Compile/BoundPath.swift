@@ -78,7 +78,7 @@ extension BoundPath {
         }
         switch steps[place] {
         case .link(let column, let target):
-            let key: Int64 = leaf.chunk(column).load(row)
+            let key: Int64 = leaf.load(column, row)
             let next = context.table(target)
             if key >= 0, next.find(key) != nil { return go(key, next) }
             // Behind a nil link a single value is null; a collection is not there.

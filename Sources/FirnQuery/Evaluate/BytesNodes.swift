@@ -93,7 +93,7 @@ struct BytesNode: QueryNode {
     }
 
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
-        guard let value = leaf.chunk(column).bytes(row) else { return takesNull }
+        guard let value = leaf.cell(column, row).bytes else { return takesNull }
         return needle.withUnsafeBytes { relation.holds(value, $0) } != isNegated
     }
 }
@@ -118,9 +118,9 @@ struct FoldedTextNode: QueryNode {
     }
 
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
-        var rows = RowMask(row: row)
-        narrow(&rows, leaf, context)
-        return !rows.isEmpty
+        guard let value = leaf.cell(column, row).bytes else { return takesNull }
+        var scratch: [UInt8] = []
+        return test.holds(value, &scratch) != isNegated
     }
 }
 
@@ -140,5 +140,10 @@ struct BytesSetNode: QueryNode {
             guard let value = chunk.bytes(row) else { return takesNull }
             return values.contains(value) != isNegated
         }
+    }
+
+    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+        guard let value = leaf.cell(column, row).bytes else { return takesNull }
+        return values.contains(value) != isNegated
     }
 }

@@ -46,9 +46,15 @@ struct RangeNode: QueryNode {
     }
 
     func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+        var found = RowMask()
+        if case .int64(let low, let high) = range, !isNullable, let packed = leaf.packedIntegers(column),
+            found.withWords({ packed.select(low, high, count: leaf.count, $0) })
+        {
+            rows = isNegated ? rows - found : rows & found
+            return
+        }
         let chunk = leaf.chunk(column)
         let count = UInt32(truncatingIfNeeded: leaf.count)
-        var found = RowMask()
         found.withWords { mask in
             switch range {
             case .int64(let low, let high): firn_select_i64(chunk.values(), count, low, high, mask)
@@ -91,17 +97,16 @@ struct RangeNode: QueryNode {
     }
 
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
-        let chunk = leaf.chunk(column)
-        if isNullable, chunk.isNullFlag(row) { return takesNull }
+        if isNullable, leaf.isNullFlag(column, row) { return takesNull }
         let isInside: Bool =
             switch range {
-            case .int64(let low, let high): (low...).contains(chunk.load(row)) && chunk.load(row) <= high
-            case .double(let low, let high): chunk.load(row) >= low && chunk.load(row) <= high
-            case .float(let low, let high): chunk.load(row) >= low && chunk.load(row) <= high
-            case .bool(let low, let high): chunk.load(row) >= low && chunk.load(row) <= high
-            case .date(let low, let high): !(chunk.load(row) < low) && !(high < chunk.load(row))
-            case .uuid(let low, let high): !(chunk.load(row) < low) && !(high < chunk.load(row))
-            case .objectID(let low, let high): !(chunk.load(row) < low) && !(high < chunk.load(row))
+            case .int64(let low, let high): (low...).contains(leaf.load(column, row)) && leaf.load(column, row) <= high
+            case .double(let low, let high): leaf.load(column, row) >= low && leaf.load(column, row) <= high
+            case .float(let low, let high): leaf.load(column, row) >= low && leaf.load(column, row) <= high
+            case .bool(let low, let high): leaf.load(column, row) >= low && leaf.load(column, row) <= high
+            case .date(let low, let high): !(leaf.load(column, row) < low) && !(high < leaf.load(column, row))
+            case .uuid(let low, let high): !(leaf.load(column, row) < low) && !(high < leaf.load(column, row))
+            case .objectID(let low, let high): !(leaf.load(column, row) < low) && !(high < leaf.load(column, row))
             }
         return isInside != isNegated
     }
@@ -121,7 +126,7 @@ struct NullNode: QueryNode {
     }
 
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
-        leaf.chunk(column).isNull(row) != isNegated
+        leaf.isNull(column, row) != isNegated
     }
 }
 
@@ -141,9 +146,8 @@ struct IntSetNode: QueryNode {
     }
 
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
-        let chunk = leaf.chunk(column)
-        if isNullable, chunk.isNullFlag(row) { return takesNull }
-        return values.contains(chunk.load(row)) != isNegated
+        if isNullable, leaf.isNull(column, row) { return takesNull }
+        return values.contains(leaf.load(column, row)) != isNegated
     }
 }
 

@@ -22,7 +22,7 @@ struct LinkNode: QueryNode {
     }
 
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
-        let key: Int64 = leaf.chunk(column).load(row)
+        let key: Int64 = leaf.load(column, row)
         guard key >= 0, let place = context.table(target).find(key) else { return takesNil }
         return part.matches(place.leaf, place.row, context)
     }
@@ -60,7 +60,7 @@ extension BoundPath.Step {
     ) {
         switch self {
         case .link(let column, let target):
-            let key: Int64 = leaf.chunk(column).load(row)
+            let key: Int64 = leaf.load(column, row)
             if key >= 0 { _ = body(key, context.table(target)) }
         case .links(let column, let target):
             let view = context.table(target)

@@ -17,8 +17,8 @@ struct DistinctValues {
     mutating func insert(_ leaf: Leaf, _ row: Int) -> Bool {
         if paths.count == 1, paths[0].steps.isEmpty, case .value(let column) = paths[0].end, !paths[0].isNullable {
             switch paths[0].type {
-            case .int: return words.insert(leaf.chunk(column).load(row)).inserted
-            case .bool: return words.insert(UInt64(leaf.chunk(column).load(row, as: UInt8.self))).inserted
+            case .int: return words.insert(leaf.load(column, row)).inserted
+            case .bool: return words.insert(UInt64(leaf.load(column, row, as: UInt8.self))).inserted
             default: break
             }
         }

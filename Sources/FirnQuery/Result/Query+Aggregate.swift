@@ -67,6 +67,12 @@ extension Accumulator {
     }
 
     private mutating func addColumn(_ leaf: Leaf, _ rows: RowMask, _ column: Int, _ path: BoundPath) -> Bool {
+        if path.type == .int, !path.isNullable, !needsRange, rows.count == leaf.count,
+            let packed = leaf.packedIntegers(column)
+        {
+            add(ints: needsSum ? packed.sum(count: leaf.count) : 0, count: leaf.count)
+            return true
+        }
         let chunk = leaf.chunk(column)
         let wanted = path.isNullable ? rows - RowMask.nulls(chunk, leaf.count) : rows
         let count = wanted.count

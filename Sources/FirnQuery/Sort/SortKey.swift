@@ -50,7 +50,7 @@ struct SortKey: Sendable {
         var place = (leaf: leaf, row: row)
         for step in path.steps {
             guard case .link(let column, let target) = step else { return nil }
-            let key: Int64 = place.leaf.chunk(column).load(place.row)
+            let key: Int64 = place.leaf.load(column, place.row)
             guard key >= 0, let next = context.table(target).find(key) else { return nil }
             place = next
         }
@@ -72,33 +72,32 @@ struct SortKey: Sendable {
 
     @inline(__always)
     private func word(at leaf: Leaf, _ row: Int, _ depth: Int) -> UInt64 {
-        let chunk = leaf.chunk(column)
         switch path.type {
         case .string, .data:
-            guard let bytes = chunk.bytes(row) else { return 0 }
+            guard let bytes = leaf.cell(column, row).bytes else { return 0 }
             return SortKey.word(bytes, depth)
-        case .decimal, .mixed, .link: return chunk.isNull(row) ? 0 : 1
+        case .decimal, .mixed, .link: return leaf.isNull(column, row) ? 0 : 1
         default: break
         }
-        if path.isNullable, chunk.node.form == Chunk.Form.nullable.rawValue, chunk.isNullFlag(row) { return 0 }
+        if path.isNullable, leaf.isNull(column, row) { return 0 }
         switch path.type {
-        case .bool: return UInt64(chunk.load(row, as: UInt8.self)) + 1
+        case .bool: return UInt64(leaf.load(column, row, as: UInt8.self)) + 1
         case .int:
-            let value = UInt64(bitPattern: chunk.load(row, as: Int64.self)) ^ 1 << 63
+            let value = UInt64(bitPattern: leaf.load(column, row, as: Int64.self)) ^ 1 << 63
             if depth > 0 { return value == 0 || value == .max - 1 ? 1 : 2 }
             return min(max(value, 1), .max - 1)
-        case .float: return SortKey.word(Double(chunk.load(row, as: Float.self)))
-        case .double: return depth > 0 ? 1 : SortKey.word(chunk.load(row, as: Double.self))
+        case .float: return SortKey.word(Double(leaf.load(column, row, as: Float.self)))
+        case .double: return depth > 0 ? 1 : SortKey.word(leaf.load(column, row, as: Double.self))
         case .date:
-            let date: Timestamp = chunk.load(row)
+            let date: Timestamp = leaf.load(column, row)
             return SortKey.word(
                 UInt64(bitPattern: date.seconds) ^ 1 << 63,
                 UInt64(UInt32(bitPattern: date.nanoseconds) ^ 1 << 31) << 32, 12, depth)
         case .uuid:
-            let uuid: UUIDBytes = chunk.load(row)
+            let uuid: UUIDBytes = leaf.load(column, row)
             return SortKey.word(uuid.high, uuid.low, 16, depth)
         default:
-            let id = chunk.data.loadUnaligned(fromByteOffset: row &* 12, as: (UInt32, UInt32, UInt32).self)
+            let id = leaf.load(column, row, as: (UInt32, UInt32, UInt32).self)
             return SortKey.word(UInt64(id.0) << 32 | UInt64(id.1), UInt64(id.2) << 32, 12, depth)
         }
     }
@@ -154,8 +153,8 @@ struct SortKey: Sendable {
         guard let a, let b else { return (a == nil ? 1 : 0) - (b == nil ? 1 : 0) }
         switch path.type {
         case .string, .data:
-            let x = a.leaf.chunk(column).bytes(a.row)
-            let y = b.leaf.chunk(column).bytes(b.row)
+            let x = a.leaf.cell(column, a.row).bytes
+            let y = b.leaf.cell(column, b.row).bytes
             guard let x, let y else { return (x == nil ? 0 : 1) - (y == nil ? 0 : 1) }
             return ByteText.order(x, y)
         case .decimal, .mixed:

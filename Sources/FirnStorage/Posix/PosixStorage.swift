@@ -65,6 +65,23 @@ public final class PosixStorage: Storage {
             allocatedByteCount: Int(status.st_blocks) * 512)
     }
 
+    /// One name for a file or folder, whichever path leads to it: absolute and without links. Of what does not exist, and whose folder does not either, the path as it is.
+    public func canonicalPath(_ path: String) -> String {
+        if let resolved = resolve(path) { return resolved }
+        var trimmed = path[...]
+        while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }
+        let slash = trimmed.lastIndex(of: "/")
+        let folder = slash.map { String(trimmed[...$0]) } ?? "."
+        let name = slash.map { trimmed[trimmed.index(after: $0)...] } ?? trimmed
+        return resolve(folder).map { $0 == "/" ? "/\(name)" : "\($0)/\(name)" } ?? path
+    }
+
+    private func resolve(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
     public func rename(_ path: String, to newPath: String) throws(StorageError) {
         guard systemRename(path, newPath) == 0 else { throw .last("rename", path) }
     }

@@ -165,11 +165,10 @@ private final class StoreReader: Reader {
 
     private var table: TableView { pin.snapshot.table(StoreEngine.person) }
 
-    /// Each value is taken before the next chunk is asked for: a packed chunk may be unpacked over another one.
     @inline(__always)
     private func digest(_ leaf: Leaf, _ row: Int) -> UInt64 {
-        let age = leaf.chunk(StoreEngine.Column.age).load(row, as: Int64.self)
-        let name = leaf.chunk(StoreEngine.Column.name).bytes(row).unsafelyUnwrapped
+        let age = leaf.load(StoreEngine.Column.age, row, as: Int64.self)
+        let name = leaf.cell(StoreEngine.Column.name, row).bytes.unsafelyUnwrapped
         return readDigest(age: Int(age), nameLength: name.count, firstByte: name[0])
     }
 
@@ -218,16 +217,16 @@ private final class StoreReader: Reader {
 
     private func everything(_ leaf: Leaf, _ row: Int) -> UInt64 {
         func text(_ place: UInt64, _ column: Int) -> UInt64 {
-            let bytes = leaf.chunk(column).bytes(row).unsafelyUnwrapped
+            let bytes = leaf.cell(column, row).bytes.unsafelyUnwrapped
             return textDigest(place, length: bytes.count, firstByte: bytes[0])
         }
         typealias Column = StoreEngine.Column
         return fullDigest(
-            id: Int(leaf.chunk(Column.id).load(row, as: Int64.self)),
-            age: Int(leaf.chunk(Column.age).load(row, as: Int64.self)),
-            score: leaf.chunk(Column.score).load(row, as: Double.self),
-            created: Int(leaf.chunk(Column.created).load(row, as: Int64.self)),
-            active: leaf.chunk(Column.active).load(row, as: Bool.self),
+            id: Int(leaf.load(Column.id, row, as: Int64.self)),
+            age: Int(leaf.load(Column.age, row, as: Int64.self)),
+            score: leaf.load(Column.score, row, as: Double.self),
+            created: Int(leaf.load(Column.created, row, as: Int64.self)),
+            active: leaf.load(Column.active, row, as: Bool.self),
             texts: text(0, Column.name) &+ text(1, Column.email) &+ text(2, Column.city) &+ text(3, Column.bio))
     }
 
