@@ -9,7 +9,7 @@ import FirnStorage
 ///   that writes a part owns them; the parts' queue hands them on, one part after another.)
 /// - `manifest`, `schema`: changed by the appender, under `lock`, so that the appender may read them without it and anybody with it (`snapshot`).
 /// - `isOurs`: the same.
-/// - `isAppending`, `filled`, `filling`, `fillStep`: guarded by `lock`. Room is filled with zeros by another thread while the appender
+/// - `isAppending`, `filled`, `filling`: guarded by `lock`. Room is filled with zeros by another thread while the appender
 ///   writes, so each write first makes sure that the zeros don't come down on it.
 final class LogTail: @unchecked Sendable {
     let folder: StoreFolder
@@ -40,7 +40,6 @@ final class LogTail: @unchecked Sendable {
     /// Zeros have been written up to here, or the file ends here.
     private var filled: Int
     private var filling: Range<Int>?
-    private var fillStep = LogLimits.fillByteCount.first
 
     init(
         folder: StoreFolder, options: LogOptions, clock: any Clock, group: GroupCommit, page: SharedPage?,
@@ -201,6 +200,11 @@ final class LogTail: @unchecked Sendable {
 
     // MARK: Room
 
+    /// How much is filled at a time: half of what there is, so that the log of a store that is written little is no longer than it needs. `lock` is held.
+    private var fillStep: Int {
+        min(max(filled / 2, LogLimits.fillByteCount.first), LogLimits.fillByteCount.most)
+    }
+
     /// True where the room filled with zeros is nearly used up.
     var wantsRoom: Bool {
         guard options.durability != .none else { return false }
@@ -216,7 +220,6 @@ final class LogTail: @unchecked Sendable {
         }
         let range = filled..<min(filled + fillStep, options.segmentByteCount)
         filling = range
-        fillStep = min(fillStep * 2, LogLimits.fillByteCount.most)
         let file = self.file
         lock.unlock()
         var reached = range.lowerBound
@@ -301,7 +304,6 @@ final class LogTail: @unchecked Sendable {
             lock.withLock {
                 manifest = next
                 filled = bytes.count
-                fillStep = LogLimits.fillByteCount.first
             }
             return file
         }
@@ -348,7 +350,6 @@ final class LogTail: @unchecked Sendable {
         lock.withLock {
             isOurs = true
             filled = max(byteCount, end)
-            fillStep = LogLimits.fillByteCount.first
         }
     }
 

@@ -1,7 +1,7 @@
 /// The command line.
 struct Arguments {
     enum Command: String {
-        case run, prepare, sample, check, help
+        case run, prepare, sample, watch, check, help
     }
 
     static let help = """
@@ -9,6 +9,7 @@ struct Arguments {
         firn-bench check    compares every engine's answers with the right ones
         firn-bench sample   one sample in this process, one line of JSON (used by run)
         firn-bench prepare  what some workloads' samples need before them, with the same options (used by run)
+        firn-bench watch    the process that observes in W21 (used by sample)
 
           --only W1,W3        these workloads (default: all): \(Workload.all.map(\.id).joined(separator: " "))
           --engines A,B       these engines (default: all): \(EngineName.built.map(\.rawValue).joined(separator: " "))

@@ -9,6 +9,9 @@ struct FirnBench {
             case .run: exit(try run(arguments) ? 0 : 1)
             case .sample: try sample(arguments)
             case .prepare: try prepare(arguments)
+            case .watch:
+                guard let folder = arguments.folder else { throw BenchError("watch needs --dir") }
+                try watch(folder: folder, person: arguments.objects)
             case .check: exit(try inFolder(arguments) { Check(engines: arguments.engines, folder: $0).run() } ? 0 : 1)
             case .help: print(Arguments.help)
             }

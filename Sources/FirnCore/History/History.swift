@@ -6,9 +6,10 @@ import FirnStorage
 /// Both are guarded by locks of their own, held for a few instructions: a `PastStore` is taken out while it is worked with. So two threads may open versions at the same time;
 /// at worst both replay the same commits.
 final class History: Sendable {
-    /// Opened past stores that are kept, the least recently used going first. Each holds one version of all data in memory, so they are few: going on in one, or asking
-    /// for the same version again, is what people do.
-    static let storeCount = 3
+    /// How many opened past stores are kept, the least recently used going first: going on in one, or asking for the same version again, is what people do. Each holds in memory what has
+    /// changed between its base and the versions opened, so as many as take 256 MiB together, but at least 3 and at most 16.
+    static let storeCount = (least: 3, most: 16)
+    static let byteCount = 256 << 20
 
     private let opened = Guarded<[PastStore]>([])
     private let retentions = Guarded<[HistoryRetention]>([])
@@ -71,7 +72,15 @@ final class History: Sendable {
         // As in `find`.
         let gone = opened.withLock { opened in
             opened.append(past)
-            return opened.count > History.storeCount ? opened.removeFirst() : nil
+            var gone: [PastStore] = []
+            var total = opened.reduce(0) { $0 + $1.byteCount }
+            while opened.count > History.storeCount.least,
+                opened.count > History.storeCount.most || total > History.byteCount
+            {
+                total -= opened[0].byteCount
+                gone.append(opened.removeFirst())
+            }
+            return gone
         }
         withExtendedLifetime(gone) {}
     }

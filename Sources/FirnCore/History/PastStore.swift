@@ -53,16 +53,21 @@ public struct PastVersion {
     }
 }
 
-/// A store in memory that past versions of another are replayed in: the commits of its log, forwards, up to the version wanted. Versions between are never made; versions that somebody holds
-/// share what they have in common.
+/// A store in memory that past versions of another are replayed in: the commits of its log, forwards, up to the version wanted. Versions between are never made; versions that somebody holds, and
+/// those opened last, share what they have in common.
 ///
-/// It is used by one thread at a time: whoever took it out of `History`.
+/// It is used by one thread at a time: whoever took it out of `History`, or holds its lock.
 final class PastStore: @unchecked Sendable {
     private let store: Store
     private let log: Log
     private let schema: PastSchema
     /// Behind the version reached, in the log.
     private var position: LogPosition?
+    /// The versions opened last, the newest last: held while what they retain takes no more than `recentByteCount`.
+    private var recent: [Pin] = []
+
+    private static let recentCount = 16
+    private static let recentByteCount = 64 << 20
 
     init(_ store: Store, log: Log, schema: PastSchema) {
         self.store = store
@@ -75,7 +80,10 @@ final class PastStore: @unchecked Sendable {
     var target: Schema { schema.target }
     var canGoOn: Bool { schema.canGoOn }
 
-    /// A version that it has at hand: the one reached, or one that somebody holds.
+    /// Bytes of memory that its versions take, but for what lies in a checkpoint.
+    var byteCount: Int { store.heap.byteCount }
+
+    /// A version that it has at hand: the one reached, one of those opened last, or one that somebody holds.
     func version(_ number: UInt64) -> PastVersion? {
         guard number <= tip, let pin = store.versions.pin(version: number, at: CallPlace(#fileID, #line)) else {
             return nil
@@ -89,6 +97,10 @@ final class PastStore: @unchecked Sendable {
             position = try store.replay(log, after: tip, through: number, from: position, as: schema)
         }
         guard let version = version(number) else { preconditionFailure("Firn: a past version was passed") }
+        recent.append(version.pin)
+        while recent.count > 1, recent.count > Self.recentCount || store.versions.retainedByteCount > Self.recentByteCount {
+            recent.removeFirst()
+        }
         return version
     }
 }

@@ -73,6 +73,9 @@ extension VersionTable {
         return total
     }
 
+    /// Bytes of the nodes that only earlier versions than the newest need.
+    var retainedByteCount: Int { lock.withLock { deadByteCount } }
+
     /// Whether somebody holds another version than the newest.
     var holdsOlderVersions: Bool {
         lock.lock()

@@ -36,7 +36,7 @@ import Testing
             if run.random.below(3) == 0 { held.append((version, oracle)) }
             if held.count > 8 { held.remove(at: run.random.below(held.count)) }
             if round % 6 == 5 { try run.transaction(operations: 10) }
-            #expect(run.store.history.tips.count <= History.storeCount)
+            #expect(run.store.history.tips.count <= History.storeCount.most)
         }
         run.store._checkInvariants()
         try run.store.close()
@@ -75,7 +75,13 @@ import Testing
         #expect(try tips(12) == [5, 12])
         #expect(try tips(2) == [5, 12, 2])
         #expect(try tips(11) == [12, 2, 11])
-        #expect(try tips(1) == [2, 11, 1])
+        #expect(try tips(1) == [12, 2, 11, 1])
+        // Those that the stores went on from are at hand.
+        #expect(try tips(10) == [2, 11, 1, 12])
+        #expect(try tips(5) == [2, 1, 12, 11])
+        // None of these can go on from another; the ones asked for longest ago go.
+        for number in stride(from: 39, to: 12, by: -1) as StrideTo<UInt64> { _ = try tips(number) }
+        #expect(run.store.history.tips == (13...28).reversed())
     }
 
     @Test func theEmptyStoreIsVersionZero() throws {
