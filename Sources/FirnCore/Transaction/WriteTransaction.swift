@@ -161,7 +161,7 @@ public final class WriteTransaction {
         if states.isEmpty {
             heap.free(garbage)
         } else {
-            let graveyard = Graveyard(garbage, heap)
+            let graveyard = Graveyard(garbage, heap, on: base)
             for state in states { state.owner = .cancelled(graveyard) }
         }
         states = []
