@@ -105,6 +105,19 @@ import Testing
         store._checkInvariants()
     }
 
+    /// The newest version's other tree, from before the compaction, is forgotten with its files, though nothing is written after it.
+    @Test func anIdleStoreKeepsNoFileOfTheCheckpointBefore() throws {
+        let folder = TemporaryFolder()
+        let store = try Store(Self.options(folder), storage: PosixStorage.shared)
+        try Self.fill(store, 2000)
+        try store.compact()
+        try Self.changeAge(store, 3)
+        #expect(try store.compact(garbageShare: -1)?.isWhole == true)
+        #expect(try store.compact() == nil)
+        #expect(try PosixStorage.shared.list(folder.path + "/store/checkpoint") == ["0000000002.checkpoint"])
+        #expect(store.heldFiles.ids == [2])
+    }
+
     /// Two versions on both sides of a rebase are compared by birth and first key: an unchanged table is passed over at its root.
     @Test func aDifferenceAcrossARebaseVisitsNoLeaf() throws {
         let folder = TemporaryFolder()
