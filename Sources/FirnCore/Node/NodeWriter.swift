@@ -28,7 +28,7 @@ struct NodeWriter {
         var earlier: [(base: UInt64, dead: NodeList)] = []
         /// Where nodes go once the transaction has more than fit the heap; nil for a store without files.
         var spillPlace: SpillPlace?
-        var arena: SpillArena?
+        var arenas: (values: SpillArena?, structure: SpillArena?)
         var spillThreshold = Int.max
         /// Where accessors learn that leaves were copied or rows moved; nil outside a realm.
         var generation: UnsafeMutablePointer<UInt64>?
@@ -73,7 +73,8 @@ struct NodeWriter {
 
     /// Ends the writer. The nodes have found their owner by then. Gives its memory, which the caller frees or uses again.
     func dispose() -> Memory {
-        state.pointee.arena?.seal()
+        state.pointee.arenas.values?.seal()
+        state.pointee.arenas.structure?.seal()
         let memory = Memory(state: state, made: state.pointee.made, madeCapacity: state.pointee.madeCapacity)
         state.deinitialize(count: 1)
         return memory
@@ -100,7 +101,7 @@ struct NodeWriter {
         -> Node
     {
         let length = (byteCount + 15) & ~15
-        let (node, spilled) = allocate(length)
+        let (node, spilled) = allocate(length, kind.rawValue)
         node.stamp = state.pointee.stamp
         node.store(kind.rawValue | spilled, 16)
         node.form = form
@@ -120,7 +121,7 @@ struct NodeWriter {
             return leaf.node
         }
         let length = node.byteCount
-        let (copy, spilled) = allocate(length)
+        let (copy, spilled) = allocate(length, node.kindNumber)
         copy.address.copyMemory(from: node.address, byteCount: length)
         copy.stamp = state.pointee.stamp
         copy.store(copy.kindNumber | spilled, 16)
@@ -128,10 +129,10 @@ struct NodeWriter {
         return copy
     }
 
-    /// Memory for a node, and the bit that its kind bears.
+    /// Memory for a node of a kind, and the bit that its kind bears.
     @inline(__always)
-    private func allocate(_ length: Int) -> (Node, UInt8) {
-        if state.pointee.byteDelta > state.pointee.spillThreshold, let place = spill(length) {
+    private func allocate(_ length: Int, _ kind: UInt8) -> (Node, UInt8) {
+        if state.pointee.byteDelta > state.pointee.spillThreshold, let place = spill(length, kind) {
             return (place, Node.spilledBit)
         }
         return (NodeHeap.allocate(byteCount: length), 0)
@@ -139,19 +140,27 @@ struct NodeWriter {
 
     /// Memory in a scratch file; nil where the node is too long for one, or none can be made: the heap must do then.
     @inline(never)
-    private func spill(_ length: Int) -> Node? {
+    private func spill(_ length: Int, _ kind: UInt8) -> Node? {
         guard let place = state.pointee.spillPlace, length <= SpillArena.byteCount / 4 else { return nil }
-        if let memory = state.pointee.arena?.allocate(byteCount: length) { return Node(memory) }
-        state.pointee.arena?.seal()
-        state.pointee.arena = nil
+        return kind == Node.Kind.chunk.rawValue || kind == Node.Kind.blob.rawValue
+            ? spill(length, to: &state.pointee.arenas.values, .values, place)
+            : spill(length, to: &state.pointee.arenas.structure, .structure, place)
+    }
+
+    private func spill(
+        _ length: Int, to arena: inout SpillArena?, _ content: SpillArena.Content, _ place: SpillPlace
+    ) -> Node? {
+        if let memory = arena?.allocate(byteCount: length) { return Node(memory) }
+        arena?.seal()
+        arena = nil
         do throws(StorageError) {
-            state.pointee.arena = try SpillArena.make(place)
+            arena = try SpillArena.make(place, content)
         } catch {
             // A full disk is no reason to fail a transaction that memory may still hold.
             state.pointee.spillThreshold = .max
             return nil
         }
-        return state.pointee.arena?.allocate(byteCount: length).map(Node.init)
+        return arena?.allocate(byteCount: length).map(Node.init)
     }
 
     private func enter(_ node: Node) {
