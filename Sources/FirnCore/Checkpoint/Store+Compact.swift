@@ -46,10 +46,12 @@ extension Store {
     /// Why the last automatic checkpoint could not be written; nil while all is well. It is tried again after the next commits.
     public var compactionFailure: StoreError? { compactor.lastFailure }
 
-    /// Asks for a checkpoint where the rule wants one. After each commit; costs a load and a compare.
+    /// Asks for a checkpoint where the rule wants one, and for the removal of files that versions have let go. After each commit; costs two loads and compares.
     @inline(__always)
     func compactIfDue() {
-        guard let log, log.byteCountSinceCheckpoint > options.compaction.logByteCount.least else { return }
+        guard let log,
+            log.byteCountSinceCheckpoint > options.compaction.logByteCount.least || heldFiles.hasReleased
+        else { return }
         compactIfDue(log)
     }
 
@@ -58,10 +60,13 @@ extension Store {
         let rule = options.compaction
         let stored = log.checkpoint?.files.reduce(0) { $0 + $1.byteCount } ?? 0
         let live = stored - storedGarbage.load(ordering: .relaxed)
-        guard rule.isDue(log: log.byteCountSinceCheckpoint, live: max(live, 0)), log.options.usesThreads else { return }
+        let isDue = rule.isDue(log: log.byteCountSinceCheckpoint, live: max(live, 0))
+        guard isDue || rule.isAutomatic && heldFiles.hasReleased, log.options.usesThreads else { return }
         compactor.start { [weak self] () throws(StoreError) in
             guard let self else { return }
             try compactor.run { () throws(StoreError) in
+                heldFiles.takeReleased()
+                guard isDue else { return try removeUnneeded() }
                 _ = try writeCheckpoint(
                     garbageShare: rule.garbageShare,
                     pace: rule.bytesPerSecond > 0 ? Pace(bytesPerSecond: rule.bytesPerSecond) : nil)
@@ -69,11 +74,23 @@ extension Store {
         }
     }
 
+    /// Removes what no version needs, unless another process is about it.
+    private func removeUnneeded() throws(StoreError) {
+        guard let log else { return }
+        _ = try withCompactorLock(log) { try removeUnneeded(log) }
+    }
+
     /// Does it. One at a time: see `Compactor.run`. Nil also where another process does it.
     private func writeCheckpoint(garbageShare: Double, pace: Pace?) throws(StoreError) -> CompactionReport? {
         guard let log else { return nil }
+        return try withCompactorLock(log) { try writeCheckpoint(log, garbageShare: garbageShare, pace: pace) } ?? nil
+    }
+
+    private func withCompactorLock<Result>(
+        _ log: Log, _ body: () throws -> Result
+    ) throws(StoreError) -> Result? {
         do {
-            return try log.withCompactorLock { try writeCheckpoint(log, garbageShare: garbageShare, pace: pace) } ?? nil
+            return try log.withCompactorLock(body)
         } catch let error as LogError {
             throw StoreError(error)
         } catch {

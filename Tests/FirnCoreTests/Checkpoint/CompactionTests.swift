@@ -118,6 +118,27 @@ import Testing
         #expect(store.heldFiles.ids == [2])
     }
 
+    /// The files of a version that was held go with the first commit after it, without a compaction.
+    @Test func theFilesOfAHeldVersionGoWhenItGoes() throws {
+        let folder = TemporaryFolder()
+        let store = try Store(
+            StoreOptions(log: LogOptions(folder: folder.path + "/store")), storage: PosixStorage.shared)
+        func files() -> [String] { (try? PosixStorage.shared.list(folder.path + "/store/checkpoint").sorted()) ?? [] }
+        try Self.fill(store, 2000)
+        try store.compact()
+        var held: Pin? = store.pin()
+        try Self.changeAge(store, 3)
+        #expect(try store.compact(garbageShare: -1)?.isWhole == true)
+        try Self.changeAge(store, 4)
+        #expect(files() == ["0000000001.checkpoint", "0000000002.checkpoint"])
+        withExtendedLifetime(held) {}
+        held = nil
+        try Self.changeAge(store, 5)
+        store.watch { files() == ["0000000002.checkpoint"] }
+        #expect(store.log?.checkpoint?.id == 2)
+        try store.close()
+    }
+
     /// Two versions on both sides of a rebase are compared by birth and first key: an unchanged table is passed over at its root.
     @Test func aDifferenceAcrossARebaseVisitsNoLeaf() throws {
         let folder = TemporaryFolder()
