@@ -46,11 +46,12 @@ extension Store {
     /// Why the last automatic checkpoint could not be written; nil while all is well. It is tried again after the next commits.
     public var compactionFailure: StoreError? { compactor.lastFailure }
 
-    /// Asks for a checkpoint where the rule wants one, and for the removal of files that versions have let go. After each commit; costs two loads and compares.
+    /// Asks for a checkpoint where the rule wants one, and for the removal of files that versions have let go. After each commit; costs three loads and compares.
     @inline(__always)
     func compactIfDue() {
         guard let log,
             log.byteCountSinceCheckpoint > options.compaction.logByteCount.least || heldFiles.hasReleased
+                || heap.byteCount > options.transactionMemoryByteCount
         else { return }
         compactIfDue(log)
     }
@@ -60,7 +61,9 @@ extension Store {
         let rule = options.compaction
         let stored = log.checkpoint?.files.reduce(0) { $0 + $1.byteCount } ?? 0
         let live = stored - storedGarbage.load(ordering: .relaxed)
-        let isDue = rule.isDue(log: log.byteCountSinceCheckpoint, live: max(live, 0))
+        let isDue =
+            rule.isDue(log: log.byteCountSinceCheckpoint, live: max(live, 0))
+            || rule.isAutomatic && isHeapDue(live: max(live, 0))
         guard isDue || rule.isAutomatic && heldFiles.hasReleased, log.options.usesThreads else { return }
         compactor.start { [weak self] () throws(StoreError) in
             guard let self else { return }
@@ -72,6 +75,13 @@ extension Store {
                     pace: rule.bytesPerSecond > 0 ? Pace(bytesPerSecond: rule.bytesPerSecond) : nil)
             }
         }
+    }
+
+    /// Whether a checkpoint is wanted for the memory that the newest version takes: few bytes of the log may change many leaves, each of which is then on the heap or in scratch files.
+    private func isHeapDue(live: Int) -> Bool {
+        let limit = max(options.transactionMemoryByteCount, live / 4)
+        // What only older versions need a checkpoint does not free.
+        return heap.byteCount > limit && heap.byteCount - versions.withLock { $0.deadByteCount } > limit
     }
 
     /// Removes what no version needs, unless another process is about it.

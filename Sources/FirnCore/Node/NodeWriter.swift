@@ -28,7 +28,7 @@ struct NodeWriter {
         var earlier: [(base: UInt64, dead: NodeList)] = []
         /// Where nodes go once the transaction has more than fit the heap; nil for a store without files.
         var spillPlace: SpillPlace?
-        var arenas: (values: SpillArena?, structure: SpillArena?)
+        var arenas: SpillArenas
         var spillThreshold = Int.max
         /// Where accessors learn that leaves were copied or rows moved; nil outside a realm.
         var generation: UnsafeMutablePointer<UInt64>?
@@ -42,12 +42,15 @@ struct NodeWriter {
     ///
     /// - Parameter memory: what another writer left, to be used again.
     init(stamp: UInt64, held: UInt64? = nil, memory: Memory? = nil) {
-        let memory = memory ?? Memory(state: .allocate(capacity: 1), made: .allocate(capacity: 64), madeCapacity: 64)
+        let memory =
+            memory
+            ?? Memory(
+                state: .allocate(capacity: 1), made: .allocate(capacity: 64), madeCapacity: 64, arenas: SpillArenas())
         state = memory.state
         state.initialize(
             to: State(
                 stamp: stamp, held: held ?? stamp - 1, firstStamp: stamp, made: memory.made,
-                madeCapacity: memory.madeCapacity))
+                madeCapacity: memory.madeCapacity, arenas: memory.arenas))
     }
 
     /// The memory of a writer that is done, for the next one.
@@ -55,6 +58,7 @@ struct NodeWriter {
         fileprivate let state: UnsafeMutablePointer<State>
         fileprivate let made: UnsafeMutablePointer<Node>
         fileprivate let madeCapacity: Int
+        fileprivate let arenas: SpillArenas
 
         /// So much that it is not worth keeping.
         var isLarge: Bool { madeCapacity > 4096 }
@@ -62,20 +66,24 @@ struct NodeWriter {
         func deallocate() {
             made.deallocate()
             state.deallocate()
+            var arenas = arenas
+            arenas.seal()
         }
     }
 
-    /// From now on nodes beyond the place's threshold go there.
-    func spill(to place: SpillPlace) {
+    /// From now on nodes go there, as soon as there are more bytes of them in all than the place's threshold: `heapByteCount` are there already.
+    func spill(to place: SpillPlace, heapByteCount: Int) {
         state.pointee.spillPlace = place
-        state.pointee.spillThreshold = place.threshold
+        state.pointee.spillThreshold = place.threshold - heapByteCount
+        // What earlier transactions have left is not wanted soon.
+        if heapByteCount < place.threshold / 2 { state.pointee.arenas.seal() }
     }
 
     /// Ends the writer. The nodes have found their owner by then. Gives its memory, which the caller frees or uses again.
     func dispose() -> Memory {
-        state.pointee.arenas.values?.seal()
-        state.pointee.arenas.structure?.seal()
-        let memory = Memory(state: state, made: state.pointee.made, madeCapacity: state.pointee.madeCapacity)
+        let memory = Memory(
+            state: state, made: state.pointee.made, madeCapacity: state.pointee.madeCapacity,
+            arenas: state.pointee.arenas)
         state.deinitialize(count: 1)
         return memory
     }

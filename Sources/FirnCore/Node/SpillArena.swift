@@ -75,11 +75,23 @@ final class SpillArena: @unchecked Sendable {
     }
 }
 
+/// The arenas that are being filled; from one transaction to the next, so that small ones share them.
+struct SpillArenas {
+    var values: SpillArena?
+    var structure: SpillArena?
+
+    mutating func seal() {
+        values?.seal()
+        structure?.seal()
+        self = SpillArenas()
+    }
+}
+
 /// Where a store's transactions spill to, and when.
 final class SpillPlace: Sendable {
     let storage: any Storage
     let folder: String
-    /// Bytes of its own nodes beyond which a transaction spills.
+    /// Bytes of nodes on the heap, in all, beyond which a transaction spills.
     let threshold: Int
     private static let count = Atomic<Int>(0)
 

@@ -57,7 +57,7 @@ public final class WriteTransaction {
         self.store = store
         heldBase = base
         writer = NodeWriter(stamp: stamp, held: base.stamp, memory: store.workspace.takeWriter())
-        if let place = store.spillPlace { writer.spill(to: place) }
+        if let place = store.spillPlace { writer.spill(to: place, heapByteCount: store.heap.byteCount) }
         writer.state.pointee.handOutAt = store.handOutByteCount
         reference = base.snapshot.reference
         plans = base.snapshot.reference.plans

@@ -266,6 +266,46 @@ import Testing
         again._checkInvariants()
     }
 
+    /// Few bytes of the log may make many nodes: the memory that they take is a reason too.
+    @Test func aStoreCompactsItselfForItsMemory() throws {
+        let folder = TemporaryFolder()
+        var options = StoreOptions(log: LogOptions(folder: folder.path + "/store", durability: .none))
+        options.transactionMemoryByteCount = 64 << 10
+        let store = try Store(options, storage: PosixStorage.shared)
+        try Self.fill(store, 3000)
+        #expect(try #require(store.log).byteCountSinceCheckpoint < options.compaction.logByteCount.least / 4)
+        store.watch { store.log?.checkpoint?.version == store.publishedVersion && store.heap.nodeCount == 0 }
+        Self.check(store.pin().snapshot, 3000)
+        try store.close()
+    }
+
+    /// Not a large transaction alone: what many small ones have made may be more than fits memory as well.
+    @Test func smallTransactionsGoOnInScratchFilesWhileTheHeapIsFull() throws {
+        let folder = TemporaryFolder()
+        var options = Self.options(folder)
+        options.transactionMemoryByteCount = 64 << 10
+        let store = try Store(options, storage: PosixStorage.shared)
+        try Self.fill(store, 3000)
+        for key in 0..<40 {
+            let transaction = try store.beginWrite()
+            transaction.set(TableID(0), 2, Int64(key * 70), .int(1))
+            try transaction.commit()
+        }
+        var arenas: Set<UInt> = []
+        store.versions.tip.snapshot.forEachHeapNode { node in
+            if node.isSpilled { arenas.insert((node.address - 16).load(as: UInt.self)) }
+            #expect(node.isSpilled || node.stamp < store.versions.tip.stamp - 30)
+        }
+        // One of values, one of all else, for all of them.
+        #expect(arenas.count == 2)
+        Self.check(store.pin().snapshot, 3000) { $0 % 70 == 0 && $0 < 2800 ? 1 : $0 % 90 }
+        try store.compact()
+        #expect(store.heap.nodeCount == 0)
+        try Self.changeAge(store, 7)
+        store.versions.tip.snapshot.forEachHeapNode { #expect(!$0.isSpilled) }
+        store._checkInvariants()
+    }
+
     /// The copy is a store like any other, with the version's number and nothing of its history.
     @Test func aCopyIsAStoreOfItsOwn() throws {
         let folder = TemporaryFolder()
