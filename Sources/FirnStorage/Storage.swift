@@ -96,6 +96,13 @@ public protocol MappedRegion: AnyObject, Sendable {
 /// `MappedRegion`).
 public protocol SharedMemory: AnyObject, Sendable {
     var bytes: UnsafeMutableRawBufferPointer { get }
+
+    /// Tells the system that the bytes will be touched in no order, so that it reads nothing beside what is touched. A hint.
+    func willBeTouchedAtRandom()
+}
+
+extension SharedMemory {
+    public func willBeTouchedAtRandom() {}
 }
 
 /// A lock file's handle: locks of byte ranges that belong to this handle, die with its process, and exclude every other handle,

@@ -1,10 +1,18 @@
 import FirnStorage
+import Synchronization
 
 /// The files of checkpoints that some space of this store has open: they stay, though a newer checkpoint needs them no more, until no version reaches into them.
 ///
-/// A file may be in more than one space, so they are counted. The lock is that of `Guarded`.
+/// A file may be in more than one space, so they are counted. The lock is that of `Guarded`; the atomic is for commits, which ask whether there may be something to remove.
 final class HeldFiles: Sendable {
     private let counts = Guarded<[UInt64: Int]>([:])
+    private let released = Atomic<Bool>(false)
+
+    /// Whether a file was let go since the last `takeReleased`.
+    @inline(__always) var hasReleased: Bool { released.load(ordering: .relaxed) }
+
+    /// Who calls it looks at `ids` afterwards, and removes what is not there.
+    func takeReleased() { released.store(false, ordering: .sequentiallyConsistent) }
 
     var ids: Set<UInt64> { counts.withLock { Set($0.keys) } }
 
@@ -19,5 +27,6 @@ final class HeldFiles: Sendable {
                 counts[id] = left == 0 ? nil : left
             }
         }
+        released.store(true, ordering: .sequentiallyConsistent)
     }
 }

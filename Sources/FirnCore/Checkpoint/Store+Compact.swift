@@ -22,7 +22,9 @@ extension Store {
     ///
     /// - Throws: `.log(.diskFull)` where there is no room: the store is then what it was. Nil is returned where the store lies in memory, nothing was written since the last checkpoint, or another process writes one.
     @discardableResult
-    public func compact() throws(StoreError) -> CompactionReport? { try compact(garbageShare: 1.0 / 16) }
+    public func compact() throws(StoreError) -> CompactionReport? {
+        try compact(garbageShare: garbageShare(1.0 / 16))
+    }
 
     @discardableResult
     func compact(garbageShare: Double) throws(StoreError) -> CompactionReport? {
@@ -53,10 +55,13 @@ extension Store {
     /// Why the last automatic checkpoint could not be written; nil while all is well. It is tried again after the next commits.
     public var compactionFailure: StoreError? { compactor.lastFailure }
 
-    /// Asks for a checkpoint where the rule wants one. After each commit; costs a load and a compare.
+    /// Asks for a checkpoint where the rule wants one, and for the removal of files that versions have let go. After each commit; costs three loads and compares.
     @inline(__always)
     func compactIfDue() {
-        guard let log, log.byteCountSinceCheckpoint > options.compaction.logByteCount.least else { return }
+        guard let log,
+            log.byteCountSinceCheckpoint > options.compaction.logByteCount.least || heldFiles.hasReleased
+                || heap.byteCount > options.transactionMemoryByteCount
+        else { return }
         compactIfDue(log)
     }
 
@@ -65,22 +70,51 @@ extension Store {
         let rule = options.compaction
         let stored = log.checkpoint?.files.reduce(0) { $0 + $1.byteCount } ?? 0
         let live = stored - storedGarbage.load(ordering: .relaxed)
-        guard rule.isDue(log: log.byteCountSinceCheckpoint, live: max(live, 0)), log.options.usesThreads else { return }
+        let isDue =
+            rule.isDue(log: log.byteCountSinceCheckpoint, live: max(live, 0))
+            || rule.isAutomatic && isHeapDue(live: max(live, 0))
+        guard isDue || rule.isAutomatic && heldFiles.hasReleased, log.options.usesThreads else { return }
         compactor.start { [weak self] () throws(StoreError) in
             guard let self else { return }
             try compactor.run { () throws(StoreError) in
+                heldFiles.takeReleased()
+                guard isDue else { return try removeUnneeded() }
                 _ = try writeCheckpoint(
-                    garbageShare: rule.garbageShare,
+                    garbageShare: garbageShare(rule.garbageShare),
                     pace: rule.bytesPerSecond > 0 ? Pace(bytesPerSecond: rule.bytesPerSecond) : nil)
             }
         }
     }
 
+    /// Whether a checkpoint is wanted for the memory that the newest version takes: few bytes of the log may change many leaves, each of which is then on the heap or in scratch files.
+    private func isHeapDue(live: Int) -> Bool {
+        let limit = max(options.transactionMemoryByteCount, live / 4)
+        // What only older versions need a checkpoint does not free.
+        return heap.byteCount > limit && heap.byteCount - versions.retainedByteCount > limit
+    }
+
+    /// Removes what no version needs, unless another process is about it.
+    private func removeUnneeded() throws(StoreError) {
+        guard let log else { return }
+        _ = try withCompactorLock(log) { try removeUnneeded(log) }
+    }
+
+    /// The share of garbage from which on everything is written anew. Whoever holds an older version keeps its files: all would lie there twice.
+    private func garbageShare(_ share: Double) -> Double {
+        versions.holdsOlderVersions ? max(share, options.compaction.garbageShareWhileHeld) : share
+    }
+
     /// Does it. One at a time: see `Compactor.run`. Nil also where another process does it.
     private func writeCheckpoint(garbageShare: Double, pace: Pace?) throws(StoreError) -> CompactionReport? {
         guard let log else { return nil }
+        return try withCompactorLock(log) { try writeCheckpoint(log, garbageShare: garbageShare, pace: pace) } ?? nil
+    }
+
+    private func withCompactorLock<Result>(
+        _ log: Log, _ body: () throws -> Result
+    ) throws(StoreError) -> Result? {
         do {
-            return try log.withCompactorLock { try writeCheckpoint(log, garbageShare: garbageShare, pace: pace) } ?? nil
+            return try log.withCompactorLock(body)
         } catch let error as LogError {
             throw StoreError(error)
         } catch {
@@ -101,10 +135,7 @@ extension Store {
         let garbage = storedGarbage.load(ordering: .relaxed)
         let previous = log.checkpoint
         let stored = previous?.files.reduce(0) { $0 + $1.byteCount } ?? 0
-        // Whoever holds an older version keeps its files: written anew, all would lie there twice.
-        let share =
-            versions.holdsOlderVersions ? max(garbageShare, options.compaction.garbageShareWhileHeld) : garbageShare
-        let isWasteful = Double(garbage) > Double(stored) * share
+        let isWasteful = Double(garbage) > Double(stored) * garbageShare
         if let previous, previous.version == pin.version, !isWasteful {
             try removeUnneeded(log)
             return nil

@@ -98,7 +98,9 @@ final class PastStore: @unchecked Sendable {
         }
         guard let version = version(number) else { preconditionFailure("Firn: a past version was passed") }
         recent.append(version.pin)
-        while recent.count > 1, recent.count > Self.recentCount || store.versions.retainedByteCount > Self.recentByteCount {
+        while recent.count > 1,
+            recent.count > Self.recentCount || store.versions.retainedByteCount > Self.recentByteCount
+        {
             recent.removeFirst()
         }
         return version

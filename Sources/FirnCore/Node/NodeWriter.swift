@@ -28,7 +28,7 @@ struct NodeWriter {
         var earlier: [(base: UInt64, dead: NodeList)] = []
         /// Where nodes go once the transaction has more than fit the heap; nil for a store without files.
         var spillPlace: SpillPlace?
-        var arena: SpillArena?
+        var arenas: SpillArenas
         var spillThreshold = Int.max
         /// Where accessors learn that leaves were copied or rows moved; nil outside a realm.
         var generation: UnsafeMutablePointer<UInt64>?
@@ -42,12 +42,15 @@ struct NodeWriter {
     ///
     /// - Parameter memory: what another writer left, to be used again.
     init(stamp: UInt64, held: UInt64? = nil, memory: Memory? = nil) {
-        let memory = memory ?? Memory(state: .allocate(capacity: 1), made: .allocate(capacity: 64), madeCapacity: 64)
+        let memory =
+            memory
+            ?? Memory(
+                state: .allocate(capacity: 1), made: .allocate(capacity: 64), madeCapacity: 64, arenas: SpillArenas())
         state = memory.state
         state.initialize(
             to: State(
                 stamp: stamp, held: held ?? stamp - 1, firstStamp: stamp, made: memory.made,
-                madeCapacity: memory.madeCapacity))
+                madeCapacity: memory.madeCapacity, arenas: memory.arenas))
     }
 
     /// The memory of a writer that is done, for the next one.
@@ -55,6 +58,7 @@ struct NodeWriter {
         fileprivate let state: UnsafeMutablePointer<State>
         fileprivate let made: UnsafeMutablePointer<Node>
         fileprivate let madeCapacity: Int
+        fileprivate let arenas: SpillArenas
 
         /// So much that it is not worth keeping.
         var isLarge: Bool { madeCapacity > 4096 }
@@ -62,19 +66,24 @@ struct NodeWriter {
         func deallocate() {
             made.deallocate()
             state.deallocate()
+            var arenas = arenas
+            arenas.seal()
         }
     }
 
-    /// From now on nodes beyond the place's threshold go there.
-    func spill(to place: SpillPlace) {
+    /// From now on nodes go there, as soon as there are more bytes of them in all than the place's threshold: `heapByteCount` are there already.
+    func spill(to place: SpillPlace, heapByteCount: Int) {
         state.pointee.spillPlace = place
-        state.pointee.spillThreshold = place.threshold
+        state.pointee.spillThreshold = place.threshold - heapByteCount
+        // What earlier transactions have left is not wanted soon.
+        if heapByteCount < place.threshold / 2 { state.pointee.arenas.seal() }
     }
 
     /// Ends the writer. The nodes have found their owner by then. Gives its memory, which the caller frees or uses again.
     func dispose() -> Memory {
-        state.pointee.arena?.seal()
-        let memory = Memory(state: state, made: state.pointee.made, madeCapacity: state.pointee.madeCapacity)
+        let memory = Memory(
+            state: state, made: state.pointee.made, madeCapacity: state.pointee.madeCapacity,
+            arenas: state.pointee.arenas)
         state.deinitialize(count: 1)
         return memory
     }
@@ -100,7 +109,7 @@ struct NodeWriter {
         -> Node
     {
         let length = (byteCount + 15) & ~15
-        let (node, spilled) = allocate(length)
+        let (node, spilled) = allocate(length, kind.rawValue)
         node.stamp = state.pointee.stamp
         node.store(kind.rawValue | spilled, 16)
         node.form = form
@@ -120,7 +129,7 @@ struct NodeWriter {
             return leaf.node
         }
         let length = node.byteCount
-        let (copy, spilled) = allocate(length)
+        let (copy, spilled) = allocate(length, node.kindNumber)
         copy.address.copyMemory(from: node.address, byteCount: length)
         copy.stamp = state.pointee.stamp
         copy.store(copy.kindNumber | spilled, 16)
@@ -128,10 +137,10 @@ struct NodeWriter {
         return copy
     }
 
-    /// Memory for a node, and the bit that its kind bears.
+    /// Memory for a node of a kind, and the bit that its kind bears.
     @inline(__always)
-    private func allocate(_ length: Int) -> (Node, UInt8) {
-        if state.pointee.byteDelta > state.pointee.spillThreshold, let place = spill(length) {
+    private func allocate(_ length: Int, _ kind: UInt8) -> (Node, UInt8) {
+        if state.pointee.byteDelta > state.pointee.spillThreshold, let place = spill(length, kind) {
             return (place, Node.spilledBit)
         }
         return (NodeHeap.allocate(byteCount: length), 0)
@@ -139,19 +148,27 @@ struct NodeWriter {
 
     /// Memory in a scratch file; nil where the node is too long for one, or none can be made: the heap must do then.
     @inline(never)
-    private func spill(_ length: Int) -> Node? {
+    private func spill(_ length: Int, _ kind: UInt8) -> Node? {
         guard let place = state.pointee.spillPlace, length <= SpillArena.byteCount / 4 else { return nil }
-        if let memory = state.pointee.arena?.allocate(byteCount: length) { return Node(memory) }
-        state.pointee.arena?.seal()
-        state.pointee.arena = nil
+        return kind == Node.Kind.chunk.rawValue || kind == Node.Kind.blob.rawValue
+            ? spill(length, to: &state.pointee.arenas.values, .values, place)
+            : spill(length, to: &state.pointee.arenas.structure, .structure, place)
+    }
+
+    private func spill(
+        _ length: Int, to arena: inout SpillArena?, _ content: SpillArena.Content, _ place: SpillPlace
+    ) -> Node? {
+        if let memory = arena?.allocate(byteCount: length) { return Node(memory) }
+        arena?.seal()
+        arena = nil
         do throws(StorageError) {
-            state.pointee.arena = try SpillArena.make(place)
+            arena = try SpillArena.make(place, content)
         } catch {
             // A full disk is no reason to fail a transaction that memory may still hold.
             state.pointee.spillThreshold = .max
             return nil
         }
-        return state.pointee.arena?.allocate(byteCount: length).map(Node.init)
+        return arena?.allocate(byteCount: length).map(Node.init)
     }
 
     private func enter(_ node: Node) {

@@ -11,10 +11,21 @@ import Synchronization
 /// └─────────────────┴──────────────────┴─────────────────┴──────────────────┴──
 /// ```
 ///
+/// Chunks and blobs lie in arenas of their own: they are nearly all of the bytes, mostly written once and read in order. The few others (leaves, indexes, inner nodes) are touched again and again in no order, and
+/// would each bring their neighbours back from the disk.
+///
 /// The file's name is removed as soon as it is mapped, so nothing is left of it whatever happens to the process. A node in an arena bears `Node.spilledBit` in its kind; the word before it
 /// names the arena. `used` belongs to the transaction's thread; `holders` counts the nodes alive and the writer itself, and whoever takes it to 0 lets the mapping go.
 final class SpillArena: @unchecked Sendable {
     static let byteCount = 64 << 20
+
+    /// What an arena is for.
+    enum Content {
+        /// Chunks and blobs.
+        case values
+        /// All other nodes.
+        case structure
+    }
 
     private let memory: any SharedMemory
     private var used = 0
@@ -23,12 +34,13 @@ final class SpillArena: @unchecked Sendable {
     private init(_ memory: any SharedMemory) { self.memory = memory }
 
     /// An arena that lives until `seal` was called and its last node is free.
-    static func make(_ place: SpillPlace) throws(StorageError) -> SpillArena {
+    static func make(_ place: SpillPlace, _ content: Content) throws(StorageError) -> SpillArena {
         let path = place.nextPath()
         let memory = try place.storage.sharedMemory(path, byteCount: byteCount)
         do throws(StorageError) { try place.storage.remove(path) } catch  where error.code == .notFound {
             // Another process took it for one that was left behind.
         }
+        if content == .structure { memory.willBeTouchedAtRandom() }
         let arena = SpillArena(memory)
         _ = Unmanaged.passRetained(arena)
         return arena
@@ -63,11 +75,23 @@ final class SpillArena: @unchecked Sendable {
     }
 }
 
+/// The arenas that are being filled; from one transaction to the next, so that small ones share them.
+struct SpillArenas {
+    var values: SpillArena?
+    var structure: SpillArena?
+
+    mutating func seal() {
+        values?.seal()
+        structure?.seal()
+        self = SpillArenas()
+    }
+}
+
 /// Where a store's transactions spill to, and when.
 final class SpillPlace: Sendable {
     let storage: any Storage
     let folder: String
-    /// Bytes of its own nodes beyond which a transaction spills.
+    /// Bytes of nodes on the heap, in all, beyond which a transaction spills.
     let threshold: Int
     private static let count = Atomic<Int>(0)
 

@@ -6,7 +6,8 @@ import Synchronization
 public struct StoreOptions: Sendable {
     /// Where and how its log lies; nil for a store in memory, which is gone when it is closed.
     public var log: LogOptions?
-    /// Bytes of its own nodes beyond which a transaction's further ones go to a scratch file in the store's folder. Stores in memory never spill.
+    /// Bytes of nodes on the heap, of all versions together, beyond which what a transaction makes goes to a scratch file in the store's folder. Stores in memory never spill. A store compacts itself
+    /// when the newest version has more than this, and more than a quarter of the live data, outside of its checkpoint.
     public var transactionMemoryByteCount = 1 << 30
     /// A transaction is refused while more versions than this are active: held by something in this process, or the newest. At least 1; nil for no limit.
     public var maximumNumberOfActiveVersions: Int?

@@ -33,14 +33,16 @@ final class TransactionState {
     }
 }
 
-/// What a cancelled transaction made, kept until the last iterator over one of its states is gone.
+/// What a cancelled transaction made, kept until the last iterator over one of its states is gone; and the version that it began from, on which the states lie.
 final class Graveyard {
     private let nodes: NodeList
     private let heap: NodeHeap
+    private let base: Pin
 
-    init(_ nodes: NodeList, _ heap: NodeHeap) {
+    init(_ nodes: NodeList, _ heap: NodeHeap, on base: Pin) {
         self.nodes = nodes
         self.heap = heap
+        self.base = base
     }
 
     deinit { heap.free(nodes) }

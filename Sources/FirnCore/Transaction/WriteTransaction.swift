@@ -57,7 +57,7 @@ public final class WriteTransaction {
         self.store = store
         heldBase = base
         writer = NodeWriter(stamp: stamp, held: base.stamp, memory: store.workspace.takeWriter())
-        if let place = store.spillPlace { writer.spill(to: place) }
+        if let place = store.spillPlace { writer.spill(to: place, heapByteCount: store.heap.byteCount) }
         writer.state.pointee.handOutAt = store.handOutByteCount
         reference = base.snapshot.reference
         plans = base.snapshot.reference.plans
@@ -161,7 +161,7 @@ public final class WriteTransaction {
         if states.isEmpty {
             heap.free(garbage)
         } else {
-            let graveyard = Graveyard(garbage, heap)
+            let graveyard = Graveyard(garbage, heap, on: base)
             for state in states { state.owner = .cancelled(graveyard) }
         }
         states = []

@@ -18,8 +18,8 @@ final class VersionTable: @unchecked Sendable {
         let time: Int64
         let root: Node
         let reference: SchemaReference
-        /// The checkpoint that the version's older nodes lie in, mapped for as long as the version is active.
-        let space: NodeSpace?
+        /// The checkpoint that the version's older nodes lie in, mapped for as long as the entry is active.
+        @exclusivity(unchecked) private(set) var space: NodeSpace?
         @exclusivity(unchecked) fileprivate(set) var holders = 0
         @exclusivity(unchecked) fileprivate(set) var firstPin: UnsafeMutablePointer<PinLink>?
         /// What died when the next version replaced this one.
@@ -51,6 +51,12 @@ final class VersionTable: @unchecked Sendable {
 
         /// Whether anything but the store's own work holds it.
         var isHeld: Bool { holders > storePins }
+
+        /// Gives the space up, as the entry is active no more: a later entry of the version may keep the object itself. To be let go outside of the lock, as that unmaps files.
+        fileprivate func takeSpace() -> NodeSpace? {
+            defer { space = nil }
+            return space
+        }
 
         /// The entry that counts for the version.
         var lead: Entry { first ?? self }
@@ -184,7 +190,9 @@ final class VersionTable: @unchecked Sendable {
         let isHolder = link.pointee.isHolder
         if !isHolder { entry.storePins -= 1 }
         let garbage = entry.isHeld ? NodeList() : letGo(entry, isCounted: isHolder)
+        let space = entry.isKept || entry.holders > 0 ? nil : entry.takeSpace()
         lock.unlock()
+        withExtendedLifetime(space) {}
         firn_deallocate(link)
         heap.free(garbage)
     }

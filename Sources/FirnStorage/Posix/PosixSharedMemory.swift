@@ -29,6 +29,8 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
         bytes = UnsafeMutableRawBufferPointer(start: base, count: byteCount)
     }
 
+    func willBeTouchedAtRandom() { madvise(bytes.baseAddress, bytes.count, MADV_RANDOM) }
+
     deinit {
         munmap(bytes.baseAddress!, bytes.count)
     }

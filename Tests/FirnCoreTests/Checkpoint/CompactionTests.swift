@@ -105,6 +105,40 @@ import Testing
         store._checkInvariants()
     }
 
+    /// The newest version's other tree, from before the compaction, is forgotten with its files, though nothing is written after it.
+    @Test func anIdleStoreKeepsNoFileOfTheCheckpointBefore() throws {
+        let folder = TemporaryFolder()
+        let store = try Store(Self.options(folder), storage: PosixStorage.shared)
+        try Self.fill(store, 2000)
+        try store.compact()
+        try Self.changeAge(store, 3)
+        #expect(try store.compact(garbageShare: -1)?.isWhole == true)
+        #expect(try store.compact() == nil)
+        #expect(try PosixStorage.shared.list(folder.path + "/store/checkpoint") == ["0000000002.checkpoint"])
+        #expect(store.heldFiles.ids == [2])
+    }
+
+    /// The files of a version that was held go with the first commit after it, without a compaction.
+    @Test func theFilesOfAHeldVersionGoWhenItGoes() throws {
+        let folder = TemporaryFolder()
+        let store = try Store(
+            StoreOptions(log: LogOptions(folder: folder.path + "/store")), storage: PosixStorage.shared)
+        func files() -> [String] { (try? PosixStorage.shared.list(folder.path + "/store/checkpoint").sorted()) ?? [] }
+        try Self.fill(store, 2000)
+        try store.compact()
+        var held: Pin? = store.pin()
+        try Self.changeAge(store, 3)
+        #expect(try store.compact(garbageShare: -1)?.isWhole == true)
+        try Self.changeAge(store, 4)
+        #expect(files() == ["0000000001.checkpoint", "0000000002.checkpoint"])
+        withExtendedLifetime(held) {}
+        held = nil
+        try Self.changeAge(store, 5)
+        store.watch { files() == ["0000000002.checkpoint"] }
+        #expect(store.log?.checkpoint?.id == 2)
+        try store.close()
+    }
+
     /// Two versions on both sides of a rebase are compared by birth and first key: an unchanged table is passed over at its root.
     @Test func aDifferenceAcrossARebaseVisitsNoLeaf() throws {
         let folder = TemporaryFolder()
@@ -230,6 +264,46 @@ import Testing
         #expect(again.pin().space != nil)
         Self.check(again.pin().snapshot, 20_000) { _ in 3 }
         again._checkInvariants()
+    }
+
+    /// Few bytes of the log may make many nodes: the memory that they take is a reason too.
+    @Test func aStoreCompactsItselfForItsMemory() throws {
+        let folder = TemporaryFolder()
+        var options = StoreOptions(log: LogOptions(folder: folder.path + "/store", durability: .none))
+        options.transactionMemoryByteCount = 64 << 10
+        let store = try Store(options, storage: PosixStorage.shared)
+        try Self.fill(store, 3000)
+        #expect(try #require(store.log).byteCountSinceCheckpoint < options.compaction.logByteCount.least / 4)
+        store.watch { store.log?.checkpoint?.version == store.publishedVersion && store.heap.nodeCount == 0 }
+        Self.check(store.pin().snapshot, 3000)
+        try store.close()
+    }
+
+    /// Not a large transaction alone: what many small ones have made may be more than fits memory as well.
+    @Test func smallTransactionsGoOnInScratchFilesWhileTheHeapIsFull() throws {
+        let folder = TemporaryFolder()
+        var options = Self.options(folder)
+        options.transactionMemoryByteCount = 64 << 10
+        let store = try Store(options, storage: PosixStorage.shared)
+        try Self.fill(store, 3000)
+        for key in 0..<40 {
+            let transaction = try store.beginWrite()
+            transaction.set(TableID(0), 2, Int64(key * 70), .int(1))
+            try transaction.commit()
+        }
+        var arenas: Set<UInt> = []
+        store.versions.tip.snapshot.forEachHeapNode { node in
+            if node.isSpilled { arenas.insert((node.address - 16).load(as: UInt.self)) }
+            #expect(node.isSpilled || node.stamp < store.versions.tip.stamp - 30)
+        }
+        // One of values, one of all else, for all of them.
+        #expect(arenas.count == 2)
+        Self.check(store.pin().snapshot, 3000) { $0 % 70 == 0 && $0 < 2800 ? 1 : $0 % 90 }
+        try store.compact()
+        #expect(store.heap.nodeCount == 0)
+        try Self.changeAge(store, 7)
+        store.versions.tip.snapshot.forEachHeapNode { #expect(!$0.isSpilled) }
+        store._checkInvariants()
     }
 
     /// The copy is a store like any other, with the version's number and nothing of its history.

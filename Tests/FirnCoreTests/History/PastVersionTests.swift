@@ -8,25 +8,34 @@ import Testing
 /// Any version that is retained can be opened, and is what it was.
 @Suite struct PastVersionTests {
     /// A run with a log that retains everything, and what each of its versions holds.
-    private static func run(seed: UInt64, transactions: Int) throws -> (ModelRun, [UInt64: Oracle]) {
-        let run = try ModelRun(seed: seed, storage: MemoryStorage())
+    private static func run(
+        seed: UInt64, transactions: Int, compacts: Bool = false
+    ) throws -> (ModelRun, [UInt64: Oracle]) {
+        let run = try ModelRun(seed: seed, storage: MemoryStorage()) { $0.historyCheckpointByteCount = 64 << 10 }
         run.store.retain(.everything)
         var oracles: [UInt64: Oracle] = [run.store.publishedVersion: run.oracle]
         for _ in 0..<transactions {
             try run.transaction(operations: 1 + run.random.below(30))
             oracles[run.store.publishedVersion] = run.oracle
+            if compacts, run.random.below(5) == 0 { try compact(run) }
         }
         return (run, oracles)
     }
 
-    @Test(arguments: [5, 6] as [UInt64])
-    func aRandomPastVersionIsWhatItWas(seed: UInt64) throws {
-        let (run, oracles) = try Self.run(seed: seed, transactions: 110)
+    /// Writes everything anew, or what has changed.
+    private static func compact(_ run: ModelRun) throws {
+        try run.store.compact(garbageShare: run.random.below(2) == 0 ? -1 : 10)
+    }
+
+    /// 200 random ones with compactions in between and after, and 120 without any.
+    @Test(arguments: [(5, false), (6, false), (17, true), (18, true)] as [(UInt64, Bool)])
+    func aRandomPastVersionIsWhatItWas(seed: UInt64, compacts: Bool) throws {
+        let (run, oracles) = try Self.run(seed: seed, transactions: 110, compacts: compacts)
         let newest = run.store.publishedVersion
         #expect(newest > 70)
         // Some versions are held by readers of the store itself meanwhile, some past ones are held on.
         var held: [(PastVersion, Oracle)] = []
-        for round in 0..<60 {
+        for round in 0..<(compacts ? 100 : 60) {
             let number = 1 + UInt64(run.random.below(Int(newest)))
             let version = try run.store.version(number)
             let oracle = try #require(oracles[number])
@@ -36,8 +45,10 @@ import Testing
             if run.random.below(3) == 0 { held.append((version, oracle)) }
             if held.count > 8 { held.remove(at: run.random.below(held.count)) }
             if round % 6 == 5 { try run.transaction(operations: 10) }
+            if compacts, round % 12 == 7 { try Self.compact(run) }
             #expect(run.store.history.tips.count <= History.storeCount.most)
         }
+        if compacts { #expect(try #require(run.store.log).listedCheckpoints.count > 2) }
         run.store._checkInvariants()
         try run.store.close()
         // What is held outlives the store.
@@ -64,7 +75,7 @@ import Testing
     }
 
     @Test func openingGoesOnFromTheNearestBefore() throws {
-        let (run, _) = try Self.run(seed: 8, transactions: 40)
+        let (run, _) = try Self.run(seed: 8, transactions: 70)
         func tips(_ number: UInt64) throws -> [UInt64] {
             _ = try run.store.version(number)
             return run.store.history.tips
@@ -80,8 +91,10 @@ import Testing
         #expect(try tips(10) == [2, 11, 1, 12])
         #expect(try tips(5) == [2, 1, 12, 11])
         // None of these can go on from another; the ones asked for longest ago go.
-        for number in stride(from: 39, to: 12, by: -1) as StrideTo<UInt64> { _ = try tips(number) }
-        #expect(run.store.history.tips == (13...28).reversed())
+        let newest = run.store.publishedVersion
+        try #require(newest > 32)
+        for number in (newest - 20..<newest).reversed() { _ = try tips(number) }
+        #expect(run.store.history.tips == (newest - 20...newest - 5).reversed())
     }
 
     @Test func theEmptyStoreIsVersionZero() throws {

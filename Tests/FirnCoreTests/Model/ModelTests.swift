@@ -40,7 +40,7 @@ import Testing
     /// A transaction that passes its memory goes on in scratch files, and nothing is left of them.
     @Test func aTransactionLargerThanItsMemoryGoesOnInScratchFiles() throws {
         let storage = MemoryStorage()
-        let run = try ModelRun(seed: 21, storage: storage, transactionMemory: 4096)
+        let run = try ModelRun(seed: 21, storage: storage) { $0.transactionMemoryByteCount = 4096 }
         try run.run(transactions: 20, operations: 60)
         #expect(run.spilledNodeCount > 100)
         #expect(try storage.list("store").allSatisfy { !$0.hasPrefix("scratch") })
@@ -48,10 +48,19 @@ import Testing
 
     /// Many operations on tables of thousands of rows: as many as `FIRN_MODEL_OPERATIONS` says.
     @Test func aLongRunAgreesWithTheOracle() throws {
-        let wanted = Int(TestEnvironment.value("FIRN_MODEL_OPERATIONS") ?? "") ?? 6_000
         try ModelRun(seed: 99, rowGoal: 3000, storage: MemoryStorage()).run(
-            transactions: wanted / 750, operations: 1500)
+            transactions: Self.longRun / 750, operations: 1500)
     }
+
+    @Test func aLongRunWithCheckpointsAgreesWithTheOracle() throws {
+        let folder = TemporaryFolder()
+        let run = try ModelRun(
+            seed: 98, rowGoal: 3000, storage: PosixStorage.shared, folder: folder.path + "/store", compactsEvery: 3)
+        try run.run(transactions: Self.longRun / 750, operations: 1500)
+        #expect(run.checkpointCount.whole > 0)
+    }
+
+    private static var longRun: Int { Int(TestEnvironment.value("FIRN_MODEL_OPERATIONS") ?? "") ?? 6_000 }
 }
 
 /// One seeded run.
@@ -65,7 +74,8 @@ final class ModelRun {
     let schema = modelSchema()
     let storage: (any Storage)?
     let folder: String
-    let transactionMemory: Int
+    /// How its store is opened, but for where.
+    private let adjust: (inout StoreOptions) -> Void
     /// Transactions between checkpoints; 0 for none.
     let compactsEvery: Int
     private(set) var checkpointCount = (whole: 0, added: 0)
@@ -79,31 +89,33 @@ final class ModelRun {
     /// With a storage the store has a log in it, and is closed and opened now and then.
     init(
         seed: UInt64, rowGoal: Int = 400, storage: (any Storage)? = nil, folder: String = "store",
-        transactionMemory: Int = 1 << 30, compactsEvery: Int = 0
+        compactsEvery: Int = 0, _ adjust: @escaping (inout StoreOptions) -> Void = { _ in }
     ) throws {
         self.folder = folder
         self.compactsEvery = compactsEvery
-        self.transactionMemory = transactionMemory
+        self.adjust = adjust
         self.seed = seed
         self.rowGoal = rowGoal
         random = SeededRandom(seed: seed)
         values = ValueMaker(random: SeededRandom(seed: seed &* 77))
         self.storage = storage
-        store = try ModelRun.open(storage, folder, transactionMemory)
+        store = try ModelRun.open(storage, folder, adjust)
         oracle = Oracle(schema)
         let transaction = try self.store.beginWrite()
         try transaction.changeSchema(to: schema)
         try transaction.commit()
     }
 
-    static func open(_ storage: (any Storage)?, _ folder: String, _ transactionMemory: Int) throws -> Store {
+    private static func open(
+        _ storage: (any Storage)?, _ folder: String, _ adjust: (inout StoreOptions) -> Void
+    ) throws -> Store {
         guard let storage else { return try Store(StoreOptions(log: nil), storage: MemoryStorage()) }
         var options = LogOptions(folder: folder, access: .readWrite(waitMilliseconds: 0), durability: .full)
         options.segmentByteCount = 1 << 20
         options.usesThreads = false
         var storeOptions = StoreOptions(log: options)
-        storeOptions.transactionMemoryByteCount = transactionMemory
         storeOptions.handOutByteCount = 16 << 10
+        adjust(&storeOptions)
         return try Store(storeOptions, storage: storage)
     }
 
@@ -117,7 +129,7 @@ final class ModelRun {
         if heap.nodeCount != 0 {
             throw Failure(description: "seed \(seed): \(heap.nodeCount) nodes outlived their store")
         }
-        store = try ModelRun.open(storage, folder, transactionMemory)
+        store = try ModelRun.open(storage, folder, adjust)
         try verify(store.pin(), oracle, "after reopening")
         store._checkInvariants()
     }
@@ -166,7 +178,7 @@ final class ModelRun {
                 try verify(pin, kept, "a state inside a transaction")
             }
         }
-        if transactionMemory < 1 << 20 {
+        if store.options.transactionMemoryByteCount < 1 << 20 {
             transaction.snapshot.forEachHeapNode { if $0.isSpilled { spilledNodeCount += 1 } }
         }
         if random.below(5) == 0 {

@@ -170,6 +170,26 @@ import Testing
         try transaction.commit()
     }
 
+    /// What a cancelled transaction has not changed lies in the version that it began from.
+    @Test func anIteratorThatOutlivesACancelledTransactionHoldsWhatItBeganFrom() throws {
+        let store = try CountedThings.open()
+        let transaction = try store.changing(3, to: 5)
+        var state: Pin? = transaction.pinState()
+        transaction.set(CountedThings.table, 1, 3, .int(6))
+        transaction.cancel()
+        try store.rewriting(9).commit()
+        try #require(store.activeVersions.map(\.number) == [1, 2])
+        let things = try #require(state).snapshot.table(CountedThings.table)
+        #expect(things.value(1, of: 3) == .int(5) && things.value(1, of: 4) == .int(0))
+        for key in 0..<Int64(CountedThings.count) {
+            #expect(things.value(2, of: key) == .data(Array(repeating: 7, count: 600)))
+        }
+        state = nil
+        #expect(store.activeVersions.map(\.number) == [2])
+        #expect(store.heap.nodeCount == store.reachedNodeCount([]))
+        store._checkInvariants()
+    }
+
     @Test func theFirstVersionCountsWhileItIsHeld() throws {
         let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
         let empty = store.pin()

@@ -39,8 +39,8 @@ import Testing
             var counts = [Int64](repeating: 0, count: CountedThings.count)
             var bytes = [UInt8](repeating: 7, count: CountedThings.count)
             var held: [Held] = []
-            /// How many held versions, and the newest, reach each node.
-            var users: [UInt64: Int] = [:]
+            /// Of the held versions and the newest.
+            var users = NodeUsers()
             for version in 0..<1000 {
                 let pin = store.pin()
                 held.append(Held(pin: pin, counts: counts, bytes: bytes))
@@ -59,11 +59,8 @@ import Testing
                 try transaction.commit()
             }
             #expect(store.activeVersions.count == 1001)
-            store.versions.tip.snapshot.forEachHeapNode { users[NodeRef($0).word, default: 0] += 1 }
-            for place in held.indices {
-                held[place].pin.snapshot.forEachHeapNode { held[place].nodes.insert(NodeRef($0).word) }
-                for node in held[place].nodes { users[node, default: 0] += 1 }
-            }
+            _ = users.add(store.versions.tip.snapshot)
+            for place in held.indices { held[place].nodes = users.add(held[place].pin.snapshot) }
             #expect(store.heap.nodeCount == users.count)
             while !held.isEmpty {
                 let place = random.below(held.count)
@@ -76,10 +73,7 @@ import Testing
                         return
                     }
                 }
-                for node in held[place].nodes {
-                    users[node]! -= 1
-                    if users[node] == 0 { users[node] = nil }
-                }
+                users.remove(held[place].nodes)
                 held.remove(at: place)
                 guard store.heap.nodeCount == users.count, store.activeVersions.count == held.count + 1 else {
                     Issue.record(

@@ -1,0 +1,323 @@
+import FirnLog
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnCore
+
+/// A day of a server in simulated time: three writers, readers that hold a version for minutes, observers, and the compactor by its rule.
+///
+/// A minute passes when the writers' threads have done what they do in it and the compactor has done what is due: at its real pace it writes 3.8 GB a minute, so no compaction of such a store takes longer. What it does,
+/// it does beside the writers.
+///
+/// `accounts`, `readers` and `random` belong to the holder of the write lock, and between minutes to the thread that runs the day.
+final class ServerDay: @unchecked Sendable {
+    struct Plan {
+        let seed: UInt64
+        var objectCount = 4000
+        var commitsPerMinute = 4
+        /// Of 100 changes, how many are of any object; the others are of the newest fiftieth.
+        let spread: Int
+        var durability = Durability.none
+        var rule = CompactionRule()
+    }
+
+    /// Somebody who reads one version for some minutes.
+    struct Reader {
+        let pin: Pin
+        let count: Int
+        let total: Int64
+        let samples: [(key: Int64, account: Account?)]
+        let until: Int64
+    }
+
+    static let table = TableID(0)
+    let plan: Plan
+    let clock = ManualClock()
+    let folder = TemporaryFolder()
+    let store: Store
+    private(set) var accounts = Accounts()
+    private(set) var readers: [Reader] = []
+    private var random: SeededRandom
+    private var watchers: [Watcher] = []
+    private(set) var use: StoreUse
+    private(set) var readerCount = 0
+    private(set) var minute = 0
+
+    init(_ plan: Plan) throws {
+        self.plan = plan
+        random = SeededRandom(seed: plan.seed)
+        var options = StoreOptions(log: LogOptions(folder: folder.path + "/store", durability: plan.durability))
+        options.log?.segmentByteCount = max(plan.rule.logByteCount.least / 4, 4096)
+        options.log?.reserveByteCount = 0
+        options.compaction = plan.rule
+        options.compaction.bytesPerSecond = 0
+        store = try Store(options, storage: PosixStorage.shared, clock: clock)
+        use = StoreUse(store, folder.path + "/store")
+        let transaction = try store.beginWrite()
+        try transaction.changeSchema(to: Account.schema)
+        for _ in 0..<plan.objectCount { try add(transaction) }
+        try transaction.commit()
+        try store.compact()
+        watchers = [1, 7, 30].map { Watcher(store, every: $0) }
+    }
+
+    /// Runs so many minutes.
+    func run(minutes: Int) throws {
+        for _ in 0..<minutes {
+            minute += 1
+            let running = Guarded(3)
+            let writers = try (0..<3).map { number in
+                try StorageThread.start(name: "writer \(number)") { [self] in
+                    do { try write(plan.commitsPerMinute / 3 + (number < plan.commitsPerMinute % 3 ? 1 : 0)) } catch {
+                        Issue.record("seed \(plan.seed), minute \(minute): \(error)")
+                    }
+                    running.withLock { $0 -= 1 }
+                }
+            }
+            while running.withLock({ $0 }) > 0 { try glance() }
+            for writer in writers { writer.join() }
+            if minute % 60 == 0 { try batch() }
+            try settle()
+            try use.look(readers.map(\.pin) + watchers.map(\.pin))
+            try check()
+        }
+    }
+
+    /// Lets everybody go.
+    func end() {
+        readers = []
+        watchers = []
+    }
+
+    // MARK: Writing
+
+    private func write(_ count: Int) throws {
+        for _ in 0..<count {
+            let transaction = try store.beginWrite()
+            // The base is what the oracle says, whoever commits next.
+            if random.below(3) == 0 { addReader(transaction.base.again()) }
+            for _ in 0...random.below(3) { try change(transaction) }
+            clock.advance(by: 60_000_000_000 / Int64(plan.commitsPerMinute))
+            try transaction.commit()
+        }
+    }
+
+    /// Many changes at once, once an hour.
+    private func batch() throws {
+        let transaction = try store.beginWrite()
+        for _ in 0..<plan.objectCount / 40 { try change(transaction) }
+        try transaction.commit()
+    }
+
+    private func change(_ transaction: WriteTransaction) throws {
+        let place = random.below(100) < plan.spread ? random.below(accounts.count) : accounts.recent(&random)
+        let key = accounts.key(place)
+        switch random.below(8) {
+        case 0:
+            transaction.delete(Self.table, key)
+            accounts.remove(place)
+            try add(transaction)
+        case 1, 2, 3:
+            let note = Account.note(&random)
+            transaction.set(Self.table, 3, key, .data(note))
+            accounts.change(key) { $0.note = note }
+        default:
+            let balance = Int64(random.below(1_000_000))
+            transaction.set(Self.table, 1, key, .int(balance))
+            accounts.change(key) { $0.balance = balance }
+        }
+    }
+
+    private func add(_ transaction: WriteTransaction) throws {
+        let account = Account(id: accounts.nextID, &random)
+        var row = transaction.beginRow(Self.table)
+        for (column, value) in account.values.enumerated() { transaction.fill(&row, column, value) }
+        try transaction.endRow(row)
+        accounts.add(row.key, account)
+    }
+
+    // MARK: Reading
+
+    private func addReader(_ pin: Pin) {
+        let samples = (0..<8).map { _ in
+            let key = accounts.key(random.below(accounts.count))
+            return (key: key, account: accounts[key])
+        }
+        let minutes = 1 + random.below(random.below(10) == 0 ? 60 : 10)
+        readers.append(
+            Reader(
+                pin: pin, count: accounts.count, total: accounts.total, samples: samples,
+                until: clock.now() + Int64(minutes) * 60_000_000_000))
+        readerCount += 1
+    }
+
+    /// Whoever has read long enough looks once more, and goes. Observers are told.
+    private func check() throws {
+        let now = clock.now()
+        for reader in readers where reader.until <= now { try check(reader) }
+        readers.removeAll { $0.until <= now }
+        for watcher in watchers where minute % watcher.interval == 0 {
+            try watcher.look(store, accounts, isThorough: minute % 420 == 0)
+        }
+        guard minute % 60 == 0 else { return }
+        // Exactly what is held is alive.
+        let pins = readers.map(\.pin) + watchers.map(\.pin)
+        let reached = store.reachedNodeCount(pins)
+        #expect(store.heap.nodeCount == reached, "seed \(plan.seed), minute \(minute)")
+        let versions = Set(pins.map(\.version) + [store.publishedVersion])
+        #expect(store.activeVersions.map(\.number) == versions.sorted(), "seed \(plan.seed), minute \(minute)")
+    }
+
+    private func check(_ reader: Reader) throws {
+        let table = reader.pin.snapshot.table(Self.table)
+        var total: Int64 = 0
+        table.forEachLeaf { leaf, _ in
+            let balances = leaf.chunk(1)
+            for row in 0..<leaf.count { total += balances.load(row, as: Int64.self) }
+            return true
+        }
+        guard table.count == reader.count, total == reader.total else {
+            throw ModelRun.Failure(
+                description: "version \(reader.pin.version) has \(table.count) accounts with \(total) in all")
+        }
+        for (key, account) in reader.samples {
+            for (column, value) in (account?.values ?? []).enumerated() where table.value(column, of: key) != value {
+                throw ModelRun.Failure(
+                    description: "version \(reader.pin.version): property \(column) of account \(key)")
+            }
+        }
+    }
+
+    // MARK: Compacting
+
+    /// Waits until nothing is due and no compaction runs.
+    private func settle() throws {
+        while let log = store.log,
+            plan.rule.isDue(log: log.byteCountSinceCheckpoint, live: store.storedByteCount)
+                || store.heldFiles.hasReleased
+        {
+            if let failure = store.compactionFailure { throw failure }
+            // Asked for while one was just ending, the next begins with the next commit; a minute has many.
+            store.compactIfDue()
+            try glance()
+        }
+        try store.compactor.run { () throws(StoreError) in }
+    }
+
+    private func glance() throws {
+        try use.glance()
+        restThread(nanoseconds: 1_000_000)
+    }
+}
+
+/// An observer, told every so many minutes of what has changed. It keeps what it was told.
+private final class Watcher {
+    let interval: Int
+    private(set) var pin: Pin
+    private let claim: NoteClaim
+    private var balances: [Int64: Int64] = [:]
+
+    init(_ store: Store, every interval: Int) {
+        self.interval = interval
+        pin = store.pin()
+        claim = store.claimNotes(after: pin.version)
+        let table = pin.snapshot.table(ServerDay.table)
+        table.forEachLeaf { leaf, _ in
+            for row in 0..<leaf.count { balances[leaf.key(row)] = leaf.chunk(1).load(row, as: Int64.self) }
+            return true
+        }
+    }
+
+    func look(_ store: Store, _ accounts: Accounts, isThorough: Bool) throws {
+        let new = store.pin()
+        let notes = claim.changes(from: pin, to: new).tables[ServerDay.table] ?? TableNotes()
+        let table = new.snapshot.table(ServerDay.table)
+        for key in notes.deleted { balances[key] = nil }
+        for key in notes.inserted.union(notes.modified.keys) {
+            guard case .int(let balance)? = table.value(1, of: key) else {
+                throw ModelRun.Failure(description: "account \(key) is not there")
+            }
+            balances[key] = balance
+            if accounts[key]?.balance != balance {
+                throw ModelRun.Failure(description: "account \(key) is not what it was changed to")
+            }
+        }
+        guard balances.count == accounts.count else {
+            throw ModelRun.Failure(description: "\(balances.count) accounts were told of")
+        }
+        if isThorough, balances.contains(where: { accounts[$0.key]?.balance != $0.value }) {
+            throw ModelRun.Failure(description: "a change was not told")
+        }
+        claim.advance(to: new.version)
+        pin = new
+    }
+}
+
+struct Account {
+    let id: Int64
+    var balance: Int64
+    let name: String
+    var note: [UInt8]
+
+    init(id: Int64, _ random: inout SeededRandom) {
+        self.id = id
+        balance = Int64(random.below(1_000_000))
+        name = "account \(id) of \(random.next())"
+        note = Self.note(&random)
+    }
+
+    static func note(_ random: inout SeededRandom) -> [UInt8] {
+        (0..<(10 + random.below(30))).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }
+    }
+
+    var values: [Value] { [.int(id), .int(balance), .string(name), .data(note)] }
+
+    static let schema = Schema(tables: [
+        TableSchema(
+            name: "Account", primaryKey: 0,
+            columns: [
+                ColumnSchema(name: "id", type: .int), ColumnSchema(name: "balance", type: .int, isIndexed: true),
+                ColumnSchema(name: "name", type: .string), ColumnSchema(name: "note", type: .data),
+            ])
+    ])
+}
+
+/// What the accounts must be.
+struct Accounts {
+    private var byKey: [Int64: Account] = [:]
+    /// In no order but that the newest come last.
+    private var keys: [Int64] = []
+    private(set) var nextID: Int64 = 0
+    private(set) var total: Int64 = 0
+
+    var count: Int { keys.count }
+
+    subscript(key: Int64) -> Account? { byKey[key] }
+
+    func key(_ place: Int) -> Int64 { keys[place] }
+
+    /// The place of one of the newest.
+    func recent(_ random: inout SeededRandom) -> Int { keys.count - 1 - random.below(max(1, keys.count / 50)) }
+
+    mutating func add(_ key: Int64, _ account: Account) {
+        byKey[key] = account
+        keys.append(key)
+        nextID = account.id + 1
+        total += account.balance
+    }
+
+    mutating func change(_ key: Int64, _ body: (inout Account) -> Void) {
+        guard var account = byKey[key] else { return }
+        total -= account.balance
+        body(&account)
+        total += account.balance
+        byKey[key] = account
+    }
+
+    mutating func remove(_ place: Int) {
+        let key = keys.remove(at: place)
+        total -= byKey[key]?.balance ?? 0
+        byKey[key] = nil
+    }
+}
