@@ -20,7 +20,7 @@ import FirnBytes
 ///   gaps, `heap` bytes long; a tree's and a blob's are references, which the reference table lists.
 /// * **pressed**: only text that has no references, of columns without an index whose values are 32 bytes or more on average.
 ///
-/// Reading a packed chunk unpacks all of it into memory of the reading thread, which keeps the last 16 (`Node.isScratch`).
+/// Reading a packed chunk unpacks all of it into memory of the reading thread, which keeps the last 16 (`Node.isScratch`); one cell is read where it lies (`Leaf.cell`).
 enum Packing {
     enum Form: UInt8 {
         case integers = 8

@@ -160,8 +160,34 @@ extension WriteTransaction {
         for place in 0..<cells.keys.count {
             let key = cells.keys[place]
             try check(cells.table, key)
-            set(cells.table, cells.column, key, try value(&cells.new, schema))
+            if schema.collection == .none, schema.type == .string || schema.type == .data {
+                try setBytes(cells.table, cells.column, key, &cells.new, schema)
+            } else {
+                set(cells.table, cells.column, key, try value(&cells.new, schema))
+            }
         }
+    }
+
+    /// Sets a cell of text or data from the changeset's bytes, without making a value of them: most of what a long replay does.
+    private func setBytes(
+        _ id: TableID, _ column: Int, _ key: Int64, _ values: inout ColumnDecoder, _ schema: ColumnSchema
+    ) throws {
+        guard let bytes = values.nextBytes() else {
+            guard schema.isNullable else { throw ChangesetBlock.Refusal("a null in \(schema.name), which has none") }
+            return setNull(id, column, key)
+        }
+        guard bytes.count <= Limits.valueByteCount else {
+            throw ChangesetBlock.Refusal("a value of \(bytes.count) bytes")
+        }
+        guard schema.type == .data || Self.isText(bytes) else {
+            throw ChangesetBlock.Refusal("a value of \(schema.name) is no \(schema.type)")
+        }
+        set(id, column, key, bytes: bytes)
+    }
+
+    /// Whether bytes are UTF-8; most are ASCII.
+    private static func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        bytes.allSatisfy { $0 < 0x80 } || String(validating: bytes, as: UTF8.self) != nil
     }
 
     private func apply(_ script: inout ChangesetBlock.Script) throws {

@@ -1,0 +1,53 @@
+import FirnLog
+import FirnStorage
+import Testing
+
+@testable import FirnCore
+
+/// What a changeset of the log sets a text to is taken over as bytes, if they are a text.
+@Suite struct AppliedTextTests {
+    private static func apply(_ new: Value, replacing text: [UInt8], with bytes: [UInt8]) throws -> Value? {
+        let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
+        try CompactionTests.fill(store, 3)
+        var changes = Changeset(version: 9, time: 0)
+        changes.tables[TableID(0)] = TableChanges()
+        changes.tables[TableID(0)]?.updated = [1: [2: CellChange(new: new, old: .string("before"))]]
+        let transaction = try store.beginWrite()
+        defer { transaction.cancel() }
+        let reader = ChangesetReader(version: 9, direction: .forward)
+        var count = 0
+        for var part in changes.encoded(schema: store.schema) {
+            for place in part.indices.dropLast(max(text.count - 1, 0))
+            where !text.isEmpty && part[place..<place + text.count].elementsEqual(text) {
+                part.replaceSubrange(place..<place + text.count, with: bytes)
+                count += 1
+            }
+            try part.withUnsafeBytes { try reader.read($0) { try transaction.apply(&$0) } }
+        }
+        try reader.finish()
+        #expect(text.isEmpty || count == 1)
+        return transaction.table(TableID(0)).value(1, of: 2)
+    }
+
+    @Test func textThatIsNoTextIsRefused() throws {
+        let ascii = Array("plain and simple".utf8)
+        let other = Array("schön und einfach".utf8)
+        #expect(try Self.apply(.string("plain and simple"), replacing: [], with: []) == .string("plain and simple"))
+        #expect(try Self.apply(.string("schön und einfach"), replacing: [], with: []) == .string("schön und einfach"))
+        #expect(
+            try Self.apply(
+                .string("plain and simple"), replacing: ascii, with: Array("élan and simple.".utf8.prefix(16)))
+                == .string("élan and simple"))
+        for (text, place) in [(ascii, 0), (ascii, 15), (other, 3), (other, 16)] {
+            var broken = text
+            broken[place] = 0xFF
+            let error = #expect(throws: ChangesetError.self) {
+                _ = try Self.apply(
+                    .string(String(decoding: text, as: UTF8.self)), replacing: text, with: broken)
+            }
+            #expect(error?.reason.contains("a value of name is no string") == true)
+        }
+        let null = #expect(throws: ChangesetError.self) { _ = try Self.apply(.null, replacing: [], with: []) }
+        #expect(null?.reason.contains("a null in name") == true)
+    }
+}
