@@ -43,6 +43,9 @@ let package = Package(
         // Commits from many threads until a test kills it.
         .executableTarget(
             name: "firn-crash-child", dependencies: ["FirnCore", "FirnLog", "FirnStorage"], path: "Tests/CrashChild"),
+        // All of the life of a store that is larger than memory: `Tools/prove-memory`.
+        .executableTarget(
+            name: "firn-memory-proof", dependencies: ["FirnCore", "FirnLog", "FirnStorage"], path: "Tests/MemoryProof"),
         .target(name: "FirnTestSupport", dependencies: ["FirnStorage"], path: "Tests/FirnTestSupport"),
         .testTarget(name: "FirnBytesTests", dependencies: ["FirnBytes"]),
         .testTarget(name: "FirnStorageTests", dependencies: ["FirnStorage", "FirnTestSupport"]),

@@ -48,12 +48,15 @@ extension Log {
     ///
     /// Cost: O(bytes of these commits, and of those before them in their segment); from a position, of these commits alone.
     ///
-    /// - Parameter position: where an earlier call has ended; it counts where that was at `version`.
+    /// - Parameters:
+    ///   - position: where an earlier call has ended; it counts where that was at `version`.
+    ///   - isOpening: true until `tellOthers` was called: the manifest is then the one whose checkpoint the log was opened with. A compactor that had looked for others before this one came may have
+    ///     replaced it, but removes nothing that it lists.
     /// - Returns: where to go on.
     /// - Throws: `.damage` with the place; `.versionNotHere`; whatever `body` throws.
     @discardableResult
     public func replay(
-        after version: UInt64, through: UInt64, from position: LogPosition? = nil,
+        after version: UInt64, through: UInt64, from position: LogPosition? = nil, isOpening: Bool = false,
         _ body: (inout CommitReader) throws -> Void
     ) throws -> LogPosition? {
         try checkOpen()
@@ -61,7 +64,8 @@ extension Log {
         guard through <= writtenVersion else {
             throw LogError(.versionNotHere(through), path: folder.path, detail: "the last is \(writtenVersion)")
         }
-        return try LogCursor(folder: folder, manifest: try manifest())
+        let opened = isOpening ? writer?.tail.snapshot().manifest : nil
+        return try LogCursor(folder: folder, manifest: try opened ?? manifest())
             .replay(after: version, through: through, from: position, body)
     }
 

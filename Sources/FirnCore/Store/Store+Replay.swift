@@ -6,7 +6,7 @@ extension Store {
     func replay(_ log: Log) throws(StoreError) {
         let start = versions.tip.version
         guard log.publishedVersion > start else { return }
-        try replay(log, after: start, through: log.publishedVersion)
+        try replay(log, after: start, through: log.publishedVersion, isOpening: true)
         if !isReadOnly {
             do { try log.setSchema(SchemaCoding.encode(schema)) } catch { throw StoreError(error) }
         }
@@ -17,11 +17,13 @@ extension Store {
     ///
     /// - Parameters:
     ///   - position: where an earlier replay has ended.
+    ///   - isOpening: whether the store is just being opened; see `Log.replay`.
     ///   - past: how a past version is to be shown; nil to follow the log's schemas as they are.
     /// - Returns: where to go on.
     @discardableResult
     func replay(
-        _ log: Log, after: UInt64, through: UInt64, from position: LogPosition? = nil, as past: PastSchema? = nil
+        _ log: Log, after: UInt64, through: UInt64, from position: LogPosition? = nil, as past: PastSchema? = nil,
+        isOpening: Bool = false
     ) throws(StoreError) -> LogPosition? {
         let transaction = WriteTransaction(
             store: self, base: versions.pinForStore(.tip), stamp: nextStamp())
@@ -30,7 +32,7 @@ extension Store {
         let reached: LogPosition?
         do {
             try past?.begin(transaction)
-            reached = try log.replay(after: after, through: through, from: position) { commit in
+            reached = try log.replay(after: after, through: through, from: position, isOpening: isOpening) { commit in
                 last = (commit.version, commit.time)
                 try transaction.apply(&commit, as: past)
             }

@@ -74,6 +74,70 @@ import Testing
         #expect(fault == nil)
     }
 
+    /// The compactor looks for others, another opens the store and reads the manifest, and only then the compactor replaces it: what the opener has found in it must still be there for it.
+    @Test func aStoreThatIsOpenedWhileAnotherPublishesACheckpointReadsWhatItFound() throws {
+        let disk = SimulatedDisk(seed: 12)
+        let options = options()
+        let (compacting, opening) = (disk.newProcess(), disk.newProcess())
+        let script = StoreScript([])
+        let store = try StoreScript.open(options, compacting)
+        for body in [StoreScript.schema, StoreScript.create(0, 20), StoreScript.create(1, 100), StoreScript.editLists] {
+            _ = try commit(script, on: store, [], body)
+        }
+        let opened = Guarded<Result<Store, any Error>?>(nil)
+        let thread = Guarded<StorageThread?>(nil)
+        let steps = Steps()
+        opening.beforeEachCall { call in
+            // The last that joining does: it has read the manifest.
+            guard call.operation == .open, call.path.hasSuffix(".segment"), steps.reach(.joined) else { return }
+            steps.await(.published)
+        }
+        compacting.beforeEachCall { call in
+            if call.operation == .sync, call.path.hasSuffix(".checkpoint") { _ = steps.reach(.written) }
+            guard call.operation == .rename, steps.has(.written), !steps.has(.joined) else { return }
+            do throws(StorageError) {
+                let started = try StorageThread.start(name: "opener") {
+                    let result = Result { try StoreScript.open(options, opening) as Store }
+                    opened.withLock { $0 = result }
+                }
+                thread.withLock { $0 = started }
+            } catch { Issue.record("\(error)") }
+            steps.await(.joined)
+        }
+        try store.compact()
+        #expect(steps.reach(.published))
+        compacting.beforeEachCall(nil)
+        thread.withLock { $0 }?.join()
+        let second = try #require(opened.withLock { $0 }).get()
+        #expect(second.publishedVersion == 4 && store.log?.checkpoint?.version == 4)
+        let fault = script.oracle.check(second.pin().snapshot, "opened meanwhile")
+        #expect(fault == nil)
+        try second.close()
+        try store.close()
+    }
+
+    /// What two threads wait for of each other.
+    private final class Steps: Sendable {
+        enum Step { case written, joined, published }
+
+        private let reached = Guarded<Set<Step>>([])
+
+        /// False where it was reached before.
+        func reach(_ step: Step) -> Bool { reached.withLock { $0.insert(step).inserted } }
+        func has(_ step: Step) -> Bool { reached.withLock { $0.contains(step) } }
+
+        func await(_ step: Step) {
+            let deadline = SystemClock.shared.monotonic() + 60_000_000_000
+            while !has(step) {
+                guard SystemClock.shared.monotonic() < deadline else {
+                    Issue.record("\(step) never came")
+                    return
+                }
+                restThread(nanoseconds: 200_000)
+            }
+        }
+    }
+
     private static let counter = Schema(tables: [
         TableSchema(
             name: "Counter", primaryKey: 0,

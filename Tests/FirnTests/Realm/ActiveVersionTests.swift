@@ -31,7 +31,7 @@ import Testing
             let version = try #require(realm.activeVersions.last, sourceLocation: location)
             #expect(version.pinnedAt.last == place(line), sourceLocation: location)
             #expect(version.holders == 2, sourceLocation: location)
-            try realm.write { dog.age += 1 }
+            try realm.write { realm.objects(Dog.self)[0].age += 1 }
         }
         func generic<T: ThreadConfined>(_ thing: T) -> T { thing.freeze() }
         try expect(#line, realm.freeze())

@@ -1,0 +1,166 @@
+import FirnCore
+import FirnLog
+import FirnStorage
+
+/// The steps of a store that is larger than memory. `generations` is the oracle: how often each object was changed.
+struct StoreLife {
+    let folder: String
+    let objectCount: Int
+    let memory: Int
+    private var generations: [UInt8]
+    private var random: UInt64 = 7
+    private let meter: Meter
+
+    init(folder: String, objectCount: Int, memory: Int) {
+        self.folder = folder
+        self.objectCount = objectCount
+        self.memory = memory
+        generations = [UInt8](repeating: 0, count: objectCount)
+        meter = Meter(folder: folder)
+    }
+
+    mutating func run() throws {
+        var store = try open(isAutomatic: false)
+        try meter.step("load in one transaction", store) { try load(store) }
+        try meter.step("scan what was loaded", store) { try scan(store) }
+        try store.close()
+        store = try meter.opening("reopen, from the log alone") { try open(isAutomatic: true) }
+        try meter.step("scan what was replayed", store) { try scan(store) }
+        try meter.step("change 5,000 objects, 20 a transaction", store) { try change(store, 250, of: 20) }
+        try meter.step("compact", store) { try store.compact() }
+        try meter.step("scan the checkpoint", store) { try scan(store) }
+        try store.close()
+        store = try meter.opening("reopen, from the checkpoint") { try open(isAutomatic: true) }
+        try meter.step("scan", store) { try scan(store) }
+        try meter.step("change 200 objects, one a transaction", store) { try change(store, 200, of: 1) }
+        try meter.step("compact what has changed", store) { try store.compact() }
+        try meter.step("change 5,000 objects, one a transaction", store) { try change(store, 5_000, of: 1) }
+        try meter.step("change 100,000 objects in one transaction", store) { try change(store, 1, of: 100_000) }
+        try meter.step("compact", store) { try store.compact() }
+        try meter.step("scan", store) { try scan(store) }
+        try store.close()
+        store = try meter.opening("reopen, every byte checked") { try open(isAutomatic: true, verify: .everything) }
+        try meter.step("scan", store) { try scan(store) }
+        try store.close()
+    }
+
+    private func open(isAutomatic: Bool, verify: VerifyOnOpen = .directory) throws -> Store {
+        var options = StoreOptions(log: LogOptions(folder: folder + "/store", verify: verify))
+        options.transactionMemoryByteCount = memory / 4
+        options.compaction.isAutomatic = isAutomatic
+        return try Store(options, storage: PosixStorage.shared)
+    }
+
+    // MARK: Steps
+
+    private func load(_ store: Store) throws {
+        let transaction = try store.beginWrite()
+        try transaction.changeSchema(
+            to: Schema(tables: [
+                TableSchema(
+                    name: "Record", primaryKey: 0,
+                    columns: [
+                        ColumnSchema(name: "id", type: .int),
+                        ColumnSchema(name: "group", type: .int, isIndexed: true),
+                        ColumnSchema(name: "score", type: .double), ColumnSchema(name: "text", type: .string),
+                        ColumnSchema(name: "payload", type: .data),
+                    ])
+            ]))
+        for number in 0..<objectCount {
+            var row = transaction.beginRow(TableID(0))
+            for (column, value) in Record(number, generation: 0).values.enumerated() {
+                transaction.fill(&row, column, value)
+            }
+            try transaction.endRow(row)
+        }
+        try transaction.commit()
+    }
+
+    private func scan(_ store: Store) throws {
+        let pin = store.pin()
+        let table = pin.snapshot.table(TableID(0))
+        var number = 0
+        var fault: String?
+        guard table.count == objectCount else { throw Fault("\(table.count) objects instead of \(objectCount)") }
+        table.forEachLeaf { leaf, _ in
+            for row in 0..<leaf.count {
+                let wanted = Record(number, generation: generations[number])
+                for (column, value) in wanted.values.enumerated() where table.value(column, leaf, row) != value {
+                    fault = "property \(column) of object \(number)"
+                }
+                number += 1
+            }
+            return fault == nil
+        }
+        if let fault { throw Fault(fault + " is not what was written") }
+        guard number == objectCount else { throw Fault("the scan met \(number) objects") }
+        // The indexes too, here and there.
+        for number in stride(from: 0, to: objectCount, by: 1009) {
+            guard table.firstKey(primaryKeyInt: Int64(number)) == Int64(number) else {
+                throw Fault("object \(number) is not found by its primary key")
+            }
+        }
+        withExtendedLifetime(pin) {}
+    }
+
+    private mutating func change(_ store: Store, _ transactions: Int, of count: Int) throws {
+        for _ in 0..<transactions {
+            let transaction = try store.beginWrite()
+            for _ in 0..<count {
+                random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                let number = Int((random >> 20) % UInt64(objectCount))
+                generations[number] &+= 1
+                let changed = Record(number, generation: generations[number])
+                for (column, value) in changed.values.enumerated().dropFirst() {
+                    transaction.set(TableID(0), column, Int64(number), value)
+                }
+            }
+            try transaction.commit()
+        }
+    }
+}
+
+/// What an object holds: a function of its number and generation, that LZ4 can't shorten.
+struct Record {
+    let values: [Value]
+
+    init(_ number: Int, generation: UInt8) {
+        var state = UInt64(number) &* 0x9E37_79B9_7F4A_7C15 ^ UInt64(generation) &* 0xD6E8_FEB8_6659_FD93
+        func next() -> UInt64 {
+            state ^= state >> 30
+            state = state &* 0xBF58_476D_1CE4_E5B9 &+ 1
+            state ^= state >> 27
+            return state
+        }
+        let first = next()
+        let textCount = 40 + Int(first >> 8 & 127)
+        let text = String(
+            unsafeUninitializedCapacity: textCount,
+            initializingUTF8With: { buffer in
+                var word: UInt64 = 0
+                for place in 0..<textCount {
+                    if place % 8 == 0 { word = next() }
+                    buffer[place] = 48 + UInt8(truncatingIfNeeded: word >> UInt64(place % 8 * 8) & 63)
+                }
+                return textCount
+            })
+        // One in 256 has a blob.
+        let byteCount = first >> 16 & 255 == 0 ? 6000 : 300 + Int(first >> 24 & 255)
+        let payload = [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, initialized in
+            var word: UInt64 = 0
+            for place in 0..<byteCount {
+                if place % 8 == 0 { word = next() }
+                buffer[place] = UInt8(truncatingIfNeeded: word >> UInt64(place % 8 * 8))
+            }
+            initialized = byteCount
+        }
+        values = [
+            .int(Int64(number)), .int(Int64(first % 1000)), .double(Double(first >> 11)), .string(text), .data(payload),
+        ]
+    }
+}
+
+struct Fault: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
