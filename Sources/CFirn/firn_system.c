@@ -240,19 +240,24 @@ void firn_start_writeback(int descriptor, off_t offset, off_t length) {
 }
 
 int firn_reserve(int descriptor, off_t length) {
-    int result;
 #if defined(__linux__)
+    int result;
     do result = fallocate(descriptor, 0, 0, length);
     while (result < 0 && errno == EINTR);
     if (result == 0) return 0;
     if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
 #endif
+    // Where blocks can't be had without it, they are written.
+    static const char zeros[64 << 10];
     struct stat status;
     if (fstat(descriptor, &status) < 0) return errno;
-    if (status.st_size >= length) return 0;
-    do result = ftruncate(descriptor, length);
-    while (result < 0 && errno == EINTR);
-    return result < 0 ? errno : 0;
+    for (off_t offset = status.st_size; offset < length;) {
+        size_t left = (size_t)(length - offset);
+        ssize_t count = pwrite(descriptor, zeros, left < sizeof zeros ? left : sizeof zeros, offset);
+        if (count < 0 && errno != EINTR) return errno;
+        if (count > 0) offset += count;
+    }
+    return 0;
 }
 
 int firn_volume_of(const char *path, struct firn_volume *volume) {
@@ -301,6 +306,35 @@ int firn_fill_reserved(void *address, size_t length) {
 }
 
 void firn_release_memory(void *address, size_t length) { munmap(address, length); }
+
+// MARK: shared mappings of files
+
+// The whole pages around a range.
+static void *firn_whole_pages(void *address, size_t *length) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t start = (uintptr_t)address & ~(page - 1);
+    uintptr_t end = ((uintptr_t)address + *length + page - 1) & ~(page - 1);
+    *length = end - start;
+    return (void *)start;
+}
+
+int firn_write_back(void *address, size_t length) {
+    void *start = firn_whole_pages(address, &length);
+    int result;
+    do result = msync(start, length, MS_SYNC);
+    while (result < 0 && errno == EINTR);
+    return result < 0 ? errno : 0;
+}
+
+void firn_give_back(void *address, size_t length) {
+    void *start = firn_whole_pages(address, &length);
+#if defined(__linux__)
+    enum { firn_page_out = 21 };  // MADV_PAGEOUT, since Linux 5.4
+    if (madvise(start, length, firn_page_out) == 0) return;
+#endif
+    // Of a shared mapping of a file it takes the pages out of this process; what they hold stays in the file, or on its way there.
+    madvise(start, length, MADV_DONTNEED);
+}
 
 // MARK: words to wait for
 

@@ -211,12 +211,22 @@ extension Log {
     /// Segments with versions above this one must stay, as another process has not read them yet; nil where there is none.
     public var oldestVersionNeededByOthers: UInt64? { otherProcesses.map(\.version).min() }
 
-    /// Tells the others what this process has read and holds. Three stores; to be called when a version is published or read.
+    /// Tells the others what this process has read and holds. Four stores; to be called when a version is published or read, and when one is let go that is not the newest. One call at a time.
     @inline(__always)
-    public func tellOthers(version: UInt64, oldest: UInt64, activeCount: Int) {
+    public func tellOthers(version: UInt64, oldest: UInt64, activeCount: Int, retainedByteCount: Int) {
         guard let slot else { return }
-        page.setSlot(slot, version: version, oldest: oldest, activeCount: activeCount)
+        page.setSlot(
+            slot, version: version, oldest: oldest, activeCount: activeCount, retainedByteCount: retainedByteCount)
     }
+
+    /// What the other processes hold. A load where the store never had another opener; else a system call for each who holds anything.
+    public var heldByOthers: HeldByOthers { page.heldByOthers(locks, but: slot) }
+
+    /// Asks the other processes to tell the bytes that they retain; without it they may tell 0.
+    public func askForRetainedBytes() { if let slot { page.askForBytes(slot) } }
+
+    /// Whether another process has asked for the bytes that this one retains.
+    public var isAskedForRetainedBytes: Bool { page.isAskedForBytes(but: slot) }
 
     /// Runs `body` unless a compactor of this or another process runs; nil then. The lock goes with the process.
     ///

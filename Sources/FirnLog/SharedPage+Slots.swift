@@ -9,8 +9,31 @@ public struct OtherProcess: Sendable, Equatable {
     public var version: UInt64
     /// The oldest version that something in it holds.
     public var oldestVersion: UInt64
-    /// How many versions are active in it, as of its last commit or refresh.
+    /// How many versions are active in it: its newest, and those that something holds.
     public var activeVersionCount: Int
+    /// Bytes of memory that the held ones retain beyond its newest, where some process has asked for that.
+    public var retainedByteCount: Int
+
+    /// Versions that it holds besides its newest.
+    public var heldVersionCount: Int { max(activeVersionCount - 1, 0) }
+}
+
+/// What other processes hold, together.
+public struct HeldByOthers: Sendable {
+    /// Versions besides each one's newest. One that two processes hold counts in each, as it takes memory in each.
+    public private(set) var versionCount = 0
+    public private(set) var byteCount = 0
+
+    public init() {}
+
+    public init(_ processes: [OtherProcess]) {
+        for process in processes { add(process.heldVersionCount, process.retainedByteCount) }
+    }
+
+    mutating func add(_ versions: Int, _ bytes: Int) {
+        versionCount += versions
+        byteCount += bytes
+    }
 }
 
 /// The slots of the shared page: one per opener, at byte 256 + 64 n. Its owner holds byte 64 + n of the file `lock`, so that a slot is free as soon as its owner has died,
@@ -23,15 +46,21 @@ public struct OtherProcess: Sendable, Equatable {
 ///     16 ├───────────────────────┼───────────────────────┤
 ///        │ version read up to    │ oldest active version │
 ///     32 ├───────────────────────┼───────────────────────┤
-///        │ active versions       │ zero                  │
+///        │ active versions       │ bytes they retain     │
+///     48 ├───────────────────────┼───────────────────────┤
+///        │ 1: asks for bytes     │ zero                  │
 ///     64 └───────────────────────┴───────────────────────┘
 /// ```
+///
+/// Counting retained bytes takes a while, so it is done only where another opener asks for it: one that limits them.
 ///
 /// Each word is written by the slot's owner alone, in one piece; who reads several gets them from about the same moment, which is all that is asked of them.
 extension SharedPage {
     static let slotsStart = 256
     static let slotByteCount = 64
     static let slotCount = (byteCount - slotsStart) / slotByteCount
+    /// More than a process has versions, and bytes: a page that tells of more is not believed.
+    private static let mostHeld: UInt64 = 1 << 48
 
     private func offset(_ slot: Int) -> Int { Self.slotsStart + slot * Self.slotByteCount }
 
@@ -43,6 +72,7 @@ extension SharedPage {
             store(UInt64(bitPattern: now), start + 8)
             for word in stride(from: 16, to: Self.slotByteCount, by: 8) { store(0, start + word) }
             store(UInt64(UInt32(bitPattern: processID)), start)
+            raiseSlotExtent(to: UInt64(slot) + 1)
             return slot
         }
         return nil
@@ -50,25 +80,51 @@ extension SharedPage {
 
     func freeSlot(_ slot: Int) { store(0, offset(slot)) }
 
-    func setSlot(_ slot: Int, version: UInt64, oldest: UInt64, activeCount: Int) {
+    func setSlot(_ slot: Int, version: UInt64, oldest: UInt64, activeCount: Int, retainedByteCount: Int) {
         let start = offset(slot)
         store(version, start + 16)
         store(oldest, start + 24)
         store(UInt64(activeCount), start + 32)
+        store(UInt64(retainedByteCount), start + 40)
     }
+
+    /// Asks the others for the bytes that they retain, from now on.
+    func askForBytes(_ slot: Int) {
+        store(1, offset(slot) + 48)
+        wakeAll()
+    }
+
+    /// Whether an opener beside `own` wants to know the bytes. A load where there was never another.
+    func isAskedForBytes(but own: Int?) -> Bool {
+        (0..<slotExtent).contains { $0 != own && load(offset($0)) != 0 && load(offset($0) + 48) != 0 }
+    }
+
+    /// What those who live hold, but for one's own. A load where there was never another; a system call for each who holds anything.
+    func heldByOthers(_ locks: StoreLocks, but own: Int?) -> HeldByOthers {
+        var result = HeldByOthers()
+        for slot in 0..<slotExtent where slot != own && load(offset(slot)) != 0 {
+            let versions = max(heldCount(slot, 32) - 1, 0)
+            let bytes = heldCount(slot, 40)
+            if versions > 0 || bytes > 0, isTaken(slot, locks) { result.add(versions, bytes) }
+        }
+        return result
+    }
+
+    private func heldCount(_ slot: Int, _ word: Int) -> Int { Int(min(load(offset(slot) + word), Self.mostHeld)) }
+
+    /// Where the lock can't be asked, the slot counts as taken: that harms nobody.
+    private func isTaken(_ slot: Int, _ locks: StoreLocks) -> Bool { (try? locks.isSlotLocked(slot)) ?? true }
 
     /// What the slots of those who live say, but for one's own.
     func others(_ locks: StoreLocks, but own: Int?) -> [OtherProcess] {
-        (0..<Self.slotCount).compactMap { slot in
+        (0..<slotExtent).compactMap { slot in
             let start = offset(slot)
             let process = load(start)
-            guard slot != own, process != 0 else { return nil }
-            // Where the lock can't be asked, the slot counts as taken: that harms nobody.
-            if (try? locks.isSlotLocked(slot)) == false { return nil }
+            guard slot != own, process != 0, isTaken(slot, locks) else { return nil }
             return OtherProcess(
                 processID: Int32(truncatingIfNeeded: process), openedAt: Int64(bitPattern: load(start + 8)),
                 version: load(start + 16), oldestVersion: load(start + 24),
-                activeVersionCount: Int(truncatingIfNeeded: load(start + 32)))
+                activeVersionCount: heldCount(slot, 32), retainedByteCount: heldCount(slot, 40))
         }
     }
 }

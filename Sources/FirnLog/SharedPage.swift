@@ -21,13 +21,17 @@ import FirnStorage
 ///        │ wake word │ sleepers  │ manifest generation   │
 ///     96 ├───────────┴───────────┼───────────┬───────────┤
 ///        │ writer's process id   │ wish      │ turns     │
-///    112 ├───────────────────────┴───────────┴───────────┤
+///    112 ├───────────────────────┼───────────┴───────────┤
+///        │ slots used            │ zero                  │
+///    128 ├───────────────────────┴───────────────────────┤
 ///        │ zero                                          │
 ///    256 ├───────────────────────────────────────────────┤
 ///        │ 60 slots of 64 bytes, one per opener          │
 ///        │ (SharedPage+Slots)                            │
 ///   4096 └───────────────────────────────────────────────┘
 /// ```
+///
+/// **slots used** says how many slots, from the first on, may ever have been taken; it only rises.
 ///
 /// **writer's process id** is that of the process that holds the writer's lock and has begun to write; it is set to 0 before the lock is given up. So who gets the lock and finds
 /// it there knows that its holder died. **wish** is 1 where somebody waits for that lock, and cleared by whoever gives it up; **turns** counts how often the lock has gone over.
@@ -94,6 +98,20 @@ final class SharedPage: @unchecked Sendable {
 
     var generation: UInt64 { load(88) }
 
+    private static let extentOffset = 112
+
+    /// Slots from here on are free.
+    var slotExtent: Int { Int(min(load(Self.extentOffset), UInt64(Self.slotCount))) }
+
+    func raiseSlotExtent(to count: UInt64) {
+        var seen = load(Self.extentOffset)
+        while seen < count {
+            let result = word(Self.extentOffset).compareExchange(expected: seen, desired: count)
+            if result.exchanged { return }
+            seen = result.original
+        }
+    }
+
     /// The process that writes; 0 where there is none.
     var writerProcess: UInt64 {
         get { load(96) }
@@ -105,7 +123,9 @@ final class SharedPage: @unchecked Sendable {
     func prepare(epoch: UInt32, durable: UInt64, published: UInt64, generation: UInt64, fresh: Bool) {
         store(0, 0)  // no reader believes it meanwhile
         if fresh {
-            for offset in stride(from: 8, to: Self.slotsStart, by: 8) { store(0, offset) }
+            for offset in stride(from: 8, to: Self.slotsStart, by: 8) where offset != Self.extentOffset {
+                store(0, offset)
+            }
         }
         store(UInt64(LogLimits.format) | UInt64(epoch) << 32, 8)
         store(storeHigh, 16)

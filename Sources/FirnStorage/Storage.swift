@@ -30,7 +30,7 @@ public protocol Storage: AnyObject, Sendable {
     func lockFile(_ path: String) throws(StorageError) -> any StorageLock
 
     /// Maps `byteCount` bytes of the file at `path`, shared between processes and writable; a file that is absent or shorter is
-    /// filled with zeros up to that length. For the store's shared page only: data files are never written through a mapping.
+    /// filled with zeros up to that length, and has blocks for it. For the store's shared page and for scratch memory: data files are never written through a mapping.
     func sharedMemory(_ path: String, byteCount: Int) throws(StorageError) -> any SharedMemory
 
     /// What the volume that holds `path` is like.
@@ -99,10 +99,17 @@ public protocol SharedMemory: AnyObject, Sendable {
 
     /// Tells the system that the bytes will be touched in no order, so that it reads nothing beside what is touched. A hint.
     func willBeTouchedAtRandom()
+
+    /// Writes the ranges (ascending, of whole 4 KiB) out to the file, and whatever else was changed between the first and the last, and gives the memory that they take back to the system. The
+    /// bytes stay where they are: who touches them waits until they are read from the file. Others may read and write them meanwhile.
+    ///
+    /// Does nothing where the memory is no file's. Blocks. Where it throws, the bytes are still in memory.
+    func giveBack(_ ranges: [Range<Int>]) throws(StorageError)
 }
 
 extension SharedMemory {
     public func willBeTouchedAtRandom() {}
+    public func giveBack(_ ranges: [Range<Int>]) throws(StorageError) {}
 }
 
 /// A lock file's handle: locks of byte ranges that belong to this handle, die with its process, and exclude every other handle,

@@ -23,6 +23,9 @@ import FirnStorage
 // firn-crash-child FOLDER count TIMES: adds 1 to the property `value` of the object of the class `Counter` with the primary key 1, in TIMES transactions (which read it before), beside whoever else does. After
 // each acknowledged commit a line `value version` goes to standard output.
 
+// firn-crash-child FOLDER hold TIMES: pins the newest version and adds 1 to that property, TIMES times, and says `held VERSION`. When the file FOLDER.release is there it lets go of all that, says
+// `released`, and waits to be killed.
+
 /// The payload of a thread's n-th entry. Most are short; some have a blob, a few make a commit of several parts.
 func payload(_ thread: Int, _ number: Int) -> [UInt8] {
     let count = number % 61 == 60 ? 1_500_000 : number % 7 == 6 ? 5000 : 40
@@ -102,10 +105,27 @@ func count(_ store: Store, _ times: Int) throws {
     try store.close()
 }
 
+func hold(_ store: Store, _ times: Int, _ folder: String) throws -> Never {
+    var pins: [Pin] = []
+    for _ in 0..<times {
+        pins.append(store.pin())
+        let transaction = try store.beginWrite()
+        guard case .int(let value)? = transaction.table(TableID(0)).value(1, of: 0) else { exit(5) }
+        transaction.set(TableID(0), 1, 0, .int(value + 1))
+        try transaction.commit()
+    }
+    say("held \(store.publishedVersion)")
+    while access(folder + ".release", F_OK) != 0 { usleep(1000) }
+    withExtendedLifetime(pins) {}
+    pins = []
+    say("released")
+    while true { sleep(1) }
+}
+
 let words = CommandLine.arguments
 guard
     words.count == 2 || words.count == 3 && words[2] == "compact"
-        || words.count == 4 && words[2] == "count" && Int(words[3]) != nil
+        || words.count == 4 && (words[2] == "count" || words[2] == "hold") && Int(words[3]) != nil
 else { exit(64) }
 do {
     var options = LogOptions(
@@ -115,6 +135,7 @@ do {
     options.reserveByteCount = 0
     let store = try Store(StoreOptions(log: options), storage: PosixStorage.shared)
     if words.count == 4 {
+        if words[2] == "hold" { try hold(store, Int(words[3]) ?? 0, words[1]) }
         try count(store, Int(words[3]) ?? 0)
         exit(0)
     }

@@ -219,17 +219,24 @@ import Testing
         reading.options.access = .readOnly
         let reader = try reading.open()
         #expect(!log.isAlone)
-        other.tellOthers(version: 7, oldest: 3, activeCount: 5)
-        reader.tellOthers(version: 9, oldest: 9, activeCount: 1)
+        other.tellOthers(version: 7, oldest: 3, activeCount: 5, retainedByteCount: 70)
+        reader.tellOthers(version: 9, oldest: 9, activeCount: 1, retainedByteCount: 0)
         var others = log.otherProcesses
         #expect(others.map(\.version) == [7, 9] && others.map(\.oldestVersion) == [3, 9])
         #expect(others.map(\.activeVersionCount) == [5, 1])
         #expect(others.allSatisfy { $0.processID == currentProcessID() && $0.openedAt > 0 })
         #expect(log.oldestVersionNeededByOthers == 7)
+        // The newest version of a process is no burden.
+        #expect(log.heldByOthers.versionCount == 4 && log.heldByOthers.byteCount == 70)
+        #expect(other.heldByOthers.versionCount == 0)
+        #expect(!other.isAskedForRetainedBytes)
+        log.askForRetainedBytes()
+        #expect(other.isAskedForRetainedBytes && reader.isAskedForRetainedBytes && !log.isAskedForRetainedBytes)
         // One dies, the other closes.
         b.storage.disk.kill(b.storage)
         others = log.otherProcesses
         #expect(others.map(\.version) == [9])
+        #expect(log.heldByOthers.versionCount == 0 && log.heldByOthers.byteCount == 0)
         try reader.close()
         #expect(log.otherProcesses.isEmpty && log.isAlone)
         // The slot of one that died is taken again, and says nothing of before.

@@ -2,6 +2,10 @@ import FirnStorage
 import FirnTestSupport
 import Testing
 
+#if os(Linux)
+    import Glibc
+#endif
+
 /// What lock files and shared memory promise, in every form of `Storage`.
 @Suite struct LockConformanceTests {
     @Test(arguments: StorageKind.allCases)
@@ -103,6 +107,32 @@ import Testing
             #expect(memory.bytes.allSatisfy { $0 == 3 })
         }
         #expect(try place.storage.status(place.path("shared"))?.byteCount == 10_000)
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func memoryThatIsGivenBackStaysReadableAndWritable(_ kind: StorageKind) throws {
+        let place = kind.make()
+        let count = 1 << 20
+        let memory = try place.storage.sharedMemory(place.path("scratch"), byteCount: count)
+        try place.storage.remove(place.path("scratch"))
+        for index in 0..<count { memory.bytes[index] = UInt8(truncatingIfNeeded: index / 4096) }
+        try memory.giveBack([0..<8192, 65536..<count])
+        #if os(Linux)
+            if kind == .posix {
+                var pages = [UInt8](repeating: 0, count: count / 4096)
+                #expect(mincore(memory.bytes.baseAddress!, count, &pages) == 0)
+                let kept = pages.indices.count(where: { ($0 < 2 || $0 >= 16) && pages[$0] & 1 != 0 })
+                // The system may keep some.
+                #expect(kept < 60)
+            }
+        #endif
+        memory.bytes[70000] = 200
+        try memory.giveBack([65536..<count])
+        try memory.giveBack([])
+        let isSame = (0..<count).allSatisfy {
+            memory.bytes[$0] == ($0 == 70000 ? 200 : UInt8(truncatingIfNeeded: $0 / 4096))
+        }
+        #expect(isSame)
     }
 
     @Test(arguments: StorageKind.allCases)

@@ -78,8 +78,6 @@ struct firn_volume {
 // What the volume that holds `path` is like. 0 or an error number.
 int firn_volume_of(const char *_Nonnull path, struct firn_volume *_Nonnull volume);
 
-// MARK: memory
-
 // MARK: reserved addresses
 
 // Reserves `length` bytes of addresses that begin at a multiple of `alignment` (a power of two); NULL where there are none. Nothing can be read there
@@ -91,6 +89,12 @@ int firn_map_private(int descriptor, off_t offset, void *_Nonnull address, size_
 int firn_fill_reserved(void *_Nonnull address, size_t length);
 void firn_release_memory(void *_Nonnull address, size_t length);
 
+// MARK: shared mappings of files
+
+// Writes what was changed in a range out to the file. Returns when it is there: 0 or an error number.
+int firn_write_back(void *_Nonnull address, size_t length);
+// Asks the system to take back the memory of a range that has been written out. What lies there stays readable, from the file. A hint.
+void firn_give_back(void *_Nonnull address, size_t length);
 
 // Memory at a multiple of 16, for `firn_deallocate`. Swift's own call for raw memory without a known type goes by posix_memalign, which
 // costs three times as much. NULL where there is none left.

@@ -16,6 +16,9 @@ extension Realm {
         /// Where each holder took hold of it, as `#fileID:line` of the call into Firn; the oldest first. Of a realm it is where the realm was last refreshed or
         /// written, or else opened; of an observer where `observe` was called; of what is frozen where the version was first frozen.
         public let pinnedAt: [String]
+        /// Whether it counts against no limit, as what it needs is written out, or is being written: see `Configuration.ActiveVersionPolicy.spill`. What it retains is then
+        /// memory only as far as it has been read since.
+        public let isSpilled: Bool
     }
 
     /// Every version that something in this process holds, observers included, and the newest; the oldest first.
@@ -31,7 +34,8 @@ extension Realm {
         instance.store.activeVersions.map { version in
             ActiveVersion(
                 number: version.number, date: Date(timeIntervalSince1970: Double(version.time) / 1e9),
-                holders: version.holders, retainedBytes: version.retainedByteCount, pinnedAt: version.pinnedAt)
+                holders: version.holders, retainedBytes: version.retainedByteCount, pinnedAt: version.pinnedAt,
+                isSpilled: version.isSpilled)
         }
     }
 }

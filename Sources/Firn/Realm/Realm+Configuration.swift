@@ -32,6 +32,15 @@ extension Realm {
             /// It waits this many seconds for holders to let go, then throws so. Other writers may go on meanwhile, if what they find is within the limit; the waiting thread is
             /// blocked, so what it holds itself stays held.
             case wait(TimeInterval)
+            /// It goes on. The oldest held versions count no more: what they need is written to scratch files in the store's folder, in the background, and its memory given back to the system. They stay
+            /// held and read as before; the first look at what was written out waits for the disk.
+            ///
+            /// All that is written to the store then lies in memory that belongs to such files, from the beginning. So the system may write it to the disk at any time; the files take about as much of the disk as
+            /// that memory, until it is freed or they are closed. Where the disk is full, or the writing fails, the write throws as with `fail`, and says why. What other processes hold
+            /// can't be written out from here. <doc:HoldingVersions> has the costs.
+            ///
+            /// A realm in memory has no files: opening it with this policy throws `.invalidInput`.
+            case spill
         }
 
         /// Which past versions `Realm.asOf` and its like can open. The newest version, and those that something holds, can be opened always.
@@ -100,12 +109,12 @@ extension Realm {
 
         /// No write begins while more versions than this are active; nil, as at first, for no limit. At least 1: opening throws `.invalidInput` for 0.
         ///
-        /// A version is active while something in this process holds it: a realm, something frozen, an observer, an iteration. The newest always is, so opening a store begins
-        /// with one; what nothing holds never counts. The realm that begins a write advances before, and doesn't count for the version that it showed.
+        /// A version is active while something holds it: a realm, something frozen, an observer, an iteration. The newest always is, so opening a store begins
+        /// with one; what nothing holds never counts. What other processes hold besides their newest version counts, too. The realm that begins a write advances before, and doesn't count for the version that it showed.
         /// Letting one holder go helps at once. See ``Realm/activeVersions`` and <doc:HoldingVersions>. Set by the first to open the store.
         public var maximumNumberOfActiveVersions: UInt?
 
-        /// No write begins while held versions retain more bytes of memory than this beyond what the newest version needs; nil, as at first, for no limit.
+        /// No write begins while held versions retain more bytes of memory than this beyond what the newest version needs, in all processes together; nil, as at first, for no limit.
         /// Set by the first to open the store.
         public var maximumRetainedBytes: Int?
 
@@ -182,6 +191,7 @@ extension Realm.Configuration {
         switch activeVersionPolicy {
         case .fail: options.activeVersionPolicy = .fail
         case .wait(let seconds): options.activeVersionPolicy = .wait(seconds: seconds)
+        case .spill: options.activeVersionPolicy = .spill
         }
         options.readsByMapping = readsByMapping
         if let onDamage {

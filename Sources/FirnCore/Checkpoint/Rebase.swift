@@ -32,7 +32,7 @@ struct Rebase {
         self.forwarding = forwarding
         stamp = store.stamps.load(ordering: .relaxed) + Rebase.stampRoom
         writer = NodeWriter(stamp: stamp)
-        if let place = store.spillPlace { writer.spill(to: place, heapByteCount: store.heap.byteCount) }
+        if let spill = store.heap.spill { writer.spill(to: spill, heapByteCount: store.heap.byteCount) }
     }
 
     /// Does all of it. The checkpoint's version must be pinned until it returns. Where it throws, the tip is what it was.

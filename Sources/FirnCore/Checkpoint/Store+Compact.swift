@@ -158,6 +158,7 @@ extension Store {
         var rebase = Rebase(self, space: space, forwarding: written.forwarding)
         let alive = try rebase.run()
         withExtendedLifetime(pin) {}
+        if let spiller, let stamp = versions.newestSpilledStamp { spiller.writeAgain(bornThrough: stamp) }
         if target == nil { storedGarbage.wrappingSubtract(garbage, ordering: .relaxed) }
         // What died while it was written is garbage in it from the beginning.
         let lost = Double(written.heapNodeCount - alive) / Double(max(written.forwarding.count, 1))

@@ -8,8 +8,13 @@ import Synchronization
 public final class NodeHeap: Sendable {
     private let nodes = Atomic<Int>(0)
     private let bytes = Atomic<Int>(0)
+    /// The store's scratch files; nil for a store without files.
+    let spill: SpillHeap?
 
-    init() {}
+    init(_ spill: SpillHeap? = nil) { self.spill = spill }
+
+    /// Whether this is a forked child in which some nodes lie in memory that is the parent's, too. They may not even be freed then: their links are the parent's.
+    var isForked: Bool { spill?.isForked ?? false }
 
     /// Nodes that are alive: exactly those that the pinned versions and the running transaction reach.
     public var nodeCount: Int { nodes.load(ordering: .relaxed) }
@@ -39,16 +44,20 @@ public final class NodeHeap: Sendable {
 
     /// Frees every node on the list.
     func free(_ list: NodeList) {
+        if list.isEmpty || isForked { return }
         var next = list.head
         var count = 0
         var total = 0
+        var outside = 0
         while next != 0 {
             let node = NodeRef(next).node
             next = node.link
             count += 1
             total += node.byteCount
+            if !node.isSpilled { outside += 1 }
             NodeHeap.free(node)
         }
+        if let spill, spill.takesAll { spill.subtractOutside(outside) }
         assert(count == list.count && total == list.byteCount, "Firn: a dead list lost count")
         if count > 0 { account(nodes: -count, bytes: -total) }
     }

@@ -26,10 +26,12 @@ struct NodeWriter {
         var byteDelta = 0
         /// The dead lists of sub-versions: each is what died between that base and the next.
         var earlier: [(base: UInt64, dead: NodeList)] = []
-        /// Where nodes go once the transaction has more than fit the heap; nil for a store without files.
-        var spillPlace: SpillPlace?
-        var arenas: SpillArenas
+        /// Where nodes go once the transaction has more than `spillThreshold` bytes; nil for a store without files.
+        var spillHeap: SpillHeap?
         var spillThreshold = Int.max
+        var cursors = SpillCursors()
+        /// Why no scratch file could be made: the heap must do for the rest of the transaction.
+        var spillFailure: StorageError?
         /// Where accessors learn that leaves were copied or rows moved; nil outside a realm.
         var generation: UnsafeMutablePointer<UInt64>?
         /// The growth at which a store with a log encodes what is done; see `EarlyParts`.
@@ -42,15 +44,12 @@ struct NodeWriter {
     ///
     /// - Parameter memory: what another writer left, to be used again.
     init(stamp: UInt64, held: UInt64? = nil, memory: Memory? = nil) {
-        let memory =
-            memory
-            ?? Memory(
-                state: .allocate(capacity: 1), made: .allocate(capacity: 64), madeCapacity: 64, arenas: SpillArenas())
+        let memory = memory ?? Memory(state: .allocate(capacity: 1), made: .allocate(capacity: 64), madeCapacity: 64)
         state = memory.state
         state.initialize(
             to: State(
                 stamp: stamp, held: held ?? stamp - 1, firstStamp: stamp, made: memory.made,
-                madeCapacity: memory.madeCapacity, arenas: memory.arenas))
+                madeCapacity: memory.madeCapacity))
     }
 
     /// The memory of a writer that is done, for the next one.
@@ -58,7 +57,6 @@ struct NodeWriter {
         fileprivate let state: UnsafeMutablePointer<State>
         fileprivate let made: UnsafeMutablePointer<Node>
         fileprivate let madeCapacity: Int
-        fileprivate let arenas: SpillArenas
 
         /// So much that it is not worth keeping.
         var isLarge: Bool { madeCapacity > 4096 }
@@ -66,24 +64,21 @@ struct NodeWriter {
         func deallocate() {
             made.deallocate()
             state.deallocate()
-            var arenas = arenas
-            arenas.seal()
         }
     }
 
-    /// From now on nodes go there, as soon as there are more bytes of them in all than the place's threshold: `heapByteCount` are there already.
-    func spill(to place: SpillPlace, heapByteCount: Int) {
-        state.pointee.spillPlace = place
-        state.pointee.spillThreshold = place.threshold - heapByteCount
+    /// From now on nodes go there: all, or as soon as there are more bytes of them in all than the place's threshold; `heapByteCount` are there already.
+    func spill(to heap: SpillHeap, heapByteCount: Int) {
+        state.pointee.spillHeap = heap
+        state.pointee.spillThreshold = heap.takesAll ? .min : heap.place.threshold - heapByteCount
         // What earlier transactions have left is not wanted soon.
-        if heapByteCount < place.threshold / 2 { state.pointee.arenas.seal() }
+        if !heap.takesAll, heapByteCount < heap.place.threshold / 2 { heap.dropIdle() }
     }
 
     /// Ends the writer. The nodes have found their owner by then. Gives its memory, which the caller frees or uses again.
     func dispose() -> Memory {
-        let memory = Memory(
-            state: state, made: state.pointee.made, madeCapacity: state.pointee.madeCapacity,
-            arenas: state.pointee.arenas)
+        state.pointee.spillHeap?.keep(state.pointee.cursors)
+        let memory = Memory(state: state, made: state.pointee.made, madeCapacity: state.pointee.madeCapacity)
         state.deinitialize(count: 1)
         return memory
     }
@@ -146,29 +141,38 @@ struct NodeWriter {
         return (NodeHeap.allocate(byteCount: length), 0)
     }
 
-    /// Memory in a scratch file; nil where the node is too long for one, or none can be made: the heap must do then.
+    /// Memory in a scratch file; nil where none can be made. A full disk is no reason to fail a transaction that memory may still hold.
     @inline(never)
     private func spill(_ length: Int, _ kind: UInt8) -> Node? {
-        guard let place = state.pointee.spillPlace, length <= SpillArena.byteCount / 4 else { return nil }
+        guard let heap = state.pointee.spillHeap else { return nil }
         return kind == Node.Kind.chunk.rawValue || kind == Node.Kind.blob.rawValue
-            ? spill(length, to: &state.pointee.arenas.values, .values, place)
-            : spill(length, to: &state.pointee.arenas.structure, .structure, place)
+            ? spill(length, &state.pointee.cursors.values, heap.values, heap)
+            : spill(length, &state.pointee.cursors.structure, heap.structure, heap)
     }
 
-    private func spill(
-        _ length: Int, to arena: inout SpillArena?, _ content: SpillArena.Content, _ place: SpillPlace
-    ) -> Node? {
-        if let memory = arena?.allocate(byteCount: length) { return Node(memory) }
-        arena?.seal()
-        arena = nil
+    private func spill(_ length: Int, _ cursor: inout SpillCursor, _ pool: SpillPool, _ heap: SpillHeap) -> Node? {
+        if let memory = cursor.allocate(byteCount: length) { return Node(memory) }
         do throws(StorageError) {
-            arena = try SpillArena.make(place, content)
+            if let failure = state.pointee.spillFailure { throw failure }
+            return Node(try pool.allocate(byteCount: length, stamp: state.pointee.stamp, &cursor))
         } catch {
-            // A full disk is no reason to fail a transaction that memory may still hold.
-            state.pointee.spillThreshold = .max
+            state.pointee.spillFailure = error
+            if heap.takesAll { heap.countOutside(error, stamp: state.pointee.stamp) }
             return nil
         }
-        return arena?.allocate(byteCount: length).map(Node.init)
+    }
+
+    /// Frees a node that nobody else has seen.
+    private func free(_ node: Node) {
+        if !node.isSpilled, let heap = state.pointee.spillHeap, heap.takesAll { heap.subtractOutside(1) }
+        NodeHeap.free(node)
+    }
+
+    /// Frees what a held state of the transaction needed.
+    func free(_ garbage: NodeList) {
+        state.pointee.nodeDelta -= garbage.count
+        state.pointee.byteDelta -= garbage.byteCount
+        garbage.forEach { free($0) }
     }
 
     private func enter(_ node: Node) {
@@ -210,7 +214,7 @@ struct NodeWriter {
             leave(node)
             state.pointee.nodeDelta &-= 1
             state.pointee.byteDelta &-= node.byteCount
-            NodeHeap.free(node)
+            free(node)
             return
         }
         if isNew(node) { leave(node) }

@@ -122,16 +122,26 @@ extension Store {
     func attendToOthers() {
         guard let log, !log.isForked, !isClosed else { return }
         if log.shouldGiveUpWriting || log.takeWishForRest() { letOthersWrite() }
+        // Somebody may have come who asks for more than was told.
+        if log.isAskedForRetainedBytes { tellOthers() }
         // What stands in the way is thrown again at the next refresh, opening or write, to somebody who can be told.
         _ = Result { () throws(StoreError) in try catchUp() }
     }
 
-    /// Tells the other processes what this one holds.
-    func tellOthers() {
-        guard let log else { return }
-        let summary = versions.summary
-        log.tellOthers(version: publishedVersion, oldest: summary.oldest, activeCount: summary.count)
+    /// From now on the other processes are told what this one holds. Before the store is shared.
+    func reportHeld(to log: Log) {
+        versions.report = { [log] table in
+            log.tellOthers(
+                version: table.publishedEntry.version, oldest: table.oldestVersion,
+                activeCount: table.activeCount(without: nil),
+                retainedByteCount: log.isAskedForRetainedBytes ? table.retainedByteCount(without: nil) : 0)
+        }
+        tellOthers()
+        if limit.byteCount < .max { log.askForRetainedBytes() }
     }
+
+    /// Tells the other processes what this one holds.
+    func tellOthers() { versions.withLock { table in table.report?(table) } }
 
     /// The other processes that have the store open (and other openers in this one). Cost: a system call for each.
     public var otherProcesses: [OtherProcess] { log?.otherProcesses ?? [] }

@@ -1,3 +1,4 @@
+import FirnLog
 import FirnStorage
 
 /// What may be held while a transaction begins.
@@ -7,18 +8,24 @@ import FirnStorage
 /// 2. One that is refused gives the write lock up **before** it waits: whoever holds an old version may have to write before it lets go, and letting a pin go never
 ///    takes the write lock. It queues anew when enough was let go, behind those who came meanwhile.
 /// 3. A thread waits on the version table's condition, which gives the table's lock up. A callback's transaction is `PostponedWrites`'.
-/// 4. Where `spillOldestHolder` is set, the oldest versions stop counting instead, until those left are within the limit, and are written out beside the transaction.
+/// 4. With `.spill` the oldest versions stop counting instead, until those left are within the limit, and are written out beside the transaction (`VersionSpiller`).
+/// 5. What other processes hold counts, too, as far as the shared page tells: a process notes there what it holds as soon as that changes. They wake nobody here, so who waits for them looks again
+///    every 10 ms; nothing can be written out for them.
 extension Store {
     /// The base of the next transaction; nil where more is held than the limit allows. The write lock is held.
     func pinBase(replacing own: Pin?, at place: CallPlace) -> Pin? {
+        let others = limit.isSet ? log?.heldByOthers ?? HeldByOthers() : HeldByOthers()
         while true {
-            if let pin = versions.pinTip(within: limit, replacing: own, at: place) { return pin }
-            guard let spillOldestHolder, let oldest = versions.beginSpill() else {
-                return nil
-            }
-            Task { [versions] in
-                do { try await spillOldestHolder(oldest) } catch { versions.failSpill(oldest, error) }
-            }
+            if let pin = versions.pinTip(within: limit, and: others, replacing: own, at: place) { return pin }
+            guard let spiller, let oldest = versions.beginSpill(sparing: own) else { return nil }
+            spiller.add(oldest)
+        }
+    }
+
+    /// What is held beyond the limit at `deadline`; nil as soon as nothing is.
+    func excess(without own: Pin?, until deadline: Int64?) -> VersionExcess? {
+        versions.excess(over: limit, without: own, until: deadline) {
+            (log?.otherProcesses ?? []).filter { $0.heldVersionCount > 0 || $0.retainedByteCount > 0 }
         }
     }
 
@@ -26,8 +33,8 @@ extension Store {
     ///
     /// - Parameter deadline: when waiting ends; set by the first of a transaction's waits.
     func waitForHolders(replacing own: Pin?, _ deadline: inout Int64?) throws(StoreError) {
-        if deadline == nil, policy != .fail { deadline = SystemClock.shared.monotonic() + policy.nanoseconds }
-        if let excess = versions.excess(over: limit, without: own, until: deadline) {
+        if deadline == nil, policy.waits { deadline = SystemClock.shared.monotonic() + policy.nanoseconds }
+        if let excess = excess(without: own, until: deadline) {
             throw excess.error(policy: policy, now: clock.now())
         }
     }
@@ -35,7 +42,7 @@ extension Store {
     /// Keeps a transaction that was refused until it may be tried again. The write lock is not held.
     func postpone(_ request: PostponedWrites.Request) throws(StoreError) {
         var request = request
-        guard policy != .fail else {
+        guard policy.waits else {
             try waitForHolders(replacing: nil, &request.deadline)
             return self.request(request)
         }
@@ -83,7 +90,7 @@ final class PostponedWrites: @unchecked Sendable {
 
     private func serve(_ store: Store) {
         while let first = next() {
-            let excess = store.versions.excess(over: store.limit, without: nil, until: first.deadline)
+            let excess = store.excess(without: nil, until: first.deadline)
             // Another may have come whose time is up earlier; then that is served, and this one stays.
             guard let request = takeFirst() else { continue }
             if let excess {

@@ -9,9 +9,9 @@ public struct StoreOptions: Sendable {
     /// Bytes of nodes on the heap, of all versions together, beyond which what a transaction makes goes to a scratch file in the store's folder. Stores in memory never spill. A store compacts itself
     /// when the newest version has more than this, and more than a quarter of the live data, outside of its checkpoint.
     public var transactionMemoryByteCount = 1 << 30
-    /// A transaction is refused while more versions than this are active: held by something in this process, or the newest. At least 1; nil for no limit.
+    /// A transaction is refused while more versions than this are active: held by something in this or another process, or the newest. At least 1; nil for no limit.
     public var maximumNumberOfActiveVersions: Int?
-    /// A transaction is refused while held versions retain more memory than this, beyond what the newest version needs. Nil for no limit.
+    /// A transaction is refused while held versions retain more memory than this, in all processes, beyond what the newest version needs. Nil for no limit.
     public var maximumRetainedByteCount: Int?
     /// What a transaction does that is refused by these two.
     public var activeVersionPolicy = ActiveVersionPolicy.fail
@@ -28,6 +28,8 @@ public struct StoreOptions: Sendable {
     var historyCheckpointByteCount = 256 << 20
     /// Called while a compaction runs, between writing the checkpoint and putting it in the place of what it was written from.
     var besideCompaction: (@Sendable () -> Void)?
+    /// Called before what versions need is written out; what it throws is what the disk would.
+    var besideSpill: (@Sendable () throws(StorageError) -> Void)?
     /// Which past versions stay openable.
     public var historyRetention = HistoryRetention.none
 
@@ -41,14 +43,14 @@ public struct StoreOptions: Sendable {
 ///
 /// * `versions` (guarded by its own lock) knows every active version, and publishes them in order.
 /// * `queue` is the write lock.
-/// * `limit`, `policy` and `postponed` are about what versions may be held: see `Store+Limits`.
+/// * `limit`, `policy`, `postponed` and `spiller` are about what versions may be held: see `Store+Limits`.
 /// * `stamps` counts up; only the holder of the write lock draws from it.
 /// * `workspace` is the write lock's holder's.
 /// * `listeners` is guarded by `listenerLock`; they are called outside of all locks, on the thread that published; two such threads may
 ///   call them at once.
 /// * `history` (guarded by itself) keeps what past versions need.
 public final class Store: Sendable {
-    public let heap = NodeHeap()
+    public let heap: NodeHeap
     let log: Log?
     let versions: VersionTable
     let queue = WriteQueue()
@@ -56,11 +58,10 @@ public final class Store: Sendable {
     let limit: VersionLimit
     let policy: ActiveVersionPolicy
     let postponed = PostponedWrites()
-    /// Writes a held version to a file of its own, so that it needs no memory. Nil where nothing can; set before the store is shared. See `Store+Limits`.
-    nonisolated(unsafe) var spillOldestHolder: (@Sendable (Pin) async throws -> Void)?
+    /// Writes versions out that are held; nil where the policy is another one.
+    let spiller: VersionSpiller?
     let history = History()
     let clock: any Clock
-    let spillPlace: SpillPlace?
     /// `.max` for a store in memory.
     let handOutByteCount: Int
     let options: StoreOptions
@@ -94,7 +95,7 @@ public final class Store: Sendable {
                 throw StoreError(error)
             }
         }
-        var spillPlace: SpillPlace?
+        var heap = NodeHeap()
         if let logOptions = options.log, logOptions.access != .readOnly {
             let place = SpillPlace(
                 storage: storage, folder: logOptions.folder, threshold: options.transactionMemoryByteCount)
@@ -104,18 +105,18 @@ public final class Store: Sendable {
             } catch {
                 throw StoreError(LogError(.storage(error), path: logOptions.folder))
             }
-            spillPlace = place
+            heap = NodeHeap(SpillHeap(place, takesAll: options.activeVersionPolicy == .spill))
         }
         let heldFiles = HeldFiles()
         var start: StoredStart?
         if let log, let checkpoint = log.checkpoint { start = try StoredStart(checkpoint, log, options, heldFiles) }
         self.init(
-            log: log, options, limit, isReadOnly: options.log?.access == .readOnly, spillPlace: spillPlace,
-            clock: clock, start: start, heldFiles: heldFiles)
+            log: log, options, limit, isReadOnly: options.log?.access == .readOnly, heap: heap, clock: clock,
+            start: start, heldFiles: heldFiles)
         retain(options.historyRetention)
         guard let log else { return }
         try replay(log)
-        tellOthers()
+        reportHeld(to: log)
         if !isReadOnly, options.log?.usesThreads ?? false {
             let follower = StoreFollower(self, log.newsWaiter)
             do throws(StorageError) { try follower.start() } catch {
@@ -133,12 +134,11 @@ public final class Store: Sendable {
         let start = try StoredStart(checkpoint, log, options, heldFiles)
         self.init(
             log: nil, StoreOptions(log: nil), try VersionLimit(StoreOptions(log: nil)), isReadOnly: false,
-            spillPlace: nil,
-            clock: ManualClock(now: checkpoint.time), start: start, heldFiles: heldFiles)
+            heap: NodeHeap(), clock: ManualClock(now: checkpoint.time), start: start, heldFiles: heldFiles)
     }
 
     private init(
-        log: Log?, _ options: StoreOptions, _ limit: VersionLimit, isReadOnly: Bool, spillPlace: SpillPlace?,
+        log: Log?, _ options: StoreOptions, _ limit: VersionLimit, isReadOnly: Bool, heap: NodeHeap,
         clock: any Clock, start: StoredStart?, heldFiles: HeldFiles
     ) {
         self.log = log
@@ -146,7 +146,11 @@ public final class Store: Sendable {
         self.limit = limit
         policy = options.activeVersionPolicy
         handOutByteCount = log == nil ? .max : options.handOutByteCount
-        self.spillPlace = spillPlace
+        self.heap = heap
+        let usesThreads = options.log?.usesThreads ?? false
+        spiller = heap.spill.flatMap {
+            $0.takesAll ? VersionSpiller($0, usesThread: usesThreads, options.besideSpill) : nil
+        }
         self.clock = clock
         self.isReadOnly = isReadOnly
         self.heldFiles = heldFiles
@@ -161,6 +165,7 @@ public final class Store: Sendable {
         }
         storedGarbage = Atomic(0)
         let writer = NodeWriter(stamp: 1)
+        if let spill = heap.spill { writer.spill(to: spill, heapByteCount: 0) }
         let root = RootNode.make(tables: 0, writer)
         heap.account(nodes: 1, bytes: root.node.byteCount)
         writer.dispose().deallocate()
@@ -265,7 +270,8 @@ public final class Store: Sendable {
             throw error
         }
         guard let pin = pinBase(replacing: own, at: place) else {
-            queue.release()
+            // Other processes may wait for their turn, which is not this transaction's to use.
+            endTransaction()
             return nil
         }
         return WriteTransaction(store: self, base: pin, stamp: nextStamp())
@@ -323,7 +329,6 @@ public final class Store: Sendable {
     /// Publishes what is durable, and tells the listeners.
     func publish(through version: UInt64) {
         guard let entry = versions.publish(through: version) else { return }
-        tellOthers()
         announce(entry.version)
     }
 
@@ -341,6 +346,7 @@ public final class Store: Sendable {
         follower?.stop(waits: true)
         versions.endWaiting()
         compactor.stop()
+        spiller?.stop()
         queue.acquire()
         defer { queue.release() }
         guard let log else { return }

@@ -63,6 +63,7 @@ extension WriteTransaction {
 
     /// A state is held no more: what died after it and was made after the state before it is garbage, the rest passes to that state.
     fileprivate func drop(_ state: TransactionState) {
+        if store.heap.isForked { return }
         guard let place = states.firstIndex(where: { $0 === state }) else {
             preconditionFailure("Firn: a state of another transaction")
         }
@@ -88,8 +89,6 @@ extension WriteTransaction {
     private func distribute(_ list: NodeList, bornAfter stamp: UInt64, _ pass: (Node) -> Void) {
         var garbage = NodeList()
         list.forEach { node in if node.stamp > stamp { garbage.push(node) } else { pass(node) } }
-        writer.state.pointee.nodeDelta -= garbage.count
-        writer.state.pointee.byteDelta -= garbage.byteCount
-        garbage.forEach { NodeHeap.free($0) }
+        writer.free(garbage)
     }
 }

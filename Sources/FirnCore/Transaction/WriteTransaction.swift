@@ -57,7 +57,7 @@ public final class WriteTransaction {
         self.store = store
         heldBase = base
         writer = NodeWriter(stamp: stamp, held: base.stamp, memory: store.workspace.takeWriter())
-        if let place = store.spillPlace { writer.spill(to: place, heapByteCount: store.heap.byteCount) }
+        if let spill = store.heap.spill { writer.spill(to: spill, heapByteCount: store.heap.byteCount) }
         writer.state.pointee.handOutAt = store.handOutByteCount
         reference = base.snapshot.reference
         plans = base.snapshot.reference.plans
@@ -150,6 +150,16 @@ public final class WriteTransaction {
         early?.abandon()
         early = nil
         let heap = store.heap
+        freeMade(heap)
+        states = []
+        core = nil
+        heldBase = nil
+        store.workspace.keep(writer.dispose())
+        if endsTurn { store.endTransaction() }
+    }
+
+    private func freeMade(_ heap: NodeHeap) {
+        if heap.isForked { return }
         heap.account(nodes: writer.state.pointee.nodeDelta, bytes: writer.state.pointee.byteDelta)
         var garbage = NodeList()
         for place in 0..<writer.state.pointee.madeCount { garbage.push(writer.state.pointee.made[place]) }
@@ -164,11 +174,6 @@ public final class WriteTransaction {
             let graveyard = Graveyard(garbage, heap, on: base)
             for state in states { state.owner = .cancelled(graveyard) }
         }
-        states = []
-        core = nil
-        heldBase = nil
-        store.workspace.keep(writer.dispose())
-        if endsTurn { store.endTransaction() }
     }
 
     /// What a finished transaction hands over to the version table.

@@ -1,3 +1,5 @@
+import FirnLog
+
 /// A version that something holds, as `Store.activeVersions` shows it.
 public struct ActiveVersion: Sendable {
     public let number: UInt64
@@ -9,23 +11,30 @@ public struct ActiveVersion: Sendable {
     public let retainedByteCount: Int
     /// Where its pins were made, as `file:line`, the oldest first.
     public let pinnedAt: [String]
-    /// Why it could not be written out to free its memory; nil where that was not tried.
+    /// Whether it counts against no limit, as what it needs is written out, or is being written.
+    public let isSpilled: Bool
+    /// Why it could not be written out; nil where that was not tried.
     let spillFailure: (any Error)?
 }
 
 /// What a transaction does that is refused because more is held than the limit allows.
-///
-/// A case `spill`, by which the oldest held version is written out and counts no more, belongs here once `Store.spillOldestHolder` is there to do it.
 public enum ActiveVersionPolicy: Sendable, Equatable {
     /// It fails with an error that lists the holders.
     case fail
     /// It waits this many seconds for a holder to let go, then fails so. It doesn't have the write lock meanwhile.
     case wait(seconds: Double)
+    /// It goes on: the oldest held versions count no more, and what they need is written to scratch files in the store's folder and its memory given back. Where that is not possible it fails as
+    /// with `fail`.
+    ///
+    /// All nodes of such a store lie in scratch files from the beginning, so one without files can't have it.
+    case spill
+
+    var waits: Bool { if case .wait = self { true } else { false } }
 
     /// How long to wait.
     var nanoseconds: Int64 {
         switch self {
-        case .fail: 0
+        case .fail, .spill: 0
         // A century is as good as for ever, and fits; what is no number waits for nothing.
         case .wait(let seconds): seconds > 0 ? Int64(min(seconds, 3e9) * 1e9) : 0
         }
@@ -54,6 +63,12 @@ struct VersionLimit: Sendable {
             }
             byteCount = count
         }
+        if options.activeVersionPolicy == .spill, options.log == nil {
+            throw StoreError(
+                .limit,
+                "activeVersionPolicy is .spill, but a store in memory has no folder to write versions to; choose .fail or .wait, or give the store a folder"
+            )
+        }
         isSet = versionCount < .max || byteCount < .max
     }
 }
@@ -64,28 +79,44 @@ struct VersionExcess: Sendable {
     let count: Int
     let retainedByteCount: Int
     let versions: [ActiveVersion]
+    /// Those that hold anything.
+    let others: [OtherProcess]
 
     /// Versions and places of one version that are written out, so that the text stays readable.
     static let listedCount = 32
 
     func error(policy: ActiveVersionPolicy, now: Int64) -> StoreError {
         var faults: [String] = []
-        if count > limit.versionCount {
+        let held = HeldByOthers(others)
+        let inAll = others.isEmpty ? "" : " in all processes"
+        if count + held.versionCount > limit.versionCount {
             faults.append(
-                "\(count) versions are active, more than maximumNumberOfActiveVersions (\(limit.versionCount))")
+                "\(count + held.versionCount) versions are active\(inAll), more than maximumNumberOfActiveVersions (\(limit.versionCount))"
+            )
         }
-        if retainedByteCount > limit.byteCount {
+        if retainedByteCount + held.byteCount > limit.byteCount {
             faults.append(
-                "held versions retain \(retainedByteCount) bytes of memory, more than maximumRetainedBytes (\(limit.byteCount))"
+                "held versions retain \(retainedByteCount + held.byteCount) bytes of memory\(inAll), more than maximumRetainedBytes (\(limit.byteCount))"
             )
         }
         var text = "no write can begin: " + faults.joined(separator: ", and ")
-        if case .wait(let seconds) = policy { text += ", and that did not change for \(seconds) s" }
+        switch policy {
+        case .fail: break
+        case .wait(let seconds): text += ", and that did not change for \(seconds) s"
+        case .spill: text += ", and nothing more can be written out"
+        }
         text += ". Let go of what holds old versions (frozen objects, observers, realms that were not refreshed), "
         text += "or raise the limit. Active are:"
         for version in versions.prefix(Self.listedCount) { text += "\n- " + line(version, now) }
         if versions.count > Self.listedCount {
             text += "\n- and \(versions.count - Self.listedCount) newer ones; activeVersions lists them all"
+        }
+        for process in others {
+            let count = process.heldVersionCount
+            text +=
+                "\n- process \(process.processID) holds \(count) version\(count == 1 ? "" : "s") besides its newest, "
+            text += "the oldest \(process.oldestVersion)"
+            if limit.byteCount < .max { text += ", and retains \(process.retainedByteCount) bytes" }
         }
         return StoreError(.tooManyActiveVersions, text)
     }
@@ -94,6 +125,7 @@ struct VersionExcess: Sendable {
         let tenths = max(0, now - version.time) / 100_000_000
         var text = "version \(version.number), \(tenths / 10).\(tenths % 10) s old, "
         text += "alone retains \(version.retainedByteCount) bytes, "
+        if version.isSpilled { text += "is written out and does not count, " }
         if let failure = version.spillFailure { text += "could not be written out (\(failure)), " }
         guard !version.pinnedAt.isEmpty else { return text + "the newest, held by nothing" }
         var places: [(name: String, count: Int)] = []

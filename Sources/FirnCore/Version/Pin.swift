@@ -63,6 +63,9 @@ public final class Pin: @unchecked Sendable {
         return table.pin(entry, at: place)
     }
 
+    /// The version could not be written out: it counts again.
+    func failSpill(_ error: any Error) { table?.failSpill(self, error) }
+
     deinit {
         if let entry, let table, let link { table.unpin(link, entry) }
         release?()

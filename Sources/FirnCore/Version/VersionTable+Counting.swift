@@ -1,3 +1,4 @@
+import FirnLog
 import FirnStorage
 
 /// How many versions are active, and what they retain.
@@ -11,7 +12,7 @@ extension VersionTable {
     enum Spill {
         case none
         case begun
-        /// It counts again, and isn't tried again.
+        /// It could not be: it counts again, and isn't tried again.
         case failed(any Error)
 
         var isBegun: Bool { if case .begun = self { true } else { false } }
@@ -42,10 +43,12 @@ extension VersionTable {
     // MARK: Comparing with a limit (the lock is held)
 
     /// O(1), except while there are more dead bytes than may be retained: then O(buckets of dead nodes). `own` counts only where others hold its version too.
-    func isOver(_ limit: VersionLimit, without own: Pin?) -> Bool {
+    func isOver(_ limit: VersionLimit, and others: HeldByOthers, without own: Pin?) -> Bool {
         let own = soleEntry(of: own)
-        if activeCount(without: own) > limit.versionCount { return true }
-        return deadByteCount > limit.byteCount && retainedByteCount(without: own) > limit.byteCount
+        if activeCount(without: own) + others.versionCount > limit.versionCount { return true }
+        // Where others alone hold too much, what is dead here is no matter.
+        return deadByteCount + others.byteCount > limit.byteCount
+            && retainedByteCount(without: own) + others.byteCount > limit.byteCount
     }
 
     /// The pin's entry, if the pin is all that holds it.
@@ -54,7 +57,7 @@ extension VersionTable {
         return entry
     }
 
-    private func activeCount(without own: Entry?) -> Int {
+    func activeCount(without own: Entry?) -> Int {
         let tip = entries[entries.count - 1].lead
         let others = heldVersionCount + (tip.heldEntryCount == 0 ? 1 : 0)
         guard let lead = own?.lead, lead !== tip, lead.heldEntryCount == 1, !lead.spill.isBegun else { return others }
@@ -62,7 +65,8 @@ extension VersionTable {
     }
 
     /// Bytes of the dead nodes that a holder still reaches. What nothing but the store's own interest keeps until the tip is published goes by itself.
-    private func retainedByteCount(without own: Entry?) -> Int {
+    func retainedByteCount(without own: Entry?) -> Int {
+        if deadByteCount == 0 { return 0 }
         var total = 0
         var held: UInt64 = 0
         for entry in entries {
@@ -85,22 +89,33 @@ extension VersionTable {
 
     // MARK: Waiting
 
-    /// Nil once what is held is within the limit, or the store is closed; what is too much where that is not so by `deadline` (of the system's monotonic clock; nil to only look).
-    func excess(over limit: VersionLimit, without own: Pin?, until deadline: Int64?) -> VersionExcess? {
-        lock.lock()
-        defer { lock.unlock() }
-        waiterCount += 1
-        defer { waiterCount -= 1 }
-        while isOver(limit, without: own), !isClosed {
-            if let deadline, released.wait(lock, until: deadline) { continue }
-            // Someone may have let go just as the time was up.
-            guard isOver(limit, without: own), !isClosed else { return nil }
-            let sole = soleEntry(of: own)
-            return VersionExcess(
-                limit: limit, count: activeCount(without: sole), retainedByteCount: retainedByteCount(without: sole),
-                versions: list(newest: entries[entries.count - 1], without: sole))
+    /// Nanoseconds after which a waiting transaction looks again what others hold: they, and still less their death, wake nobody here.
+    private static let patience: Int64 = 10_000_000
+
+    /// Nil once what is held is within the limit, or the store is closed; what is too much where that is not so by `deadline` (of the system's monotonic clock; nil to only look). `holding` gives the
+    /// other processes that hold anything.
+    func excess(
+        over limit: VersionLimit, without own: Pin?, until deadline: Int64?, _ holding: () -> [OtherProcess]
+    ) -> VersionExcess? {
+        lock.withLock { waiterCount += 1 }
+        defer { lock.withLock { waiterCount -= 1 } }
+        var isLate = deadline == nil
+        while true {
+            let others = holding()
+            lock.lock()
+            defer { lock.unlock() }
+            guard isOver(limit, and: HeldByOthers(others), without: own), !isClosed else { return nil }
+            guard !isLate, let deadline else {
+                let sole = soleEntry(of: own)
+                return VersionExcess(
+                    limit: limit, count: activeCount(without: sole),
+                    retainedByteCount: retainedByteCount(without: sole),
+                    versions: list(newest: entries[entries.count - 1], without: sole), others: others)
+            }
+            // Someone may let go just as the time is up, so there is a last look.
+            let end = others.isEmpty ? deadline : min(deadline, SystemClock.shared.monotonic() + Self.patience)
+            if !released.wait(lock, until: end) { isLate = end == deadline }
         }
-        return nil
     }
 
     /// Nobody waits any more, now and later.
@@ -113,18 +128,28 @@ extension VersionTable {
 
     // MARK: Writing out
 
-    /// Pins the oldest version that counts, if it is not the newest; from here on it doesn't count. Nil where there is none that could be written out.
-    func beginSpill() -> Pin? {
+    /// Pins the oldest version that counts, if it is not the newest; from here on it doesn't count. Nil where there is none that could be written out. `own` goes by itself.
+    func beginSpill(sparing own: Pin?) -> Pin? {
         lock.lock()
         defer { lock.unlock() }
         let tip = entries[entries.count - 1].lead
+        let own = soleEntry(of: own)
         let oldest = entries.first {
-            $0.isHeld && !$0.isState && $0.lead !== tip && $0.lead.spill.isPossible
+            $0.isHeld && !$0.isState && $0.lead !== tip && $0 !== own && $0.lead.spill.isPossible
+                && obstacle($0) == nil
         }
-        guard let oldest else { return nil }
+        guard let lead = oldest?.lead, let oldest = entries.last(where: { $0.lead === lead && $0.isHeld }) else {
+            return nil
+        }
         heldVersionCount -= 1
         oldest.lead.spill = .begun
+        report?(self)
         return makePin(oldest, CallPlace(#fileID, #line), isHolder: false)
+    }
+
+    /// The stamp of the newest version that was written out and is held; nil where there is none.
+    var newestSpilledStamp: UInt64? {
+        lock.withLock { entries.last { $0.isHeld && $0.lead.spill.isBegun }?.stamp }
     }
 
     /// The version could not be written out: it counts again.
@@ -134,6 +159,7 @@ extension VersionTable {
         guard let lead = pin.entry?.lead else { return }
         lead.spill = .failed(error)
         if lead.heldEntryCount > 0 { heldVersionCount += 1 }
+        report?(self)
     }
 
     // MARK: Showing
@@ -172,12 +198,20 @@ extension VersionTable {
                 places += pins.reversed()
             }
             guard isShown else { continue }
+            var failure = lead.spill.failure
+            if failure == nil, !lead.spill.isBegun, lead !== newest.lead { failure = obstacle(entries[start]) }
             result.append(
                 ActiveVersion(
                     number: lead.version, time: entries[start].time, holders: holders, retainedByteCount: retained,
-                    pinnedAt: places, spillFailure: lead.spill.failure))
+                    pinnedAt: places, isSpilled: lead.spill.isBegun, spillFailure: failure))
         }
         return result
+    }
+
+    /// Why a version can't be written out now, where versions can be at all.
+    private func obstacle(_ entry: Entry) -> StorageError? {
+        guard let spill = heap.spill, spill.takesAll else { return nil }
+        return spill.obstacle(stamp: entry.stamp)
     }
 
     /// That the counts are what the entries say. O(entries). Stops with a message where they aren't.

@@ -28,6 +28,7 @@ extension VersionTable {
                 let next = table.lowerBound(stamp + 1)
                 return next < table.stamps.count ? table.stamps[next] : .max
             }
+            table.report?(table)
         }
     }
 }

@@ -1,4 +1,5 @@
 import CFirn
+import FirnLog
 import FirnStorage
 import Synchronization
 
@@ -65,7 +66,7 @@ final class VersionTable: @unchecked Sendable {
     }
 
     let lock = Lock()
-    private let heap: NodeHeap
+    let heap: NodeHeap
     /// Ascending by stamp. The last is the tip.
     @exclusivity(unchecked) private(set) var entries: [Entry]
     /// The entries' stamps, place by place.
@@ -82,6 +83,8 @@ final class VersionTable: @unchecked Sendable {
     /// Who waits for a holder to let go.
     @exclusivity(unchecked) var waiterCount = 0
     @exclusivity(unchecked) var isClosed = false
+    /// Tells other processes what this one holds; called with the lock held. Set before the table is shared; nil where there is nobody to tell.
+    nonisolated(unsafe) var report: (@Sendable (VersionTable) -> Void)?
     let released = Condition()
 
     init(
@@ -98,6 +101,7 @@ final class VersionTable: @unchecked Sendable {
 
     deinit {
         // The store is closed and no pin is left: all that is alive is what died before the tip, and what the tip reaches.
+        if heap.isForked { return }
         var nodes: [Node] = []
         entries[entries.count - 1].snapshot.forEachHeapNode { nodes.append($0) }
         for entry in entries { for bucket in entry.dead.buckets { heap.free(bucket.nodes) } }
@@ -139,11 +143,12 @@ final class VersionTable: @unchecked Sendable {
 
     enum StoreVersion { case published, tip }
 
-    /// Pins the tip, for a transaction's base; nil where more is held than `limit` allows. `own` is the caller's pin of an older version, which it will let go.
-    func pinTip(within limit: VersionLimit, replacing own: Pin?, at place: CallPlace) -> Pin? {
+    /// Pins the tip, for a transaction's base; nil where more is held, here and by others, than `limit` allows. `own` is the caller's pin of an older version, which it will let go.
+    func pinTip(within limit: VersionLimit, and others: HeldByOthers, replacing own: Pin?, at place: CallPlace) -> Pin?
+    {
         lock.lock()
         defer { lock.unlock() }
-        if limit.isSet, isOver(limit, without: own) { return nil }
+        if limit.isSet, isOver(limit, and: others, without: own) { return nil }
         return makePin(entries[entries.count - 1], place)
     }
 
@@ -173,9 +178,18 @@ final class VersionTable: @unchecked Sendable {
             entry.storePins += 1
         } else if !entry.isHeld {
             countHeld(entry)
+            // The newest is active, held or not.
+            if !isNewest(entry) { report?(self) }
         }
         entry.holders += 1
         return Pin(entry: entry, table: self, snapshot: entry.snapshot, link: link)
+    }
+
+    /// Whether it is a tree of the newest version. The lock is held.
+    @inline(__always)
+    private func isNewest(_ entry: Entry) -> Bool {
+        let tip = entries[entries.count - 1]
+        return entry === tip || entry.lead === tip.lead
     }
 
     func unpin(_ link: UnsafeMutablePointer<PinLink>, _ entry: Entry) {
@@ -265,6 +279,7 @@ final class VersionTable: @unchecked Sendable {
             if old.holders == 0 { garbage.join(drop(old)) }
         }
         publishedNumber.store(publishedEntry.version, ordering: .releasing)
+        if newest != nil { report?(self) }
         lock.unlock()
         heap.free(garbage)
         return newest
@@ -282,7 +297,9 @@ final class VersionTable: @unchecked Sendable {
     /// An entry has lost its last holder, which was counted, or a pin of the store's when nobody else held it; gives the nodes that only it reached. The lock is held.
     private func letGo(_ entry: Entry, isCounted: Bool) -> NodeList {
         if isCounted { countFree(entry) }
-        let garbage = entry.isKept || entry.holders > 0 ? NodeList() : drop(entry)
+        let isNewest = isNewest(entry)
+        let garbage = entry.isKept || entry.holders > 0 || heap.isForked ? NodeList() : drop(entry)
+        if !isNewest { report?(self) }
         if waiterCount > 0 { released.broadcast() }
         return garbage
     }
@@ -325,12 +342,8 @@ final class VersionTable: @unchecked Sendable {
 
     // MARK: Showing
 
-    /// The oldest active version, and how many there are, states inside of transactions that are still held included. O(1) but for such states.
-    var summary: (oldest: UInt64, count: Int) {
-        lock.lock()
-        defer { lock.unlock() }
-        return (entries.first { $0.version != 0 }?.version ?? 0, entries.count)
-    }
+    /// The oldest active version. O(1) but for states inside of transactions that are still held. The lock is held.
+    var oldestVersion: UInt64 { entries.first { $0.version != 0 }?.version ?? 0 }
 
     /// Every entry's state and the dead nodes that the lists account for: for `_checkInvariants`.
     func withEntries<R>(_ body: ([Entry], [[Node]]) -> R) -> R {

@@ -11,8 +11,10 @@ import CFirn
 /// A file's first bytes, mapped for writing and shared with every process that has them mapped.
 final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
     let bytes: UnsafeMutableRawBufferPointer
+    private let path: String
 
     init(path: String, byteCount: Int) throws(StorageError) {
+        self.path = path
         let operation = "map of shared memory"
         guard byteCount > 0 else {
             throw StorageError(
@@ -30,6 +32,13 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
     }
 
     func willBeTouchedAtRandom() { madvise(bytes.baseAddress, bytes.count, MADV_RANDOM) }
+    func giveBack(_ ranges: [Range<Int>]) throws(StorageError) {
+        guard let base = bytes.baseAddress, let first = ranges.first, let last = ranges.last else { return }
+        // Each call waits for the disk, so there is one for all.
+        let error = firn_write_back(base + first.lowerBound, last.upperBound - first.lowerBound)
+        guard error == 0 else { throw StorageError(number: error, operation: "write-out of shared memory", path: path) }
+        for range in ranges { firn_give_back(base + range.lowerBound, range.count) }
+    }
 
     deinit {
         munmap(bytes.baseAddress!, bytes.count)

@@ -46,6 +46,23 @@ import Testing
         #expect(try storage.list("store").allSatisfy { !$0.hasPrefix("scratch") })
     }
 
+    /// Where more is held than the limit allows, what the oldest versions need is written out, and they are what they were.
+    @Test(arguments: [51, 52] as [UInt64])
+    func versionsThatAreWrittenOutChangeNothing(seed: UInt64) throws {
+        let folder = TemporaryFolder()
+        let run = try ModelRun(
+            seed: seed, storage: PosixStorage.shared, folder: folder.path + "/store", compactsEvery: 9
+        ) {
+            $0.maximumNumberOfActiveVersions = 1
+            $0.activeVersionPolicy = .spill
+        }
+        try run.run(transactions: 80, operations: 60)
+        #expect(run.spilledVersionCount > 20)
+        let spill = try #require(run.store.heap.spill)
+        #expect(spill.arenaCount <= 2)
+        #expect(!(try PosixStorage.shared.list(folder.path + "/store").contains { $0.hasPrefix("scratch") }))
+    }
+
     /// Many operations on tables of thousands of rows: as many as `FIRN_MODEL_OPERATIONS` says.
     @Test func aLongRunAgreesWithTheOracle() throws {
         try ModelRun(seed: 99, rowGoal: 3000, storage: MemoryStorage()).run(
@@ -81,6 +98,8 @@ final class ModelRun {
     private(set) var checkpointCount = (whole: 0, added: 0)
     /// Nodes of finished transactions that lay in scratch files.
     private(set) var spilledNodeCount = 0
+    /// How often a version was found written out.
+    private(set) var spilledVersionCount = 0
     var store: Store
     var oracle: Oracle
     var pins: [(pin: Pin, oracle: Oracle)] = []
@@ -143,6 +162,10 @@ final class ModelRun {
                     if report.isWhole { checkpointCount.whole += 1 } else { checkpointCount.added += 1 }
                 }
                 if random.below(2) == 0 { store._checkInvariants() }
+            }
+            if store.options.activeVersionPolicy == .spill {
+                spilledVersionCount += store.activeVersions.count(where: \.isSpilled)
+                store.pin().snapshot.forEachHeapNode { precondition($0.isSpilled) }
             }
             let newest = store.pin()
             if operations < 100 || round % 5 == 4 { try verify(newest, oracle, "round \(round), newest") }

@@ -9,11 +9,16 @@
 
     /// What holds between stores holds between processes: one counts up what others count up too, and may be killed.
     @Suite struct SeveralProcessesTests {
-        private func open(_ folder: TemporaryFolder) throws -> Store {
+        private func open(
+            _ folder: TemporaryFolder, versions: Int? = nil, policy: ActiveVersionPolicy = .fail
+        ) throws -> Store {
             var options = LogOptions(folder: folder.path + "/store", verify: .everything)
             options.segmentByteCount = 256 << 10
             options.reserveByteCount = 0
-            return try Store(StoreOptions(log: options), storage: PosixStorage.shared)
+            var storeOptions = StoreOptions(log: options)
+            storeOptions.maximumNumberOfActiveVersions = versions
+            storeOptions.activeVersionPolicy = policy
+            return try Store(storeOptions, storage: PosixStorage.shared)
         }
 
         private func makeCounter(_ store: Store) throws {
@@ -87,6 +92,45 @@
                 seen += 1
             }
             #expect(child.wait() == .exited(0) && seen == 30 && value(store.pin().snapshot) == 30)
+        }
+
+        @Test func versionsThatAnotherProcessHoldsCountUntilItLetsGo() throws {
+            let folder = TemporaryFolder()
+            let store = try open(folder, versions: 2)
+            try makeCounter(store)
+            let child = try ChildProcess(folder.path + "/store", "hold", "3")
+            #expect(child.readLine() == "held 4")
+            waitForVersion(store, 4)
+            let error = #expect(throws: StoreError.self) { _ = try store.beginWrite() }
+            #expect(error?.code == .tooManyActiveVersions)
+            #expect(
+                error?.description.contains(
+                    "- process \(child.identifier) holds 3 versions besides its newest, the oldest 1")
+                    == true)
+            try PosixStorage.shared.open(folder.path + "/store.release", .create).close()
+            #expect(child.readLine() == "released")
+            try store.beginWrite().cancel()
+            #expect(child.kill() == .killed)
+            try store.close()
+        }
+
+        @Test func aWaitingWriteGoesOnWhenTheProcessThatHoldsVersionsIsKilled() throws {
+            let folder = TemporaryFolder()
+            let store = try open(folder, versions: 1, policy: .wait(seconds: 3600))
+            try makeCounter(store)
+            let child = try ChildProcess(folder.path + "/store", "hold", "2")
+            #expect(child.readLine() == "held 3")
+            let identifier = child.identifier
+            let killer = try StorageThread.start(name: "killer") {
+                store.awaitWaiters(1)
+                kill(identifier, SIGKILL)
+            }
+            let transaction = try store.beginWrite()
+            #expect(value(transaction.snapshot) == 2)
+            transaction.cancel()
+            killer.join()
+            #expect(child.wait() == .killed)
+            try store.close()
         }
 
         @Test func aProcessThatIsKilledIsFollowedByTheOneThatWaits() throws {

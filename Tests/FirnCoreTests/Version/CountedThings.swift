@@ -11,13 +11,15 @@ enum CountedThings {
 
     /// In memory where no storage is given.
     static func open(
-        versions: Int? = nil, bytes: Int? = nil, policy: ActiveVersionPolicy = .fail, on storage: MemoryStorage? = nil,
-        clock: any Clock = ManualClock()
+        versions: Int? = nil, bytes: Int? = nil, policy: ActiveVersionPolicy = .fail, on storage: (any Storage)? = nil,
+        folder: String = "/store", usesThreads: Bool = false, clock: any Clock = ManualClock(),
+        besideSpill: (@Sendable () throws(StorageError) -> Void)? = nil
     ) throws -> Store {
         var options = StoreOptions(log: nil)
+        options.besideSpill = besideSpill
         if storage != nil {
-            var log = LogOptions(folder: "/store")
-            log.usesThreads = false
+            var log = LogOptions(folder: folder)
+            log.usesThreads = usesThreads
             log.reserveByteCount = 0
             options.log = log
         }
@@ -65,6 +67,14 @@ extension Store {
             transaction.set(CountedThings.table, 2, key, .data(Array(repeating: byte, count: 600)))
         }
         return transaction
+    }
+
+    /// Whether everything has the data that `rewriting` gave it.
+    static func isRewritten(_ snapshot: Snapshot, _ byte: UInt8) -> Bool {
+        let table = snapshot.table(CountedThings.table)
+        return (0..<Int64(CountedThings.count)).allSatisfy {
+            table.value(2, of: $0) == .data(Array(repeating: byte, count: 600))
+        }
     }
 
     /// The error of a transaction that must not begin.

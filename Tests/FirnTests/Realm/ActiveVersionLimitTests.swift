@@ -1,4 +1,5 @@
 import Firn
+import FirnTestSupport
 import Foundation
 import Testing
 
@@ -124,6 +125,34 @@ import Testing
         #expect(dog.age == 3 && realm.activeVersions.count == 1)
     }
 
+    @Test func writesGoOnWhereOldVersionsAreWrittenOut() throws {
+        let folder = TemporaryFolder()
+        let realm = try open {
+            $0.fileURL = URL(fileURLWithPath: folder.path + "/store")
+            $0.maximumNumberOfActiveVersions = 2
+            $0.activeVersionPolicy = .spill
+        }
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        var held: [Dog] = []
+        for age in 0..<20 {
+            try realm.write { dog.age = age }
+            held.append(dog.freeze())
+        }
+        try realm.write { dog.age = 20 }
+        #expect(realm.activeVersions.count == 21 && realm.activeVersions.count(where: \.isSpilled) == 18)
+        #expect(realm.activeVersions.first?.isSpilled == true && realm.activeVersions.last?.isSpilled == false)
+        #expect(held.map(\.age) == Array(0..<20))
+        held = []
+        #expect(realm.activeVersions.map(\.isSpilled) == [false])
+    }
+
+    @Test func aRealmInMemoryCannotWriteVersionsOut() throws {
+        let error = #expect(throws: Realm.Error.self) { _ = try open { $0.activeVersionPolicy = .spill } }
+        #expect(error == Realm.Error.invalidInput)
+        #expect(error?.description.contains("in memory") == true)
+    }
+
     @Test func aLimitOfNothingIsRefusedAtOpening() throws {
         let error = #expect(throws: Realm.Error.self) { _ = try open { $0.maximumNumberOfActiveVersions = 0 } }
         #expect(error == Realm.Error.invalidInput)
@@ -140,6 +169,8 @@ import Testing
         #expect(other != plain && other.description.contains("maximumRetainedBytes: 3"))
         other = plain
         other.activeVersionPolicy = .wait(1)
+        #expect(other != plain)
+        other.activeVersionPolicy = .spill
         #expect(other != plain)
     }
 }

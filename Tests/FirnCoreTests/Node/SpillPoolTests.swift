@@ -1,0 +1,150 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnCore
+
+/// Memory in scratch files is given out by pages, and used again when the last node of a page has gone.
+@Suite struct SpillPoolTests {
+    private static let page = SpillArena.pageByteCount
+
+    private func make(_ storage: any Storage = MemoryStorage()) throws -> SpillPool {
+        try storage.createFolder("s")
+        return SpillPool(SpillPlace(storage: storage, folder: "s", threshold: 0), isRandom: true)
+    }
+
+    /// A node as a writer makes it.
+    private func node(_ pool: SpillPool, _ byteCount: Int, stamp: UInt64 = 1, _ cursor: inout SpillCursor) throws
+        -> Node
+    {
+        let memory =
+            try cursor.allocate(byteCount: byteCount)
+            ?? pool.allocate(byteCount: byteCount, stamp: stamp, &cursor)
+        let node = Node(memory)
+        node.stamp = stamp
+        node.byteCount = byteCount
+        node.store(Node.spilledBit | Node.Kind.chunk.rawValue, 16)
+        if byteCount > Node.headerByteCount {
+            memory.advanced(by: Node.headerByteCount).initializeMemory(
+                as: UInt8.self, repeating: UInt8(truncatingIfNeeded: stamp), count: byteCount - Node.headerByteCount)
+        }
+        return node
+    }
+
+    private func isWhole(_ node: Node) -> Bool {
+        (Node.headerByteCount..<node.byteCount).allSatisfy {
+            node.load($0, as: UInt8.self) == UInt8(truncatingIfNeeded: node.stamp)
+        }
+    }
+
+    @Test func pagesAreUsedAgainAndArenasGoWithTheirLastNode() throws {
+        var chance = SeededRandom(seed: 8)
+        let pool = try make()
+        var cursor = SpillCursor()
+        var alive: [Node] = []
+        for stamp in 1...10_000 as ClosedRange<UInt64> {
+            let length = chance.below(50) == 0 ? 16 * (2 + chance.below(4000)) : 16 * (2 + chance.below(200))
+            alive.append(try node(pool, length, stamp: stamp, &cursor))
+            if alive.count > 300 {
+                let gone = alive.remove(at: chance.below(alive.count))
+                if !isWhole(gone) { Issue.record("a node was overwritten") }
+                SpillArena.free(gone)
+            }
+            if stamp % 100 == 0 {
+                pool.keep(cursor)
+                cursor = SpillCursor()
+            }
+        }
+        #expect(alive.allSatisfy(isWhole))
+        // 10,000 nodes of 2 KiB have been made, of which 300 are left.
+        #expect(pool.arenaCount <= 2)
+        #expect(pool.usedPageCount < 900)
+        for node in alive { SpillArena.free(node) }
+        // What is left is the cursor's.
+        #expect(pool.usedPageCount <= 16)
+        #expect(pool.arenaCount == 1)
+    }
+
+    @Test func aLargeNodeHasAFileOfItsOwn() throws {
+        let pool = try make()
+        var cursor = SpillCursor()
+        let small = try node(pool, 64, &cursor)
+        let large = try node(pool, 5 << 20, &cursor)
+        let huge = try node(pool, 16 << 20, &cursor)
+        #expect(pool.arenaCount == 3)
+        let next = try node(pool, 64, &cursor)
+        // The run goes on where it was.
+        #expect(next.address - small.address == 64 + SpillArena.headByteCount)
+        #expect(isWhole(large) && isWhole(huge))
+        SpillArena.free(large)
+        SpillArena.free(huge)
+        #expect(pool.arenaCount == 1)
+        SpillArena.free(small)
+        SpillArena.free(next)
+    }
+
+    @Test func aNodeThatFillsItsPagesToTheLastByteFreesThem() throws {
+        let pool = try make()
+        var cursor = SpillCursor()
+        for pages in [1, 2, 5, 16, 17, 200] {
+            let node = try node(pool, pages * Self.page - SpillArena.headByteCount, &cursor)
+            #expect(isWhole(node))
+            SpillArena.free(node)
+        }
+        pool.keep(cursor)
+        // Two at once: the first goes on where the one before has ended.
+        var cursors = [SpillCursor(), SpillCursor()]
+        for place in 0..<2 { SpillArena.free(try node(pool, 64, &cursors[place])) }
+        #expect(pool.usedPageCount > 16)
+        for cursor in cursors { pool.keep(cursor) }
+        // One is kept for the next transaction, the other's pages are free.
+        #expect(pool.usedPageCount <= 16 && pool.arenaCount == 1)
+        pool.dropIdle()
+        #expect(pool.arenaCount == 0)
+    }
+
+    @Test func freeingOnManyThreadsLeavesNothing() throws {
+        let pool = try make()
+        for round in 0..<5 as Range<UInt64> {
+            var cursor = SpillCursor()
+            nonisolated(unsafe) var parts: [[Node]] = [[], [], [], []]
+            for number in 0..<4000 { parts[number % 4].append(try node(pool, 16 * (2 + number % 90), &cursor)) }
+            let threads = try (0..<4).map { part in
+                try StorageThread.start(name: "freeing") { for node in parts[part] { SpillArena.free(node) } }
+            }
+            // Others are made meanwhile.
+            var mine: [Node] = []
+            for _ in 0..<1000 { mine.append(try node(pool, 512, stamp: round + 1, &cursor)) }
+            for thread in threads { thread.join() }
+            #expect(mine.allSatisfy(isWhole))
+            for node in mine { SpillArena.free(node) }
+            pool.keep(cursor)
+        }
+        #expect(pool.usedPageCount <= 16 && pool.arenaCount == 1)
+    }
+
+    @Test func whatIsWrittenOutStaysWhereItIsAndItsPagesAreUsedAgain() throws {
+        let folder = TemporaryFolder()
+        let pool = SpillPool(
+            SpillPlace(storage: PosixStorage.shared, folder: folder.path, threshold: 0), isRandom: false)
+        var cursor = SpillCursor()
+        var nodes: [Node] = []
+        for stamp in 1...3000 as ClosedRange<UInt64> {
+            nodes.append(try node(pool, 16 * (2 + Int(stamp) % 150), stamp: stamp, &cursor))
+        }
+        #expect(try PosixStorage.shared.list(folder.path).isEmpty)
+        for (stamp, again) in [(10, false), (1500, false), (1500, true), (3000, false)] as [(UInt64, Bool)] {
+            try pool.writeOut(bornThrough: stamp, again: again) { true }
+            #expect(nodes.allSatisfy(isWhole))
+        }
+        for node in nodes.prefix(2500) { SpillArena.free(node) }
+        // Pages that were written out are used again.
+        let before = pool.arenaCount
+        for stamp in 3001...5000 as ClosedRange<UInt64> { nodes.append(try node(pool, 1024, stamp: stamp, &cursor)) }
+        #expect(pool.arenaCount == before)
+        try pool.writeOut(bornThrough: 4000) { true }
+        #expect(nodes.dropFirst(2500).allSatisfy(isWhole))
+        for node in nodes.dropFirst(2500) { SpillArena.free(node) }
+        #expect(pool.usedPageCount <= 16)
+    }
+}

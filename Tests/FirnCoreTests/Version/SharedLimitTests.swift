@@ -1,0 +1,143 @@
+import FirnLog
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnCore
+
+/// What other processes hold counts as if it were held here. The locks exclude handles, so the processes may as well be stores of one process.
+@Suite struct SharedLimitTests {
+    private let disk = SimulatedDisk(seed: 3)
+
+    private func open(
+        versions: Int? = nil, bytes: Int? = nil, policy: ActiveVersionPolicy = .fail, on storage: SimulatedStorage
+    ) throws -> Store {
+        try CountedThings.open(versions: versions, bytes: bytes, policy: policy, on: storage)
+    }
+
+    @Test func versionsHeldElsewhereCountUntilTheyAreLetGoOrTheirProcessDies() throws {
+        let store = try open(versions: 2, on: disk.newProcess())
+        let storage = disk.newProcess()
+        let other = try open(on: storage)
+        var held: [Pin] = []
+        for _ in 0..<2 {
+            held.append(other.pin())
+            try store.change()
+            try other.catchUp()
+        }
+        let text = try #require(store.refusal()).description
+        #expect(text.contains("3 versions are active in all processes, more than maximumNumberOfActiveVersions (2)"))
+        #expect(
+            text.hasSuffix(
+                "- process \(currentProcessID()) holds 2 versions besides its newest, the oldest 1"))
+        #expect(store.otherProcesses.map(\.heldVersionCount) == [2])
+        held.removeLast()
+        try store.change()
+        // Its newest version is no burden, held or not; once it has read on it is.
+        held.append(other.pin())
+        try store.change()
+        try other.catchUp()
+        #expect(store.refusal() != nil)
+        // More holders of one version are no more versions.
+        held.append(held[0].again())
+        held.remove(at: 1)
+        try store.change()
+        try other.catchUp()
+        held.append(other.pin())
+        try store.change()
+        try other.catchUp()
+        #expect(store.refusal() != nil)
+        disk.kill(storage)
+        try store.change()
+        withExtendedLifetime(held) {}
+        try store.close()
+    }
+
+    @Test func bytesRetainedElsewhereCount() throws {
+        let store = try open(bytes: 20_000, on: disk.newProcess())
+        let other = try open(on: disk.newProcess())
+        var held: Pin? = other.pin()
+        try store.rewriting(1).commit()
+        try other.catchUp()
+        let text = try #require(store.refusal()).description
+        #expect(text.contains("bytes of memory in all processes, more than maximumRetainedBytes (20000)"))
+        #expect(text.contains("holds 1 version besides its newest, the oldest 1, and retains "))
+        #expect(store.log?.heldByOthers.byteCount ?? 0 > 36_000)
+        withExtendedLifetime(held) {}
+        held = nil
+        #expect(store.log?.heldByOthers.byteCount == 0)
+        try store.change()
+        try other.close()
+        try store.close()
+    }
+
+    /// Nobody counts retained bytes for nobody; who holds them learns when somebody asks.
+    @Test func bytesAreToldToOneWhoComesLater() throws {
+        let store = try open(on: disk.newProcess())
+        let held = store.pin()
+        try store.rewriting(1).commit()
+        store.letOthersWrite()
+        let other = try open(bytes: 20_000, on: disk.newProcess())
+        #expect(other.log?.heldByOthers.byteCount == 0)
+        store.attendToOthers()
+        #expect(other.log?.heldByOthers.byteCount ?? 0 > 36_000)
+        #expect(other.refusal() != nil)
+        withExtendedLifetime(held) {}
+        try other.close()
+        try store.close()
+    }
+
+    @Test func aWaitingWriteGoesOnWhenAnotherProcessLetsGo() throws {
+        let store = try open(versions: 1, policy: .wait(seconds: 3600), on: disk.newProcess())
+        let other = try open(on: disk.newProcess())
+        var held: Pin? = other.pin()
+        try store.change()
+        try other.catchUp()
+        let thread = try StorageThread.start(name: "writer") {
+            do { try store.change() } catch { Issue.record(error) }
+        }
+        store.awaitWaiters(1)
+        #expect(store.publishedVersion == 2)
+        withExtendedLifetime(held) {}
+        held = nil
+        store.watch { store.publishedVersion == 3 }
+        thread.join()
+        try other.close()
+        try store.close()
+    }
+
+    @Test func aWaitForAnotherProcessEndsWithItsTime() throws {
+        let store = try open(versions: 1, policy: .wait(seconds: 0.05), on: disk.newProcess())
+        let other = try open(on: disk.newProcess())
+        let held = other.pin()
+        try store.change()
+        try other.catchUp()
+        let text = try #require(store.refusal()).description
+        #expect(text.contains("that did not change for 0.05 s") && text.contains("- process "))
+        withExtendedLifetime(held) {}
+        try other.close()
+        try store.close()
+    }
+
+    @Test func whatOthersHoldCannotBeWrittenOut() throws {
+        let store = try open(versions: 1, policy: .spill, on: disk.newProcess())
+        let other = try open(on: disk.newProcess())
+        var held = [store.pin()]
+        try store.change()
+        try store.change()
+        #expect(store.activeVersions.map(\.isSpilled) == [true, false])
+        // What is written out here counts for others neither.
+        #expect(other.log?.heldByOthers.versionCount == 0)
+        try other.catchUp()
+        held.append(other.pin())
+        try store.change()
+        try other.catchUp()
+        let text = try #require(store.refusal()).description
+        #expect(text.contains("2 versions are active in all processes") && text.contains("- process "))
+        #expect(text.contains("- version 1, ") && text.contains("is written out and does not count, held at"))
+        held.removeLast()
+        try store.change()
+        try other.close()
+        try store.close()
+    }
+}

@@ -1,0 +1,282 @@
+import FirnLog
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnCore
+
+/// With the policy `.spill` a write waits for nothing: the oldest held versions count no more, and what they need is written out.
+@Suite struct VersionSpillTests {
+    private func isAllInFiles(_ store: Store, _ pins: [Pin]) -> Bool {
+        var result = true
+        for snapshot in pins.map(\.snapshot) + [store.versions.tip.snapshot] {
+            snapshot.forEachHeapNode { if !$0.isSpilled { result = false } }
+        }
+        return result
+    }
+
+    @Test func writesGoOnAndTheOldestHeldVersionsCountNoMore() throws {
+        let store = try CountedThings.open(versions: 2, policy: .spill, on: MemoryStorage())
+        var pins: [Pin] = []
+        for byte in 1...5 as ClosedRange<UInt8> {
+            pins.append(store.pin())
+            try store.rewriting(byte).commit()
+        }
+        #expect(store.activeVersions.map(\.isSpilled) == [true, true, true, false, false, false])
+        try store.change()
+        #expect(store.activeVersions.map(\.isSpilled) == [true, true, true, true, false, false])
+        #expect(store.activeVersions.map(\.holders) == [1, 1, 1, 1, 1, 0])
+        #expect(pins.map(\.version) == [1, 2, 3, 4, 5])
+        for (number, pin) in pins.enumerated().dropFirst() {
+            #expect(Store.isRewritten(pin.snapshot, UInt8(number)))
+        }
+        #expect(isAllInFiles(store, pins))
+        #expect(store.heap.nodeCount == store.reachedNodeCount(pins))
+        store._checkInvariants()
+        // Those that count no more may go, or get other holders, without others being miscounted.
+        pins.append(pins[1].again())
+        pins.removeFirst(3)
+        try store.change()
+        #expect(store.activeVersions.map(\.number) == [2, 4, 5, 8])
+        #expect(store.heap.nodeCount == store.reachedNodeCount(pins))
+        store._checkInvariants()
+        pins = []
+        #expect(store.activeVersions.map(\.isSpilled) == [false])
+        #expect(store.heap.nodeCount == store.reachedNodeCount([]))
+        store._checkInvariants()
+        try store.close()
+    }
+
+    @Test func retainedBytesOfWhatIsWrittenOutCountNoMore() throws {
+        let store = try CountedThings.open(bytes: 50_000, policy: .spill, on: MemoryStorage())
+        var pins: [Pin] = []
+        for byte in 1...6 as ClosedRange<UInt8> {
+            pins.append(store.pin())
+            try store.rewriting(byte).commit()
+        }
+        #expect(store.activeVersions.count(where: \.isSpilled) == 4)
+        #expect(store.versions.withLock { $0.retainedByteCount(without: nil) } > 50_000)
+        try store.change()
+        #expect(store.versions.withLock { $0.retainedByteCount(without: nil) } <= 50_000)
+        for (number, pin) in pins.enumerated().dropFirst() {
+            #expect(Store.isRewritten(pin.snapshot, UInt8(number)))
+        }
+        pins = []
+        try store.close()
+    }
+
+    /// After a compaction the newest version lies in a checkpoint, so what lies in scratch files is what is held.
+    @Test func scratchFilesGoWhenHoldersAndTheCompactorLetThemGo() throws {
+        let folder = TemporaryFolder()
+        let store = try CountedThings.open(
+            versions: 1, policy: .spill, on: PosixStorage.shared, folder: folder.path + "/store")
+        let spill = try #require(store.heap.spill)
+        let transaction = try store.rewriting(1)
+        // More than one arena holds.
+        for id in 1000..<12_000 as Range<Int64> {
+            var row = transaction.beginRow(CountedThings.table)
+            transaction.fill(&row, 0, .int(id))
+            transaction.fill(&row, 2, .data(Array(repeating: UInt8(truncatingIfNeeded: id), count: 900)))
+            try transaction.endRow(row)
+        }
+        try transaction.commit()
+        var pin: Pin? = store.pin()
+        #expect(spill.arenaCount > 2)
+        try store.change()
+        try store.change(1)
+        #expect(store.activeVersions.map(\.isSpilled) == [true, false])
+        try store.compact()
+        #expect(spill.arenaCount > 2)
+        #expect(Store.isRewritten(try #require(pin).snapshot, 1))
+        #expect(store.heap.nodeCount == store.reachedNodeCount([pin!]))
+        pin = nil
+        #expect(store.heap.nodeCount == store.reachedNodeCount([]))
+        #expect(spill.arenaCount <= 2 && spill.usedPageCount < 60)
+        #expect(!(try PosixStorage.shared.list(folder.path + "/store").contains { $0.hasPrefix("scratch") }))
+        store._checkInvariants()
+        try store.close()
+    }
+
+    @Test func othersReadAVersionWhileItIsWrittenOut() throws {
+        let folder = TemporaryFolder()
+        let store = try CountedThings.open(
+            versions: 2, policy: .spill, on: PosixStorage.shared, folder: folder.path + "/store", usesThreads: true)
+        try store.rewriting(0).commit()
+        let pins = Guarded<[Pin]>([])
+        let isDone = Guarded(false)
+        let reads = Guarded(0)
+        let threads = try (0..<2).map { number in
+            try StorageThread.start(name: "reader") {
+                var chance = SeededRandom(seed: UInt64(number))
+                while !isDone.withLock({ $0 }) {
+                    let (place, pin) = pins.withLock { pins in
+                        let place = pins.isEmpty ? 0 : chance.below(pins.count)
+                        return (place, pins.isEmpty ? nil : pins[place])
+                    }
+                    guard let pin else { continue }
+                    #expect(Store.isRewritten(pin.snapshot, UInt8(place)))
+                    reads.withLock { $0 += 1 }
+                }
+            }
+        }
+        for byte in 1...120 as ClosedRange<UInt8> {
+            let pin = store.pin()
+            pins.withLock { $0.append(pin) }
+            try store.rewriting(byte).commit()
+            if byte % 40 == 20 { try store.compact() }
+        }
+        store.watch { reads.withLock { $0 } > 500 }
+        isDone.withLock { $0 = true }
+        for thread in threads { thread.join() }
+        #expect(store.activeVersions.count(where: \.isSpilled) == 118)
+        let held = pins.withLock { $0 }
+        #expect(store.heap.nodeCount == store.reachedNodeCount(held))
+        store._checkInvariants()
+        try store.close()
+        // Closed, they are still there.
+        for (number, pin) in held.enumerated() { #expect(Store.isRewritten(pin.snapshot, UInt8(number))) }
+    }
+
+    @Test func theVersionThatAWriterReplacesIsNotWrittenOut() throws {
+        let store = try CountedThings.open(versions: 1, policy: .spill, on: MemoryStorage())
+        let own = store.pin()
+        try store.change()
+        let other = store.pin()
+        let transaction = try store.beginWrite(replacing: own, at: CallPlace("a", 1))
+        transaction.set(CountedThings.table, 1, 0, .int(8))
+        try transaction.commit()
+        try store.beginWrite(replacing: own, at: CallPlace("a", 1)).cancel()
+        #expect(store.activeVersions.map(\.isSpilled) == [false, true, false])
+        withExtendedLifetime((own, other)) {}
+        try store.close()
+    }
+
+    @Test func aVersionThatCannotBeWrittenOutCountsAgain() throws {
+        let store = try CountedThings.open(versions: 1, policy: .spill, on: MemoryStorage()) {
+            () throws(StorageError) in throw StorageError(.io, operation: "write-out of shared memory", path: "x")
+        }
+        var held: [Pin] = [store.pin()]
+        try store.change()
+        let text = try #require(store.refusal()).description
+        #expect(text.contains("2 versions are active, more than maximumNumberOfActiveVersions (1)"))
+        #expect(text.contains("and nothing more can be written out"))
+        #expect(text.contains("- version 1, ") && text.contains("could not be written out ("))
+        #expect(text.contains("write-out of shared memory"))
+        #expect(store.activeVersions.map(\.isSpilled) == [false, false])
+        store._checkInvariants()
+        #expect(held.count == 1)
+        held = []
+        try store.change()
+        store._checkInvariants()
+        try store.close()
+    }
+
+    /// Blocks are reserved when a scratch file is made, so a full disk is met there.
+    @Test func aFullDiskIsAnErrorAndHealsWhenThereIsRoom() throws {
+        let storage = SimulatedStorage(seed: 4)
+        storage.inject(
+            SimulatedFault(.noSpace, number: 28, times: .max) {
+                $0.operation == .sharedMemory && $0.path.contains("scratch")
+            })
+        let store = try CountedThings.open(versions: 1, policy: .spill, on: storage)
+        var held: [Pin] = [store.pin()]
+        // No transaction fails for want of a scratch file: its nodes are made on the heap.
+        try store.rewriting(1).commit()
+        var text = try #require(store.refusal()).description
+        #expect(text.contains("- version 1, ") && text.contains("could not be written out ("))
+        #expect(text.contains("the disk is full"))
+        held = []
+        try store.change()
+        held.append(store.pin())
+        storage.removeFaults()
+        try store.rewriting(2).commit()
+        // What the held version needs is on the heap still.
+        text = try #require(store.refusal()).description
+        #expect(text.contains("could not be written out"))
+        held = []
+        // The newest version's older nodes move to the checkpoint, and with them the last on the heap.
+        try store.compact()
+        held.append(store.pin())
+        try store.rewriting(3).commit()
+        try store.change()
+        #expect(store.activeVersions.map(\.isSpilled) == [true, false])
+        #expect(Store.isRewritten(held[0].snapshot, 2) && isAllInFiles(store, held))
+        #expect(store.heap.nodeCount == store.reachedNodeCount(held))
+        store._checkInvariants()
+        try store.close()
+    }
+
+    @Test func closingWaitsForNothingThatNeedNotBeWritten() throws {
+        let folder = TemporaryFolder()
+        let began = Guarded(0)
+        let store = try CountedThings.open(
+            versions: 1, policy: .spill, on: PosixStorage.shared, folder: folder.path + "/store", usesThreads: true
+        ) { () throws(StorageError) in began.withLock { $0 += 1 } }
+        var pins: [Pin] = []
+        for byte in 0..<30 as Range<UInt8> {
+            try store.rewriting(byte).commit()
+            pins.append(store.pin())
+        }
+        try store.close()
+        let count = began.withLock { $0 }
+        #expect(count >= 1 && count <= 30)
+        for (number, pin) in pins.enumerated() { #expect(Store.isRewritten(pin.snapshot, UInt8(number))) }
+        pins = []
+        #expect(began.withLock { $0 } == count)
+    }
+
+    @Test func aStoreInMemoryRefusesThePolicy() throws {
+        let error = #expect(throws: StoreError.self) { _ = try CountedThings.open(versions: 2, policy: .spill) }
+        #expect(error?.code == .limit)
+        #expect(error?.description.contains("activeVersionPolicy is .spill, but a store in memory") == true)
+    }
+
+    #if os(Linux)
+        /// The scratch files' memory is the child's, too.
+        @Test func aForkedChildThatLetsGoDoesTheParentNoHarm() async {
+            await #expect(processExitsWith: .success) {
+                let folder = TemporaryFolder()
+                let store = try CountedThings.open(
+                    versions: 2, policy: .spill, on: PosixStorage.shared, folder: folder.path + "/store")
+                nonisolated(unsafe) var pins: [Pin] = []
+                for byte in 1...8 as ClosedRange<UInt8> {
+                    pins.append(store.pin())
+                    // Of each version some leaf alone is left that is as old as the first: when the version goes, its dead join those of the one before.
+                    let transaction = try store.rewriting(byte)
+                    if byte == 1 {
+                        for id in 1000..<5000 as Range<Int64> {
+                            var row = transaction.beginRow(CountedThings.table)
+                            transaction.fill(&row, 0, .int(id))
+                            try transaction.endRow(row)
+                        }
+                    } else {
+                        transaction.set(CountedThings.table, 1, Int64(byte) * 400, .int(1))
+                    }
+                    try transaction.commit()
+                }
+                nonisolated(unsafe) var open: WriteTransaction? = try store.rewriting(9)
+                let child = forked {
+                    pins.remove(at: 3)
+                    pins.remove(at: 5)
+                    pins = []
+                    open?.cancel()
+                    open = nil
+                    return (try? store.close()) == nil ? 1 : 0
+                }
+                #expect(end(of: child) == .exited(0))
+                try open?.commit()
+                for (number, pin) in pins.enumerated().dropFirst() {
+                    #expect(Store.isRewritten(pin.snapshot, UInt8(number)))
+                }
+                #expect(Store.isRewritten(store.pin().snapshot, 9))
+                #expect(store.heap.nodeCount == store.reachedNodeCount(pins))
+                for place in [5, 3, 2] { pins.remove(at: place) }
+                store._checkInvariants()
+                pins = []
+                #expect(store.heap.nodeCount == store.reachedNodeCount([]))
+                store._checkInvariants()
+                try store.close()
+            }
+        }
+    #endif
+}
