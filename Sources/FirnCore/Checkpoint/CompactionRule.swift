@@ -12,8 +12,6 @@ public struct CompactionRule: Sendable {
     public var logByteCount = (least: 8 << 20, most: 64 << 20)
     /// The share of a checkpoint's files from which on all is written anew.
     public var garbageShare = 0.3
-    /// The same while somebody holds an older version, which keeps the files that it lies in: what is written anew then lies there twice until that version goes.
-    public var garbageShareWhileHeld = 0.5
     /// Bytes a second that an automatic checkpoint writes, so that commits beside it are hardly slower; 0 for no limit.
     public var bytesPerSecond = 64 << 20
 

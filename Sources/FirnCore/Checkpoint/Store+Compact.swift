@@ -16,14 +16,16 @@ extension Store {
     /// few milliseconds while the manifest is replaced.
     ///
     /// Everything is written anew where more than a sixteenth of the checkpoint before is no longer reached, so that the files are about as small as they can be. While an older version is
-    /// held, whose files stay, that is done only where more than half is not.
+    /// held, whose files stay, that is done by the rule alone, since all would lie there twice.
     ///
     /// Cost: O(what changed since the last checkpoint), or O(everything).
     ///
     /// - Throws: `.log(.diskFull)` where there is no room: the store is then what it was. Nil is returned where the store lies in memory, nothing was written since the last checkpoint, or another process writes one.
     @discardableResult
     public func compact() throws(StoreError) -> CompactionReport? {
-        try compact(garbageShare: garbageShare(1.0 / 16))
+        // Whoever holds an older version keeps its files: all would lie there twice.
+        let share = versions.holdsOlderVersions ? options.compaction.garbageShare : 1.0 / 16
+        return try compact(garbageShare: share)
     }
 
     @discardableResult
@@ -80,7 +82,7 @@ extension Store {
                 heldFiles.takeReleased()
                 guard isDue else { return try removeUnneeded() }
                 _ = try writeCheckpoint(
-                    garbageShare: garbageShare(rule.garbageShare),
+                    garbageShare: rule.garbageShare,
                     pace: rule.bytesPerSecond > 0 ? Pace(bytesPerSecond: rule.bytesPerSecond) : nil)
             }
         }
@@ -97,11 +99,6 @@ extension Store {
     private func removeUnneeded() throws(StoreError) {
         guard let log else { return }
         _ = try withCompactorLock(log) { try removeUnneeded(log) }
-    }
-
-    /// The share of garbage from which on everything is written anew. Whoever holds an older version keeps its files: all would lie there twice.
-    private func garbageShare(_ share: Double) -> Double {
-        versions.holdsOlderVersions ? max(share, options.compaction.garbageShareWhileHeld) : share
     }
 
     /// Does it. One at a time: see `Compactor.run`. Nil also where another process does it.
