@@ -22,10 +22,14 @@ extension Realm {
                 .fail, "A realm can't be compacted within a write transaction; commit or cancel it first.",
                 fileURL: configuration.fileURL)
         }
-        do throws(StoreError) { try instance.store.compact() } catch {
+        do throws(StoreError) {
+            try instance.store.compact()
+            instance.moveToEqual()
+            // Those that only this realm lay on.
+            try instance.store.removeReleased()
+        } catch {
             throw Realm.Error(error, configuration.fileURL)
         }
-        instance.moveToEqual()
     }
 
     /// Writes what this realm shows to a store of its own, as small as it can be, without its history.

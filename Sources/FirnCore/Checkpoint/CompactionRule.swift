@@ -1,6 +1,6 @@
 /// When a store writes a checkpoint by itself.
 ///
-/// A checkpoint is written when the log after the last one has grown beyond `logByteCount(live:)`: a quarter of the live data, but at least 8 MiB, so that small stores are not written all the time, and at
+/// A checkpoint is written when the log after the last one has grown beyond `logByteCount(live:)`: the live data, but at least 8 MiB, so that small stores are not written all the time, and at
 /// most 64 MiB, as opening reads the log after the checkpoint (some 10 ns a byte).
 ///
 /// It adds what has changed to the files of the one before; when more than `garbageShare` of those is no longer reached, everything is written anew. So files take at most
@@ -18,6 +18,6 @@ public struct CompactionRule: Sendable {
     public init() {}
 
     func isDue(log: Int, live: Int) -> Bool {
-        isAutomatic && log > max(logByteCount.least, min(live / 4, logByteCount.most))
+        isAutomatic && log > max(logByteCount.least, min(live, logByteCount.most))
     }
 }

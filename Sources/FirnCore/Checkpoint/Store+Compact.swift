@@ -95,6 +95,13 @@ extension Store {
         return heap.byteCount > limit && heap.byteCount - versions.retainedByteCount > limit
     }
 
+    /// Removes the files that versions have let go since the last time. The first commit after they did does so, too. A load where there are none.
+    public func removeReleased() throws(StoreError) {
+        guard heldFiles.hasReleased else { return }
+        heldFiles.takeReleased()
+        try removeUnneeded()
+    }
+
     /// Removes what no version needs, unless another process is about it.
     private func removeUnneeded() throws(StoreError) {
         guard let log else { return }
@@ -104,7 +111,12 @@ extension Store {
     /// Does it. One at a time: see `Compactor.run`. Nil also where another process does it.
     private func writeCheckpoint(garbageShare: Double, pace: Pace?) throws(StoreError) -> CompactionReport? {
         guard let log else { return nil }
-        return try withCompactorLock(log) { try writeCheckpoint(log, garbageShare: garbageShare, pace: pace) } ?? nil
+        let report = try withCompactorLock(log) {
+            try writeCheckpoint(log, garbageShare: garbageShare, pace: pace)
+        }
+        // The pin of what was written has gone only now, and with it, if nobody else lies on them, the files before.
+        try removeReleased()
+        return report ?? nil
     }
 
     private func withCompactorLock<Result>(

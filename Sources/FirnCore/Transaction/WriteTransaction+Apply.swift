@@ -157,6 +157,10 @@ extension WriteTransaction {
 
     private func update(_ cells: inout ChangesetBlock.Cells) throws {
         let schema = try column(cells.table, cells.column, cells.new)
+        let isIndexed = schema.isIndexed || reference.tables[cells.table.index].primaryKey == cells.column
+        if schema.type == .int, schema.collection == .none, !schema.isNullable, !cells.new.mayHaveNulls, !isIndexed {
+            return try updateIntegers(&cells)
+        }
         for place in 0..<cells.keys.count {
             let key = cells.keys[place]
             try check(cells.table, key)
@@ -165,6 +169,20 @@ extension WriteTransaction {
             } else {
                 set(cells.table, cells.column, key, try value(&cells.new, schema))
             }
+        }
+    }
+
+    /// Sets integers that no index knows of: a step to the row, and a store.
+    private func updateIntegers(_ cells: inout ChangesetBlock.Cells) throws {
+        let rows = rows(cells.table)
+        for index in 0..<cells.keys.count {
+            guard let place = rows.own(cells.keys[index]) else {
+                throw ChangesetBlock.Refusal(
+                    "\(reference.tables[cells.table.index].schema.name) has no object \(cells.keys[index])")
+            }
+            let chunk = rows.ownChunk(place.leaf, cells.column)
+            chunk.mark(place.row)
+            chunk.store(cells.new.nextInt(), place.row)
         }
     }
 

@@ -113,6 +113,7 @@ import Testing
         try store.compact()
         try Self.changeAge(store, 3)
         #expect(try store.compact(garbageShare: -1)?.isWhole == true)
+        #expect(try PosixStorage.shared.list(folder.path + "/store/checkpoint").count == 1)
         #expect(try store.compact() == nil)
         #expect(try PosixStorage.shared.list(folder.path + "/store/checkpoint") == ["0000000002.checkpoint"])
         #expect(store.heldFiles.ids == [2])
