@@ -81,7 +81,9 @@ struct Workload: Sendable {
 
     static let all: [Workload] =
         bulkInserts + singleCommits + [commitsBesideCompactions, groupCommit] + pointReads + scans + snapshots
-        + [filesWhileHeld] + openings + fileSizes + [writtenBytes, residentMemory, otherProcess, pastVersions, commitsWhileHeld, propertyAccess]
+        + [filesWhileHeld] + openings + fileSizes + [
+            writtenBytes, residentMemory, otherProcess, pastVersions, commitsWhileHeld, propertyAccess,
+        ]
 
     static func named(_ id: String) -> Workload? { all.first { $0.id.lowercased() == id.lowercased() } }
 }
