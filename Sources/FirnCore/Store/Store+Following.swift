@@ -131,6 +131,8 @@ extension Store {
     /// From now on the other processes are told what this one holds. Before the store is shared.
     func reportHeld(to log: Log) {
         versions.report = { [log] table in
+            // The slot stays the parent's, whatever a forked child lets go.
+            if log.isForked { return }
             log.tellOthers(
                 version: table.publishedEntry.version, oldest: table.oldestVersion,
                 activeCount: table.activeCount(without: nil),

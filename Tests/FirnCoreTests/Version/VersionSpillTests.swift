@@ -264,6 +264,11 @@ import Testing
                     return (try? store.close()) == nil ? 1 : 0
                 }
                 #expect(end(of: child) == .exited(0))
+                // What it let go is held here as before, as others are told.
+                let other = try Log.open(
+                    LogOptions(folder: folder.path + "/store", access: .readOnly), storage: PosixStorage.shared)
+                #expect(other.otherProcesses.map(\.activeVersionCount) == [2])
+                try other.close()
                 try open?.commit()
                 for (number, pin) in pins.enumerated().dropFirst() {
                     #expect(Store.isRewritten(pin.snapshot, UInt8(number)))
