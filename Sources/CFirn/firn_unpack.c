@@ -43,6 +43,11 @@ FIRN_CLONES void firn_unpack_bits(const void *bits, uint32_t count, void *target
     for (uint32_t i = 0; i < count; i++) to[i] = from[i >> 3] >> (i & 7) & 1;
 }
 
+/* Bytes of the heap that a slot of this length takes. */
+static inline uint32_t firn_slot_bytes(uint16_t length) {
+    return length >= FIRN_SLOT_TREE ? (length == FIRN_SLOT_NULL ? 0 : 8) : length;
+}
+
 void firn_unpack_slots(const void *lengths, uint32_t width, uint32_t count, void *slots) {
     uint32_t *to = slots;
     uint32_t offset = 0;
@@ -60,7 +65,7 @@ void firn_unpack_slots(const void *lengths, uint32_t width, uint32_t count, void
             uint16_t length;
             memcpy(&length, from + 2 * (size_t)i, 2);
             to[i] = offset | (uint32_t)length << 16;
-            offset += length >= FIRN_SLOT_TREE ? (length == FIRN_SLOT_NULL ? 0 : 8) : length;
+            offset += firn_slot_bytes(length);
         }
     }
 }
@@ -75,7 +80,7 @@ uint32_t firn_text_offset(const void *lengths, uint8_t width, uint32_t row) {
         for (uint32_t i = 0; i < row; i++) {
             uint16_t length;
             memcpy(&length, from + 2 * (size_t)i, 2);
-            offset += length >= FIRN_SLOT_TREE ? (length == FIRN_SLOT_NULL ? 0 : 8) : length;
+            offset += firn_slot_bytes(length);
         }
         return offset;
     }

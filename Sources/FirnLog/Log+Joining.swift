@@ -8,10 +8,7 @@ extension Log {
     ) throws(LogError) -> Log? {
         guard try folder.find() == .store, try locks.isServed(), try locks.serve() else { return nil }
         let manifest = try folder.readManifest()
-        let page = SharedPage(
-            try stored { () throws(StorageError) in
-                try folder.storage.sharedMemory(folder.shared, byteCount: SharedPage.byteCount)
-            }, storeHigh: manifest.storeID.high)
+        let page = try SharedPage(folder, manifest.storeID)
         do throws(LogError) {
             if page.isValid(epoch: manifest.epoch) {
                 return try join(options, folder, clock, locks, page)

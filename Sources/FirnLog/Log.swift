@@ -162,10 +162,7 @@ public final class Log: @unchecked Sendable {
     ) throws(LogError) -> Log {
         let storage = folder.storage
         let manifest = try folder.readManifest()
-        let page = SharedPage(
-            try stored { () throws(StorageError) in
-                try storage.sharedMemory(folder.shared, byteCount: SharedPage.byteCount)
-            }, storeHigh: manifest.storeID.high)
+        let page = try SharedPage(folder, manifest.storeID)
         let isPageValid = page.isValid(epoch: manifest.epoch)
         let pageMark = isPageValid ? page.durableMark : 0
         var recovery = try Recovery.read(folder, manifest, pageMark: pageMark, verify: options.verify)
@@ -231,10 +228,7 @@ public final class Log: @unchecked Sendable {
             while true {
                 attempt += 1
                 let manifest = try folder.readManifest()
-                let page = SharedPage(
-                    try stored { () throws(StorageError) in
-                        try storage.sharedMemory(folder.shared, byteCount: SharedPage.byteCount)
-                    }, storeHigh: manifest.storeID.high)
+                let page = try SharedPage(folder, manifest.storeID)
                 let valid = page.isValid(epoch: manifest.epoch)
                 if attempt == 1 {
                     // Only what is listed from here on is kept for this reader.

@@ -59,9 +59,12 @@ final class SharedPage: @unchecked Sendable {
     /// Which of the two pairs is written next. Guarded by the one who publishes: the leader of a sync.
     private var turn = 0
 
-    init(_ memory: any SharedMemory, storeHigh: UInt64) {
-        self.memory = memory
-        self.storeHigh = storeHigh
+    /// Maps the page of a store.
+    init(_ folder: StoreFolder, _ storeID: StoreID) throws(LogError) {
+        memory = try stored { () throws(StorageError) in
+            try folder.storage.sharedMemory(folder.shared, byteCount: Self.byteCount)
+        }
+        storeHigh = storeID.high
     }
 
     private func word(_ offset: Int) -> SharedLongWord { SharedLongWord(memory.bytes.baseAddress! + offset) }

@@ -176,10 +176,5 @@ struct StoreFolder: Sendable {
     }
 
     /// The folder that holds this one.
-    var parent: String {
-        var trimmed = path[...]
-        while trimmed.count > 1, trimmed.last == "/" { trimmed = trimmed.dropLast() }
-        guard let slash = trimmed.lastIndex(of: "/") else { return "." }
-        return slash == trimmed.startIndex ? "/" : String(trimmed[..<slash])
-    }
+    var parent: String { splitPath(path).folder }
 }

@@ -13,7 +13,7 @@ public final class ReservedMemory: @unchecked Sendable {
     /// Reserves at least `byteCount` bytes of addresses, beginning at a multiple of 4 GiB. It costs no memory; throws where the process has no addresses left (a limit set by
     /// `ulimit -v` counts them).
     public init(byteCount: Int) throws(StorageError) {
-        let length = (byteCount + ReservedMemory.alignment - 1) & ~(ReservedMemory.alignment - 1)
+        let length = Self.roundUp(byteCount)
         guard let base = firn_reserve_memory(length, 1 << 32) else {
             throw StorageError(.outOfMemory, operation: "reserving \(length) bytes of addresses", path: "memory")
         }
@@ -25,6 +25,9 @@ public final class ReservedMemory: @unchecked Sendable {
 
     /// What `place` and `fill` put somewhere begins at a multiple of this: the largest page of any system that Firn runs on.
     public static let alignment = 64 << 10
+
+    /// The next multiple of `alignment`.
+    public static func roundUp(_ byteCount: Int) -> Int { (byteCount + alignment - 1) & ~(alignment - 1) }
 
     /// Maps the first `length` bytes of a file at `offset`. False where this kind of file can't be mapped: `fill` the place and read the file into it.
     public func place(_ file: any StorageFile, length: Int, at offset: Int) throws(StorageError) -> Bool {

@@ -112,6 +112,14 @@ extension SharedMemory {
     public func giveBack(_ ranges: [Range<Int>]) throws(StorageError) {}
 }
 
+/// The folder that a path's last name is in, and that name. Slashes at the end do not count.
+package func splitPath(_ path: String) -> (folder: String, name: Substring) {
+    var trimmed = path[...]
+    while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }
+    guard let slash = trimmed.lastIndex(of: "/") else { return (".", trimmed) }
+    return (slash == trimmed.startIndex ? "/" : String(trimmed[..<slash]), trimmed[trimmed.index(after: slash)...])
+}
+
 /// A lock file's handle: locks of byte ranges that belong to this handle, die with its process, and exclude every other handle,
 /// in this process or another.
 public protocol StorageLock: AnyObject, Sendable {

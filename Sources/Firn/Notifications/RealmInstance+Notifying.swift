@@ -58,7 +58,7 @@ extension RealmInstance {
     /// As `refresh`, but throws where other processes have written what can't be shown here.
     func tryRefresh(at place: CallPlace) throws -> Bool {
         guard !isFrozen, !isInTransaction, !isDelivering else { return false }
-        do throws(StoreError) { try store.catchUp() } catch { throw Realm.Error(error, configuration.fileURL) }
+        try storing { store throws(StoreError) in try store.catchUp() }
         return advance(at: place)
     }
 

@@ -33,7 +33,7 @@ extension Realm {
     public var activeVersions: [ActiveVersion] {
         instance.store.activeVersions.map { version in
             ActiveVersion(
-                number: version.number, date: Date(timeIntervalSince1970: Double(version.time) / 1e9),
+                number: version.number, date: Date(nanoseconds: version.time),
                 holders: version.holders, retainedBytes: version.retainedByteCount, pinnedAt: version.pinnedAt,
                 isSpilled: version.isSpilled)
         }

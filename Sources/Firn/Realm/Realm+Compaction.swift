@@ -22,13 +22,11 @@ extension Realm {
                 .fail, "A realm can't be compacted within a write transaction; commit or cancel it first.",
                 fileURL: configuration.fileURL)
         }
-        do throws(StoreError) {
-            try instance.store.compact()
+        try instance.storing { store throws(StoreError) in
+            try store.compact()
             instance.moveToEqual()
             // Those that only this realm lay on.
-            try instance.store.removeReleased()
-        } catch {
-            throw Realm.Error(error, configuration.fileURL)
+            try store.removeReleased()
         }
     }
 

@@ -109,10 +109,7 @@ public struct Realm {
     /// realm, and within a notification.
     @discardableResult
     public func refresh(file: StaticString = #fileID, line: UInt = #line) -> Bool {
-        instance.check()
-        if instance.configuration.readOnly {
-            fatalError("Firn: a realm that was opened read-only can't be refreshed; open it again to see newer data.")
-        }
+        checkRefreshable()
         return instance.refresh(at: CallPlace(file, line))
     }
 
@@ -121,11 +118,15 @@ public struct Realm {
     /// - Throws: `Realm.Error`: `.schemaMismatch` where another process has removed or changed classes or properties that were there when this one opened the store.
     @discardableResult
     public func tryRefresh(file: StaticString = #fileID, line: UInt = #line) throws -> Bool {
+        checkRefreshable()
+        return try instance.tryRefresh(at: CallPlace(file, line))
+    }
+
+    private func checkRefreshable() {
         instance.check()
         if instance.configuration.readOnly {
             fatalError("Firn: a realm that was opened read-only can't be refreshed; open it again to see newer data.")
         }
-        return try instance.tryRefresh(at: CallPlace(file, line))
     }
 
     /// Lets the version shown go. Objects, lists and results made so far become invalid; a running write is cancelled. The realm can be used on.

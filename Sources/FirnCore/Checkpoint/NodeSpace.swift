@@ -41,9 +41,9 @@ final class NodeSpace: @unchecked Sendable {
         byteCount: Int, log: Log?, onDamage: (@Sendable (StoreDamage) -> Void)?,
         onRelease: @escaping @Sendable ([UInt64]) -> Void
     ) throws(StorageError) {
-        let room = (byteCount + ReservedMemory.alignment - 1) & ~(ReservedMemory.alignment - 1)
+        let room = ReservedMemory.roundUp(byteCount)
         // A bit for each unit, which the system gives as zeros that cost memory only where nodes are touched.
-        let bitByteCount = (room / StoredNode.unit / 8 + ReservedMemory.alignment - 1) & ~(ReservedMemory.alignment - 1)
+        let bitByteCount = ReservedMemory.roundUp(room / StoredNode.unit / 8)
         memory = try ReservedMemory(byteCount: room + bitByteCount)
         self.byteCount = room
         try memory.fill(length: bitByteCount, at: room)
@@ -76,7 +76,7 @@ final class NodeSpace: @unchecked Sendable {
     /// Where the next file may begin, or nil where the space has no room for one of `byteCount` bytes.
     func nextStart(byteCount: Int) -> Int? {
         let end = files.last.map { $0.start + $0.byteCount } ?? 0
-        let start = (end + ReservedMemory.alignment - 1) & ~(ReservedMemory.alignment - 1)
+        let start = ReservedMemory.roundUp(end)
         return start + byteCount <= self.byteCount ? start : nil
     }
 

@@ -24,7 +24,7 @@ extension Store {
     @discardableResult
     public func compact() throws(StoreError) -> CompactionReport? {
         // Whoever holds an older version keeps its files: all would lie there twice.
-        let share = versions.holdsOlderVersions ? options.compaction.garbageShare : 1.0 / 16
+        let share = versions.withLock({ $0.activeCount(without: nil) > 1 }) ? options.compaction.garbageShare : 1.0 / 16
         return try compact(garbageShare: share)
     }
 
@@ -45,13 +45,15 @@ extension Store {
     /// Bytes of the checkpoint's files and of the log.
     public var fileByteCount: Int {
         guard let log else { return 0 }
-        return (log.checkpoint?.files.reduce(0) { $0 + $1.byteCount } ?? 0) + log.segmentByteCount
+        return (log.checkpoint?.byteCount ?? 0) + log.segmentByteCount
     }
 
     /// About how many bytes a compacted store has.
-    public var usedByteCount: Int {
-        let stored = log?.checkpoint?.files.reduce(0) { $0 + $1.byteCount } ?? 0
-        return max(stored - storedGarbage.load(ordering: .relaxed), 0) + heap.byteCount
+    public var usedByteCount: Int { liveStoredByteCount + heap.byteCount }
+
+    /// About how many bytes of the checkpoint's files are still reached.
+    private var liveStoredByteCount: Int {
+        max((log?.checkpoint?.byteCount ?? 0) - storedGarbage.load(ordering: .relaxed), 0)
     }
 
     /// Why the last automatic checkpoint could not be written; nil while all is well. It is tried again after the next commits.
@@ -70,17 +72,14 @@ extension Store {
     @inline(never)
     private func compactIfDue(_ log: Log) {
         let rule = options.compaction
-        let stored = log.checkpoint?.files.reduce(0) { $0 + $1.byteCount } ?? 0
-        let live = stored - storedGarbage.load(ordering: .relaxed)
+        let live = liveStoredByteCount
         let isDue =
-            rule.isDue(log: log.byteCountSinceCheckpoint, live: max(live, 0))
-            || rule.isAutomatic && isHeapDue(live: max(live, 0))
+            rule.isDue(log: log.byteCountSinceCheckpoint, live: live) || rule.isAutomatic && isHeapDue(live: live)
         guard isDue || rule.isAutomatic && heldFiles.hasReleased, log.options.usesThreads else { return }
         compactor.start { [weak self] () throws(StoreError) in
             guard let self else { return }
             try compactor.run { () throws(StoreError) in
-                heldFiles.takeReleased()
-                guard isDue else { return try removeUnneeded() }
+                guard isDue else { return try removeReleased() }
                 _ = try writeCheckpoint(
                     garbageShare: rule.garbageShare,
                     pace: rule.bytesPerSecond > 0 ? Pace(bytesPerSecond: rule.bytesPerSecond) : nil)
@@ -92,31 +91,25 @@ extension Store {
     private func isHeapDue(live: Int) -> Bool {
         let limit = max(options.transactionMemoryByteCount, live / 4)
         // What only older versions need a checkpoint does not free.
-        return heap.byteCount > limit && heap.byteCount - versions.retainedByteCount > limit
+        return heap.byteCount > limit && heap.byteCount - versions.withLock { $0.deadByteCount } > limit
     }
 
-    /// Removes the files that versions have let go since the last time. The first commit after they did does so, too. A load where there are none.
+    /// Removes the files that versions have let go since the last time, unless another process is about it. The first commit after they did does so, too. A load where there are none.
     public func removeReleased() throws(StoreError) {
-        guard heldFiles.hasReleased else { return }
+        guard let log, heldFiles.hasReleased else { return }
         heldFiles.takeReleased()
-        try removeUnneeded()
-    }
-
-    /// Removes what no version needs, unless another process is about it.
-    private func removeUnneeded() throws(StoreError) {
-        guard let log else { return }
         _ = try withCompactorLock(log) { try removeUnneeded(log) }
     }
 
     /// Does it. One at a time: see `Compactor.run`. Nil also where another process does it.
     private func writeCheckpoint(garbageShare: Double, pace: Pace?) throws(StoreError) -> CompactionReport? {
         guard let log else { return nil }
-        let report = try withCompactorLock(log) {
-            try writeCheckpoint(log, garbageShare: garbageShare, pace: pace)
-        }
-        // The pin of what was written has gone only now, and with it, if nobody else lies on them, the files before.
-        try removeReleased()
-        return report ?? nil
+        return try withCompactorLock(log) {
+            let report = try writeCheckpoint(log, garbageShare: garbageShare, pace: pace)
+            // The pin of what was written has gone, and with it, if nobody else lies on them, the files before.
+            try removeUnneeded(log)
+            return report
+        } ?? nil
     }
 
     private func withCompactorLock<Result>(
@@ -143,12 +136,9 @@ extension Store {
         let since = log.byteCountSinceCheckpoint
         let garbage = storedGarbage.load(ordering: .relaxed)
         let previous = log.checkpoint
-        let stored = previous?.files.reduce(0) { $0 + $1.byteCount } ?? 0
+        let stored = previous?.byteCount ?? 0
         let isWasteful = Double(garbage) > Double(stored) * garbageShare
-        if let previous, previous.version == pin.version, !isWasteful {
-            try removeUnneeded(log)
-            return nil
-        }
+        if let previous, previous.version == pin.version, !isWasteful { return nil }
         let target = isWasteful ? nil : roomForAddition(to: pin.space, previous, stored)
         let written = try write(pin, log, adding: target, garbage: target == nil ? 0 : garbage, pace)
         let checkpoint = written.checkpoint
@@ -173,7 +163,6 @@ extension Store {
         let lost = Double(written.heapNodeCount - alive) / Double(max(written.forwarding.count, 1))
         storedGarbage.wrappingAdd(Int(lost * Double(file.byteCount)), ordering: .relaxed)
         announce(checkpoint.version)
-        try removeUnneeded(log)
         return CompactionReport(version: checkpoint.version, byteCount: file.byteCount, isWhole: target == nil)
     }
 
@@ -226,6 +215,7 @@ extension Store {
     }
 
     private func removeUnneeded(_ log: Log) throws(StoreError) {
+        heldFiles.takeReleased()
         do { try log.removeUnneeded(held: heldFiles.ids) } catch { throw StoreError(error) }
     }
 }

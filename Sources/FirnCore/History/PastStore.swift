@@ -99,7 +99,7 @@ final class PastStore: @unchecked Sendable {
         guard let version = version(number) else { preconditionFailure("Firn: a past version was passed") }
         recent.append(version.pin)
         while recent.count > 1,
-            recent.count > Self.recentCount || store.versions.retainedByteCount > Self.recentByteCount
+            recent.count > Self.recentCount || store.versions.withLock({ $0.deadByteCount }) > Self.recentByteCount
         {
             recent.removeFirst()
         }

@@ -43,9 +43,28 @@ extension WriteTransaction {
     }
 
     private func check(_ id: TableID, _ key: Int64) throws {
-        guard table(id).find(key) != nil else {
-            throw ChangesetBlock.Refusal("\(reference.tables[id.index].schema.name) has no object \(key)")
+        guard table(id).find(key) != nil else { throw noObject(id, key) }
+    }
+
+    private func noObject(_ id: TableID, _ key: Int64) -> ChangesetBlock.Refusal {
+        ChangesetBlock.Refusal("\(reference.tables[id.index].schema.name) has no object \(key)")
+    }
+
+    /// The bytes of the next single value of a variable column; nil for a null that it may have.
+    private func nextBytes(
+        _ values: inout ColumnDecoder, _ schema: ColumnSchema
+    ) throws -> UnsafeRawBufferPointer? {
+        guard let bytes = values.nextBytes() else {
+            guard schema.layout.blank == .null else {
+                throw ChangesetBlock.Refusal("a null in \(schema.name), which has none")
+            }
+            return nil
         }
+        // A mixed value may be a little longer, for its tag.
+        guard bytes.count <= Limits.valueByteCount || schema.type == .mixed else {
+            throw ChangesetBlock.Refusal("a value of \(bytes.count) bytes in \(schema.name)")
+        }
+        return bytes
     }
 
     private func value(_ values: inout ColumnDecoder, _ schema: ColumnSchema) throws -> Value {
@@ -113,15 +132,10 @@ extension WriteTransaction {
                 var row = try find(rows.table, rows.keys[place])
                 if schema.collection != .none {
                     fill(&row, number, try value(&rows.columns[position].values, schema))
-                } else if let bytes = rows.columns[position].values.nextBytes() {
-                    guard bytes.count <= Limits.valueByteCount || schema.type == .mixed else {
-                        throw ChangesetBlock.Refusal("a value of \(bytes.count) bytes in \(schema.name)")
-                    }
+                } else if let bytes = try nextBytes(&rows.columns[position].values, schema) {
                     fill(&row, number, bytes: bytes)
-                } else if schema.layout.blank == .null {
-                    fillNull(row, number)
                 } else {
-                    throw ChangesetBlock.Refusal("a null in \(schema.name), which has none")
+                    fillNull(row, number)
                 }
             }
         }
@@ -157,7 +171,7 @@ extension WriteTransaction {
 
     private func update(_ cells: inout ChangesetBlock.Cells) throws {
         let schema = try column(cells.table, cells.column, cells.new)
-        let isIndexed = schema.isIndexed || reference.tables[cells.table.index].primaryKey == cells.column
+        let isIndexed = reference.tables[cells.table.index].indexed.contains(cells.column)
         if schema.type == .int, schema.collection == .none, !schema.isNullable, !cells.new.mayHaveNulls, !isIndexed {
             return try updateIntegers(&cells)
         }
@@ -176,10 +190,7 @@ extension WriteTransaction {
     private func updateIntegers(_ cells: inout ChangesetBlock.Cells) throws {
         let rows = rows(cells.table)
         for index in 0..<cells.keys.count {
-            guard let place = rows.own(cells.keys[index]) else {
-                throw ChangesetBlock.Refusal(
-                    "\(reference.tables[cells.table.index].schema.name) has no object \(cells.keys[index])")
-            }
+            guard let place = rows.own(cells.keys[index]) else { throw noObject(cells.table, cells.keys[index]) }
             let chunk = rows.ownChunk(place.leaf, cells.column)
             chunk.mark(place.row)
             chunk.store(cells.new.nextInt(), place.row)
@@ -190,13 +201,7 @@ extension WriteTransaction {
     private func setBytes(
         _ id: TableID, _ column: Int, _ key: Int64, _ values: inout ColumnDecoder, _ schema: ColumnSchema
     ) throws {
-        guard let bytes = values.nextBytes() else {
-            guard schema.isNullable else { throw ChangesetBlock.Refusal("a null in \(schema.name), which has none") }
-            return setNull(id, column, key)
-        }
-        guard bytes.count <= Limits.valueByteCount else {
-            throw ChangesetBlock.Refusal("a value of \(bytes.count) bytes")
-        }
+        guard let bytes = try nextBytes(&values, schema) else { return setNull(id, column, key) }
         guard schema.type == .data || Self.isText(bytes) else {
             throw ChangesetBlock.Refusal("a value of \(schema.name) is no \(schema.type)")
         }

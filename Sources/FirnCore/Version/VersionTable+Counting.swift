@@ -77,16 +77,6 @@ extension VersionTable {
         return total
     }
 
-    /// Bytes of the nodes that only earlier versions than the newest need.
-    var retainedByteCount: Int { lock.withLock { deadByteCount } }
-
-    /// Whether somebody holds another version than the newest.
-    var holdsOlderVersions: Bool {
-        lock.lock()
-        defer { lock.unlock() }
-        return heldVersionCount > (entries[entries.count - 1].lead.heldEntryCount > 0 ? 1 : 0)
-    }
-
     // MARK: Waiting
 
     /// Nanoseconds after which a waiting transaction looks again what others hold: they, and still less their death, wake nobody here.

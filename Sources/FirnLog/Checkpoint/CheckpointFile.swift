@@ -94,6 +94,9 @@ public struct Checkpoint: Sendable, Equatable {
 
     public var id: UInt64 { files[files.count - 1].id }
 
+    /// Bytes of the heads and nodes of all files.
+    public var byteCount: Int { files.reduce(0) { $0 + $1.byteCount } }
+
     func encodeFoot() -> [UInt8] {
         let content = Self.headByteCount + files.count * Self.fileByteCount + state.count + 8
         let byteCount = (content + 63) & ~63

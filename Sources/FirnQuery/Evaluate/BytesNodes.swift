@@ -111,15 +111,16 @@ struct FoldedTextNode: QueryNode {
     func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
         let chunk = leaf.chunk(column)
         var scratch: [UInt8] = []
-        rows.filter { row in
-            guard let value = chunk.bytes(row) else { return takesNull }
-            return test.holds(value, &scratch) != isNegated
-        }
+        rows.filter { takes(chunk.bytes($0), &scratch) }
     }
 
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
-        guard let value = leaf.cell(column, row).bytes else { return takesNull }
         var scratch: [UInt8] = []
+        return takes(leaf.cell(column, row).bytes, &scratch)
+    }
+
+    private func takes(_ value: UnsafeRawBufferPointer?, _ scratch: inout [UInt8]) -> Bool {
+        guard let value else { return takesNull }
         return test.holds(value, &scratch) != isNegated
     }
 }
@@ -136,14 +137,15 @@ struct BytesSetNode: QueryNode {
 
     func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
         let chunk = leaf.chunk(column)
-        rows.filter { row in
-            guard let value = chunk.bytes(row) else { return takesNull }
-            return values.contains(value) != isNegated
-        }
+        rows.filter { takes(chunk.bytes($0)) }
     }
 
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
-        guard let value = leaf.cell(column, row).bytes else { return takesNull }
+        takes(leaf.cell(column, row).bytes)
+    }
+
+    private func takes(_ value: UnsafeRawBufferPointer?) -> Bool {
+        guard let value else { return takesNull }
         return values.contains(value) != isNegated
     }
 }

@@ -98,15 +98,19 @@ struct RangeNode: QueryNode {
 
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
         if isNullable, leaf.isNullFlag(column, row) { return takesNull }
+        func isIn<T: BitwiseCopyable & Comparable>(_ low: T, _ high: T) -> Bool {
+            let value: T = leaf.load(column, row)
+            return value >= low && value <= high
+        }
         let isInside: Bool =
             switch range {
-            case .int64(let low, let high): (low...).contains(leaf.load(column, row)) && leaf.load(column, row) <= high
-            case .double(let low, let high): leaf.load(column, row) >= low && leaf.load(column, row) <= high
-            case .float(let low, let high): leaf.load(column, row) >= low && leaf.load(column, row) <= high
-            case .bool(let low, let high): leaf.load(column, row) >= low && leaf.load(column, row) <= high
-            case .date(let low, let high): !(leaf.load(column, row) < low) && !(high < leaf.load(column, row))
-            case .uuid(let low, let high): !(leaf.load(column, row) < low) && !(high < leaf.load(column, row))
-            case .objectID(let low, let high): !(leaf.load(column, row) < low) && !(high < leaf.load(column, row))
+            case .int64(let low, let high): isIn(low, high)
+            case .double(let low, let high): isIn(low, high)
+            case .float(let low, let high): isIn(low, high)
+            case .bool(let low, let high): isIn(low, high)
+            case .date(let low, let high): isIn(low, high)
+            case .uuid(let low, let high): isIn(low, high)
+            case .objectID(let low, let high): isIn(low, high)
             }
         return isInside != isNegated
     }
@@ -146,7 +150,7 @@ struct IntSetNode: QueryNode {
     }
 
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
-        if isNullable, leaf.isNull(column, row) { return takesNull }
+        if isNullable, leaf.isNullFlag(column, row) { return takesNull }
         return values.contains(leaf.load(column, row)) != isNegated
     }
 }

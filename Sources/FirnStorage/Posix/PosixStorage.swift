@@ -68,11 +68,7 @@ public final class PosixStorage: Storage {
     /// One name for a file or folder, whichever path leads to it: absolute and without links. Of what does not exist, and whose folder does not either, the path as it is.
     public func canonicalPath(_ path: String) -> String {
         if let resolved = resolve(path) { return resolved }
-        var trimmed = path[...]
-        while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }
-        let slash = trimmed.lastIndex(of: "/")
-        let folder = slash.map { String(trimmed[...$0]) } ?? "."
-        let name = slash.map { trimmed[trimmed.index(after: $0)...] } ?? trimmed
+        let (folder, name) = splitPath(path)
         return resolve(folder).map { $0 == "/" ? "/\(name)" : "\($0)/\(name)" } ?? path
     }
 
