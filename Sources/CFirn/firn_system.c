@@ -239,6 +239,20 @@ void firn_start_writeback(int descriptor, off_t offset, off_t length) {
 #endif
 }
 
+int firn_deallocate_range(int descriptor, off_t offset, off_t length) {
+    int result;
+#if defined(__linux__)
+    do result = fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length);
+    while (result < 0 && errno == EINTR);
+#else
+    struct fpunchhole hole = {.fp_flags = 0, .reserved = 0, .fp_offset = offset, .fp_length = length};
+    do result = fcntl(descriptor, F_PUNCHHOLE, &hole);
+    while (result < 0 && errno == EINTR);
+#endif
+    if (result == 0) return 0;
+    return errno == EOPNOTSUPP || errno == ENOSYS ? ENOTSUP : errno;
+}
+
 int firn_reserve(int descriptor, off_t length) {
 #if defined(__linux__)
     int result;
@@ -302,6 +316,11 @@ int firn_map_private(int descriptor, off_t offset, void *address, size_t length)
 
 int firn_fill_reserved(void *address, size_t length) {
     void *result = mmap(address, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1, 0);
+    return result == MAP_FAILED ? errno : 0;
+}
+
+int firn_clear_reserved(void *address, size_t length) {
+    void *result = mmap(address, length, PROT_NONE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE | MAP_FIXED, -1, 0);
     return result == MAP_FAILED ? errno : 0;
 }
 

@@ -205,6 +205,9 @@ extension Log {
     /// Whether nobody else has the store open.
     public var isAlone: Bool { (try? locks.isAlone()) ?? false }
 
+    /// Whether nobody else may be reading the files of checkpoints, whoever has the store open or has closed it with a version still held.
+    public var isOnlyReader: Bool { (try? !locks.isReadByOthers()) ?? false }
+
     /// The other openers of the store that live. Cost: a system call for each.
     public var otherProcesses: [OtherProcess] { page.others(locks, but: slot) }
 

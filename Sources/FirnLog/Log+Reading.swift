@@ -86,11 +86,21 @@ extension Log {
     /// Ends the log's work: what is written becomes durable, the durable mark is written once more, the file is trimmed, the locks
     /// are given up. A second call does nothing.
     ///
-    /// - Throws: what the last sync threw. The log is closed all the same.
-    public func close() throws(LogError) {
+    /// - Parameter isRead: whether files of checkpoints go on being read, until nobody refers to the log any more.
+    /// - Throws: what the last sync threw, or the lock that says that files are read. The log is closed all the same.
+    public func close(isRead: Bool = false) throws(LogError) {
         guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
         // In a forked child threads and locks have stayed with the parent, who goes on.
         if FirnStorage.forkGeneration() != forkGeneration { return }
+        var failure: LogError?
+        if isRead {
+            do throws(LogError) { reading = try StoreLocks.reading(folder) } catch { failure = error }
+        }
+        try finish()
+        if let failure { throw failure }
+    }
+
+    private func finish() throws(LogError) {
         defer {
             if let slot { page.freeSlot(slot) }
             locks.leave()

@@ -14,6 +14,8 @@ public final class Log: @unchecked Sendable {
     public let recovery: RecoveryReport
     let folder: StoreFolder
     let locks: StoreLocks
+    /// Held from `close` on while versions are read that outlive it. Written once, by whoever closes the log.
+    nonisolated(unsafe) var reading: (any StorageLock)?
     let page: SharedPage
     /// The highest version that a log opened read-only has seen published. Atomic: it only rises.
     let seen: Atomic<UInt64>

@@ -8,6 +8,7 @@ import FirnStorage
 /// | 1 | everybody who has the store open | shared |
 /// | 2 | everybody who has it open for writing; the first of them alone until it has recovered the log | shared; exclusive |
 /// | 3 | the process whose compactor runs, for as long as that takes | exclusive |
+/// | 4 | who has closed the store, but still reads versions of it that something holds | shared |
 /// | 64 + n | the owner of the shared page's slot n | exclusive |
 ///
 /// Byte 2 says whether the shared page tells the truth: who holds it took it while another held it, or has recovered the log and written the page.
@@ -16,6 +17,7 @@ struct StoreLocks: Sendable {
     private static let openByte = 1
     private static let servingByte = 2
     private static let compactorByte = 3
+    private static let readingByte = 4
     private static let firstSlotByte = 64
 
     let lock: any StorageLock
@@ -35,6 +37,12 @@ struct StoreLocks: Sendable {
 
     /// True where nobody else has the store open.
     func isAlone() throws(LogError) -> Bool { try !isLocked(Self.openByte, exclusive: true) }
+
+    /// True where somebody else may read the files of checkpoints: by having the store open, or by holding a version of it on.
+    func isReadByOthers() throws(LogError) -> Bool {
+        guard try isAlone() else { return true }
+        return try isLocked(Self.readingByte, exclusive: true)
+    }
 
     /// True where others have the store open for writing, or are just opening it so.
     func isServed() throws(LogError) -> Bool { try isLocked(Self.servingByte, exclusive: true) }
@@ -81,4 +89,14 @@ struct StoreLocks: Sendable {
     }
 
     func leave() { lock.close() }
+
+    /// Says that files of checkpoints are read, for as long as the handle lives that is given back, whether the store is open or not.
+    static func reading(_ folder: StoreFolder) throws(LogError) -> any StorageLock {
+        try stored { () throws(StorageError) in
+            let lock = try folder.storage.lockFile(folder.lock)
+            // Nobody ever holds that byte exclusively.
+            _ = try lock.tryLock(readingByte, exclusive: false)
+            return lock
+        }
+    }
 }

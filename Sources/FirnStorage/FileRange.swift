@@ -9,6 +9,19 @@ package enum FileRange {
         }
     }
 
+    /// What is given back are whole blocks of the file.
+    package static func check(deallocating range: Range<Int>, size: Int, _ path: String) throws(StorageError) {
+        if range.lowerBound < 0 || range.upperBound > size || range.lowerBound % 4096 != 0
+            || range.upperBound % 4096 != 0
+        {
+            throw StorageError(
+                .input(
+                    "the range \(range.lowerBound)..<\(range.upperBound) to give back passes the file's \(size) bytes, or does not begin and end at a multiple of 4,096"
+                ),
+                operation: "deallocate", path: path)
+        }
+    }
+
     /// A mapping must lie within the file, since touching memory behind a file's end kills the process.
     package static func check(mapping range: Range<Int>, size: Int, _ path: String) throws(StorageError) {
         if range.lowerBound < 0 || range.lowerBound % mappingAlignment != 0 {

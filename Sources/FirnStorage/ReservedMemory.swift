@@ -37,6 +37,15 @@ public final class ReservedMemory: @unchecked Sendable {
         return try file.mapPrivately(byteCount: length, at: base + offset)
     }
 
+    /// Takes away what lies in the `length` bytes at `offset`: they can't be read any more.
+    public func clear(length: Int, at offset: Int) throws(StorageError) {
+        precondition(
+            offset % ReservedMemory.alignment == 0 && length > 0 && offset + length <= byteCount,
+            "a range is cleared within what is reserved, on a multiple of 64 KiB")
+        let error = firn_clear_reserved(base + offset, length)
+        if error != 0 { throw StorageError(number: error, operation: "unmapping", path: "memory") }
+    }
+
     /// Makes `length` bytes at `offset` ordinary memory, all zeros.
     public func fill(length: Int, at offset: Int) throws(StorageError) {
         precondition(

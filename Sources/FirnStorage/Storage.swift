@@ -70,6 +70,10 @@ public protocol StorageFile: AnyObject, Sendable {
     /// Sets the length.
     func truncate(to byteCount: Int) throws(StorageError)
 
+    /// Gives the blocks of a range back, whose ends are multiples of 4 KiB within the file: it reads as zeros from then on, in mappings too, and the length stays. False, and nothing changed, where this file system
+    /// can't. Not durable before the next `sync`: until then a power cut may bring the bytes back.
+    func deallocate(_ range: Range<Int>) throws(StorageError) -> Bool
+
     /// Maps a range (its start a multiple of 64 KiB, its end within the file) for reading. The mapping outlives the file object and
     /// shows later writes.
     func map(_ range: Range<Int>) throws(StorageError) -> any MappedRegion

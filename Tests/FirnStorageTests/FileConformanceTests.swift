@@ -51,6 +51,32 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
+    func blocksGivenBackReadAsZerosAndTheLengthStays(_ kind: StorageKind) throws {
+        let place = kind.make()
+        let file = try place.open("a", .create)
+        try file.write(Array(repeating: 7, count: 100_000), at: 0)
+        try file.sync()
+        let region = try file.map(0..<100_000)
+        let before = try #require(try place.storage.status(place.path("a")))
+        guard try file.deallocate(8192..<81_920) else { return #expect(kind == .posix) }
+        #expect(try file.size() == 100_000)
+        #expect(try file.read(100_000, at: 0).enumerated().allSatisfy { $1 == (8192..<81_920 ~= $0 ? 0 : 7) })
+        withExtendedLifetime(region) { #expect(region.bytes[8191] == 7 && region.bytes[81_920] == 7) }
+        try file.sync()
+        if kind == .posix {
+            let after = try #require(try place.storage.status(place.path("a")))
+            #expect(after.allocatedByteCount <= before.allocatedByteCount - 73_728)
+        }
+        #expect(try file.deallocate(8192..<8192))
+        for range in [4096..<5000, 1..<8192, 98_304..<102_400] {
+            expectInputError { _ = try file.deallocate(range) }
+        }
+        expect(.notWritable) { _ = try place.open("a", .read).deallocate(0..<4096) }
+        file.close()
+        expect(.closed) { _ = try file.deallocate(0..<4096) }
+    }
+
+    @Test(arguments: StorageKind.allCases)
     func negativeOffsetsAreRefused(_ kind: StorageKind) throws {
         let file = try kind.make().open("a", .create)
         expectInputError { _ = try file.read(1, at: -1) }

@@ -121,6 +121,10 @@ struct CompactedStore {
         for file in space.files {
             var offset = CheckpointHead.byteCount
             while offset < file.entry.byteCount {
+                if let hole = space.foot.holes.first(where: { $0.lowerBound == file.entry.start + offset }) {
+                    offset += hole.count
+                    continue
+                }
                 guard let node = try? space.node(at: file.entry.start + offset) else {
                     #expect(offset + 32 == file.entry.byteCount)
                     break

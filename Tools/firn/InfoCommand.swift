@@ -105,6 +105,7 @@ struct InfoCommand: ParsableCommand {
             var lines = [
                 "checkpoint    version \(foot.version), \(TimeText.milliseconds(foot.time)); \(Amount.bytes(space.byteCount)) in "
                     + "\(Amount.of(space.files.count, "file")), about \(Amount.bytes(Int(clamping: foot.garbage))) of it garbage"
+                    + (foot.holes.isEmpty ? "" : ", \(Amount.bytes(foot.holeByteCount)) in holes")
             ]
             for file in space.files {
                 lines.append("  \(StoreFiles.checkpointName(file.entry.id))  \(Amount.bytes(file.byteCount))")
@@ -128,7 +129,8 @@ struct InfoCommand: ParsableCommand {
             return .object([
                 ("id", .int(space.entry.id)), ("version", .int(foot.version)),
                 ("time", .string(TimeText.milliseconds(foot.time))), ("bytes", .int(space.byteCount)),
-                ("garbageBytes", .int(foot.garbage)), ("files", .array(files)), ("nodes", .object(nodes)),
+                ("garbageBytes", .int(foot.garbage)), ("holeBytes", .int(foot.holeByteCount)), ("files", .array(files)),
+                ("nodes", .object(nodes)),
             ])
         }
     }

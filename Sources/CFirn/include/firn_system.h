@@ -63,6 +63,8 @@ int firn_lock_release(int descriptor, off_t byte);
 int firn_sync_data(int descriptor);
 // Begins writing a range out where the system can; no result, as it promises nothing.
 void firn_start_writeback(int descriptor, off_t offset, off_t length);
+// Gives the blocks of a range of whole 4 KiB back: it reads as zeros from then on, and the file keeps its length. 0 or an error number, ENOTSUP where this file system can't.
+int firn_deallocate_range(int descriptor, off_t offset, off_t length);
 // Gives a file blocks for its first `length` bytes and at least that length; never shortens it. 0 or an error number.
 int firn_reserve(int descriptor, off_t length);
 
@@ -87,6 +89,8 @@ void *_Nullable firn_reserve_memory(size_t length, size_t alignment);
 int firn_map_private(int descriptor, off_t offset, void *_Nonnull address, size_t length);
 // Puts zeros at `address`, as ordinary memory.
 int firn_fill_reserved(void *_Nonnull address, size_t length);
+// Takes away what lies at `address`; the addresses stay reserved.
+int firn_clear_reserved(void *_Nonnull address, size_t length);
 void firn_release_memory(void *_Nonnull address, size_t length);
 
 // MARK: shared mappings of files

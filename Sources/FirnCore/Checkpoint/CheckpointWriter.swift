@@ -13,6 +13,8 @@ struct CheckpointWriter: ~Copyable {
     private let file: CheckpointFileWriter
     /// What lies here needs not be written: the space that the file is added to. Nil where everything is written.
     private let space: NodeSpace?
+    /// What is written although it lies there.
+    private let relocation: Relocation?
     private var buffer: NodeBuffer
     private var packer = ChunkPacker()
     /// Where the nodes went.
@@ -24,11 +26,13 @@ struct CheckpointWriter: ~Copyable {
 
     init(
         _ snapshot: Snapshot, to file: CheckpointFileWriter, adding space: NodeSpace?,
+        moving relocation: Relocation? = nil,
         afterPiece: @escaping (Int) throws(StoreError) -> Void
     ) {
         self.snapshot = snapshot
         self.file = file
         self.space = space
+        self.relocation = relocation
         self.afterPiece = afterPiece
         buffer = NodeBuffer(place: file.start + file.byteCount)
     }
@@ -55,7 +59,9 @@ struct CheckpointWriter: ~Copyable {
     private func known(_ word: UInt64) -> UInt64? {
         if word == 0 { return 0 }
         let address = NodeRef(word).address
-        if let space, space.contains(address) { return UInt64(address - UInt(bitPattern: space.base)) | 1 }
+        if let space, space.contains(address), !(relocation?.moves(address) ?? false) {
+            return UInt64(address - UInt(bitPattern: space.base)) | 1
+        }
         return forwarding.find(address)?.ref
     }
 

@@ -8,7 +8,7 @@ final class HeldFiles: Sendable {
     private let counts = Guarded<[UInt64: Int]>([:])
     private let released = Atomic<Bool>(false)
 
-    /// Whether a file was let go since the last `takeReleased`.
+    /// Whether a file was let go by the last space since the last `takeReleased`.
     @inline(__always) var hasReleased: Bool { released.load(ordering: .relaxed) }
 
     /// Who calls it looks at `ids` afterwards, and removes what is not there.
@@ -21,12 +21,18 @@ final class HeldFiles: Sendable {
     }
 
     func release(_ ids: [UInt64]) {
-        counts.withLock { counts in
+        let isLast = counts.withLock { counts in
+            var isLast = false
             for id in ids {
                 let left = (counts[id] ?? 1) - 1
                 counts[id] = left == 0 ? nil : left
+                if left == 0 { isLast = true }
             }
+            return isLast
         }
-        released.store(true, ordering: .sequentiallyConsistent)
+        if isLast { released.store(true, ordering: .sequentiallyConsistent) }
     }
+
+    /// Whether more than one space has the file open, or is just opening it.
+    func isShared(_ id: UInt64) -> Bool { counts.withLock { $0[id] ?? 0 > 1 } }
 }

@@ -18,17 +18,22 @@ final class NodeSpace: @unchecked Sendable {
     private let log: Log?
     private let lock = Lock()
     private var places: [Place] = []
+    /// Where the last file that was added ends; it may be part of the space no more.
+    private var end = 0
+    private var dead: DeadNodes
     private let descriptor: UnsafeMutablePointer<firn_space_t>
     /// What is told of damage before the program stops.
     private let onDamage: (@Sendable (StoreDamage) -> Void)?
-    /// Called when nothing reaches into the space any more.
-    private let onRelease: @Sendable ([UInt64]) -> Void
+    /// Where the files are counted.
+    private let heldFiles: HeldFiles
 
     private static let numbers = Atomic<UInt64>(0)
 
     private struct Place {
         let entry: Checkpoint.File
         let path: String
+        /// The least stamp of the versions that reach into the file.
+        var firstStamp: UInt64 = 0
         /// Where the file is read into memory piece by piece: the file, and which blocks of 64 KiB have been read.
         var reading: (file: any StorageFile, blocks: [Bool])?
     }
@@ -37,19 +42,22 @@ final class NodeSpace: @unchecked Sendable {
     private static let blockByteCount = ReservedMemory.alignment
 
     /// A space with room for files of `byteCount` bytes.
+    ///
+    /// - Parameter holes: where in the files nothing is to be read, in ascending order.
     init(
-        byteCount: Int, log: Log?, onDamage: (@Sendable (StoreDamage) -> Void)?,
-        onRelease: @escaping @Sendable ([UInt64]) -> Void
+        byteCount: Int, holes: [Range<Int>] = [], log: Log?, heldFiles: HeldFiles,
+        onDamage: (@Sendable (StoreDamage) -> Void)?
     ) throws(StorageError) {
         let room = ReservedMemory.roundUp(byteCount)
         // A bit for each unit, which the system gives as zeros that cost memory only where nodes are touched.
         let bitByteCount = ReservedMemory.roundUp(room / StoredNode.unit / 8)
         memory = try ReservedMemory(byteCount: room + bitByteCount)
         self.byteCount = room
+        dead = DeadNodes(holes: holes)
         try memory.fill(length: bitByteCount, at: room)
         self.log = log
         self.onDamage = onDamage
-        self.onRelease = onRelease
+        self.heldFiles = heldFiles
         descriptor = .allocate(capacity: 1)
         descriptor.initialize(
             to: firn_space_t(
@@ -65,7 +73,7 @@ final class NodeSpace: @unchecked Sendable {
     deinit {
         firn_leave_space(descriptor)
         descriptor.deallocate()
-        onRelease(places.map(\.entry.id))
+        heldFiles.release(places.map(\.entry.id))
     }
 
     var base: UnsafeMutableRawPointer { memory.base }
@@ -75,8 +83,7 @@ final class NodeSpace: @unchecked Sendable {
 
     /// Where the next file may begin, or nil where the space has no room for one of `byteCount` bytes.
     func nextStart(byteCount: Int) -> Int? {
-        let end = files.last.map { $0.start + $0.byteCount } ?? 0
-        let start = ReservedMemory.roundUp(end)
+        let start = ReservedMemory.roundUp(lock.withLock { end })
         return start + byteCount <= self.byteCount ? start : nil
     }
 
@@ -104,9 +111,67 @@ final class NodeSpace: @unchecked Sendable {
             let blocks = (entry.byteCount + NodeSpace.blockByteCount - 1) / NodeSpace.blockByteCount
             place.reading = (file, [Bool](repeating: false, count: blocks))
         }
+        heldFiles.retain([entry.id])
         lock.lock()
         places.append(place)
+        end = max(end, entry.start + entry.byteCount)
         lock.unlock()
+    }
+
+    /// Only versions from this stamp on reach into a file.
+    func reach(_ id: UInt64, from stamp: UInt64) {
+        lock.withLock {
+            if let index = places.firstIndex(where: { $0.entry.id == id }) { places[index].firstStamp = stamp }
+        }
+    }
+
+    /// Lets files go that nothing reaches into any more.
+    func remove(_ files: [Checkpoint.File]) throws(StorageError) {
+        guard !files.isEmpty else { return }
+        for file in files { try memory.clear(length: file.byteCount, at: file.start) }
+        lock.withLock {
+            places.removeAll { files.contains($0.entry) }
+            for file in files { dead.forget(file.range) }
+        }
+        heldFiles.release(files.map(\.id))
+    }
+
+    // MARK: Dead nodes
+
+    /// Takes note of nodes that no version above the stamp reaches; gives their bytes. They must have been touched.
+    func addDead(_ addresses: [UInt], after stamp: UInt64) -> Int {
+        lock.lock()
+        defer { lock.unlock() }
+        var total = 0
+        for address in addresses {
+            let place = Int(address - UInt(bitPattern: base))
+            let count = Node(base + place).byteCount
+            dead.add(place..<(place + count), after: stamp)
+            total += count
+        }
+        return total
+    }
+
+    /// Runs `body` on what is known of dead nodes, with the lock held.
+    func withDead<Result>(_ body: (inout DeadNodes) -> Result) -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        return body(&dead)
+    }
+
+    /// Frees the dead nodes that none of the versions with these stamps, in ascending order, reaches: all those in the space that are active.
+    func settle(active stamps: [UInt64]) {
+        lock.lock()
+        defer { lock.unlock() }
+        dead.settle { node in
+            let first = places.last { $0.entry.start <= node.range.lowerBound }?.firstStamp ?? 0
+            var (low, high) = (0, stamps.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if stamps[middle] < first { low = middle + 1 } else { high = middle }
+            }
+            return low < stamps.count && stamps[low] <= node.after
+        }
     }
 
     // MARK: Touching
@@ -174,7 +239,14 @@ final class NodeSpace: @unchecked Sendable {
         if let damage = read(index, 0..<entry.byteCount) { return damage }
         var offset = CheckpointFileWriter.headByteCount
         let start = base + entry.start
+        let holes = dead.holes.filter { $0.lowerBound >= entry.start }
+        var next = 0
         while offset < entry.byteCount {
+            if next < holes.count, holes[next].lowerBound == entry.start + offset {
+                offset = holes[next].upperBound - entry.start
+                next += 1
+                continue
+            }
             let room = entry.byteCount - offset
             // The file is rounded to 64 bytes.
             if room == StoredNode.unit,

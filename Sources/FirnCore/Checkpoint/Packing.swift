@@ -72,6 +72,7 @@ enum Packing {
         }
         memory.copyMemory(from: node.address, byteCount: 32)
         let scratch = Node(memory)
+        scratch.link = UInt64(UInt(bitPattern: node.address))
         scratch.store(node.kindNumber | Node.placeBits, 16)
         scratch.byteCount = length
         return scratch

@@ -16,8 +16,10 @@ struct Rebase {
     private let store: Store
     private let space: NodeSpace
     private let forwarding: Forwarding
+    private let relocation: Relocation?
     private let writer: NodeWriter
-    private let stamp: UInt64
+    /// That of the new tip: no version before it reaches into the file that was written.
+    let stamp: UInt64
     private var copied = 0
 
     /// Stamps that the writer may draw while a rebase runs.
@@ -26,10 +28,11 @@ struct Rebase {
     private static let smallRound = 1000
     private static let maximumRounds = 16
 
-    init(_ store: Store, space: NodeSpace, forwarding: Forwarding) {
+    init(_ store: Store, space: NodeSpace, forwarding: Forwarding, moving relocation: Relocation? = nil) {
         self.store = store
         self.space = space
         self.forwarding = forwarding
+        self.relocation = relocation
         stamp = store.stamps.load(ordering: .relaxed) + Rebase.stampRoom
         writer = NodeWriter(stamp: stamp)
         if let spill = store.heap.spill { writer.spill(to: spill, heapByteCount: store.heap.byteCount) }
@@ -67,6 +70,8 @@ struct Rebase {
         store.stamps.store(stamp, ordering: .relaxed)
         store.queue.release()
         withExtendedLifetime(rounds) {}
+        // The versions up to the one before reach what was moved where it was.
+        if let relocation { space.withDead { for range in relocation.moved { $0.add(range, after: before.stamp) } } }
         return release(before, after)
     }
 
@@ -74,7 +79,7 @@ struct Rebase {
     private mutating func move(_ word: UInt64, _ shape: NodeShape) -> UInt64 {
         if word == 0 { return 0 }
         let ref = NodeRef(word)
-        if space.contains(ref.address) { return word }
+        if space.contains(ref.address), !(relocation?.moves(ref.address) ?? false) { return word }
         if let (target, rows) = forwarding.find(ref.address) {
             let target = target & 1 == 0 ? target : space.ref(to: Int(target & ~1)).word
             switch shape {

@@ -16,7 +16,7 @@ extension Store {
     /// few milliseconds while the manifest is replaced.
     ///
     /// Everything is written anew where more than a sixteenth of the checkpoint before is no longer reached, so that the files are about as small as they can be. While an older version is
-    /// held, whose files stay, that is done by the rule alone, since all would lie there twice.
+    /// held, whose files stay, what is done is what the rule would do, since all would lie there twice.
     ///
     /// Cost: O(what changed since the last checkpoint), or O(everything).
     ///
@@ -24,16 +24,27 @@ extension Store {
     @discardableResult
     public func compact() throws(StoreError) -> CompactionReport? {
         // Whoever holds an older version keeps its files: all would lie there twice.
-        let share = versions.withLock({ $0.activeCount(without: nil) > 1 }) ? options.compaction.garbageShare : 1.0 / 16
-        return try compact(garbageShare: share)
+        if versions.withLock({ $0.activeCount(without: nil) > 1 }) {
+            return try compact(garbageShare: options.compaction.garbageShare, rewritesAll: false)
+        }
+        return try compact(garbageShare: 1.0 / 16)
     }
 
+    /// - Parameter rewritesAll: whether all is written anew where the share is passed, and not the part of it alone of which the least is alive.
     @discardableResult
-    func compact(garbageShare: Double) throws(StoreError) -> CompactionReport? {
+    func compact(garbageShare: Double, rewritesAll: Bool = true) throws(StoreError) -> CompactionReport? {
         try checkWritable()
         return try compactor.run { () throws(StoreError) in
-            try writeCheckpoint(garbageShare: garbageShare, pace: nil)
+            try writeCheckpoint(Effort(garbageShare: garbageShare, rewritesAll: rewritesAll, pace: nil))
         }
+    }
+
+    /// How much a compaction does.
+    struct Effort {
+        /// The share of the files, that is dead and takes blocks, from which on what is alive is written anew.
+        var garbageShare: Double
+        var rewritesAll: Bool
+        var pace: Pace?
     }
 
     /// Whether the newest version is the pin's on another tree, so that the pin alone holds the old one.
@@ -45,26 +56,29 @@ extension Store {
     /// Bytes of the checkpoint's files and of the log.
     public var fileByteCount: Int {
         guard let log else { return 0 }
-        return (log.checkpoint?.byteCount ?? 0) + log.segmentByteCount
+        return storedByteCount + log.segmentByteCount
     }
 
     /// About how many bytes a compacted store has.
     public var usedByteCount: Int { liveStoredByteCount + heap.byteCount }
 
-    /// About how many bytes of the checkpoint's files are still reached.
-    private var liveStoredByteCount: Int {
-        max((log?.checkpoint?.byteCount ?? 0) - storedGarbage.load(ordering: .relaxed), 0)
+    /// Bytes of the checkpoint's files, without the holes in them.
+    private var storedByteCount: Int {
+        max((log?.checkpoint?.byteCount ?? 0) - holeByteCount.load(ordering: .relaxed), 0)
     }
+
+    /// About how many bytes of the checkpoint's files are still reached.
+    var liveStoredByteCount: Int { max(storedByteCount - storedGarbage.load(ordering: .relaxed), 0) }
 
     /// Why the last automatic checkpoint could not be written; nil while all is well. It is tried again after the next commits.
     public var compactionFailure: StoreError? { compactor.lastFailure }
 
-    /// Asks for a checkpoint where the rule wants one, and for the removal of files that versions have let go. After each commit; costs three loads and compares.
+    /// Asks for a checkpoint where the rule wants one, and for the removal of files that versions have let go. After each commit; costs four loads and compares.
     @inline(__always)
     func compactIfDue() {
         guard let log,
             log.byteCountSinceCheckpoint > options.compaction.logByteCount.least || heldFiles.hasReleased
-                || heap.byteCount > options.transactionMemoryByteCount
+                || heldBlocks.areMany || heap.byteCount > options.transactionMemoryByteCount
         else { return }
         compactIfDue(log)
     }
@@ -75,14 +89,16 @@ extension Store {
         let live = liveStoredByteCount
         let isDue =
             rule.isDue(log: log.byteCountSinceCheckpoint, live: live) || rule.isAutomatic && isHeapDue(live: live)
-        guard isDue || rule.isAutomatic && heldFiles.hasReleased, log.options.usesThreads else { return }
+        let hasReleased = rule.isAutomatic && (heldFiles.hasReleased || mayGiveBack)
+        guard isDue || hasReleased, log.options.usesThreads else { return }
         compactor.start { [weak self] () throws(StoreError) in
             guard let self else { return }
             try compactor.run { () throws(StoreError) in
                 guard isDue else { return try removeReleased() }
                 _ = try writeCheckpoint(
-                    garbageShare: rule.garbageShare,
-                    pace: rule.bytesPerSecond > 0 ? Pace(bytesPerSecond: rule.bytesPerSecond) : nil)
+                    Effort(
+                        garbageShare: rule.garbageShare, rewritesAll: false,
+                        pace: rule.bytesPerSecond > 0 ? Pace(bytesPerSecond: rule.bytesPerSecond) : nil))
             }
         }
     }
@@ -96,16 +112,19 @@ extension Store {
 
     /// Removes the files that versions have let go since the last time, unless another process is about it. The first commit after they did does so, too. A load where there are none.
     public func removeReleased() throws(StoreError) {
-        guard let log, heldFiles.hasReleased else { return }
+        guard let log, heldFiles.hasReleased || mayGiveBack else { return }
         heldFiles.takeReleased()
-        _ = try withCompactorLock(log) { try removeUnneeded(log) }
+        _ = try withCompactorLock(log) {
+            try removeUnneeded(log)
+            try giveBackReleased(log)
+        }
     }
 
     /// Does it. One at a time: see `Compactor.run`. Nil also where another process does it.
-    private func writeCheckpoint(garbageShare: Double, pace: Pace?) throws(StoreError) -> CompactionReport? {
+    private func writeCheckpoint(_ effort: Effort) throws(StoreError) -> CompactionReport? {
         guard let log else { return nil }
         return try withCompactorLock(log) {
-            let report = try writeCheckpoint(log, garbageShare: garbageShare, pace: pace)
+            let report = try writeCheckpoint(log, effort)
             // The pin of what was written has gone, and with it, if nobody else lies on them, the files before.
             try removeUnneeded(log)
             return report
@@ -124,8 +143,7 @@ extension Store {
         }
     }
 
-    private func writeCheckpoint(_ log: Log, garbageShare: Double, pace: Pace?) throws(StoreError) -> CompactionReport?
-    {
+    private func writeCheckpoint(_ log: Log, _ effort: Effort) throws(StoreError) -> CompactionReport? {
         try inTurn { () throws(LogError) in
             try log.adoptCheckpoint()
             // What the checkpoint covers must lie in sealed segments, to be removed.
@@ -134,13 +152,9 @@ extension Store {
         publish(through: log.publishedVersion)
         let pin = versions.pinForStore(.published)
         let since = log.byteCountSinceCheckpoint
-        let garbage = storedGarbage.load(ordering: .relaxed)
-        let previous = log.checkpoint
-        let stored = previous?.byteCount ?? 0
-        let isWasteful = Double(garbage) > Double(stored) * garbageShare
-        if let previous, previous.version == pin.version, !isWasteful { return nil }
-        let target = isWasteful ? nil : roomForAddition(to: pin.space, previous, stored)
-        let written = try write(pin, log, adding: target, garbage: target == nil ? 0 : garbage, pace)
+        let plan = try plan(pin, log, effort)
+        guard let plan else { return nil }
+        let written = try write(pin, log, plan, effort.pace)
         let checkpoint = written.checkpoint
         let history = try neededByHistory(log)
         let needed = min(pin.version, history.after, log.oldestVersionNeededByOthers ?? .max)
@@ -150,53 +164,44 @@ extension Store {
         log.subtractByteCountSinceCheckpoint(since)
         let file = checkpoint.files[checkpoint.files.count - 1]
         let space: NodeSpace
-        if let target { space = target.space } else { space = try makeSpace(log, file.byteCount) }
+        if let addition = plan.addition { space = addition.space } else { space = try makeSpace(log, file.byteCount) }
         try space.add(file, log, options)
-        heldFiles.retain([file.id])
         options.besideCompaction?()
-        var rebase = Rebase(self, space: space, forwarding: written.forwarding)
+        var rebase = Rebase(self, space: space, forwarding: written.forwarding, moving: plan.addition?.relocation)
+        space.reach(file.id, from: rebase.stamp)
         let alive = try rebase.run()
-        withExtendedLifetime(pin) {}
         if let spiller, let stamp = versions.newestSpilledStamp { spiller.writeAgain(bornThrough: stamp) }
-        if target == nil { storedGarbage.wrappingSubtract(garbage, ordering: .relaxed) }
+        account(for: plan)
         // What died while it was written is garbage in it from the beginning.
         let lost = Double(written.heapNodeCount - alive) / Double(max(written.forwarding.count, 1))
         storedGarbage.wrappingAdd(Int(lost * Double(file.byteCount)), ordering: .relaxed)
         announce(checkpoint.version)
-        return CompactionReport(version: checkpoint.version, byteCount: file.byteCount, isWhole: target == nil)
-    }
-
-    /// Where in the present space a file may be added, unless everything is to be written to a new one.
-    private func roomForAddition(
-        to space: NodeSpace?, _ previous: Checkpoint?, _ stored: Int
-    ) -> (space: NodeSpace, start: Int)? {
-        // Where an earlier file could not be mapped, the space lacks it.
-        guard let space, let previous, space.files == previous.files,
-            previous.files.count < LogLimits.checkpointFileCount / 8,
-            let start = space.nextStart(byteCount: heap.byteCount + heap.byteCount / 8 + (1 << 20))
-        else { return nil }
-        return (space, start)
+        try giveBack(plan, log)
+        withExtendedLifetime(pin) {}
+        return CompactionReport(
+            version: checkpoint.version, byteCount: file.byteCount, isWhole: plan.addition == nil)
     }
 
     private func makeSpace(_ log: Log, _ byteCount: Int) throws(StoreError) -> NodeSpace {
-        let held = heldFiles
         do {
             return try NodeSpace(
-                byteCount: NodeSpace.roomFor(byteCount), log: log, onDamage: options.onDamage
-            ) { held.release($0) }
+                byteCount: NodeSpace.roomFor(byteCount), log: log, heldFiles: heldFiles, onDamage: options.onDamage)
         } catch {
             throw StoreError(LogError(error))
         }
     }
 
     private func write(
-        _ pin: Pin, _ log: Log, adding target: (space: NodeSpace, start: Int)?, garbage: Int, _ pace: Pace?
+        _ pin: Pin, _ log: Log, _ plan: CheckpointPlan, _ pace: Pace?
     ) throws(StoreError) -> (checkpoint: Checkpoint, forwarding: Forwarding, heapNodeCount: Int) {
+        let addition = plan.addition
         let file: CheckpointFileWriter
-        do { file = try log.beginCheckpoint(start: target?.start ?? 0) } catch { throw StoreError(error) }
+        do { file = try log.beginCheckpoint(start: addition?.start ?? 0) } catch { throw StoreError(error) }
         var pace = pace
         let compactor = compactor
-        var writer = CheckpointWriter(pin.snapshot, to: file, adding: target?.space) { (byteCount) throws(StoreError) in
+        var writer = CheckpointWriter(
+            pin.snapshot, to: file, adding: addition?.space, moving: addition?.relocation
+        ) { (byteCount) throws(StoreError) in
             if compactor.isStopping {
                 throw StoreError(.closed, "the store was closed while a checkpoint was being written")
             }
@@ -204,10 +209,11 @@ extension Store {
         }
         let root = try writer.write()
         let state = StoredVersion(
-            root: Int(root & ~1), stamp: pin.stamp, garbage: garbage, schema: pin.snapshot.schema)
+            root: Int(root & ~1), stamp: pin.stamp, garbage: addition?.garbageAfter ?? 0,
+            holes: addition?.holes ?? [], schema: pin.snapshot.schema)
         do throws(LogError) {
             let checkpoint = try file.finish(
-                version: pin.version, time: pin.time, earlier: target?.space.files ?? [], state: state.encode())
+                version: pin.version, time: pin.time, earlier: addition?.files ?? [], state: state.encode())
             return (checkpoint, writer.forwarding, writer.heapNodeCount)
         } catch {
             throw StoreError(error)

@@ -9,20 +9,37 @@ import FirnStorage
 ///        ┌───────────────────────┬───────────────────────┐
 ///        │ place of the root     │ stamp                 │   in its space; the highest of any node
 ///     16 ├───────────────────────┼───────────────────────┤
-///        │ garbage, bytes        │ schema (SchemaCoding) │   of nodes in the space that the version does not reach
+///        │ garbage, bytes; bit   │ holes (with bit 63)   │   of nodes outside of holes that the version does not reach
+///        │ 63: holes follow      │ schema (SchemaCoding) │
 ///        └───────────────────────┴───────────────────────┘
+/// holes: count (varint), then for each the distance from the end of the one before (from 0 for the first) and its length, both in units of 32 bytes (varints)
 /// ```
+///
+/// A **hole** is a run of dead nodes with whole blocks of 4 KiB in it, which the system may have got back: what lies there is not to be read. Its ends are nodes' ends.
 struct StoredVersion {
     var root: Int
     var stamp: UInt64
     var garbage: Int
+    /// Places in the space, ascending and apart from each other.
+    var holes: [Range<Int>] = []
     var schema: Schema
+
+    private static let holesBit: UInt64 = 1 << 63
 
     func encode() -> [UInt8] {
         var writer = ByteWriter()
         writer.append(UInt64(root))
         writer.append(stamp)
-        writer.append(UInt64(garbage))
+        writer.append(UInt64(garbage) | (holes.isEmpty ? 0 : Self.holesBit))
+        if !holes.isEmpty {
+            writer.appendVarint(UInt64(holes.count))
+            var end = 0
+            for hole in holes {
+                writer.appendVarint(UInt64((hole.lowerBound - end) / StoredNode.unit))
+                writer.appendVarint(UInt64(hole.count / StoredNode.unit))
+                end = hole.upperBound
+            }
+        }
         writer.append(SchemaCoding.encode(schema))
         return writer.array()
     }
@@ -34,12 +51,30 @@ struct StoredVersion {
                 let root = try reader.readUInt64()
                 let stamp = try reader.readUInt64()
                 let garbage = try reader.readUInt64()
+                let holes = garbage & holesBit == 0 ? [] : try decodeHoles(&reader)
                 return StoredVersion(
-                    root: Int(truncatingIfNeeded: root), stamp: stamp, garbage: Int(truncatingIfNeeded: garbage),
-                    schema: try SchemaCoding.decode(reader.readBytes(reader.remaining)))
+                    root: Int(truncatingIfNeeded: root), stamp: stamp, garbage: Int(garbage & ~holesBit),
+                    holes: holes, schema: try SchemaCoding.decode(reader.readBytes(reader.remaining)))
             }
         }
         return try result.get()
+    }
+
+    private static func decodeHoles(_ reader: inout ByteReader) throws(BytesError) -> [Range<Int>] {
+        let count = try reader.readCount(limit: reader.remaining / 2)
+        var holes: [Range<Int>] = []
+        holes.reserveCapacity(count)
+        var end = 0
+        for _ in 0..<count {
+            // More than there are addresses must not overflow.
+            let start = end + Int(min(try reader.readVarint(), 1 << 42)) * StoredNode.unit
+            end = start + Int(min(try reader.readVarint(), 1 << 42)) * StoredNode.unit
+            guard end > start, end < 1 << 47 else {
+                throw BytesError(.invalid("a hole from \(start) to \(end)"), offset: reader.offset)
+            }
+            holes.append(start..<end)
+        }
+        return holes
     }
 }
 
@@ -53,16 +88,17 @@ struct StoredStart {
         _ checkpoint: Checkpoint, _ log: Log, _ options: StoreOptions, _ heldFiles: HeldFiles
     ) throws(StoreError) {
         self.checkpoint = checkpoint
-        (space, stored) = try NodeSpace.open(checkpoint, log, options) { heldFiles.release($0) }
+        // So that none of its blocks is given back while it is being opened.
         heldFiles.retain(checkpoint.files.map(\.id))
+        defer { heldFiles.release(checkpoint.files.map(\.id)) }
+        (space, stored) = try NodeSpace.open(checkpoint, log, options, heldFiles)
     }
 }
 
 extension NodeSpace {
     /// Opens the files of a checkpoint, and checks the node of the root.
     static func open(
-        _ checkpoint: Checkpoint, _ log: Log, _ options: StoreOptions,
-        onRelease: @escaping @Sendable ([UInt64]) -> Void
+        _ checkpoint: Checkpoint, _ log: Log, _ options: StoreOptions, _ heldFiles: HeldFiles
     ) throws(StoreError) -> (space: NodeSpace, version: StoredVersion) {
         let last = checkpoint.files[checkpoint.files.count - 1]
         let version: StoredVersion
@@ -71,11 +107,22 @@ extension NodeSpace {
                 .damage,
                 "checkpoint \(checkpoint.id) of \(log.options.folder) cannot be read: \(error); run `firn verify`")
         }
+        func isInFile(_ hole: Range<Int>) -> Bool {
+            checkpoint.files.contains {
+                $0.nodes.contains(hole.lowerBound) && hole.upperBound <= $0.nodes.upperBound
+            }
+        }
+        guard version.holes.allSatisfy(isInFile) else {
+            throw StoreError(
+                .damage,
+                "checkpoint \(checkpoint.id) of \(log.options.folder) lists a hole outside of its files; run `firn verify`"
+            )
+        }
         let space: NodeSpace
         do {
             space = try NodeSpace(
-                byteCount: roomFor(last.start + last.byteCount), log: log, onDamage: options.onDamage,
-                onRelease: onRelease)
+                byteCount: roomFor(last.start + last.byteCount), holes: version.holes, log: log,
+                heldFiles: heldFiles, onDamage: options.onDamage)
         } catch { throw StoreError(LogError(error)) }
         for file in checkpoint.files { try space.add(file, log, options) }
         if let damage = space.tryTouch(UInt(bitPattern: space.base) + UInt(version.root)) {
@@ -84,8 +131,8 @@ extension NodeSpace {
         return (space, version)
     }
 
-    /// How much a space reserves that begins with so many bytes: what later checkpoints may add before everything is written anew.
-    static func roomFor(_ byteCount: Int) -> Int { 2 * byteCount + (256 << 20) }
+    /// How much a space reserves that begins with so many bytes: what later checkpoints may add before everything is written anew. Addresses cost nothing.
+    static func roomFor(_ byteCount: Int) -> Int { 8 * byteCount + (1 << 30) }
 
     func add(_ entry: Checkpoint.File, _ log: Log, _ options: StoreOptions) throws(StoreError) {
         do throws(LogError) {

@@ -18,7 +18,7 @@ struct HistoryBase: Sendable {
 
     /// The version that a checkpoint is. It is read where it lies.
     static func stored(
-        _ checkpoint: Checkpoint, _ log: Log, _ options: StoreOptions
+        _ checkpoint: Checkpoint, _ log: Log, _ options: StoreOptions, _ heldFiles: HeldFiles
     ) throws(StoreError) -> HistoryBase {
         let stored: StoredVersion
         do throws(BytesError) { stored = try StoredVersion.decode(checkpoint.state) } catch {
@@ -27,7 +27,7 @@ struct HistoryBase: Sendable {
                 "checkpoint \(checkpoint.id) of \(log.options.folder) cannot be read: \(error); run `firn verify`")
         }
         return HistoryBase(version: checkpoint.version, schema: stored.schema) { () throws(StoreError) in
-            try Store(past: checkpoint, of: log, options)
+            try Store(past: checkpoint, of: log, options, heldFiles)
         }
     }
 
@@ -120,7 +120,7 @@ extension Store {
             throw StoreError(error)
         }
         for checkpoint in log.listedCheckpoints where checkpoint.version + 1 >= first {
-            bases.append(try .stored(checkpoint, log, options))
+            bases.append(try .stored(checkpoint, log, options, heldFiles))
         }
         return bases
     }

@@ -38,7 +38,17 @@ extension Store {
         if let version = PastVersion(versions.pin(version: number, at: CallPlace(#fileID, #line)), as: target) {
             return version
         }
-        return try history.open(number, of: self, past.log, bases: past.bases, as: target)
+        var past = past
+        while true {
+            do throws(StoreError) {
+                return try history.open(number, of: self, past.log, bases: past.bases, as: target)
+            } catch {
+                // A compaction may just have let the checkpoint go that it was to begin from.
+                let now = try retainedPast(past.log)
+                if now.checkpoints == past.checkpoints { throw error }
+                past = now
+            }
+        }
     }
 
     /// The newest version whose time fulfils a condition that holds up to some moment and not after it; nil where all are later. The version need not be retained.
@@ -106,12 +116,15 @@ extension Store {
     struct RetainedPast {
         let newest: VersionTable.Entry
         let log: Log
+        /// The ids of those that were listed before `bases` were taken from them.
+        let checkpoints: [UInt64]
         let bases: [HistoryBase]
         /// The first version that can be opened without being active.
         let oldest: UInt64
     }
 
     func retainedPast(_ log: Log) throws(StoreError) -> RetainedPast {
+        let checkpoints = log.listedCheckpoints.map(\.id)
         let bases = try historyBases(log)
         let newest = versions.published
         let oldest = bases.first?.version ?? newest.version
@@ -128,7 +141,7 @@ extension Store {
         } catch {
             throw StoreError(error)
         }
-        return RetainedPast(newest: newest, log: log, bases: bases, oldest: result)
+        return RetainedPast(newest: newest, log: log, checkpoints: checkpoints, bases: bases, oldest: result)
     }
 
     /// What must stay for what is retained when a checkpoint of the newest version is published: the log after a version, which is the newest base that is not after any of it, and of the checkpoints listed that

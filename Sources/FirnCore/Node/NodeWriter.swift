@@ -21,8 +21,8 @@ struct NodeWriter {
         var madeCapacity: Int
         var dead = NodeList()
         var nodeDelta = 0
-        /// Bytes of nodes in checkpoints that the transaction has replaced.
-        var storedGarbage = 0
+        /// Addresses of the checkpoint's nodes that the transaction has replaced.
+        var storedDead: [UInt] = []
         var byteDelta = 0
         /// The dead lists of sub-versions: each is what died between that base and the next.
         var earlier: [(base: UInt64, dead: NodeList)] = []
@@ -204,10 +204,10 @@ struct NodeWriter {
         state.pointee.madeCount = last
     }
 
-    /// The node is no longer part of the tip. One in a checkpoint stays there until the checkpoint is written anew.
+    /// The node is no longer part of the tip. One in a checkpoint stays there until a compaction finds that no version reaches it.
     func retire(_ node: Node) {
         if node.isStored {
-            state.pointee.storedGarbage &+= node.byteCount
+            state.pointee.storedDead.append(node.storedAddress)
             return
         }
         if node.stamp > state.pointee.held {

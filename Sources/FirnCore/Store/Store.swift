@@ -66,8 +66,13 @@ public final class Store: Sendable {
     let handOutByteCount: Int
     let options: StoreOptions
     let stamps: Atomic<UInt64>
-    /// Bytes of nodes in the checkpoint's space that the newest version no longer reaches.
+    /// Bytes of nodes in the checkpoint's space that the newest version no longer reaches and that take blocks.
     let storedGarbage: Atomic<Int>
+    let heldBlocks = HeldBlocks()
+    /// Bytes of blocks in the checkpoint's files that were given back, or are as soon as no version holds them.
+    let holeByteCount = Atomic<Int>(0)
+    /// Set where the file system can't give blocks back.
+    let keepsBlocks = Atomic<Bool>(false)
     let heldFiles: HeldFiles
     let compactor = Compactor()
     nonisolated(unsafe) let workspace = TransactionWorkspace()
@@ -129,8 +134,17 @@ public final class Store: Sendable {
     deinit { follower?.stop(waits: false) }
 
     /// A store in memory that begins with a checkpoint of a log, which it does not write.
-    convenience init(past checkpoint: Checkpoint, of log: Log, _ options: StoreOptions) throws(StoreError) {
-        let heldFiles = HeldFiles()
+    convenience init(
+        past checkpoint: Checkpoint, of log: Log, _ options: StoreOptions, _ heldFiles: HeldFiles
+    ) throws(StoreError) {
+        // Once they are counted, a compaction leaves its files as they are; one that has let it go before may have given blocks back.
+        let files = checkpoint.files.map(\.id)
+        heldFiles.retain(files)
+        defer { heldFiles.release(files) }
+        guard log.listedCheckpoints.contains(checkpoint) else {
+            throw StoreError(
+                .versionNotRetained, "the checkpoint of version \(checkpoint.version) has just been let go")
+        }
         let start = try StoredStart(checkpoint, log, options, heldFiles)
         self.init(
             log: nil, StoreOptions(log: nil), try VersionLimit(StoreOptions(log: nil)), isReadOnly: false,
@@ -157,6 +171,7 @@ public final class Store: Sendable {
         if let start {
             stamps = Atomic(start.stored.stamp)
             storedGarbage = Atomic(start.stored.garbage)
+            holeByteCount.store(start.space.withDead { $0.holeByteCount }, ordering: .relaxed)
             versions = VersionTable(
                 root: start.space.ref(to: start.stored.root).node, stamp: start.stored.stamp,
                 version: start.checkpoint.version, time: start.checkpoint.time,
@@ -350,6 +365,7 @@ public final class Store: Sendable {
         queue.acquire()
         defer { queue.release() }
         guard let log else { return }
-        do { try log.close() } catch { throw StoreError(error) }
+        // What is held reads on in files that another opener could otherwise give blocks of back.
+        do { try log.close(isRead: !heldFiles.ids.isEmpty) } catch { throw StoreError(error) }
     }
 }

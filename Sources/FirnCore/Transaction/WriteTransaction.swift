@@ -191,8 +191,9 @@ public final class WriteTransaction {
         isOpen = false
         let state = writer.state
         store.heap.account(nodes: state.pointee.nodeDelta, bytes: state.pointee.byteDelta)
-        if state.pointee.storedGarbage > 0 {
-            store.storedGarbage.wrappingAdd(state.pointee.storedGarbage, ordering: .relaxed)
+        if !state.pointee.storedDead.isEmpty, let space = base.space {
+            store.storedGarbage.wrappingAdd(
+                space.addDead(state.pointee.storedDead, after: lastState), ordering: .relaxed)
         }
         let outcome = Outcome(
             died: (lastState, state.pointee.dead),

@@ -4,7 +4,7 @@ import FirnStorage
 /// A file of the folder `checkpoint`: nodes that were written at one time, and a foot that says what they and the files before them make up. Numbers are little-endian.
 ///
 /// The files of a checkpoint lie one behind the other in a **space** of addresses, each beginning at a multiple of 64 KiB, so that a node in one refers to a node in another
-/// by its place in the space. A later checkpoint of the same space adds a file with what has changed; one that writes everything begins a space of its own. What the nodes are is FirnCore's
+/// by its place in the space. A later checkpoint of the same space adds a file with what has changed, and leaves those out of which nothing is needed any more; one that writes everything begins a space of its own. What the nodes are is FirnCore's
 /// (`StoredNode`); each carries its own checksum.
 ///
 /// ```
@@ -74,6 +74,12 @@ public struct Checkpoint: Sendable, Equatable {
         public var start: Int
         /// Bytes of its head and nodes; what follows in the file is its foot.
         public var byteCount: Int
+
+        /// What of the space it takes.
+        public var range: Range<Int> { start..<(start + byteCount) }
+
+        /// The part of that where its nodes lie.
+        public var nodes: Range<Int> { (start + CheckpointHead.byteCount)..<(start + byteCount) }
     }
 
     /// The version that it is.
@@ -142,7 +148,7 @@ public struct Checkpoint: Sendable, Equatable {
             let length: UInt64 = get(at + 16)
             guard start < 1 << 47, length < 1 << 47, length >= 64, length % 32 == 0,
                 start % UInt64(ReservedMemory.alignment) == 0,
-                files.last.map({ UInt64($0.start + $0.byteCount) <= start }) ?? (start == 0)
+                files.last.map({ UInt64($0.start + $0.byteCount) <= start }) ?? true
             else { return nil }
             files.append(File(id: get(at), start: Int(start), byteCount: Int(length)))
         }

@@ -92,6 +92,21 @@ extension Log {
         try Self.removeUnneeded(folder, manifest, needed.ids, newest: needed.newest)
     }
 
+    /// Gives blocks of a checkpoint's file back to the system, which read as zeros from then on; false where its file system can't.
+    ///
+    /// Nobody may read them any more: no version that is held, no checkpoint that the manifest lists, and no other process (see `isOnlyReader`).
+    ///
+    /// - Parameter ranges: in the file, of whole 4 KiB.
+    public func deallocate(_ ranges: [Range<Int>], of file: Checkpoint.File) throws(LogError) -> Bool {
+        _ = try writable()
+        return try stored { () throws(StorageError) in
+            let file = try folder.storage.open(folder.checkpoint(file.id), .readWrite)
+            defer { file.close() }
+            for range in ranges where try !file.deallocate(range) { return false }
+            return true
+        }
+    }
+
     static func removeUnneeded(
         _ folder: StoreFolder, _ manifest: Manifest, _ needed: Set<UInt64>, newest: UInt64
     ) throws(LogError) {

@@ -46,6 +46,16 @@ final class MemoryFile: StorageFile, @unchecked Sendable {
         }
     }
 
+    func deallocate(_ range: Range<Int>) throws(StorageError) -> Bool {
+        try access("deallocate") { () throws(StorageError) in
+            try FileRange.check(deallocating: range, size: node.bytes.count, path)
+            try checkWritable("deallocate")
+            return [UInt8](repeating: 0, count: range.count).withUnsafeBytes {
+                node.bytes.write($0, at: range.lowerBound)
+            }
+        }
+    }
+
     func map(_ range: Range<Int>) throws(StorageError) -> any MappedRegion {
         try access("map") { () throws(StorageError) in
             try FileRange.check(mapping: range, size: node.bytes.count, path)

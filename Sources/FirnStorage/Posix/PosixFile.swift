@@ -136,6 +136,18 @@ final class PosixFile: StorageFile {
         guard retrying({ ftruncate(descriptor, off_t(byteCount)) }) == 0 else { throw .last("truncate", path) }
     }
 
+    func deallocate(_ range: Range<Int>) throws(StorageError) -> Bool {
+        try FileRange.check(deallocating: range, size: Int(try status("deallocate").st_size), path)
+        try begin("deallocate")
+        defer { end() }
+        if !isWritable { throw StorageError(.notWritable, operation: "deallocate", path: path) }
+        if range.isEmpty { return true }
+        let error = firn_deallocate_range(descriptor, off_t(range.lowerBound), off_t(range.count))
+        if error == ENOTSUP { return false }
+        if error != 0 { throw StorageError(number: error, operation: "deallocate", path: path) }
+        return true
+    }
+
     func map(_ range: Range<Int>) throws(StorageError) -> any MappedRegion {
         try FileRange.check(mapping: range, size: Int(try status("map").st_size), path)
         try begin("map")

@@ -194,7 +194,7 @@ final class ServerDay: @unchecked Sendable {
     /// Waits until nothing is due and no compaction runs.
     private func settle() throws {
         while let log = store.log,
-            plan.rule.isDue(log: log.byteCountSinceCheckpoint, live: store.storedByteCount)
+            plan.rule.isDue(log: log.byteCountSinceCheckpoint, live: store.liveStoredByteCount)
                 || store.heldFiles.hasReleased
         {
             if let failure = store.compactionFailure { throw failure }

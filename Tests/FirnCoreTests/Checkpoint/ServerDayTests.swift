@@ -27,7 +27,7 @@ import Testing
             }
         }
         let use = day.use
-        #expect(use.needed.max()! < 1.5)
+        #expect(use.needed.max()! < 1.5 && use.all.max()! < 1.5)
         #expect(StoreUse.isFlat(use.heap) && StoreUse.isFlat(use.nodes) && StoreUse.isFlat(use.versions))
         #expect(use.checkpointCount > 5 && day.readerCount > 1000)
         #expect(day.store.compactionFailure == nil)

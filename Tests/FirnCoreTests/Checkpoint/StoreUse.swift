@@ -13,14 +13,6 @@ import Testing
     import Glibc
 #endif
 
-extension Store {
-    /// Bytes of what the rule takes for live.
-    var storedByteCount: Int {
-        let stored = log?.checkpoint?.files.reduce(0) { $0 + $1.byteCount } ?? 0
-        return max(stored - storedGarbage.load(ordering: .relaxed), 0)
-    }
-}
-
 /// What a store takes of the disk and of memory, looked at again and again.
 struct StoreUse {
     /// Allocated blocks, by what they are for.
@@ -69,7 +61,7 @@ struct StoreUse {
     /// The log that the rule allows for.
     private var allowance: Int {
         let rule = store.options.compaction.logByteCount
-        return max(rule.least, min(live / 4, rule.most))
+        return max(rule.least, min(live, rule.most))
     }
 
     mutating func look(_ pins: [Pin]) throws {

@@ -5,13 +5,13 @@ public struct SimulatedCall: Sendable, CustomStringConvertible {
     public enum Operation: String, Sendable {
         case open, create, createFolder, list, status, rename, remove, syncFolder, lockFile, tryLock, isLocked, unlock,
             sharedMemory, volume
-        case size, read, write, sync, writeback, truncate, map
+        case size, read, write, sync, writeback, truncate, deallocate, map
 
         /// True for calls that can change what a disk holds: a stop before one and a stop after it are different stories.
         public var changesDisk: Bool {
             switch self {
             case .create, .createFolder, .rename, .remove, .syncFolder, .lockFile, .sharedMemory, .write, .sync,
-                .truncate:
+                .truncate, .deallocate:
                 true
             case .open, .list, .status, .tryLock, .isLocked, .unlock, .volume, .size, .read, .writeback, .map: false
             }

@@ -40,6 +40,7 @@ public final class SimulatedDisk: Sendable, CustomStringConvertible {
         var lastOwner = 0
         var used = 0
         var capacity: Int?
+        var canDeallocate = true
         var volume = Volume(fileSystem: "simulated", isNetwork: false, availableByteCount: .max)
         var trace: [SimulatedCall] = []
         let chance: Chance
@@ -101,6 +102,12 @@ public final class SimulatedDisk: Sendable, CustomStringConvertible {
     public var capacity: Int? {
         get { guarded.withLock { $0.capacity } }
         set { guarded.withLock { $0.capacity = newValue } }
+    }
+
+    /// Whether its file system can give blocks of a file back.
+    public var canDeallocate: Bool {
+        get { guarded.withLock { $0.canDeallocate } }
+        set { guarded.withLock { $0.canDeallocate = newValue } }
     }
 
     /// How many bytes the files have together, holes not counted.

@@ -107,6 +107,29 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
         }
     }
 
+    func deallocate(_ range: Range<Int>) throws(StorageError) -> Bool {
+        try storage.call(.deallocate, path, at: range.lowerBound, length: range.count) {
+            (state, verdict) throws(StorageError) in
+            try checkOpen("deallocate")
+            try FileRange.check(deallocating: range, size: node.bytes.count, path)
+            try checkWritable("deallocate")
+            guard state.canDeallocate else { return false }
+            // As a write of zeros, which may have come as far as any other.
+            let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: range.count, alignment: 16)
+            defer { zeros.deallocate() }
+            zeros.initializeMemory(as: UInt8.self, repeating: 0)
+            let bytes = UnsafeRawBufferPointer(zeros)
+            switch verdict {
+            case .proceed: try write(bytes, at: range.lowerBound, &state)
+            case .stop: try? write(prefix(of: bytes, .some, state.chance), at: range.lowerBound, &state)
+            case .fail(let error, let residue):
+                try write(prefix(of: bytes, residue, state.chance), at: range.lowerBound, &state)
+                throw error
+            }
+            return true
+        }
+    }
+
     func map(_ range: Range<Int>) throws(StorageError) -> any MappedRegion {
         try storage.call(.map, path, at: range.lowerBound, length: range.count) { (_) throws(StorageError) in
             try checkOpen("map")

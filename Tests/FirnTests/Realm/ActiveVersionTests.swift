@@ -28,10 +28,13 @@ import Testing
         var kept: [Any] = []
         func expect(_ line: Int, _ frozen: Any, at location: SourceLocation = #_sourceLocation) throws {
             kept.append(frozen)
-            let version = try #require(realm.activeVersions.last, sourceLocation: location)
+            let newest = realm.activeVersions.last
+            let version = try #require(newest, sourceLocation: location)
             #expect(version.pinnedAt.last == place(line), sourceLocation: location)
             #expect(version.holders == 2, sourceLocation: location)
-            try realm.write { realm.objects(Dog.self)[0].age += 1 }
+            realm.beginWrite()
+            realm.objects(Dog.self)[0].age += 1
+            try realm.commitWrite()
         }
         func generic<T: ThreadConfined>(_ thing: T) -> T { thing.freeze() }
         try expect(#line, realm.freeze())

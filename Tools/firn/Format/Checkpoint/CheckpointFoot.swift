@@ -59,7 +59,8 @@ struct CheckpointHead {
 /// ```
 ///  0 magic FIRNFOOT · 8 file id u64 · 16 version u64 · 24 time i64 · 32 bytes of head and nodes u64
 /// 40 files n u32 · 44 bytes of the state u32 · 48 n × 24: id u64 · start u64 · byte count u64
-///    state: root's place u64 · highest stamp u64 · garbage u64 · schema
+///    state: root's place u64 · highest stamp u64 · garbage u64, bit 63 where holes follow · holes · schema
+///    holes: count · for each the distance from the end of the one before, and the length, in units of 32 bytes: all varints
 ///    zeros · byte count of the foot u32 · CRC of all before it u32, the last 4 bytes of the foot, whose length is a multiple of 64
 /// ```
 struct CheckpointFoot {
@@ -71,7 +72,10 @@ struct CheckpointFoot {
     static let tailByteCount = 8
     static let byteCountMax = FormatNumbers.aligned(
         headByteCount + FormatNumbers.checkpointFileCount * fileByteCount + stateByteCount
-            + FormatNumbers.payloadByteCount + tailByteCount)
+            + holesByteCount + FormatNumbers.payloadByteCount + tailByteCount)
+    /// No list of holes is longer.
+    static let holesByteCount = 1 << 28
+    private static let holesBit: UInt64 = 1 << 63
 
     struct File: Equatable {
         var id: UInt64
@@ -90,8 +94,11 @@ struct CheckpointFoot {
     var root: Int
     /// The highest stamp of any node of the version.
     var stamp: UInt64
-    /// About how many bytes of nodes the version does not reach.
+    /// About how many bytes of nodes outside of holes the version does not reach.
     var garbage: UInt64
+    /// Where in the space nothing is to be read, as the system may have got the blocks back. Ascending.
+    var holes: [Range<Int>]
+    var holeByteCount: Int { holes.reduce(0) { $0 + $1.count } }
     var schema: StoreSchema
     /// The schema as it is stored.
     var schemaBytes: [UInt8]
@@ -143,18 +150,48 @@ struct CheckpointFoot {
         guard files[count - 1].id == fields.u64(8), UInt64(files[count - 1].byteCount) == fields.u64(32) else {
             throw Refusal("the last file in the checkpoint's foot is another than its own", at: 8)
         }
-        let schemaBytes = UnsafeRawBufferPointer(rebasing: bytes[stateStart + stateByteCount..<stateEnd])
+        let flagged = fields.u64(stateStart + 16)
+        var schemaStart = stateStart + stateByteCount
+        var holes: [Range<Int>] = []
+        if flagged & holesBit != 0 {
+            var reader = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[schemaStart..<stateEnd]))
+            do throws(BytesError) { holes = try readHoles(&reader, files) } catch {
+                throw Refusal("the holes in the checkpoint's foot can't be read: \(error)", at: schemaStart)
+            }
+            schemaStart += reader.offset
+        }
+        let schemaBytes = UnsafeRawBufferPointer(rebasing: bytes[schemaStart..<stateEnd])
         let schema: StoreSchema
         do throws(BytesError) {
             schema = try StoreSchema.read(schemaBytes)
         } catch {
-            throw Refusal("the checkpoint's schema can't be read: \(error)", at: stateStart + stateByteCount)
+            throw Refusal("the checkpoint's schema can't be read: \(error)", at: schemaStart)
         }
         return CheckpointFoot(
             version: fields.u64(16), time: fields.i64(24), files: files,
             root: Int(truncatingIfNeeded: fields.u64(stateStart)), stamp: fields.u64(stateStart + 8),
-            garbage: fields.u64(stateStart + 16), schema: schema, schemaBytes: [UInt8](schemaBytes), crc: crc,
+            garbage: flagged & ~holesBit, holes: holes, schema: schema, schemaBytes: [UInt8](schemaBytes), crc: crc,
             byteCount: bytes.count)
+    }
+
+    private static func readHoles(
+        _ reader: inout ByteReader, _ files: [File]
+    ) throws(BytesError) -> [Range<Int>] {
+        let count = try reader.readCount(limit: reader.remaining / 2)
+        var holes: [Range<Int>] = []
+        var end = 0
+        for _ in 0..<count {
+            let at = reader.offset
+            let limit = UInt64(FormatNumbers.spaceByteCount)
+            let start = end + Int(min(try reader.readVarint(), limit)) * NodeHead.unit
+            end = start + Int(min(try reader.readVarint(), limit)) * NodeHead.unit
+            let file = files.last { $0.start <= start }
+            guard end > start, let file, start - file.start >= CheckpointHead.byteCount,
+                end <= file.start + file.byteCount
+            else { throw BytesError(.invalid("a hole from \(start) to \(end) lies in no file"), offset: at) }
+            holes.append(start..<end)
+        }
+        return holes
     }
 
     private static func files(_ fields: Fields, _ count: Int) throws(Refusal) -> [File] {
@@ -166,7 +203,7 @@ struct CheckpointFoot {
             let end = files.last.map { UInt64($0.start + $0.byteCount) }
             guard start < FormatNumbers.spaceByteCount, byteCount < FormatNumbers.spaceByteCount,
                 start % UInt64(FormatNumbers.checkpointAlignment) == 0, byteCount >= UInt64(CheckpointHead.byteCount),
-                byteCount % UInt64(FormatNumbers.alignment) == 0, end.map({ $0 <= start }) ?? (start == 0),
+                byteCount % UInt64(FormatNumbers.alignment) == 0, end.map({ $0 <= start }) ?? true,
                 !files.contains(where: { $0.id == fields.u64(at) })
             else { throw Refusal("file \(index) in the checkpoint's foot makes no sense", at: at) }
             files.append(File(id: fields.u64(at), start: Int(start), byteCount: Int(byteCount)))

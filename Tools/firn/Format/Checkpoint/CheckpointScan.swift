@@ -1,7 +1,7 @@
 import FirnBytes
 import FirnStorage
 
-/// Reads the files of a checkpoint from front to back, node by node, and checks each for itself: what no reference leads to any more, too.
+/// Reads the files of a checkpoint from front to back, node by node, and checks each for itself: what no reference leads to any more, too, but for holes.
 struct CheckpointScan {
     let space: CheckpointSpace
     private(set) var counts: [NodeKind: Int] = [:]
@@ -25,7 +25,14 @@ struct CheckpointScan {
         let bytes = try SegmentFile(file.path, space.storage)
         bytes.limit(to: file.entry.byteCount)
         var offset = CheckpointHead.byteCount
+        var holes = space.foot.holes.filter { $0.lowerBound >= file.entry.start }[...]
         while offset < file.entry.byteCount {
+            if let hole = holes.first, hole.lowerBound == file.entry.start + offset {
+                holes.removeFirst()
+                offset += hole.count
+                passed(hole.count)
+                continue
+            }
             if try isFiller(offset, bytes) { return }
             let problem: String
             switch try item(at: offset, file, bytes) {

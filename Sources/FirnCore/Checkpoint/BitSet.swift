@@ -1,0 +1,53 @@
+/// A set of small integers, a bit each.
+struct BitSet {
+    private var words: [UInt64]
+
+    /// - Parameter count: all members are below it.
+    init(count: Int) { words = [UInt64](repeating: 0, count: count / 64 + 1) }
+
+    @inline(__always)
+    func contains(_ member: Int) -> Bool { words[member >> 6] >> UInt64(member & 63) & 1 != 0 }
+
+    mutating func insert(_ range: Range<Int>) { BitSet.forEachWord(of: range) { words[$0] |= $1 } }
+
+    /// How many members lie in a range, which may end behind the last possible one.
+    func count(in range: Range<Int>) -> Int {
+        var count = 0
+        BitSet.forEachWord(of: range.clamped(to: 0..<words.count * 64)) { count += (words[$0] & $1).nonzeroBitCount }
+        return count
+    }
+
+    /// Calls `body` with each run in a range, as long as can be, that has no member.
+    func forEachGap(in range: Range<Int>, _ body: (Range<Int>) -> Void) {
+        var start = range.lowerBound
+        while start < range.upperBound {
+            start = next(from: start, to: range.upperBound, isMember: false)
+            let end = next(from: start, to: range.upperBound, isMember: true)
+            if start < end { body(start..<end) }
+            start = end
+        }
+    }
+
+    /// The first place from `start` on that is a member or not, or `end`.
+    private func next(from start: Int, to end: Int, isMember: Bool) -> Int {
+        var place = start
+        while place < end {
+            let word = (isMember ? words[place >> 6] : ~words[place >> 6]) >> UInt64(place & 63)
+            if word != 0 { return min(end, place + word.trailingZeroBitCount) }
+            place = (place >> 6 + 1) << 6
+        }
+        return end
+    }
+
+    /// Calls `body` with each word's place and the bits of it that are in a range.
+    private static func forEachWord(of range: Range<Int>, _ body: (Int, UInt64) -> Void) {
+        guard !range.isEmpty else { return }
+        let (first, last) = (range.lowerBound >> 6, (range.upperBound - 1) >> 6)
+        for place in first...last {
+            var mask = UInt64.max
+            if place == first { mask &= .max << UInt64(range.lowerBound & 63) }
+            if place == last { mask &= .max >> UInt64(63 - (range.upperBound - 1) & 63) }
+            body(place, mask)
+        }
+    }
+}

@@ -1,0 +1,134 @@
+/// Where in a space nodes lie that the newest version no longer reaches.
+///
+/// A node of a file is **waiting** as long as an older version may reach it, and **free** once none does. Runs of dead nodes that contain whole blocks of the file system become **holes**: a checkpoint that does not reach
+/// them lists them, and once it is the one that the store begins from, the system gets those blocks back that are free, and the others as they become so. What lies in a hole is not read to check the file.
+///
+/// Ranges are places in the space, and consist of whole nodes.
+struct DeadNodes {
+    /// Bytes of a block: what file systems allocate.
+    static let blockByteCount = 4096
+
+    /// Dead after the version with the stamp `after`, the last that reached it.
+    struct Waiting {
+        var range: Range<Int>
+        var after: UInt64
+    }
+
+    private(set) var waiting: [Waiting] = []
+    /// Ascending and apart from each other, as are `holes`.
+    private(set) var free: [Range<Int>]
+    /// The runs that checkpoints list from now on.
+    private(set) var holes: [Range<Int>]
+    /// Runs of blocks that the system has got back.
+    private var given: Set<Range<Int>> = []
+
+    /// - Parameter holes: those that the checkpoint lists. Which of them were given back does not matter: it can be done twice.
+    init(holes: [Range<Int>] = []) {
+        free = holes
+        self.holes = holes
+    }
+
+    /// The whole blocks in a range; empty where there is none.
+    static func blocks(_ range: Range<Int>) -> Range<Int> {
+        let start = (range.lowerBound + blockByteCount - 1) & ~(blockByteCount - 1)
+        return start..<max(start, range.upperBound & ~(blockByteCount - 1))
+    }
+
+    /// Bytes of the blocks in the holes.
+    var holeByteCount: Int { holes.reduce(0) { $0 + DeadNodes.blocks($1).count } }
+
+    /// Bytes of the nodes that wait, in holes and outside.
+    var waitingByteCount: (inHoles: Int, outside: Int) {
+        var result = (inHoles: 0, outside: 0)
+        let sorted = waiting.map(\.range).sorted { $0.lowerBound < $1.lowerBound }
+        var next = 0
+        for range in sorted {
+            while next < holes.count, holes[next].upperBound <= range.lowerBound { next += 1 }
+            if next < holes.count, holes[next].lowerBound <= range.lowerBound {
+                result.inHoles += range.count
+            } else {
+                result.outside += range.count
+            }
+        }
+        return result
+    }
+
+    mutating func add(_ range: Range<Int>, after stamp: UInt64) {
+        waiting.append(Waiting(range: range, after: stamp))
+    }
+
+    /// Frees what `isReached` says no version reaches. O(n log n) in what waits and what is free.
+    mutating func settle(_ isReached: (Waiting) -> Bool) {
+        var left: [Waiting] = []
+        var freed: [Range<Int>] = []
+        for node in waiting {
+            if isReached(node) { left.append(node) } else { freed.append(node.range) }
+        }
+        guard !freed.isEmpty else { return }
+        waiting = left
+        free = DeadNodes.joined(free, freed)
+    }
+
+    /// Makes holes of the runs of nodes that `mayBeHole` allows and that versions from a stamp on do not reach; gives by how many bytes of blocks those have grown.
+    mutating func dig(before stamp: UInt64, where mayBeHole: (Range<Int>) -> Bool) -> Int {
+        let before = holeByteCount
+        var dug: [Range<Int>] = []
+        var next = 0
+        for range in DeadNodes.joined(free, waiting.filter { $0.after < stamp }.map(\.range)) {
+            var within: [Range<Int>] = []
+            while next < holes.count, holes[next].lowerBound < range.upperBound {
+                within.append(holes[next])
+                next += 1
+            }
+            if DeadNodes.blocks(range).isEmpty { continue }
+            if mayBeHole(range) { dug.append(range) } else { dug += within }
+        }
+        holes = dug
+        return holeByteCount - before
+    }
+
+    /// The blocks that are to be given back: in holes, and free.
+    var blocksToGive: [Range<Int>] {
+        var blocks: [Range<Int>] = []
+        var next = 0
+        for range in free {
+            while next < holes.count, holes[next].upperBound <= range.lowerBound { next += 1 }
+            var place = next
+            while place < holes.count, holes[place].lowerBound < range.upperBound {
+                let run = DeadNodes.blocks(range.clamped(to: holes[place]))
+                if !run.isEmpty, !given.contains(run) { blocks.append(run) }
+                place += 1
+            }
+        }
+        return blocks
+    }
+
+    /// The system has got them back.
+    mutating func give(_ blocks: [Range<Int>]) { given.formUnion(blocks) }
+
+    /// Forgets what lies in a range: its file is part of the space no more.
+    mutating func forget(_ range: Range<Int>) {
+        free.removeAll { range.contains($0.lowerBound) }
+        holes.removeAll { range.contains($0.lowerBound) }
+        given = given.filter { !range.contains($0.lowerBound) }
+    }
+
+    /// Whether all of a range is free.
+    func isFree(_ range: Range<Int>) -> Bool {
+        free.contains { $0.lowerBound <= range.lowerBound && $0.upperBound >= range.upperBound }
+    }
+
+    /// The union of two sets of ranges: `first` is ascending, `second` in any order.
+    private static func joined(_ first: [Range<Int>], _ second: [Range<Int>]) -> [Range<Int>] {
+        if second.isEmpty { return first }
+        var result: [Range<Int>] = []
+        for range in (first + second).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if let last = result.last, last.upperBound >= range.lowerBound {
+                result[result.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
+            } else {
+                result.append(range)
+            }
+        }
+        return result
+    }
+}

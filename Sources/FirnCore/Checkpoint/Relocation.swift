@@ -1,0 +1,181 @@
+import FirnLog
+
+/// Which nodes a checkpoint writes anew although they lie in the files that it adds to: those that share blocks with dead nodes, so that the system gets these blocks back.
+///
+/// The version's nodes in the space are walked once, which tells exactly what of the files is alive. Then the parts of the files of which the least is, are cleared of it: their nodes are written to the new
+/// file, and with them the nodes above them, as these refer to them. So what is rewritten at a time is a part of the store, and a version that is held keeps no more than that part beside the newest one's. (The
+/// cleaning of segments of a log-structured file system, Rosenblum and Ousterhout 1992, with trees for the segment summaries.)
+///
+/// It belongs to one thread; the version must be pinned.
+final class Relocation {
+    /// What is cleared at a time.
+    private static let partByteCount = 64 << 10
+
+    private let space: NodeSpace
+    private let base: UInt
+    /// The units of all nodes that the version reaches.
+    private var live: BitSet
+    /// The first units of the nodes that were decided on, and of those that move.
+    private var decided: BitSet
+    private var moving: BitSet
+    private var isCleared: [Bool] = []
+    private var damage: StoreDamage?
+    /// Where the nodes that move lie.
+    private(set) var moved: [Range<Int>] = []
+    /// Bytes of the nodes in the space that the version reaches.
+    private(set) var liveByteCount = 0
+    /// Bytes of the others, outside of holes.
+    private(set) var deadByteCount = 0
+    /// Nodes that nothing reaches and nobody knew of: those that were written and never used, and what an earlier process has let go.
+    private(set) var unknown: [Range<Int>] = []
+
+    /// Whether the node at an address of the space is written anew.
+    @inline(__always)
+    func moves(_ address: UInt) -> Bool { moving.contains(Int(address - base) / StoredNode.unit) }
+
+    /// - Parameters:
+    ///   - byteCount: given how many bytes of dead nodes there are outside of holes, how many of them are to lie in what is cleared.
+    ///   - fileCount: how many files may keep anything; nil for all.
+    ///   - isStopping: asked now and then whether to give up.
+    init(
+        _ snapshot: Snapshot, in space: NodeSpace, clearing byteCount: (Int) -> Int, fileCount: Int?,
+        isStopping: () -> Bool
+    ) throws(StoreError) {
+        self.space = space
+        base = UInt(bitPattern: space.base)
+        let files = space.files
+        let unitCount = (files.last?.range.upperBound ?? 0) / StoredNode.unit + 1
+        live = BitSet(count: unitCount)
+        decided = BitSet(count: unitCount)
+        moving = BitSet(count: unitCount)
+        var roots: [UInt] = []
+        snapshot.forEachStoredNode(below: space) { roots.append($0) }
+        for root in roots {
+            visit(root)
+            if let damage { throw StoreError(.damage, damage.description) }
+            if isStopping() {
+                throw StoreError(.closed, "the store was closed while a checkpoint was being written")
+            }
+        }
+        choose(files, byteCount)
+        if let fileCount { clear(files, keeping: fileCount) }
+        for root in roots { _ = decide(root) }
+        findUnknown(files)
+    }
+
+    private func place(_ address: UInt) -> Int { Int(address - base) }
+
+    // MARK: What is alive
+
+    private func visit(_ address: UInt) {
+        let place = place(address)
+        guard damage == nil, !live.contains(place / StoredNode.unit) else { return }
+        if let found = space.tryTouch(address) {
+            damage = found
+            return
+        }
+        let node = Node(space.base + place)
+        live.insert(Relocation.units(place..<place + node.byteCount))
+        liveByteCount += node.byteCount
+        StoredNode.forEachRef(node) { slot in
+            let word = slot.loadUnaligned(as: UInt64.self)
+            if word != 0 { visit(NodeRef(word).address) }
+        }
+    }
+
+    // MARK: What moves
+
+    /// Chooses the parts that are cleared, those first of which the least is alive.
+    private func choose(_ files: [Checkpoint.File], _ byteCount: (Int) -> Int) {
+        let holes = space.withDead { $0.holes.map(DeadNodes.blocks) }
+        deadByteCount = files.reduce(0) { $0 + $1.nodes.count } - liveByteCount - holes.reduce(0) { $0 + $1.count }
+        let partCount = (files.last?.range.upperBound ?? 0) / Relocation.partByteCount + 1
+        isCleared = [Bool](repeating: false, count: partCount)
+        var left = byteCount(deadByteCount)
+        guard left > 0 else { return }
+        var parts = (0..<partCount).map { part in
+            let units = Relocation.units(part * Relocation.partByteCount..<(part + 1) * Relocation.partByteCount)
+            return (number: part, room: 0, alive: live.count(in: units) * StoredNode.unit)
+        }
+        func addRoom(_ range: Range<Int>, _ sign: Int) {
+            var start = range.lowerBound
+            while start < range.upperBound {
+                let part = start / Relocation.partByteCount
+                let end = min(range.upperBound, (part + 1) * Relocation.partByteCount)
+                parts[part].room += sign * (end - start)
+                start = end
+            }
+        }
+        for file in files { addRoom(file.nodes, 1) }
+        for hole in holes { addRoom(hole, -1) }
+        parts.removeAll { $0.room <= $0.alive }
+        parts.sort { $0.alive * $1.room < $1.alive * $0.room }
+        for part in parts where left > 0 {
+            // Where nothing is alive, nothing is moved.
+            isCleared[part.number] = true
+            left -= part.room - part.alive
+        }
+    }
+
+    /// Clears the files of which the least is alive.
+    private func clear(_ files: [Checkpoint.File], keeping count: Int) {
+        let byLife = files.map { (file: $0, alive: live.count(in: Relocation.units($0.nodes))) }
+        for (file, _) in byLife.sorted(by: { $0.alive > $1.alive }).dropFirst(count) {
+            // Files begin with a part.
+            let last = (file.range.upperBound - 1) / Relocation.partByteCount
+            for part in file.start / Relocation.partByteCount...last { isCleared[part] = true }
+        }
+    }
+
+    /// Whether a node moves: it lies in what is cleared, or leads to a node that does.
+    private func decide(_ address: UInt) -> Bool {
+        let place = place(address)
+        let unit = place / StoredNode.unit
+        guard !decided.contains(unit) else { return moving.contains(unit) }
+        decided.insert(unit..<unit + 1)
+        let node = Node(space.base + place)
+        var moves = isCleared[place / Relocation.partByteCount]
+        StoredNode.forEachRef(node) { slot in
+            let word = slot.loadUnaligned(as: UInt64.self)
+            if word != 0, decide(NodeRef(word).address) { moves = true }
+        }
+        if moves {
+            moving.insert(unit..<unit + 1)
+            moved.append(place..<place + node.byteCount)
+        }
+        return moves
+    }
+
+    // MARK: What nobody knew of
+
+    private func findUnknown(_ files: [Checkpoint.File]) {
+        var known = live
+        space.withDead { dead in
+            for range in dead.free { known.insert(Relocation.units(range)) }
+            for node in dead.waiting { known.insert(Relocation.units(node.range)) }
+        }
+        for file in files {
+            known.forEachGap(in: Relocation.units(file.nodes)) { units in
+                unknown.append(units.lowerBound * StoredNode.unit..<units.upperBound * StoredNode.unit)
+            }
+        }
+    }
+
+    private static func units(_ places: Range<Int>) -> Range<Int> {
+        places.lowerBound / StoredNode.unit..<places.upperBound / StoredNode.unit
+    }
+}
+
+extension Snapshot {
+    /// Calls `body` with the address of each node in a space that the root or a node on the heap refers to, some more than once. O(nodes on the heap).
+    func forEachStoredNode(below space: NodeSpace, _ body: (UInt) -> Void) {
+        func walk(_ place: UnsafeMutableRawPointer, _ shape: NodeShape) {
+            let ref = NodeRef(place.loadUnaligned(as: UInt64.self))
+            if ref.isNone { return }
+            if space.contains(ref.address) { return body(ref.address) }
+            shape.forEachRef(of: ref.node) { walk($0, $1) }
+        }
+        var word = NodeRef(root).word
+        walk(&word, .root(reference))
+    }
+}

@@ -1,0 +1,191 @@
+import FirnLog
+import FirnStorage
+import Synchronization
+
+/// What the next checkpoint writes, and what it lets go.
+struct CheckpointPlan {
+    /// A file that is added to those of the checkpoint before.
+    struct Addition {
+        let space: NodeSpace
+        /// Where in the space it begins.
+        let start: Int
+        /// The files that stay, and those in which nothing is needed any more.
+        let files: [Checkpoint.File]
+        let droppedFiles: [Checkpoint.File]
+        /// Where in the files that stay nothing is to be read.
+        let holes: [Range<Int>]
+        let relocation: Relocation?
+        /// Bytes of dead nodes outside of holes once it is written.
+        let garbageAfter: Int
+    }
+
+    /// Nil where everything is written anew, to a space of its own.
+    let addition: Addition?
+    /// Bytes of dead nodes outside of holes when it was made.
+    let garbage: Int
+}
+
+/// How the blocks of dead nodes are given back.
+///
+/// A node of a checkpoint's file may become zeros when none of these reads it: a version that is held here (`DeadNodes.settle`), the checkpoint that the store would be recovered from, one that is kept for
+/// its past or that a past version is being read from, another process. So a compaction
+///
+/// 1. makes holes of what the version that it writes does not reach, unless one of the others may read the file;
+/// 2. writes the checkpoint, which lists the holes, and publishes it;
+/// 3. looks at the others once more, and gives those blocks back that no version here reaches. The rest goes with the first commit after a version was let go.
+///
+/// A crash between 2 and 3 leaves blocks that are listed as holes; the first compaction after it gives them back.
+extension Store {
+    /// Files that grow to more than so many are made fewer.
+    private static let wantedFileCount = 64
+
+    /// Decides what to write; nil where nothing has to be.
+    func plan(_ pin: Pin, _ log: Log, _ effort: Effort) throws(StoreError) -> CheckpointPlan? {
+        guard let space = pin.space, let previous = log.checkpoint, space.files == previous.files,
+            previous.files.count < LogLimits.checkpointFileCount / 8
+        else {
+            // The first, or there is one by another process, or the space lacks a file that could not be mapped.
+            return CheckpointPlan(addition: nil, garbage: storedGarbage.load(ordering: .relaxed))
+        }
+        let givesBack = log.isOnlyReader && !keepsBlocks.load(ordering: .relaxed)
+        settle(space)
+        let dug = givesBack ? try dig(in: space, pin, log) : 0
+        let garbage = storedGarbage.load(ordering: .relaxed)
+        let waiting = space.withDead { $0.waitingByteCount.outside }
+        let share = effort.garbageShare * Double(previous.byteCount - holeByteCount.load(ordering: .relaxed))
+        let isWasteful = Double(garbage - waiting) > share
+        let isLong = previous.files.count > Store.wantedFileCount
+        if previous.version == pin.version, !isWasteful, dug == 0 {
+            try giveBack(in: space, log)
+            return nil
+        }
+        if isWasteful, effort.rewritesAll || !givesBack { return CheckpointPlan(addition: nil, garbage: garbage) }
+        var relocation: Relocation?
+        if isWasteful || isLong && givesBack {
+            let compactor = compactor
+            // A quarter more than needed, so that not every compaction has to.
+            relocation = try Relocation(
+                pin.snapshot, in: space, clearing: { $0 - waiting - Int(share * 3 / 4) },
+                fileCount: isLong ? Store.wantedFileCount / 2 : nil, isStopping: { compactor.isStopping })
+        }
+        return CheckpointPlan(addition: addition(to: space, pin, relocation, garbage), garbage: garbage)
+    }
+
+    private func addition(
+        to space: NodeSpace, _ pin: Pin, _ relocation: Relocation?, _ garbage: Int
+    ) -> CheckpointPlan.Addition? {
+        let moved = relocation?.moved.reduce(0) { $0 + $1.count } ?? 0
+        let room = heap.byteCount + heap.byteCount / 8 + moved + moved / 8 + (1 << 20)
+        guard let start = space.nextStart(byteCount: room) else { return nil }
+        let files = space.files
+        var (stay, dropped): ([Checkpoint.File], [Checkpoint.File]) = ([], [])
+        let holes = space.withDead { dead in
+            for range in relocation?.unknown ?? [] { dead.add(range, after: pin.stamp) }
+            for file in files {
+                if dead.isFree(file.nodes) { dropped.append(file) } else { stay.append(file) }
+            }
+            return dead.holes.filter { hole in
+                !dropped.contains { $0.range.contains(hole.lowerBound) }
+            }
+        }
+        return CheckpointPlan.Addition(
+            space: space, start: start, files: stay, droppedFiles: dropped, holes: holes, relocation: relocation,
+            garbageAfter: max((relocation?.deadByteCount ?? garbage) + moved, 0))
+    }
+
+    /// Makes holes of what the pin's version does not reach; gives by how many bytes of blocks those have grown.
+    private func dig(in space: NodeSpace, _ pin: Pin, _ log: Log) throws(StoreError) -> Int {
+        let readable = readableByOthers(of: space, try neededByHistory(log).kept)
+        let grown = space.withDead { dead in
+            dead.dig(before: pin.stamp) { range in !readable.contains { $0.contains(range.lowerBound) } }
+        }
+        storedGarbage.wrappingSubtract(grown, ordering: .relaxed)
+        holeByteCount.wrappingAdd(grown, ordering: .relaxed)
+        return grown
+    }
+
+    /// Frees what no version reaches any more.
+    private func settle(_ space: NodeSpace) {
+        space.settle(active: versions.withLock { $0.entries.filter { $0.space === space }.map(\.stamp) })
+    }
+
+    /// Where in a space those files lie that a past version may be read from.
+    private func readableByOthers(of space: NodeSpace, _ kept: [Checkpoint]) -> [Range<Int>] {
+        let ids = Set(kept.flatMap { $0.files.map(\.id) })
+        return space.files.filter { ids.contains($0.id) || heldFiles.isShared($0.id) }
+            .map(\.range)
+    }
+
+    /// The checkpoint is the store's, and its tree the tip's.
+    func account(for plan: CheckpointPlan) {
+        guard let addition = plan.addition else {
+            storedGarbage.wrappingSubtract(plan.garbage, ordering: .relaxed)
+            holeByteCount.store(0, ordering: .relaxed)
+            return
+        }
+        storedGarbage.wrappingAdd(addition.garbageAfter - plan.garbage, ordering: .relaxed)
+    }
+
+    /// Gives back what the checkpoint that was published needs no more.
+    func giveBack(_ plan: CheckpointPlan, _ log: Log) throws(StoreError) {
+        guard let addition = plan.addition else { return }
+        do throws(StorageError) { try addition.space.remove(addition.droppedFiles) } catch {
+            throw StoreError(LogError(error))
+        }
+        holeByteCount.store(addition.space.withDead { $0.holeByteCount }, ordering: .relaxed)
+        try giveBack(in: addition.space, log)
+    }
+
+    /// Gives the blocks of holes back that no version reaches. The live checkpoint lists them.
+    private func giveBack(in space: NodeSpace, _ log: Log) throws(StoreError) {
+        guard log.isOnlyReader, !keepsBlocks.load(ordering: .relaxed) else { return }
+        settle(space)
+        let readable = readableByOthers(of: space, log.listedCheckpoints.dropLast())
+        let blocks = space.withDead { $0.blocksToGive }
+        for file in space.files where !readable.contains(file.range) {
+            let own = blocks.filter { file.range.contains($0.lowerBound) }
+            if own.isEmpty { continue }
+            do throws(LogError) {
+                let ranges = own.map { $0.lowerBound - file.start..<($0.upperBound - file.start) }
+                guard try log.deallocate(ranges, of: file) else {
+                    return keepsBlocks.store(true, ordering: .relaxed)
+                }
+            } catch {
+                throw StoreError(error)
+            }
+            space.withDead { $0.give(own) }
+        }
+        heldBlocks.set(space.withDead { $0.waitingByteCount.inHoles }, behind: oldestStamp(in: space))
+    }
+
+    private func oldestStamp(in space: NodeSpace) -> UInt64 {
+        versions.withLock { table in table.entries.first { $0.space === space }?.stamp ?? .max }
+    }
+
+    /// Whether a version was let go that held blocks back which would be worth the calls.
+    var mayGiveBack: Bool {
+        guard heldBlocks.areMany, let space = versions.published.space else { return false }
+        return heldBlocks.blocker != oldestStamp(in: space)
+    }
+
+    /// Gives back what versions have held that were let go since the last time.
+    func giveBackReleased(_ log: Log) throws(StoreError) {
+        guard let space = versions.published.space, space.files == log.checkpoint?.files else { return }
+        try giveBack(in: space, log)
+    }
+}
+
+/// Blocks of holes that wait for versions to be let go. Written by the compactor, and read by every commit.
+struct HeldBlocks: ~Copyable {
+    private let byteCount = Atomic<Int>(0)
+    private let stamp = Atomic<UInt64>(0)
+
+    func set(_ byteCount: Int, behind stamp: UInt64) {
+        self.byteCount.store(byteCount, ordering: .relaxed)
+        self.stamp.store(stamp, ordering: .relaxed)
+    }
+
+    @inline(__always) var areMany: Bool { byteCount.load(ordering: .relaxed) >= 64 << 10 }
+    /// The stamp of the oldest version in the space when it was looked for blocks to give back.
+    var blocker: UInt64 { stamp.load(ordering: .relaxed) }
+}

@@ -1,0 +1,324 @@
+import FirnLog
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnCore
+
+/// The blocks of dead nodes go back to the system, and nobody who may read them is the worse for it.
+@Suite struct HolesTests {
+    /// A store of people and what it must hold.
+    struct People {
+        let store: Store
+        var ages: [Int64]
+        var names: [String]
+
+        static func options(_ folder: String) -> StoreOptions {
+            var options = StoreOptions(log: LogOptions(folder: folder, verify: .everything))
+            options.log?.usesThreads = false
+            options.log?.reserveByteCount = 0
+            options.compaction.isAutomatic = false
+            return options
+        }
+
+        init(_ folder: String, _ storage: any Storage, count: Int = 2000) throws {
+            store = try Store(People.options(folder), storage: storage)
+            try CompactionTests.fill(store, count)
+            ages = (0..<count).map { Int64($0 % 90) }
+            names = (0..<count).map { "person number \($0), born to be one of many" }
+        }
+
+        /// The same people in a store that was opened again.
+        init(_ store: Store, like other: People) {
+            self.store = store
+            ages = other.ages
+            names = other.names
+        }
+
+        /// Gives some people other names and ages.
+        mutating func change(_ people: some Sequence<Int>, to round: Int) throws {
+            let transaction = try store.beginWrite()
+            for person in people {
+                ages[person] = Int64(round)
+                names[person] = "person \(person) in round \(round), and all of it changed"
+                transaction.set(TableID(0), 2, Int64(person), .int(ages[person]))
+                transaction.set(TableID(0), 1, Int64(person), .string(names[person]))
+            }
+            try transaction.commit()
+        }
+
+        /// What is wrong with a version; nil where it is this.
+        func fault(_ snapshot: Snapshot) -> String? {
+            let table = snapshot.table(TableID(0))
+            guard table.count == ages.count else { return "\(table.count) people" }
+            for person in ages.indices {
+                let key = Int64(person)
+                if table.value(2, of: key) != .int(ages[person]) { return "the age of \(person)" }
+                if table.value(1, of: key) != .string(names[person]) { return "the name of \(person)" }
+            }
+            return nil
+        }
+    }
+
+    private static func allocated(_ folder: String) throws -> Int {
+        try PosixStorage.shared.list(folder + "/checkpoint").reduce(0) {
+            $0 + (try PosixStorage.shared.status(folder + "/checkpoint/" + $1)?.allocatedByteCount ?? 0)
+        }
+    }
+
+    private static func hasHoles(_ store: Store) throws -> Bool {
+        let checkpoint = try #require(store.log?.checkpoint)
+        return try !StoredVersion.decode(checkpoint.state).holes.isEmpty
+    }
+
+    @Test func whatIsReplacedTakesNoBlocksAndNothingElseIsWritten() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/store"
+        var people = try People(path, PosixStorage.shared)
+        try people.store.compact()
+        let first = try Self.allocated(path)
+        for round in 1...6 {
+            try people.change(0..<2000, to: round)
+            #expect(try people.store.compact(garbageShare: 10)?.isWhole == false)
+            #expect(try Self.allocated(path) < first * 5 / 4 + 64 << 10)
+        }
+        #expect(people.fault(people.store.pin().snapshot) == nil)
+        #expect(try Self.hasHoles(people.store))
+        people.store._checkInvariants()
+        try people.store.close()
+
+        let again = People(try Store(People.options(path), storage: PosixStorage.shared), like: people)
+        #expect(again.fault(again.store.pin().snapshot) == nil)
+        again.store._checkInvariants()
+        let report = try again.store.compact(garbageShare: -1)
+        #expect(report?.isWhole == true)
+        #expect(again.fault(again.store.pin().snapshot) == nil)
+    }
+
+    @Test func aVersionThatIsHeldKeepsItsBlocksUntilItGoes() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/store"
+        var people = try People(path, PosixStorage.shared, count: 20_000)
+        try people.store.compact()
+        let first = try Self.allocated(path)
+        let before = people
+        var held: Pin? = people.store.pin()
+        try people.change(0..<20_000, to: 1)
+        try people.store.compact(garbageShare: 10)
+        try people.change(0..<20_000, to: 2)
+        try people.store.compact(garbageShare: 10)
+        let most = try Self.allocated(path)
+        #expect(before.fault(try #require(held).snapshot) == nil)
+        #expect(people.fault(people.store.pin().snapshot) == nil)
+        held = nil
+        // No checkpoint has to be written for it.
+        let id = people.store.log?.checkpoint?.id
+        try people.store.removeReleased()
+        #expect(people.store.log?.checkpoint?.id == id)
+        #expect(try Self.allocated(path) < most - first / 2)
+        #expect(people.fault(people.store.pin().snapshot) == nil)
+        people.store._checkInvariants()
+    }
+
+    /// What outlives its store is not overwritten by the next one.
+    @Test func aVersionThatIsHeldWhenItsStoreIsClosedStaysWhatItWas() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/store"
+        let before = try People(path, PosixStorage.shared)
+        try before.store.compact()
+        var held: Pin? = before.store.pin()
+        try before.store.close()
+        var people = People(try Store(People.options(path), storage: PosixStorage.shared), like: before)
+        for round in 1...2 {
+            try people.change(0..<2000, to: round)
+            try people.store.compact(garbageShare: 10)
+        }
+        #expect(try !Self.hasHoles(people.store))
+        #expect(before.fault(try #require(held).snapshot) == nil)
+        held = nil
+    }
+
+    /// The process is stopped at each call of two compactions, and the power goes: every acknowledged commit is there, and every node that can be reached is whole.
+    @Test func aCrashAtAnyCallLosesNothing() throws {
+        let storage = SimulatedStorage(seed: 3)
+        let base = try People("/store", storage, count: 600)
+        try base.store.compact()
+        try base.store.close()
+        let disk = storage.disk.afterPowerCut(seed: 1, .everything)
+        /// What is on the disk, and what may be there once it has stopped.
+        func run(crashAt: Int?) throws -> (storage: SimulatedStorage, before: People, after: People, calls: Range<Int>)
+        {
+            let storage = disk.afterPowerCut(seed: 1, .everything).newProcess()
+            var people = People(try Store(People.options("/store"), storage: storage), like: base)
+            let start = storage.callCount
+            storage.crashAt = crashAt
+            var before = people
+            do {
+                for round in 1...3 {
+                    before = people
+                    try people.change(round * 100..<round * 100 + 300, to: round)
+                    before = people
+                    try people.store.compact(garbageShare: round == 2 ? 0.01 : 10, rewritesAll: false)
+                }
+            } catch {
+                if crashAt == nil { throw error }
+            }
+            return (storage, before, people, start..<storage.callCount)
+        }
+        let whole = try run(crashAt: nil)
+        #expect(whole.storage.disk.count(.deallocate, suffix: "checkpoint") >= 3)
+        let trace = whole.storage.disk.ioTrace.filter { whole.calls.contains($0.index) }
+        for call in trace where call.operation.changesDisk {
+            let (storage, before, after, _) = try run(crashAt: call.index)
+            for seed in 1...3 as ClosedRange<UInt64> {
+                let cut = storage.disk.afterPowerCut(seed: seed).newProcess()
+                let store = try Store(People.options("/store"), storage: cut)
+                let snapshot = store.pin().snapshot
+                if let fault = before.fault(snapshot), after.fault(snapshot) != nil {
+                    Issue.record("stopped at \(call), seed \(seed): \(fault)")
+                }
+                store._checkInvariants()
+                // It goes on from there.
+                var again = People(store, like: before.fault(snapshot) == nil ? before : after)
+                try again.change(0..<200, to: 9)
+                try store.compact(garbageShare: 10)
+                #expect(again.fault(store.pin().snapshot) == nil)
+            }
+        }
+    }
+
+    @Test func noBlockIsGivenBackWhileAnotherProcessHasTheStoreOpen() throws {
+        let storage = SimulatedStorage(seed: 5)
+        var people = try People("/store", storage, count: 2000)
+        try people.store.compact()
+        let old = people
+        var other: Store? = try Store(People.options("/store"), storage: storage.disk.newProcess())
+        try people.change(0..<2000, to: 1)
+        try people.store.compact(garbageShare: 10)
+        #expect(storage.disk.count(.deallocate) == 0)
+        #expect(try !Self.hasHoles(people.store))
+        // It has not looked for news.
+        #expect(old.fault(try #require(other).pin().snapshot) == nil)
+        // Where everything is garbage, all is written anew, and the other keeps the files.
+        try people.change(0..<2000, to: 2)
+        #expect(try people.store.compact(garbageShare: 0.3, rewritesAll: false)?.isWhole == true)
+        #expect(old.fault(try #require(other).pin().snapshot) == nil)
+        try other?.close()
+        other = nil
+        #expect(people.store.log?.isOnlyReader == true)
+        try people.change(0..<2000, to: 3)
+        try people.store.compact(garbageShare: 10)
+        #expect(storage.disk.count(.deallocate) > 0)
+        #expect(people.fault(people.store.pin().snapshot) == nil)
+    }
+
+    @Test func aPastVersionThatIsReadKeepsItsBlocks() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/store"
+        var people = try People(path, PosixStorage.shared)
+        people.store.retain(.everything)
+        try people.store.compact()
+        let old = people
+        let number = people.store.publishedVersion
+        try people.change(0..<2000, to: 1)
+        // Read where it lies: the checkpoint is that version.
+        let past = try people.store.version(number)
+        for round in 2...4 {
+            try people.change(0..<2000, to: round)
+            try people.store.compact(garbageShare: 10)
+            #expect(old.fault(past.pin.snapshot) == nil)
+        }
+        #expect(old.fault(try people.store.version(number).pin.snapshot) == nil)
+        #expect(people.fault(people.store.pin().snapshot) == nil)
+    }
+
+    @Test func whereBlocksCannotBeGivenBackAllIsWrittenAnew() throws {
+        let storage = SimulatedStorage(seed: 6)
+        storage.disk.canDeallocate = false
+        var people = try People("/store", storage, count: 600)
+        try people.store.compact()
+        var reports: [Bool] = []
+        for round in 1...6 {
+            try people.change(0..<600, to: round)
+            reports.append(try #require(try people.store.compact(garbageShare: 0.3, rewritesAll: false)).isWhole)
+        }
+        // The first attempt finds it out.
+        #expect(storage.disk.count(.deallocate) == 1)
+        #expect(reports.contains(true))
+        #expect(people.fault(people.store.pin().snapshot) == nil)
+        people.store._checkInvariants()
+    }
+
+    /// Garbage between what lives has no whole blocks: a part of the store is moved, so that it gets some, and never all at once.
+    @Test func whatLivesAmongTheDeadIsMovedABitAtATime() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/store"
+        var people = try People(path, PosixStorage.shared, count: 20_000)
+        try people.store.compact()
+        let first = try Self.allocated(path)
+        var random = SeededRandom(seed: 8)
+        var sizes: [Int] = []
+        for round in 1...40 {
+            // One of every leaf's small chunks.
+            let transaction = try people.store.beginWrite()
+            for person in stride(from: random.below(5) * 256, to: 20_000, by: 1280) {
+                people.ages[person] = Int64(round)
+                transaction.set(TableID(0), 2, Int64(person), .int(Int64(round)))
+            }
+            try transaction.commit()
+            let report = try #require(try people.store.compact(garbageShare: 0.1, rewritesAll: false))
+            #expect(!report.isWhole && report.byteCount < first)
+            sizes.append(try Self.allocated(path))
+        }
+        #expect(people.fault(people.store.pin().snapshot) == nil)
+        people.store._checkInvariants()
+        try people.store.close()
+        let again = People(try Store(People.options(path), storage: PosixStorage.shared), like: people)
+        #expect(again.fault(again.store.pin().snapshot) == nil)
+        again.store._checkInvariants()
+        try again.store.compact(garbageShare: -1)
+        // Of what all of it takes, and each commit changes a third.
+        let whole = try Self.allocated(path)
+        #expect(sizes.allSatisfy { $0 < 2 * whole }, "\(sizes) of \(whole)")
+    }
+
+    @Test func theFilesStayFew() throws {
+        var people = try People("/store", MemoryStorage(), count: 40_000)
+        try people.store.compact()
+        var most = 0
+        for round in 1...120 {
+            // A leaf that no other round changes, so that every file keeps something.
+            try people.change([round * 300], to: round)
+            #expect(try people.store.compact(garbageShare: 10, rewritesAll: false)?.isWhole == false)
+            most = max(most, people.store.log?.checkpoint?.files.count ?? 0)
+        }
+        #expect(most > 60 && most <= 67)
+        #expect(people.fault(people.store.pin().snapshot) == nil)
+        people.store._checkInvariants()
+        try people.store.close()
+    }
+
+    @Test func holesOutsideOfTheFilesAreRefused() throws {
+        let stored = StoredVersion(
+            root: 64, stamp: 3, garbage: 5, holes: [96..<4320, 8192..<16_384], schema: Schema(tables: []))
+        let bytes = stored.encode()
+        let decoded = try StoredVersion.decode(bytes)
+        #expect(decoded.holes == stored.holes && decoded.garbage == 5 && decoded.root == 64)
+        for count in 24..<bytes.count {
+            // Never more than there is.
+            _ = try? StoredVersion.decode(Array(bytes[..<count]))
+        }
+        let storage = MemoryStorage()
+        let people = try People("/store", storage, count: 10)
+        try people.store.compact()
+        let log = try #require(people.store.log)
+        var checkpoint = try #require(log.checkpoint)
+        var state = try StoredVersion.decode(checkpoint.state)
+        state.holes = [64..<(checkpoint.byteCount + 4096)]
+        checkpoint.state = state.encode()
+        let error = #expect(throws: StoreError.self) {
+            try NodeSpace.open(checkpoint, log, people.store.options, HeldFiles())
+        }
+        #expect(error?.description.contains("hole") == true)
+    }
+}
