@@ -54,6 +54,6 @@ extension StoreUse: CustomStringConvertible {
         }
         return "files less the log's allowance, x live: \(tenths(needed)); with those of held versions \(tenths(all)), "
             + "\(rounded(peak)) at any moment; \(checkpointCount) checkpoints, \(nodes.max() ?? 0) nodes and "
-            + "\((heap.max() ?? 0) >> 10) KiB of heap at most, \(versions.max() ?? 0) versions"
+            + "\(scratch >> 20) MiB of scratch files and \((heap.max() ?? 0) >> 10) KiB of heap at most, \(versions.max() ?? 0) versions"
     }
 }

@@ -24,7 +24,10 @@ struct StoreUse {
         var held = 0
         /// Files without a name that are still mapped or open, and all that is neither log nor checkpoint.
         var other = 0
+        /// Nodes that memory was not to hold: scratch files, which have no name.
+        var scratch = 0
 
+        /// Without what stands for memory.
         var all: Int { log + checkpoint + held + other }
     }
 
@@ -35,6 +38,8 @@ struct StoreUse {
     private(set) var all: [Double] = []
     /// The most of all files that a glance saw, while a checkpoint was being written or not.
     private(set) var peak = 0.0
+    /// The most bytes of scratch files of the looks that count files without a name.
+    private(set) var scratch = 0
     /// Heap bytes at each look.
     private(set) var heap: [Int] = []
     private(set) var nodes: [Int] = []
@@ -68,6 +73,7 @@ struct StoreUse {
         if looks % 60 == 0 { live = try measureLive() }
         let files = try measure(isThorough: looks % 60 == 0)
         looks += 1
+        scratch = max(scratch, files.scratch)
         needed.append(Double(files.all - files.held - allowance) / Double(live))
         all.append(Double(files.all - allowance) / Double(live))
         heap.append(store.heap.byteCount)
@@ -108,19 +114,28 @@ struct StoreUse {
                 files.held += byteCount
             }
         }
-        if isThorough { files.other += namelessByteCount() }
+        if isThorough {
+            let nameless = namelessByteCounts()
+            files.other += nameless.other
+            files.scratch = nameless.scratch
+        }
         return files
     }
 
     /// Bytes of files below the folder that are mapped or open and have no name any more.
-    private func namelessByteCount() -> Int {
+    private func namelessByteCounts() -> (scratch: Int, other: Int) {
         #if os(Linux)
             var byNode: [String: Int] = [:]
+            var scratch = 0
             for line in Self.text(of: "/proc/self/maps").split(separator: "\n")
             where line.hasSuffix("(deleted)") && line.contains(path) {
                 let words = line.split(separator: " ")
                 let ends = words[0].split(separator: "-").compactMap { Int($0, radix: 16) }
-                byNode[String(words[4]), default: 0] += ends[1] - ends[0]
+                if line.contains("/scratch.") {
+                    scratch += ends[1] - ends[0]
+                } else {
+                    byNode[String(words[4]), default: 0] += ends[1] - ends[0]
+                }
             }
             for name in (try? PosixStorage.shared.list("/proc/self/fd")) ?? [] {
                 var link = [CChar](repeating: 0, count: 4096)
@@ -130,9 +145,9 @@ struct StoreUse {
                 var status = stat()
                 if fstat(number, &status) == 0 { byNode[String(status.st_ino)] = Int(status.st_blocks) * 512 }
             }
-            return byNode.values.reduce(0, +)
+            return (scratch, byNode.values.reduce(0, +))
         #else
-            return 0
+            return (0, 0)
         #endif
     }
 
