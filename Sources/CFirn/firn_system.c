@@ -254,6 +254,9 @@ int firn_deallocate_range(int descriptor, off_t offset, off_t length) {
 }
 
 int firn_reserve(int descriptor, off_t length) {
+    struct stat status;
+    if (fstat(descriptor, &status) < 0) return errno;
+    if (status.st_size >= length && (off_t)status.st_blocks * 512 >= length) return 0;
 #if defined(__linux__)
     int result;
     do result = fallocate(descriptor, 0, 0, length);
@@ -263,8 +266,6 @@ int firn_reserve(int descriptor, off_t length) {
 #endif
     // Where blocks can't be had without it, they are written.
     static const char zeros[64 << 10];
-    struct stat status;
-    if (fstat(descriptor, &status) < 0) return errno;
     for (off_t offset = status.st_size; offset < length;) {
         size_t left = (size_t)(length - offset);
         ssize_t count = pwrite(descriptor, zeros, left < sizeof zeros ? left : sizeof zeros, offset);

@@ -84,7 +84,8 @@ public final class Log: @unchecked Sendable {
         waitMilliseconds: Int
     ) throws(LogError) -> Log {
         let storage = folder.storage
-        if try folder.find() == .nothing {
+        let found = try folder.find()
+        if found == .nothing {
             try checkVolume(folder.parent, storage)
             try folder.createFolderIfAbsent(folder.path)
             try stored { () throws(StorageError) in try storage.syncFolder(folder.parent) }
@@ -102,7 +103,8 @@ public final class Log: @unchecked Sendable {
                     let isFirst = try locks.claimServing()
                     try locks.enter()
                     // Look again: another may have made the store while we waited.
-                    let created = try folder.find() != .store
+                    let isThere = found == .store ? true : try folder.find() == .store
+                    let created = !isThere
                     if created { try create(folder, clock, randomness) }
                     let log = try openLocked(
                         options, folder, clock, randomness, locks, created: created, isFirst: isFirst)

@@ -53,7 +53,9 @@ struct StoreFolder: Sendable {
         guard status.kind == .folder else {
             throw LogError(.notAStore, path: path, detail: describeFile(status))
         }
+        if try stored({ () throws(StorageError) in try storage.status(manifest) }) != nil { return .store }
         let names = try stored { () throws(StorageError) in try storage.list(path) }
+        // Another process may just have made it.
         if names.contains("manifest") { return .store }
         let others = names.filter { !Self.names.contains($0) }.sorted()
         if !others.isEmpty {

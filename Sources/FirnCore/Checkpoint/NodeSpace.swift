@@ -138,16 +138,15 @@ final class NodeSpace: @unchecked Sendable {
 
     // MARK: Dead nodes
 
-    /// Takes note of nodes that no version above the stamp reaches; gives their bytes. They must have been touched.
-    func addDead(_ addresses: [UInt], after stamp: UInt64) -> Int {
+    /// Takes note of nodes that no version above the stamp reaches; gives their bytes.
+    func addDead(_ nodes: [(address: UInt, byteCount: Int)], after stamp: UInt64) -> Int {
         lock.lock()
         defer { lock.unlock() }
         var total = 0
-        for address in addresses {
+        for (address, byteCount) in nodes {
             let place = Int(address - UInt(bitPattern: base))
-            let count = Node(base + place).byteCount
-            dead.add(place..<(place + count), after: stamp)
-            total += count
+            dead.add(place..<(place + byteCount), after: stamp)
+            total += byteCount
         }
         return total
     }

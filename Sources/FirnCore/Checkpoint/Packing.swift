@@ -72,7 +72,8 @@ enum Packing {
         }
         memory.copyMemory(from: node.address, byteCount: 32)
         let scratch = Node(memory)
-        scratch.link = UInt64(UInt(bitPattern: node.address))
+        // What is packed has 64 KiB at most.
+        scratch.link = UInt64(UInt(bitPattern: node.address)) | UInt64(node.byteCount / StoredNode.unit) << 48
         scratch.store(node.kindNumber | Node.placeBits, 16)
         scratch.byteCount = length
         return scratch

@@ -12,7 +12,8 @@ import CFirn
 /// * `stamp` (u64) is the **birth stamp**: the transaction (or sub-version) that made it. A transaction edits in place what bears its own stamp and
 ///   copies all else. Stamp and first key identify a node for good.
 /// * `link` (u64) is the owner's: the place in the transaction's list of what it allocated, later the next node on a dead list. No reader looks at
-///   it. In a checkpoint it is the node's checksum: see `StoredNode`; in what was unpacked, the address of that.
+///   it. In a checkpoint it is the node's checksum: see `StoredNode`; in what was unpacked, the address of that, and above its 48 bits the length in
+///   units of 32 bytes.
 /// * `width` (u16) is a chunk's bytes per value, or an inner node's level above the leaves.
 /// * `count`, `capacity` (u32) mean what the kind says; `bytes` (u32) is the length of the whole node.
 ///
@@ -72,8 +73,11 @@ public struct Node: Equatable {
         @inline(__always) get { load(16, as: UInt8.self) & Node.placeBits == Node.placeBits }
     }
 
-    /// Where a checkpoint's node lies: itself, or what it was unpacked from.
-    var storedAddress: UInt { isScratch ? UInt(link) : UInt(bitPattern: address) }
+    /// Where a checkpoint's node lies, and its length: its own, or that of what it was unpacked from.
+    var storedPlace: (address: UInt, byteCount: Int) {
+        guard isScratch else { return (UInt(bitPattern: address), byteCount) }
+        return (UInt(link & (1 << 48 - 1)), Int(link >> 48) * StoredNode.unit)
+    }
 
     /// The kind's number, wherever the node lies.
     var kindNumber: UInt8 {

@@ -21,8 +21,8 @@ struct NodeWriter {
         var madeCapacity: Int
         var dead = NodeList()
         var nodeDelta = 0
-        /// Addresses of the checkpoint's nodes that the transaction has replaced.
-        var storedDead: [UInt] = []
+        /// The checkpoint's nodes that the transaction has replaced: `Node.storedPlace`.
+        var storedDead: [(address: UInt, byteCount: Int)] = []
         var byteDelta = 0
         /// The dead lists of sub-versions: each is what died between that base and the next.
         var earlier: [(base: UInt64, dead: NodeList)] = []
@@ -207,7 +207,7 @@ struct NodeWriter {
     /// The node is no longer part of the tip. One in a checkpoint stays there until a compaction finds that no version reaches it.
     func retire(_ node: Node) {
         if node.isStored {
-            state.pointee.storedDead.append(node.storedAddress)
+            state.pointee.storedDead.append(node.storedPlace)
             return
         }
         if node.stamp > state.pointee.held {

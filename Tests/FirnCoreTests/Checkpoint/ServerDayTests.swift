@@ -53,7 +53,7 @@ extension StoreUse: CustomStringConvertible {
             "\(rounded(figures.max() ?? 0)) at most, \(rounded(figures.reduce(0, +) / Double(max(figures.count, 1)))) on average"
         }
         return "files less the log's allowance, x live: \(tenths(needed)); with those of held versions \(tenths(all)), "
-            + "\(rounded(peak)) at any moment; \(checkpointCount) checkpoints, \(nodes.max() ?? 0) nodes and "
+            + "\(rounded(peak)) at any moment; in KiB, log \(worst.log >> 10), checkpoint \(worst.checkpoint >> 10), held \(worst.held >> 10), other \(worst.other >> 10) at worst; \(checkpointCount) checkpoints, \(nodes.max() ?? 0) nodes and "
             + "\(scratch >> 20) MiB of scratch files and \((heap.max() ?? 0) >> 10) KiB of heap at most, \(versions.max() ?? 0) versions"
     }
 }

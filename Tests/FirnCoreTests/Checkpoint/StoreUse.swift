@@ -38,6 +38,8 @@ struct StoreUse {
     private(set) var all: [Double] = []
     /// The most of all files that a glance saw, while a checkpoint was being written or not.
     private(set) var peak = 0.0
+    /// The files of the look at which they were the most.
+    private(set) var worst = Files()
     /// The most bytes of scratch files of the looks that count files without a name.
     private(set) var scratch = 0
     /// Heap bytes at each look.
@@ -74,6 +76,7 @@ struct StoreUse {
         let files = try measure(isThorough: looks % 60 == 0)
         looks += 1
         scratch = max(scratch, files.scratch)
+        if files.all > worst.all { worst = files }
         needed.append(Double(files.all - files.held - allowance) / Double(live))
         all.append(Double(files.all - allowance) / Double(live))
         heap.append(store.heap.byteCount)
