@@ -17,8 +17,8 @@ struct DeadNodes {
     private(set) var waiting: [Waiting] = []
     /// Ascending and apart from each other, as are `holes`.
     private(set) var free: [Range<Int>]
-    /// The runs that checkpoints list from now on.
-    private(set) var holes: [Range<Int>]
+    /// The runs that the checkpoint lists which the store begins from.
+    var holes: [Range<Int>]
     /// Runs of blocks that the system has got back.
     private var given: Set<Range<Int>> = []
 
@@ -34,15 +34,14 @@ struct DeadNodes {
         return start..<max(start, range.upperBound & ~(blockByteCount - 1))
     }
 
-    /// Bytes of the blocks in the holes.
-    var holeByteCount: Int { holes.reduce(0) { $0 + DeadNodes.blocks($1).count } }
+    /// Bytes of the blocks in holes.
+    static func blockByteCount(of holes: [Range<Int>]) -> Int { holes.reduce(0) { $0 + blocks($1).count } }
 
-    /// Bytes of the nodes that wait, in holes and outside.
-    var waitingByteCount: (inHoles: Int, outside: Int) {
+    /// Bytes of the nodes that wait, in some holes and outside of them.
+    func waitingByteCount(besides holes: [Range<Int>]) -> (inHoles: Int, outside: Int) {
         var result = (inHoles: 0, outside: 0)
-        let sorted = waiting.map(\.range).sorted { $0.lowerBound < $1.lowerBound }
         var next = 0
-        for range in sorted {
+        for range in waiting.map(\.range).sorted(by: { $0.lowerBound < $1.lowerBound }) {
             while next < holes.count, holes[next].upperBound <= range.lowerBound { next += 1 }
             if next < holes.count, holes[next].lowerBound <= range.lowerBound {
                 result.inHoles += range.count
@@ -69,9 +68,8 @@ struct DeadNodes {
         free = DeadNodes.joined(free, freed)
     }
 
-    /// Makes holes of the runs of nodes that `mayBeHole` allows and that versions from a stamp on do not reach; gives by how many bytes of blocks those have grown.
-    mutating func dig(before stamp: UInt64, where mayBeHole: (Range<Int>) -> Bool) -> Int {
-        let before = holeByteCount
+    /// The holes that a checkpoint with a stamp may list: of the dead nodes that versions from it on do not reach, those that `mayBeHole` allows, and what is a hole already.
+    func dug(before stamp: UInt64, where mayBeHole: (Range<Int>) -> Bool) -> [Range<Int>] {
         var dug: [Range<Int>] = []
         var next = 0
         for range in DeadNodes.joined(free, waiting.filter { $0.after < stamp }.map(\.range)) {
@@ -83,8 +81,7 @@ struct DeadNodes {
             if DeadNodes.blocks(range).isEmpty { continue }
             if mayBeHole(range) { dug.append(range) } else { dug += within }
         }
-        holes = dug
-        return holeByteCount - before
+        return dug
     }
 
     /// The blocks that are to be given back: in holes, and free.

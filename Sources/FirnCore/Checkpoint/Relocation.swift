@@ -34,12 +34,13 @@ final class Relocation {
     func moves(_ address: UInt) -> Bool { moving.contains(Int(address - base) / StoredNode.unit) }
 
     /// - Parameters:
+    ///   - holes: what the checkpoint will list.
     ///   - byteCount: given how many bytes of dead nodes there are outside of holes, how many of them are to lie in what is cleared.
     ///   - fileCount: how many files may keep anything; nil for all.
     ///   - isStopping: asked now and then whether to give up.
     init(
-        _ snapshot: Snapshot, in space: NodeSpace, clearing byteCount: (Int) -> Int, fileCount: Int?,
-        isStopping: () -> Bool
+        _ snapshot: Snapshot, in space: NodeSpace, besides holes: [Range<Int>], clearing byteCount: (Int) -> Int,
+        fileCount: Int?, isStopping: () -> Bool
     ) throws(StoreError) {
         self.space = space
         base = UInt(bitPattern: space.base)
@@ -57,7 +58,7 @@ final class Relocation {
                 throw StoreError(.closed, "the store was closed while a checkpoint was being written")
             }
         }
-        choose(files, byteCount)
+        choose(files, holes.map(DeadNodes.blocks), byteCount)
         if let fileCount { clear(files, keeping: fileCount) }
         for root in roots { _ = decide(root) }
         findUnknown(files)
@@ -86,8 +87,7 @@ final class Relocation {
     // MARK: What moves
 
     /// Chooses the parts that are cleared, those first of which the least is alive.
-    private func choose(_ files: [Checkpoint.File], _ byteCount: (Int) -> Int) {
-        let holes = space.withDead { $0.holes.map(DeadNodes.blocks) }
+    private func choose(_ files: [Checkpoint.File], _ holes: [Range<Int>], _ byteCount: (Int) -> Int) {
         deadByteCount = files.reduce(0) { $0 + $1.nodes.count } - liveByteCount - holes.reduce(0) { $0 + $1.count }
         let partCount = (files.last?.range.upperBound ?? 0) / Relocation.partByteCount + 1
         isCleared = [Bool](repeating: false, count: partCount)

@@ -161,6 +161,7 @@ extension Store {
         try inTurn { () throws(LogError) in
             try log.publish(checkpoint, keepingVersionsAfter: needed, and: history.kept)
         }
+        published(plan)
         log.subtractByteCountSinceCheckpoint(since)
         let file = checkpoint.files[checkpoint.files.count - 1]
         let space: NodeSpace
@@ -171,7 +172,6 @@ extension Store {
         space.reach(file.id, from: rebase.stamp)
         let alive = try rebase.run()
         if let spiller, let stamp = versions.newestSpilledStamp { spiller.writeAgain(bornThrough: stamp) }
-        account(for: plan)
         // What died while it was written is garbage in it from the beginning.
         let lost = Double(written.heapNodeCount - alive) / Double(max(written.forwarding.count, 1))
         storedGarbage.wrappingAdd(Int(lost * Double(file.byteCount)), ordering: .relaxed)

@@ -49,13 +49,14 @@ extension Store {
         }
         let givesBack = log.isOnlyReader && !keepsBlocks.load(ordering: .relaxed)
         settle(space)
-        let dug = givesBack ? try dig(in: space, pin, log) : 0
+        let holes = givesBack ? try dug(in: space, pin, log) : space.withDead { $0.holes }
+        let grown = DeadNodes.blockByteCount(of: holes) - holeByteCount.load(ordering: .relaxed)
         let garbage = storedGarbage.load(ordering: .relaxed)
-        let waiting = space.withDead { $0.waitingByteCount.outside }
-        let share = effort.garbageShare * Double(previous.byteCount - holeByteCount.load(ordering: .relaxed))
-        let isWasteful = Double(garbage - waiting) > share
+        let waiting = space.withDead { $0.waitingByteCount(besides: holes).outside }
+        let share = effort.garbageShare * Double(previous.byteCount - DeadNodes.blockByteCount(of: holes))
+        let isWasteful = Double(garbage - grown - waiting) > share
         let isLong = previous.files.count > Store.wantedFileCount
-        if previous.version == pin.version, !isWasteful, dug == 0 {
+        if previous.version == pin.version, !isWasteful, grown <= 0 {
             try giveBack(in: space, log)
             return nil
         }
@@ -65,43 +66,39 @@ extension Store {
             let compactor = compactor
             // A quarter more than needed, so that not every compaction has to.
             relocation = try Relocation(
-                pin.snapshot, in: space, clearing: { $0 - waiting - Int(share * 3 / 4) },
+                pin.snapshot, in: space, besides: holes, clearing: { $0 - waiting - Int(share * 3 / 4) },
                 fileCount: isLong ? Store.wantedFileCount / 2 : nil, isStopping: { compactor.isStopping })
         }
-        return CheckpointPlan(addition: addition(to: space, pin, relocation, garbage), garbage: garbage)
+        return CheckpointPlan(
+            addition: addition(to: space, pin, holes, relocation, garbage - grown), garbage: garbage)
     }
 
     private func addition(
-        to space: NodeSpace, _ pin: Pin, _ relocation: Relocation?, _ garbage: Int
+        to space: NodeSpace, _ pin: Pin, _ holes: [Range<Int>], _ relocation: Relocation?, _ garbage: Int
     ) -> CheckpointPlan.Addition? {
         let moved = relocation?.moved.reduce(0) { $0 + $1.count } ?? 0
         let room = heap.byteCount + heap.byteCount / 8 + moved + moved / 8 + (1 << 20)
         guard let start = space.nextStart(byteCount: room) else { return nil }
         let files = space.files
         var (stay, dropped): ([Checkpoint.File], [Checkpoint.File]) = ([], [])
-        let holes = space.withDead { dead in
+        space.withDead { dead in
             for range in relocation?.unknown ?? [] { dead.add(range, after: pin.stamp) }
             for file in files {
                 if dead.isFree(file.nodes) { dropped.append(file) } else { stay.append(file) }
             }
-            return dead.holes.filter { hole in
-                !dropped.contains { $0.range.contains(hole.lowerBound) }
-            }
         }
+        let left = holes.filter { hole in !dropped.contains { $0.range.contains(hole.lowerBound) } }
         return CheckpointPlan.Addition(
-            space: space, start: start, files: stay, droppedFiles: dropped, holes: holes, relocation: relocation,
+            space: space, start: start, files: stay, droppedFiles: dropped, holes: left, relocation: relocation,
             garbageAfter: max((relocation?.deadByteCount ?? garbage) + moved, 0))
     }
 
-    /// Makes holes of what the pin's version does not reach; gives by how many bytes of blocks those have grown.
-    private func dig(in space: NodeSpace, _ pin: Pin, _ log: Log) throws(StoreError) -> Int {
+    /// The holes that a checkpoint of the pin's version may list.
+    private func dug(in space: NodeSpace, _ pin: Pin, _ log: Log) throws(StoreError) -> [Range<Int>] {
         let readable = readableByOthers(of: space, try neededByHistory(log).kept)
-        let grown = space.withDead { dead in
-            dead.dig(before: pin.stamp) { range in !readable.contains { $0.contains(range.lowerBound) } }
+        return space.withDead { dead in
+            dead.dug(before: pin.stamp) { range in !readable.contains { $0.contains(range.lowerBound) } }
         }
-        storedGarbage.wrappingSubtract(grown, ordering: .relaxed)
-        holeByteCount.wrappingAdd(grown, ordering: .relaxed)
-        return grown
     }
 
     /// Frees what no version reaches any more.
@@ -116,13 +113,15 @@ extension Store {
             .map(\.range)
     }
 
-    /// The checkpoint is the store's, and its tree the tip's.
-    func account(for plan: CheckpointPlan) {
+    /// The checkpoint is the one that the store begins from. (A hole of one that never was may be part of the one before.)
+    func published(_ plan: CheckpointPlan) {
         guard let addition = plan.addition else {
             storedGarbage.wrappingSubtract(plan.garbage, ordering: .relaxed)
             holeByteCount.store(0, ordering: .relaxed)
             return
         }
+        addition.space.withDead { $0.holes = addition.holes }
+        holeByteCount.store(DeadNodes.blockByteCount(of: addition.holes), ordering: .relaxed)
         storedGarbage.wrappingAdd(addition.garbageAfter - plan.garbage, ordering: .relaxed)
     }
 
@@ -132,7 +131,6 @@ extension Store {
         do throws(StorageError) { try addition.space.remove(addition.droppedFiles) } catch {
             throw StoreError(LogError(error))
         }
-        holeByteCount.store(addition.space.withDead { $0.holeByteCount }, ordering: .relaxed)
         try giveBack(in: addition.space, log)
     }
 
@@ -155,7 +153,8 @@ extension Store {
             }
             space.withDead { $0.give(own) }
         }
-        heldBlocks.set(space.withDead { $0.waitingByteCount.inHoles }, behind: oldestStamp(in: space))
+        heldBlocks.set(
+            space.withDead { $0.waitingByteCount(besides: $0.holes).inHoles }, behind: oldestStamp(in: space))
     }
 
     private func oldestStamp(in space: NodeSpace) -> UInt64 {

@@ -171,7 +171,7 @@ public final class Store: Sendable {
         if let start {
             stamps = Atomic(start.stored.stamp)
             storedGarbage = Atomic(start.stored.garbage)
-            holeByteCount.store(start.space.withDead { $0.holeByteCount }, ordering: .relaxed)
+            holeByteCount.store(DeadNodes.blockByteCount(of: start.stored.holes), ordering: .relaxed)
             versions = VersionTable(
                 root: start.space.ref(to: start.stored.root).node, stamp: start.stored.stamp,
                 version: start.checkpoint.version, time: start.checkpoint.time,

@@ -187,6 +187,33 @@ import Testing
         }
     }
 
+    /// What a checkpoint that failed would have listed is still part of the one before, and stays.
+    @Test func aCompactionThatFailsGivesNothingBack() throws {
+        let storage = SimulatedStorage(seed: 4)
+        var people = try People("/store", storage, count: 20_000)
+        try people.store.compact()
+        var held: Pin? = people.store.pin()
+        try people.change(0..<20_000, to: 1)
+        try people.store.compact(garbageShare: 10)
+        let areHeld = people.store.heldBlocks.areMany
+        #expect(areHeld)
+        try people.change(0..<20_000, to: 2)
+        storage.inject(
+            SimulatedFault(.noSpace, number: 28, residue: .some, times: 1) {
+                $0.operation == .write && $0.path.hasSuffix("checkpoint")
+            })
+        #expect(throws: StoreError.self) { try people.store.compact(garbageShare: 10) }
+        storage.removeFaults()
+        withExtendedLifetime(held) {}
+        held = nil
+        try people.store.removeReleased()
+        #expect(storage.disk.count(.deallocate) > 0)
+        let cut = storage.disk.afterPowerCut(seed: 1, .everything).newProcess()
+        let recovered = try Store(People.options("/store"), storage: cut)
+        #expect(people.fault(recovered.pin().snapshot) == nil)
+        recovered._checkInvariants()
+    }
+
     @Test func noBlockIsGivenBackWhileAnotherProcessHasTheStoreOpen() throws {
         let storage = SimulatedStorage(seed: 5)
         var people = try People("/store", storage, count: 2000)
