@@ -84,7 +84,7 @@ public final class Log: @unchecked Sendable {
         waitMilliseconds: Int
     ) throws(LogError) -> Log {
         let storage = folder.storage
-        let found = try folder.find()
+        var found = try folder.find()
         if found == .nothing {
             try checkVolume(folder.parent, storage)
             try folder.createFolderIfAbsent(folder.path)
@@ -103,8 +103,8 @@ public final class Log: @unchecked Sendable {
                     let isFirst = try locks.claimServing()
                     try locks.enter()
                     // Look again: another may have made the store while we waited.
-                    let isThere = found == .store ? true : try folder.find() == .store
-                    let created = !isThere
+                    if found != .store { found = try folder.find() }
+                    let created = found != .store
                     if created { try create(folder, clock, randomness) }
                     let log = try openLocked(
                         options, folder, clock, randomness, locks, created: created, isFirst: isFirst)

@@ -3,6 +3,9 @@ package enum FileRange {
     /// Mappings begin at multiples of this: the largest page of the systems that Firn knows is 16 KiB, and 64 KiB leaves room.
     package static let mappingAlignment = 64 << 10
 
+    /// Blocks are given back in multiples of this: what file systems allocate.
+    package static let blockByteCount = 4096
+
     package static func check(offset: Int, _ operation: String, _ path: String) throws(StorageError) {
         if offset < 0 {
             throw StorageError(.input("offset \(offset) is negative"), operation: operation, path: path)
@@ -11,8 +14,8 @@ package enum FileRange {
 
     /// What is given back are whole blocks of the file.
     package static func check(deallocating range: Range<Int>, size: Int, _ path: String) throws(StorageError) {
-        if range.lowerBound < 0 || range.upperBound > size || range.lowerBound % 4096 != 0
-            || range.upperBound % 4096 != 0
+        if range.lowerBound < 0 || range.upperBound > size || range.lowerBound % blockByteCount != 0
+            || range.upperBound % blockByteCount != 0
         {
             throw StorageError(
                 .input(

@@ -31,27 +31,27 @@ public final class ReservedMemory: @unchecked Sendable {
 
     /// Maps the first `length` bytes of a file at `offset`. False where this kind of file can't be mapped: `fill` the place and read the file into it.
     public func place(_ file: any StorageFile, length: Int, at offset: Int) throws(StorageError) -> Bool {
-        precondition(
-            offset % ReservedMemory.alignment == 0 && length > 0 && offset + length <= byteCount,
-            "a file is placed within what is reserved, on a multiple of 64 KiB")
+        check(length, offset)
         return try file.mapPrivately(byteCount: length, at: base + offset)
     }
 
     /// Takes away what lies in the `length` bytes at `offset`: they can't be read any more.
     public func clear(length: Int, at offset: Int) throws(StorageError) {
-        precondition(
-            offset % ReservedMemory.alignment == 0 && length > 0 && offset + length <= byteCount,
-            "a range is cleared within what is reserved, on a multiple of 64 KiB")
+        check(length, offset)
         let error = firn_clear_reserved(base + offset, length)
         if error != 0 { throw StorageError(number: error, operation: "unmapping", path: "memory") }
     }
 
     /// Makes `length` bytes at `offset` ordinary memory, all zeros.
     public func fill(length: Int, at offset: Int) throws(StorageError) {
-        precondition(
-            offset % ReservedMemory.alignment == 0 && length > 0 && offset + length <= byteCount,
-            "a range is filled within what is reserved, on a multiple of 64 KiB")
+        check(length, offset)
         let error = firn_fill_reserved(base + offset, length)
         if error != 0 { throw StorageError(number: error, operation: "mapping", path: "memory") }
+    }
+
+    private func check(_ length: Int, _ offset: Int) {
+        precondition(
+            offset % ReservedMemory.alignment == 0 && length > 0 && offset + length <= byteCount,
+            "a range lies within what is reserved, on a multiple of 64 KiB")
     }
 }

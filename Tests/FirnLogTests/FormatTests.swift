@@ -159,15 +159,7 @@ import Testing
     @Test("of the first release is still read: the golden store opens and holds what was committed") func golden()
         throws
     {
-        let storage = MemoryStorage()
-        for folder in ["/g", "/g/log"] { try storage.createFolder(folder) }
-        for name in Self.files {
-            let from = try PosixStorage.shared.open(Self.golden + "/" + name, .read)
-            var bytes = [UInt8](repeating: 0, count: try from.size())
-            _ = try bytes.withUnsafeMutableBytes { try from.read(into: $0, at: 0) }
-            let to = try storage.open("/g/" + name, .create)
-            try bytes.withUnsafeBytes { try to.write($0, at: 0) }
-        }
+        let storage = try GoldenStore.copy(of: Self.golden, files: Self.files)
         let log = try Log.open(LogOptions(folder: "/g", verify: .everything), storage: storage)
         #expect(log.recovery.outcome == .clean && log.recovery.lastVersion == UInt64(Self.lengths.count))
         #expect(log.schema == Array("schema 6".utf8))

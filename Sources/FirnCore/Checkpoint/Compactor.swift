@@ -15,7 +15,12 @@ final class Compactor: @unchecked Sendable {
     private let asked = Atomic<Bool>(false)
 
     /// Whether the store is being closed: a checkpoint that is being written is given up.
-    var isStopping: Bool { stopping.load(ordering: .relaxed) }
+    private var isStopping: Bool { stopping.load(ordering: .relaxed) }
+
+    /// Throws where a checkpoint that is being written is to be given up.
+    func checkGoingOn() throws(StoreError) {
+        if isStopping { throw StoreError(.closed, "the store was closed while a checkpoint was being written") }
+    }
 
     /// What kept the last automatic checkpoint from being written; nil where nothing did.
     var lastFailure: StoreError? { lock.withLock { failure } }

@@ -1,3 +1,5 @@
+import FirnStorage
+
 /// Where in a space nodes lie that the newest version no longer reaches.
 ///
 /// A node of a file is **waiting** as long as an older version may reach it, and **free** once none does. Runs of dead nodes that contain whole blocks of the file system become **holes**: a checkpoint that does not reach
@@ -5,8 +7,7 @@
 ///
 /// Ranges are places in the space, and consist of whole nodes.
 struct DeadNodes {
-    /// Bytes of a block: what file systems allocate.
-    static let blockByteCount = 4096
+    private static let blockByteCount = FileRange.blockByteCount
 
     /// Dead after the version with the stamp `after`, the last that reached it.
     struct Waiting {

@@ -114,7 +114,7 @@ final class NodeSpace: @unchecked Sendable {
         heldFiles.retain([entry.id])
         lock.lock()
         places.append(place)
-        end = max(end, entry.start + entry.byteCount)
+        end = max(end, entry.range.upperBound)
         lock.unlock()
     }
 
@@ -164,12 +164,8 @@ final class NodeSpace: @unchecked Sendable {
         defer { lock.unlock() }
         dead.settle { node in
             let first = places.last { $0.entry.start <= node.range.lowerBound }?.firstStamp ?? 0
-            var (low, high) = (0, stamps.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if stamps[middle] < first { low = middle + 1 } else { high = middle }
-            }
-            return low < stamps.count && stamps[low] <= node.after
+            let place = stamps.lowerBound(first)
+            return place < stamps.count && stamps[place] <= node.after
         }
     }
 

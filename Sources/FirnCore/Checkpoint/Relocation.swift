@@ -37,10 +37,10 @@ final class Relocation {
     ///   - holes: what the checkpoint will list.
     ///   - byteCount: given how many bytes of dead nodes there are outside of holes, how many of them are to lie in what is cleared.
     ///   - fileCount: how many files may keep anything; nil for all.
-    ///   - isStopping: asked now and then whether to give up.
+    ///   - compactor: asked now and then whether to go on.
     init(
         _ snapshot: Snapshot, in space: NodeSpace, besides holes: [Range<Int>], clearing byteCount: (Int) -> Int,
-        fileCount: Int?, isStopping: () -> Bool
+        fileCount: Int?, by compactor: Compactor
     ) throws(StoreError) {
         self.space = space
         base = UInt(bitPattern: space.base)
@@ -54,9 +54,7 @@ final class Relocation {
         for root in roots {
             visit(root)
             if let damage { throw StoreError(.damage, damage.description) }
-            if isStopping() {
-                throw StoreError(.closed, "the store was closed while a checkpoint was being written")
-            }
+            try compactor.checkGoingOn()
         }
         choose(files, holes.map(DeadNodes.blocks), byteCount)
         if let fileCount { clear(files, keeping: fileCount) }

@@ -152,8 +152,7 @@ extension Store {
         publish(through: log.publishedVersion)
         let pin = versions.pinForStore(.published)
         let since = log.byteCountSinceCheckpoint
-        let plan = try plan(pin, log, effort)
-        guard let plan else { return nil }
+        guard let plan = try self.plan(pin, log, effort) else { return nil }
         let written = try write(pin, log, plan, effort.pace)
         let checkpoint = written.checkpoint
         let history = try neededByHistory(log)
@@ -202,9 +201,7 @@ extension Store {
         var writer = CheckpointWriter(
             pin.snapshot, to: file, adding: addition?.space, moving: addition?.relocation
         ) { (byteCount) throws(StoreError) in
-            if compactor.isStopping {
-                throw StoreError(.closed, "the store was closed while a checkpoint was being written")
-            }
+            try compactor.checkGoingOn()
             pace?.rest(after: byteCount)
         }
         let root = try writer.write()

@@ -63,11 +63,10 @@ extension Store {
         if isWasteful, effort.rewritesAll || !givesBack { return CheckpointPlan(addition: nil, garbage: garbage) }
         var relocation: Relocation?
         if isWasteful || isLong && givesBack {
-            let compactor = compactor
             // A quarter more than needed, so that not every compaction has to.
             relocation = try Relocation(
                 pin.snapshot, in: space, besides: holes, clearing: { $0 - waiting - Int(share * 3 / 4) },
-                fileCount: isLong ? Store.wantedFileCount / 2 : nil, isStopping: { compactor.isStopping })
+                fileCount: isLong ? Store.wantedFileCount / 2 : nil, by: compactor)
         }
         return CheckpointPlan(
             addition: addition(to: space, pin, holes, relocation, garbage - grown), garbage: garbage)

@@ -60,6 +60,15 @@ struct StoredVersion {
         return try result.get()
     }
 
+    /// What a checkpoint's foot says.
+    static func read(_ checkpoint: Checkpoint, _ log: Log) throws(StoreError) -> StoredVersion {
+        do throws(BytesError) { return try decode(checkpoint.state) } catch {
+            throw StoreError(
+                .damage,
+                "checkpoint \(checkpoint.id) of \(log.options.folder) cannot be read: \(error); run `firn verify`")
+        }
+    }
+
     private static func decodeHoles(_ reader: inout ByteReader) throws(BytesError) -> [Range<Int>] {
         let count = try reader.readCount(limit: reader.remaining / 2)
         var holes: [Range<Int>] = []
@@ -88,9 +97,6 @@ struct StoredStart {
         _ checkpoint: Checkpoint, _ log: Log, _ options: StoreOptions, _ heldFiles: HeldFiles
     ) throws(StoreError) {
         self.checkpoint = checkpoint
-        // So that none of its blocks is given back while it is being opened.
-        heldFiles.retain(checkpoint.files.map(\.id))
-        defer { heldFiles.release(checkpoint.files.map(\.id)) }
         (space, stored) = try NodeSpace.open(checkpoint, log, options, heldFiles)
     }
 }
@@ -101,12 +107,7 @@ extension NodeSpace {
         _ checkpoint: Checkpoint, _ log: Log, _ options: StoreOptions, _ heldFiles: HeldFiles
     ) throws(StoreError) -> (space: NodeSpace, version: StoredVersion) {
         let last = checkpoint.files[checkpoint.files.count - 1]
-        let version: StoredVersion
-        do throws(BytesError) { version = try StoredVersion.decode(checkpoint.state) } catch {
-            throw StoreError(
-                .damage,
-                "checkpoint \(checkpoint.id) of \(log.options.folder) cannot be read: \(error); run `firn verify`")
-        }
+        let version = try StoredVersion.read(checkpoint, log)
         func isInFile(_ hole: Range<Int>) -> Bool {
             checkpoint.files.contains {
                 $0.nodes.contains(hole.lowerBound) && hole.upperBound <= $0.nodes.upperBound

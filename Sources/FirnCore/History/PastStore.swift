@@ -20,13 +20,8 @@ struct HistoryBase: Sendable {
     static func stored(
         _ checkpoint: Checkpoint, _ log: Log, _ options: StoreOptions, _ heldFiles: HeldFiles
     ) throws(StoreError) -> HistoryBase {
-        let stored: StoredVersion
-        do throws(BytesError) { stored = try StoredVersion.decode(checkpoint.state) } catch {
-            throw StoreError(
-                .damage,
-                "checkpoint \(checkpoint.id) of \(log.options.folder) cannot be read: \(error); run `firn verify`")
-        }
-        return HistoryBase(version: checkpoint.version, schema: stored.schema) { () throws(StoreError) in
+        let schema = try StoredVersion.read(checkpoint, log).schema
+        return HistoryBase(version: checkpoint.version, schema: schema) { () throws(StoreError) in
             try Store(past: checkpoint, of: log, options, heldFiles)
         }
     }

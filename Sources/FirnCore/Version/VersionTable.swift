@@ -330,15 +330,7 @@ final class VersionTable: @unchecked Sendable {
     }
 
     /// The first place whose stamp is not below `stamp`.
-    func lowerBound(_ stamp: UInt64) -> Int {
-        var low = 0
-        var high = stamps.count
-        while low < high {
-            let middle = (low + high) >> 1
-            if stamps[middle] < stamp { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
+    func lowerBound(_ stamp: UInt64) -> Int { stamps.lowerBound(stamp) }
 
     // MARK: Showing
 
@@ -362,5 +354,19 @@ final class VersionTable: @unchecked Sendable {
             return nodes
         }
         return body(entries, lists)
+    }
+}
+
+extension [UInt64] {
+    /// The first place whose stamp is not below `stamp`, where stamps ascend.
+    @inline(__always)
+    func lowerBound(_ stamp: UInt64) -> Int {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) >> 1
+            if self[middle] < stamp { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }

@@ -66,6 +66,13 @@ import Testing
         }
     }
 
+    /// People on the disk, all in one file of a checkpoint, and what that takes.
+    private static func compacted(_ path: String, count: Int = 2000) throws -> (people: People, allocated: Int) {
+        let people = try People(path, PosixStorage.shared, count: count)
+        try people.store.compact()
+        return (people, try allocated(path))
+    }
+
     private static func hasHoles(_ store: Store) throws -> Bool {
         let checkpoint = try #require(store.log?.checkpoint)
         return try !StoredVersion.decode(checkpoint.state).holes.isEmpty
@@ -74,9 +81,8 @@ import Testing
     @Test func whatIsReplacedTakesNoBlocksAndNothingElseIsWritten() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/store"
-        var people = try People(path, PosixStorage.shared)
-        try people.store.compact()
-        let first = try Self.allocated(path)
+        let (filled, first) = try Self.compacted(path)
+        var people = filled
         for round in 1...6 {
             try people.change(0..<2000, to: round)
             #expect(try people.store.compact(garbageShare: 10)?.isWhole == false)
@@ -98,9 +104,8 @@ import Testing
     @Test func aVersionThatIsHeldKeepsItsBlocksUntilItGoes() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/store"
-        var people = try People(path, PosixStorage.shared, count: 20_000)
-        try people.store.compact()
-        let first = try Self.allocated(path)
+        let (filled, first) = try Self.compacted(path, count: 20_000)
+        var people = filled
         let before = people
         var held: Pin? = people.store.pin()
         try people.change(0..<20_000, to: 1)
@@ -280,9 +285,8 @@ import Testing
     @Test func whatLivesAmongTheDeadIsMovedABitAtATime() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/store"
-        var people = try People(path, PosixStorage.shared, count: 20_000)
-        try people.store.compact()
-        let first = try Self.allocated(path)
+        let (filled, first) = try Self.compacted(path, count: 20_000)
+        var people = filled
         var random = SeededRandom(seed: 8)
         var sizes: [Int] = []
         for round in 1...40 {

@@ -88,15 +88,7 @@ import Testing
     }
 
     @Test func theGoldenStoreOpensAndHoldsWhatWasCommitted() throws {
-        let storage = MemoryStorage()
-        for folder in ["/g", "/g/log", "/g/checkpoint"] { try storage.createFolder(folder) }
-        for name in Self.files {
-            let from = try PosixStorage.shared.open(Self.folder + "/" + name, .read)
-            var bytes = [UInt8](repeating: 0, count: try from.size())
-            _ = try bytes.withUnsafeMutableBytes { try from.read(into: $0, at: 0) }
-            let to = try storage.open("/g/" + name, .create)
-            try bytes.withUnsafeBytes { try to.write($0, at: 0) }
-        }
+        let storage = try GoldenStore.copy(of: Self.folder, files: Self.files)
         let store = try Store(StoreOptions(log: LogOptions(folder: "/g", verify: .everything)), storage: storage)
         #expect(store.recovery?.outcome == .clean && store.publishedVersion == 3)
         let checkpoint = try #require(store.log?.checkpoint)

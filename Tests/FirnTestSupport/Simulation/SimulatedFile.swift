@@ -35,16 +35,23 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
             try checkOpen("write")
             try FileRange.check(offset: offset, "write", path)
             try checkWritable("write")
-            switch verdict {
-            case .proceed:
-                try write(bytes, at: offset, &state)
-            case .stop:
-                // A process can be stopped in the middle of a write; it learns of a full disk no more.
-                try? write(prefix(of: bytes, .some, state.chance), at: offset, &state)
-            case .fail(let error, let residue):
-                try write(prefix(of: bytes, residue, state.chance), at: offset, &state)
-                throw error
-            }
+            try write(bytes, at: offset, &state, verdict)
+        }
+    }
+
+    /// As much of a write as what befalls the call lets happen.
+    private func write(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int, _ state: inout SimulatedDisk.State,
+        _ verdict: SimulatedStorage.Verdict
+    ) throws(StorageError) {
+        switch verdict {
+        case .proceed: try write(bytes, at: offset, &state)
+        case .stop:
+            // A process can be stopped in the middle of a write; it learns of a full disk no more.
+            try? write(prefix(of: bytes, .some, state.chance), at: offset, &state)
+        case .fail(let error, let residue):
+            try write(prefix(of: bytes, residue, state.chance), at: offset, &state)
+            throw error
         }
     }
 
@@ -118,14 +125,7 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
             let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: range.count, alignment: 16)
             defer { zeros.deallocate() }
             zeros.initializeMemory(as: UInt8.self, repeating: 0)
-            let bytes = UnsafeRawBufferPointer(zeros)
-            switch verdict {
-            case .proceed: try write(bytes, at: range.lowerBound, &state)
-            case .stop: try? write(prefix(of: bytes, .some, state.chance), at: range.lowerBound, &state)
-            case .fail(let error, let residue):
-                try write(prefix(of: bytes, residue, state.chance), at: range.lowerBound, &state)
-                throw error
-            }
+            try write(UnsafeRawBufferPointer(zeros), at: range.lowerBound, &state, verdict)
             return true
         }
     }
