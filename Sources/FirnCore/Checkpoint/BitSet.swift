@@ -2,13 +2,25 @@
 struct BitSet {
     private var words: [UInt64]
 
-    /// - Parameter count: all members are below it.
+    /// - Parameter count: what is asked for is below it, or below the end of what was inserted.
     init(count: Int) { words = [UInt64](repeating: 0, count: count / 64 + 1) }
 
     @inline(__always)
     func contains(_ member: Int) -> Bool { words[member >> 6] >> UInt64(member & 63) & 1 != 0 }
 
-    mutating func insert(_ range: Range<Int>) { BitSet.forEachWord(of: range) { words[$0] |= $1 } }
+    mutating func insert(_ range: Range<Int>) {
+        while words.count * 64 < range.upperBound { words.append(0) }
+        BitSet.forEachWord(of: range) { words[$0] |= $1 }
+    }
+
+    mutating func remove(_ member: Int) { words[member >> 6] &= ~(1 << UInt64(member & 63)) }
+
+    /// The least member above another number.
+    func next(after member: Int) -> Int? {
+        let end = words.count * 64
+        let next = next(from: member + 1, to: end, isMember: true)
+        return next < end ? next : nil
+    }
 
     /// How many members lie in a range, which may end behind the last possible one.
     func count(in range: Range<Int>) -> Int {

@@ -19,8 +19,6 @@ struct CheckpointWriter: ~Copyable {
     private var packer = ChunkPacker()
     /// Where the nodes went.
     let forwarding = Forwarding()
-    /// How many of the nodes written lay on the heap.
-    private(set) var heapNodeCount = 0
     /// Called whenever a piece has been written, outside of all locks: it may wait, or throw to give the checkpoint up.
     private let afterPiece: (Int) throws(StoreError) -> Void
 
@@ -34,7 +32,7 @@ struct CheckpointWriter: ~Copyable {
         self.space = space
         self.relocation = relocation
         self.afterPiece = afterPiece
-        buffer = NodeBuffer(place: file.start + file.byteCount)
+        buffer = NodeBuffer(place: file.start + file.byteCount, fileStart: file.start)
     }
 
     /// Writes everything; returns the reference of the root as the file has it.
@@ -49,8 +47,10 @@ struct CheckpointWriter: ~Copyable {
         return place
     }
 
-    /// Bytes written so far, the head of the file included.
-    var byteCount: Int { buffer.end - file.start }
+    /// The nodes of the finished file.
+    func nodes(of file: Checkpoint.File) -> WrittenNodes {
+        WrittenNodes(file, starts: buffer.starts, end: buffer.end)
+    }
 
     // MARK: Nodes
 
@@ -76,7 +76,6 @@ struct CheckpointWriter: ~Copyable {
                 from: node.address + Node.headerByteCount, byteCount: used - Node.headerByteCount)
             change(Node(memory))
         }
-        if !node.isStored { heapNodeCount += 1 }
         let ref = UInt64(place) | 1
         forwarding.set(UInt(bitPattern: node.address), ref, rows: rows)
         return ref
@@ -308,7 +307,6 @@ struct CheckpointWriter: ~Copyable {
             copy.store(UInt32(refs.isEmpty ? 0 : table), 32)
             copy.store(UInt32(refs.count), 36)
         }
-        if !node.isStored { heapNodeCount += 1 }
         let ref = UInt64(place) | 1
         forwarding.set(UInt(bitPattern: node.address), ref, rows: rows)
         return ref
@@ -358,7 +356,6 @@ struct CheckpointWriter: ~Copyable {
             copy.store(UInt32(refs.isEmpty ? 0 : table), 32)
             copy.store(UInt32(refs.count), 36)
         }
-        heapNodeCount += 1
         let ref = UInt64(place) | 1
         forwarding.set(UInt(bitPattern: chunk.node.address), ref, rows: rows)
         return ref
@@ -407,7 +404,6 @@ struct CheckpointWriter: ~Copyable {
             }
             copy.store(UInt32(refs.count), 32)
         }
-        heapNodeCount += 1
         let ref = UInt64(place) | 1
         forwarding.set(UInt(bitPattern: leaf.node.address), ref)
         try flushIfFull()

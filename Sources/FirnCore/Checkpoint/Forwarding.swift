@@ -51,6 +51,13 @@ final class Forwarding {
         entries[place] = Entry(address: address, target: ref | UInt64(rows) << 48)
     }
 
+    /// Calls `body` with each node's address and its new reference.
+    func forEach(_ body: (UInt, UInt64) -> Void) {
+        for place in 0..<capacity where entries[place].address != 0 {
+            body(entries[place].address, entries[place].target & (1 << 48 - 1))
+        }
+    }
+
     private func grow() {
         let (old, length) = (entries, capacity)
         capacity *= 2

@@ -10,9 +10,16 @@ struct NodeBuffer: ~Copyable {
     private(set) var count = 0
     /// Where in its space the next node will lie, less what the buffer holds.
     private var place: Int
+    /// The first units of the nodes, counted from the file's start.
+    private(set) var starts = BitSet(count: 0)
+    private let fileStart: Int
 
-    init(place: Int) {
+    /// - Parameters:
+    ///   - place: where in its space the first node will lie.
+    ///   - fileStart: where its file begins.
+    init(place: Int, fileStart: Int) {
         self.place = place
+        self.fileStart = fileStart
         capacity = 1 << 20
         memory = .allocate(byteCount: capacity, alignment: 64)
     }
@@ -38,6 +45,8 @@ struct NodeBuffer: ~Copyable {
         fill(address)
         let placed = end
         StoredNode.seal(address, byteCount: length, place: placed)
+        let unit = (placed - fileStart) / StoredNode.unit
+        starts.insert(unit..<unit + 1)
         count += length
         return placed
     }

@@ -169,6 +169,31 @@ final class NodeSpace: @unchecked Sendable {
         }
     }
 
+    /// Checks that no node that a version reaches in the space is taken for dead. O(nodes that it reaches).
+    func checkAlive(_ snapshot: Snapshot, at stamp: UInt64) {
+        let unitCount = lock.withLock { end } / StoredNode.unit
+        var gone = BitSet(count: unitCount)
+        withDead { dead in
+            for range in dead.free + dead.waiting.filter({ $0.after < stamp }).map(\.range) {
+                gone.insert(range.lowerBound / StoredNode.unit..<range.upperBound / StoredNode.unit)
+            }
+        }
+        var visited = BitSet(count: unitCount)
+        func visit(_ address: UInt) {
+            let place = Int(address - UInt(bitPattern: base))
+            let unit = place / StoredNode.unit
+            precondition(!gone.contains(unit), "Firn: the node at \(place) is taken for dead and is reached")
+            guard !visited.contains(unit) else { return }
+            visited.insert(unit..<unit + 1)
+            if let damage = tryTouch(address) { preconditionFailure("Firn: \(damage)") }
+            StoredNode.forEachRef(Node(base + place)) { slot in
+                let word = slot.loadUnaligned(as: UInt64.self)
+                if word != 0 { visit(NodeRef(word).address) }
+            }
+        }
+        snapshot.forEachStoredNode(below: self, visit)
+    }
+
     // MARK: Touching
 
     /// How many nodes have been touched. O(the room of the space).

@@ -7,7 +7,8 @@ import FirnLog
 /// 2. `catchUp` copies, from a version that is pinned, the nodes made since P (or since the last call), with references forwarded. It runs beside the writer and is repeated until little is left.
 /// 3. `finish` does it once more for the tip, under the write lock, and makes the copy the tip: the number, the content and the time stay, the stamp is new. What the lock is held for is what was
 ///    written during the last `catchUp`.
-/// 4. `release` enters what the version before reached on the heap as dead after it, bucketed by birth, which needs no lock: nobody else writes to those nodes any more.
+/// 4. `release` enters what the version before reached on the heap as dead after it, bucketed by birth, which needs no lock: nobody else writes to those nodes any more. And it notes which nodes of the
+///    checkpoint are not part of the tip, as they died while it was written.
 ///
 /// All copies bear one stamp that lies above all that the writer draws meanwhile, so that they are born, for the rule of `DeadList`, when they become part of the tip.
 ///
@@ -17,6 +18,9 @@ struct Rebase {
     private let space: NodeSpace
     private let forwarding: Forwarding
     private let relocation: Relocation?
+    /// The version that was written.
+    private let written: Pin
+    private var nodes: WrittenNodes
     private let writer: NodeWriter
     /// That of the new tip: no version before it reaches into the file that was written.
     let stamp: UInt64
@@ -28,9 +32,17 @@ struct Rebase {
     private static let smallRound = 1000
     private static let maximumRounds = 16
 
-    init(_ store: Store, space: NodeSpace, forwarding: Forwarding, moving relocation: Relocation? = nil) {
+    /// - Parameters:
+    ///   - written: the version that the checkpoint is.
+    ///   - nodes: those of its file.
+    init(
+        _ store: Store, from written: Pin, to space: NodeSpace, _ nodes: WrittenNodes, _ forwarding: Forwarding,
+        moving relocation: Relocation?
+    ) {
         self.store = store
+        self.written = written
         self.space = space
+        self.nodes = nodes
         self.forwarding = forwarding
         self.relocation = relocation
         stamp = store.stamps.load(ordering: .relaxed) + Rebase.stampRoom
@@ -38,10 +50,12 @@ struct Rebase {
         if let spill = store.heap.spill { writer.spill(to: spill, heapByteCount: store.heap.byteCount) }
     }
 
-    /// Does all of it. The checkpoint's version must be pinned until it returns. Where it throws, the tip is what it was.
-    ///
-    /// Gives how many nodes of the heap that the checkpoint holds are still part of the tip.
-    mutating func run() throws(StoreError) -> Int {
+    /// Does all of it. Where it throws, the tip is what it was.
+    mutating func run() throws(StoreError) {
+        let old = written.space
+        forwarding.forEach { address, target in
+            if !(old?.contains(address) ?? false) { nodes.leave(Int(target & ~1)) }
+        }
         // Held to the end: nodes are known by their addresses, which none of them may give up to another.
         var rounds: [Pin] = []
         for _ in 0..<Rebase.maximumRounds {
@@ -70,9 +84,8 @@ struct Rebase {
         store.stamps.store(stamp, ordering: .relaxed)
         store.queue.release()
         withExtendedLifetime(rounds) {}
-        // The versions up to the one before reach what was moved where it was.
-        if let relocation { space.withDead { for range in relocation.moved { $0.add(range, after: before.stamp) } } }
-        return release(before, after)
+        release(before, after)
+        noteDead(before)
     }
 
     /// The reference, for the new tip, of what `word` leads to.
@@ -118,7 +131,7 @@ struct Rebase {
     }
 
     /// Lets the versions before go: what they had on the heap dies after the version that the new tip equals.
-    private func release(_ before: Pin, _ after: Pin) -> Int {
+    private mutating func release(_ before: Pin, _ after: Pin) {
         // Copies of nodes that died before the end.
         var kept = Set<UInt>()
         after.snapshot.forEachHeapNode { kept.insert(UInt(bitPattern: $0.address)) }
@@ -130,13 +143,40 @@ struct Rebase {
         writer.dispose().deallocate()
         store.heap.free(unused)
         var dead = NodeList()
-        var stored = 0
         before.snapshot.forEachHeapNode { node in
-            if let target = forwarding.find(UInt(bitPattern: node.address)), target.ref & 1 == 1 { stored += 1 }
+            if let target = forwarding.find(UInt(bitPattern: node.address))?.ref, target & 1 == 1 {
+                nodes.reach(Int(target & ~1))
+            }
             dead.push(node)
         }
         store.versions.addDead(dead, after: before.stamp)
-        return stored
+    }
+
+    /// Takes note of what is dead in files: copies that came too late, and what has moved, which the versions up to the one before reach where it was.
+    private mutating func noteDead(_ before: Pin) {
+        // What was written from a file and died meanwhile was counted as garbage there. Its copy is that now.
+        var counted = 0
+        var late = Set<Int>()
+        if let old = written.space {
+            old.withDead { dead in
+                for node in dead.waiting where node.after >= written.stamp && node.after < before.stamp {
+                    let address = UInt(bitPattern: old.base) + UInt(node.range.lowerBound)
+                    guard let target = forwarding.find(address)?.ref, target & 1 == 1 else { continue }
+                    nodes.leave(Int(target & ~1))
+                    counted += node.range.count
+                    late.insert(node.range.lowerBound)
+                }
+            }
+        }
+        let unreached = nodes.unreachedPlaces
+        space.withDead { dead in
+            for range in relocation?.moved ?? [] where !late.contains(range.lowerBound) {
+                dead.add(range, after: before.stamp)
+            }
+            for range in unreached { dead.add(range, after: 0) }
+        }
+        let byteCount = unreached.reduce(0) { $0 + $1.count }
+        store.storedGarbage.wrappingAdd(byteCount - counted, ordering: .relaxed)
     }
 
     /// Nothing came of it: the copies go.

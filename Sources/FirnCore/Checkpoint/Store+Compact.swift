@@ -86,7 +86,7 @@ extension Store {
     @inline(never)
     private func compactIfDue(_ log: Log) {
         let rule = options.compaction
-        let live = liveStoredByteCount
+        let live = checkpointLiveByteCount.load(ordering: .relaxed)
         let isDue =
             rule.isDue(log: log.byteCountSinceCheckpoint, live: live) || rule.isAutomatic && isHeapDue(live: live)
         let hasReleased = rule.isAutomatic && (heldFiles.hasReleased || mayGiveBack)
@@ -160,20 +160,18 @@ extension Store {
         try inTurn { () throws(LogError) in
             try log.publish(checkpoint, keepingVersionsAfter: needed, and: history.kept)
         }
-        published(plan)
+        published(checkpoint, plan)
         log.subtractByteCountSinceCheckpoint(since)
         let file = checkpoint.files[checkpoint.files.count - 1]
         let space: NodeSpace
         if let addition = plan.addition { space = addition.space } else { space = try makeSpace(log, file.byteCount) }
         try space.add(file, log, options)
         options.besideCompaction?()
-        var rebase = Rebase(self, space: space, forwarding: written.forwarding, moving: plan.addition?.relocation)
+        var rebase = Rebase(
+            self, from: pin, to: space, written.nodes, written.forwarding, moving: plan.addition?.relocation)
         space.reach(file.id, from: rebase.stamp)
-        let alive = try rebase.run()
+        try rebase.run()
         if let spiller, let stamp = versions.newestSpilledStamp { spiller.writeAgain(bornThrough: stamp) }
-        // What died while it was written is garbage in it from the beginning.
-        let lost = Double(written.heapNodeCount - alive) / Double(max(written.forwarding.count, 1))
-        storedGarbage.wrappingAdd(Int(lost * Double(file.byteCount)), ordering: .relaxed)
         announce(checkpoint.version)
         try giveBack(plan, log)
         withExtendedLifetime(pin) {}
@@ -192,7 +190,7 @@ extension Store {
 
     private func write(
         _ pin: Pin, _ log: Log, _ plan: CheckpointPlan, _ pace: Pace?
-    ) throws(StoreError) -> (checkpoint: Checkpoint, forwarding: Forwarding, heapNodeCount: Int) {
+    ) throws(StoreError) -> (checkpoint: Checkpoint, nodes: WrittenNodes, forwarding: Forwarding) {
         let addition = plan.addition
         let file: CheckpointFileWriter
         do { file = try log.beginCheckpoint(start: addition?.start ?? 0) } catch { throw StoreError(error) }
@@ -211,7 +209,7 @@ extension Store {
         do throws(LogError) {
             let checkpoint = try file.finish(
                 version: pin.version, time: pin.time, earlier: addition?.files ?? [], state: state.encode())
-            return (checkpoint, writer.forwarding, writer.heapNodeCount)
+            return (checkpoint, writer.nodes(of: checkpoint.files[checkpoint.files.count - 1]), writer.forwarding)
         } catch {
             throw StoreError(error)
         }

@@ -86,10 +86,13 @@ extension Store {
                 if dead.isFree(file.nodes) { dropped.append(file) } else { stay.append(file) }
             }
         }
-        let left = holes.filter { hole in !dropped.contains { $0.range.contains(hole.lowerBound) } }
+        func isGone(_ hole: Range<Int>) -> Bool { dropped.contains { $0.range.contains(hole.lowerBound) } }
+        let left = holes.filter { !isGone($0) }
+        // What the files that go had outside of holes.
+        let garbageGone = dropped.reduce(0) { $0 + $1.nodes.count } - DeadNodes.blockByteCount(of: holes.filter(isGone))
         return CheckpointPlan.Addition(
             space: space, start: start, files: stay, droppedFiles: dropped, holes: left, relocation: relocation,
-            garbageAfter: max((relocation?.deadByteCount ?? garbage) + moved, 0))
+            garbageAfter: max((relocation?.deadByteCount ?? garbage) + moved - garbageGone, 0))
     }
 
     /// The holes that a checkpoint of the pin's version may list.
@@ -113,7 +116,11 @@ extension Store {
     }
 
     /// The checkpoint is the one that the store begins from. (A hole of one that never was may be part of the one before.)
-    func published(_ plan: CheckpointPlan) {
+    func published(_ checkpoint: Checkpoint, _ plan: CheckpointPlan) {
+        checkpointLiveByteCount.store(
+            Store.liveByteCount(
+                of: checkpoint, holes: plan.addition?.holes ?? [], garbage: plan.addition?.garbageAfter ?? 0),
+            ordering: .relaxed)
         guard let addition = plan.addition else {
             storedGarbage.wrappingSubtract(plan.garbage, ordering: .relaxed)
             holeByteCount.store(0, ordering: .relaxed)
@@ -122,6 +129,11 @@ extension Store {
         addition.space.withDead { $0.holes = addition.holes }
         holeByteCount.store(DeadNodes.blockByteCount(of: addition.holes), ordering: .relaxed)
         storedGarbage.wrappingAdd(addition.garbageAfter - plan.garbage, ordering: .relaxed)
+    }
+
+    /// Bytes of the nodes that a checkpoint's version reaches.
+    static func liveByteCount(of checkpoint: Checkpoint, holes: [Range<Int>], garbage: Int) -> Int {
+        max(checkpoint.byteCount - DeadNodes.blockByteCount(of: holes) - garbage, 0)
     }
 
     /// Gives back what the checkpoint that was published needs no more.

@@ -118,6 +118,7 @@ extension Store {
                     )
                 }
                 reached.append(nodes)
+                entry.space?.checkAlive(entry.snapshot, at: entry.stamp)
             }
             let all = reached.reduce(into: Set<UInt64>()) { $0.formUnion($1) }
             precondition(

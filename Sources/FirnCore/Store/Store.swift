@@ -68,6 +68,8 @@ public final class Store: Sendable {
     let stamps: Atomic<UInt64>
     /// Bytes of nodes in the checkpoint's space that the newest version no longer reaches and that take blocks.
     let storedGarbage: Atomic<Int>
+    /// Bytes of the nodes that the checkpoint's version reaches: how much data there is, for the rule.
+    let checkpointLiveByteCount: Atomic<Int>
     let heldBlocks = HeldBlocks()
     /// Bytes of blocks in the checkpoint's files that were given back, or are as soon as no version holds them.
     let holeByteCount = Atomic<Int>(0)
@@ -172,6 +174,9 @@ public final class Store: Sendable {
             stamps = Atomic(start.stored.stamp)
             storedGarbage = Atomic(start.stored.garbage)
             holeByteCount.store(DeadNodes.blockByteCount(of: start.stored.holes), ordering: .relaxed)
+            checkpointLiveByteCount = Atomic(
+                Store.liveByteCount(
+                    of: start.checkpoint, holes: start.stored.holes, garbage: start.stored.garbage))
             versions = VersionTable(
                 root: start.space.ref(to: start.stored.root).node, stamp: start.stored.stamp,
                 version: start.checkpoint.version, time: start.checkpoint.time,
@@ -179,6 +184,7 @@ public final class Store: Sendable {
             return
         }
         storedGarbage = Atomic(0)
+        checkpointLiveByteCount = Atomic(0)
         let writer = NodeWriter(stamp: 1)
         if let spill = heap.spill { writer.spill(to: spill, heapByteCount: 0) }
         let root = RootNode.make(tables: 0, writer)

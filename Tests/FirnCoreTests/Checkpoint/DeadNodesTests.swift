@@ -15,6 +15,11 @@ import Testing
             let range = start..<start + random.below(count - start + 1)
             bits.insert(range)
             members.formUnion(range)
+            let one = random.below(count)
+            bits.remove(one)
+            members.remove(one)
+            let next = random.below(count)
+            #expect(bits.next(after: next) == members.filter { $0 > next }.min())
         }
         for member in 0..<count { #expect(bits.contains(member) == members.contains(member)) }
         for _ in 0..<20 {

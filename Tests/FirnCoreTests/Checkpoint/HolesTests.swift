@@ -22,7 +22,11 @@ import Testing
         }
 
         init(_ folder: String, _ storage: any Storage, count: Int = 2000) throws {
-            store = try Store(People.options(folder), storage: storage)
+            try self.init(People.options(folder), storage, count: count)
+        }
+
+        init(_ options: StoreOptions, _ storage: any Storage, count: Int) throws {
+            store = try Store(options, storage: storage)
             try CompactionTests.fill(store, count)
             ages = (0..<count).map { Int64($0 % 90) }
             names = (0..<count).map { "person number \($0), born to be one of many" }
@@ -73,7 +77,7 @@ import Testing
         return (people, try allocated(path))
     }
 
-    private static func hasHoles(_ store: Store) throws -> Bool {
+    static func hasHoles(_ store: Store) throws -> Bool {
         let checkpoint = try #require(store.log?.checkpoint)
         return try !StoredVersion.decode(checkpoint.state).holes.isEmpty
     }

@@ -194,7 +194,8 @@ final class ServerDay: @unchecked Sendable {
     /// Waits until nothing is due and no compaction runs.
     private func settle() throws {
         while let log = store.log,
-            plan.rule.isDue(log: log.byteCountSinceCheckpoint, live: store.liveStoredByteCount)
+            plan.rule.isDue(
+                log: log.byteCountSinceCheckpoint, live: store.checkpointLiveByteCount.load(ordering: .relaxed))
                 || store.heldFiles.hasReleased
         {
             if let failure = store.compactionFailure { throw failure }

@@ -1,0 +1,55 @@
+import FirnLog
+
+/// The nodes of a checkpoint's file that nothing reaches from the beginning: the version that it was written from has been replaced meanwhile, and the newest one has let go of them. What is given here is the truth at once, where a walk
+/// of the version would tell it only at the next checkpoint (`Relocation`).
+///
+/// A node ends where the next one begins. Dictionaries of texts, which several chunks refer to, are taken for alive.
+struct WrittenNodes {
+    private let file: Checkpoint.File
+    /// The first units of all nodes of the file, and of what is not reached. Counted from the file's start.
+    private let starts: BitSet
+    private var unreached: BitSet
+
+    /// - Parameters:
+    ///   - starts: the first units of the nodes, counted from the file's start.
+    ///   - end: where the last one ends.
+    init(_ file: Checkpoint.File, starts: BitSet, end: Int) {
+        self.file = file
+        var starts = starts
+        unreached = BitSet(count: file.byteCount / StoredNode.unit)
+        let padding = (end - file.start) / StoredNode.unit..<file.byteCount / StoredNode.unit
+        if !padding.isEmpty {
+            starts.insert(padding.lowerBound..<padding.lowerBound + 1)
+            unreached.insert(padding.lowerBound..<padding.lowerBound + 1)
+        }
+        self.starts = starts
+    }
+
+    private func unit(_ place: Int) -> Int { (place - file.start) / StoredNode.unit }
+
+    /// The node at a place of the space is not reached.
+    mutating func leave(_ place: Int) { unreached.insert(unit(place)..<unit(place) + 1) }
+
+    /// It is.
+    mutating func reach(_ place: Int) { unreached.remove(unit(place)) }
+
+    /// Where in the space the nodes lie that are not reached, runs of them in one.
+    var unreachedPlaces: [Range<Int>] {
+        let end = unit(file.nodes.upperBound)
+        var places: [Range<Int>] = []
+        var start = unit(file.nodes.lowerBound)
+        while start < end {
+            let next = min(starts.next(after: start) ?? end, end)
+            if unreached.contains(start) {
+                let range = file.start + start * StoredNode.unit..<file.start + next * StoredNode.unit
+                if let last = places.last, last.upperBound == range.lowerBound {
+                    places[places.count - 1] = last.lowerBound..<range.upperBound
+                } else {
+                    places.append(range)
+                }
+            }
+            start = next
+        }
+        return places
+    }
+}
