@@ -124,9 +124,12 @@ public final class WriteTransaction {
     }
 
     /// Whether the key was handed out since the last (sub-)version, so that its row may be written in place.
-    func isFresh(_ id: TableID, _ key: Int64) -> Bool {
+    func isFresh(_ id: TableID, _ key: Int64) -> Bool { key >= firstFreshKey(id) }
+
+    /// The least key for which `isFresh` is true.
+    func firstFreshKey(_ id: TableID) -> Int64 {
         if id.index >= freshFrom.count { completeFreshFrom() }
-        return key >= freshFrom[id.index]
+        return freshFrom[id.index]
     }
 
     /// Most transactions never ask, so the array is made when one does.
