@@ -23,7 +23,7 @@ open class ObjectBase: Hashable, CustomStringConvertible {
     // MARK: Description of the class
 
     /// The class's name, which is its table's.
-    public final class func className() -> String { _realmObjectName() ?? String(describing: self) }
+    public final class func className() -> String { _realmObjectName() ?? _typeName(self, qualified: false) }
 
     /// Override to give the class's table another name. It must be unique among the classes of a realm.
     open class func _realmObjectName() -> String? { nil }

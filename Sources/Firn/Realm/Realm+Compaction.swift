@@ -52,12 +52,12 @@ extension Realm {
                 .fail, "No copy can be written within a write transaction; commit or cancel it first.", fileURL: fileURL
             )
         }
-        if FileManager.default.fileExists(atPath: fileURL.path) {
+        if FileManager.default.fileExists(atPath: fileURL.storePath) {
             throw Realm.Error(
                 .fileExists, "Something bears the name already; a copy replaces nothing.", fileURL: fileURL)
         }
         do throws(StoreError) {
-            try Store.writeCopy(of: instance.shownPin, to: fileURL.path, storage: PosixStorage.shared)
+            try Store.writeCopy(of: instance.shownPin, to: fileURL.storePath, storage: PosixStorage.shared)
         } catch {
             throw Realm.Error(error, fileURL)
         }

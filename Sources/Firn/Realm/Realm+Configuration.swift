@@ -222,7 +222,7 @@ extension Realm.Configuration {
 
     private var logOptions: LogOptions? {
         guard let fileURL else { return nil }
-        var options = LogOptions(folder: fileURL.path)
+        var options = LogOptions(folder: fileURL.storePath)
         options.access = readOnly ? .readOnly : .readWrite(waitMilliseconds: Int(max(0, lockTimeout) * 1000))
         switch durability {
         case .full: options.durability = .full

@@ -140,7 +140,7 @@ public struct Realm {
     /// Whether a store lies where the configuration says.
     public static func fileExists(for configuration: Configuration) -> Bool {
         guard let url = configuration.fileURL else { return false }
-        return FileManager.default.fileExists(atPath: url.path)
+        return FileManager.default.fileExists(atPath: url.storePath)
     }
 
     /// Deletes a store. Returns whether there was one.

@@ -57,7 +57,7 @@ final class SharedStore: @unchecked Sendable {
     static func isOpen(_ url: URL) -> Bool { open.withLock { $0[identity(url)]?.store != nil } }
 
     private static func identity(_ url: URL) -> Identity {
-        .file(PosixStorage.shared.canonicalPath(url.path))
+        .file(PosixStorage.shared.canonicalPath(url.storePath))
     }
 
     static func of(_ configuration: Realm.Configuration) throws -> SharedStore {
@@ -99,7 +99,7 @@ final class SharedStore: @unchecked Sendable {
                 return shared
             }
             if configuration.readOnly, let url = configuration.fileURL,
-                !FileManager.default.fileExists(atPath: url.path)
+                !FileManager.default.fileExists(atPath: url.storePath)
             {
                 throw Realm.Error(.fileNotFound, "There is no store to open read-only.", fileURL: url)
             }

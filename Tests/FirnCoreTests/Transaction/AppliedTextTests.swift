@@ -7,11 +7,18 @@ import Testing
 /// What a changeset of the log sets a text to is taken over as bytes, if they are a text.
 @Suite struct AppliedTextTests {
     private static func apply(_ new: Value, replacing text: [UInt8], with bytes: [UInt8]) throws -> Value? {
+        try apply([2: new], replacing: text, with: bytes)[2]
+    }
+
+    /// Sets the names of some people, with some bytes of the changeset replaced, and gives all names then.
+    private static func apply(
+        _ new: [Int64: Value], replacing text: [UInt8], with bytes: [UInt8]
+    ) throws -> [Int64: Value] {
         let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
         try CompactionTests.fill(store, 3)
         var changes = Changeset(version: 9, time: 0)
         changes.tables[TableID(0)] = TableChanges()
-        changes.tables[TableID(0)]?.updated = [1: [2: CellChange(new: new, old: .string("before"))]]
+        changes.tables[TableID(0)]?.updated = [1: new.mapValues { CellChange(new: $0, old: .string("before")) }]
         let transaction = try store.beginWrite()
         defer { transaction.cancel() }
         let reader = ChangesetReader(version: 9, direction: .forward)
@@ -26,7 +33,28 @@ import Testing
         }
         try reader.finish()
         #expect(text.isEmpty || count == 1)
-        return transaction.table(TableID(0)).value(1, of: 2)
+        return Dictionary(
+            uniqueKeysWithValues: (0..<3).compactMap { key in
+                transaction.table(TableID(0)).value(1, of: key).map { (key, $0) }
+            })
+    }
+
+    /// Texts lie one behind the other; each is to be one by itself.
+    @Test func textsThatAreOnlyTextTogetherAreRefused() throws {
+        let texts: [Int64: Value] = [0: .string("ab"), 2: .string("cde")]
+        let plain = try Self.apply(texts, replacing: [], with: [])
+        #expect(plain[0] == .string("ab") && plain[2] == .string("cde") && plain[1] != nil)
+        let other = try Self.apply(
+            texts, replacing: Array("abcde".utf8), with: Array("é😀".utf8.prefix(2)) + Array("çx".utf8))
+        #expect(other[0] == .string("é") && other[2] == .string("çx"))
+        let error = #expect(throws: ChangesetError.self) {
+            _ = try Self.apply(texts, replacing: Array("abcde".utf8), with: Array("aéde".utf8))
+        }
+        #expect(error?.reason.contains("a value of name is no string") == true)
+        // Too long for its chunk, beside one that is not.
+        let long = Value.string(String(repeating: "long ", count: 1000))
+        let mixed = try Self.apply([0: long, 1: .string("short")], replacing: [], with: [])
+        #expect(mixed[0] == long && mixed[1] == .string("short"))
     }
 
     @Test func textThatIsNoTextIsRefused() throws {
