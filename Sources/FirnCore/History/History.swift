@@ -7,12 +7,15 @@ import FirnStorage
 /// at worst both replay the same commits.
 final class History: Sendable {
     /// How many opened past stores are kept, the least recently used going first: going on in one, or asking for the same version again, is what people do. Each holds in memory what has
-    /// changed between its base and the versions opened, so as many as take 256 MiB together, but at least 3 and at most 16.
+    /// changed between its base and the versions opened, so as many as take 256 MiB together, but at least 3 and at most 16. Where that is not enough they first forget the versions
+    /// that they have passed: a store that stands elsewhere shortens more ways.
     static let storeCount = (least: 3, most: 16)
-    static let byteCount = 256 << 20
+    private let byteCount: Int
 
     private let opened = Guarded<[PastStore]>([])
     private let retentions = Guarded<[HistoryRetention]>([])
+
+    init(byteCount: Int = 256 << 20) { self.byteCount = byteCount }
 
     /// What whoever opened the store asked for, each once. All of them hold.
     var retained: [HistoryRetention] { retentions.withLock { $0 } }
@@ -72,13 +75,17 @@ final class History: Sendable {
         // As in `find`.
         let gone = opened.withLock { opened in
             opened.append(past)
-            var gone: [PastStore] = []
+            var gone: (stores: [PastStore], versions: [Pin]) = ([], [])
             var total = opened.reduce(0) { $0 + $1.byteCount }
+            for past in opened where total > byteCount {
+                total -= past.retainedByteCount
+                gone.versions += past.forgetRecent()
+            }
             while opened.count > History.storeCount.least,
-                opened.count > History.storeCount.most || total > History.byteCount
+                opened.count > History.storeCount.most || total > byteCount
             {
                 total -= opened[0].byteCount
-                gone.append(opened.removeFirst())
+                gone.stores.append(opened.removeFirst())
             }
             return gone
         }

@@ -78,6 +78,15 @@ final class PastStore: @unchecked Sendable {
     /// Bytes of memory that its versions take, but for what lies in a checkpoint.
     var byteCount: Int { store.heap.byteCount }
 
+    /// What of that only versions before the one reached need.
+    var retainedByteCount: Int { store.versions.withLock { $0.deadByteCount } }
+
+    /// Forgets the versions opened before the one reached. They go with the pins given back.
+    func forgetRecent() -> [Pin] {
+        defer { recent.removeFirst(max(recent.count - 1, 0)) }
+        return recent.dropLast()
+    }
+
     /// A version that it has at hand: the one reached, one of those opened last, or one that somebody holds.
     func version(_ number: UInt64) -> PastVersion? {
         guard number <= tip, let pin = store.versions.pin(version: number, at: CallPlace(#fileID, #line)) else {
@@ -94,7 +103,7 @@ final class PastStore: @unchecked Sendable {
         guard let version = version(number) else { preconditionFailure("Firn: a past version was passed") }
         recent.append(version.pin)
         while recent.count > 1,
-            recent.count > Self.recentCount || store.versions.withLock({ $0.deadByteCount }) > Self.recentByteCount
+            recent.count > Self.recentCount || retainedByteCount > Self.recentByteCount
         {
             recent.removeFirst()
         }

@@ -97,6 +97,27 @@ import Testing
         #expect(run.store.history.tips == (newest - 20...newest - 5).reversed())
     }
 
+    /// Where memory is short, versions passed are let go before stores that stand elsewhere.
+    @Test(arguments: [0, 1 << 30]) func whatHasBeenPassedGoesFirst(byteCount: Int) throws {
+        let (run, oracles) = try Self.run(seed: 8, transactions: 70)
+        let store = run.store
+        let log = try #require(store.log)
+        let history = History(byteCount: byteCount)
+        func open(_ number: UInt64) throws {
+            let version = try history.open(
+                number, of: store, log, bases: try store.historyBases(log), as: store.schema)
+            #expect(version.pin.version == number)
+            #expect(try #require(oracles[number]).check(version.pin.snapshot, "version \(number)") == nil)
+        }
+        // Each time on from the one before; then from the beginning, as the one passed is at hand only where there is room.
+        for number: UInt64 in [10, 12, 14] { try open(number) }
+        #expect(history.tips == [14])
+        try open(12)
+        #expect(history.tips == (byteCount == 0 ? [14, 12] : [14]))
+        try open(10)
+        #expect(history.tips == (byteCount == 0 ? [14, 12, 10] : [14]))
+    }
+
     @Test func theEmptyStoreIsVersionZero() throws {
         let (run, _) = try Self.run(seed: 9, transactions: 4)
         let version = try run.store.version(0)

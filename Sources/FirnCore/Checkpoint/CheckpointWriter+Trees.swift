@@ -1,0 +1,83 @@
+/// Writing what cells have nodes of their own for, indexes and backlinks.
+extension CheckpointWriter {
+    /// Writes what a cell refers to: a blob, or the tree of a collection. What lies in another space needs no layout, as its reference tables say all.
+    mutating func write(cell word: UInt64, _ layout: ElementLayout?) throws(StoreError) -> UInt64 {
+        if let known = known(word) { return known }
+        let node = NodeRef(word).node
+        switch node.kind {
+        case .blob:
+            let ref = append(node, byteCount: Node.headerByteCount + node.count)
+            try flushIfFull()
+            return ref
+        case .listInner:
+            let inner = ListTree.Inner(node)
+            var words: [UInt64] = []
+            for child in 0..<node.count { words.append(try write(cell: inner.refs[child], layout)) }
+            return append(node) { copy in
+                for (child, word) in words.enumerated() { ListTree.Inner(copy).refs[child] = word }
+            }
+        default:
+            guard !node.isStored, let layout else { return try write(stored: node, rows: 0) }
+            return try write(listLeaf: ListTree.Leaf(node, layout))
+        }
+    }
+
+    mutating func write(listLeaf leaf: ListTree.Leaf) throws(StoreError) -> UInt64 {
+        var refs: [(offset: Int, word: UInt64)] = []
+        var places: [UnsafeMutableRawPointer] = []
+        leaf.block.forEachBlobPlace { places.append($0) }
+        for place in places {
+            let word = place.loadUnaligned(as: UInt64.self)
+            refs.append((place - leaf.node.address, try write(cell: word, leaf.layout)))
+        }
+        let used = ListTree.Leaf.blockOffset + leaf.length
+        let table = (used + 3) & ~3
+        let place = buffer.append(byteCount: refs.isEmpty ? used : table + 4 * refs.count) { memory in
+            memory.copyMemory(from: leaf.node.address, byteCount: used)
+            let copy = Node(memory)
+            for (index, ref) in refs.enumerated() {
+                memory.storeBytes(of: ref.word, toByteOffset: ref.offset, as: UInt64.self)
+                copy.store(UInt32(ref.offset), table + 4 * index)
+            }
+            copy.store(UInt32(refs.count), 32)
+        }
+        let ref = UInt64(place) | 1
+        forwarding.set(UInt(bitPattern: leaf.node.address), ref)
+        try flushIfFull()
+        return ref
+    }
+
+    /// Writes a tree of an index or of backlinks.
+    mutating func write(tree word: UInt64) throws(StoreError) -> UInt64 {
+        if let known = known(word) { return known }
+        let node = NodeRef(word).node
+        var children: [UInt64] = []
+        switch node.kind {
+        case .pairInner: for child in 0..<node.count { children.append(try write(tree: PairInner(node).refs[child])) }
+        case .bytesInner:
+            for child in 0..<node.count { children.append(try write(tree: BytesPage(node).refSlot(child).pointee)) }
+        default: break
+        }
+        if node.kindNumber == Node.Kind.pairLeaf.rawValue, !node.isStored, let steps = PairRow.steps(PairLeaf(node)) {
+            let leaf = PairLeaf(node)
+            return append(node, byteCount: PairRow.byteCount) { copy in
+                copy.form = PairLeaf.rowForm
+                copy.store(leaf.keys[0], 32)
+                copy.store(steps.key, 40)
+                copy.store(leaf.values[0], 48)
+                copy.store(steps.value, 56)
+            }
+        }
+        let ref = append(node) { copy in
+            for (child, word) in children.enumerated() {
+                if copy.kindNumber == Node.Kind.pairInner.rawValue {
+                    PairInner(copy).refs[child] = word
+                } else {
+                    BytesPage(copy).refSlot(child).pointee = word
+                }
+            }
+        }
+        try flushIfFull()
+        return ref
+    }
+}
