@@ -13,6 +13,8 @@ struct BitSet {
         BitSet.forEachWord(of: range) { words[$0] |= $1 }
     }
 
+    mutating func insert(_ member: Int) { insert(member..<member + 1) }
+
     mutating func remove(_ member: Int) { words[member >> 6] &= ~(1 << UInt64(member & 63)) }
 
     /// The least member above another number.

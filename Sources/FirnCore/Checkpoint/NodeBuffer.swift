@@ -45,8 +45,7 @@ struct NodeBuffer: ~Copyable {
         fill(address)
         let placed = end
         StoredNode.seal(address, byteCount: length, place: placed)
-        let unit = (placed - fileStart) / StoredNode.unit
-        starts.insert(unit..<unit + 1)
+        starts.insert((placed - fileStart) / StoredNode.unit)
         count += length
         return placed
     }

@@ -164,34 +164,24 @@ final class NodeSpace: @unchecked Sendable {
         defer { lock.unlock() }
         dead.settle { node in
             let first = places.last { $0.entry.start <= node.range.lowerBound }?.firstStamp ?? 0
-            let place = stamps.lowerBound(first)
+            let place = stamps.firstIndex(notBelow: first)
             return place < stamps.count && stamps[place] <= node.after
         }
     }
 
     /// Checks that no node that a version reaches in the space is taken for dead. O(nodes that it reaches).
     func checkAlive(_ snapshot: Snapshot, at stamp: UInt64) {
-        let unitCount = lock.withLock { end } / StoredNode.unit
-        var gone = BitSet(count: unitCount)
+        var alive = BitSet(count: lock.withLock { end } / StoredNode.unit)
+        snapshot.forEachStoredNode(below: self) { root in
+            if let damage = mark(from: root, in: &alive) { preconditionFailure("Firn: \(damage)") }
+        }
         withDead { dead in
             for range in dead.free + dead.waiting.filter({ $0.after < stamp }).map(\.range) {
-                gone.insert(range.lowerBound / StoredNode.unit..<range.upperBound / StoredNode.unit)
+                precondition(
+                    alive.count(in: StoredNode.units(range)) == 0,
+                    "Firn: of \(range) something is taken for dead and is reached")
             }
         }
-        var visited = BitSet(count: unitCount)
-        func visit(_ address: UInt) {
-            let place = Int(address - UInt(bitPattern: base))
-            let unit = place / StoredNode.unit
-            precondition(!gone.contains(unit), "Firn: the node at \(place) is taken for dead and is reached")
-            guard !visited.contains(unit) else { return }
-            visited.insert(unit..<unit + 1)
-            if let damage = tryTouch(address) { preconditionFailure("Firn: \(damage)") }
-            StoredNode.forEachRef(Node(base + place)) { slot in
-                let word = slot.loadUnaligned(as: UInt64.self)
-                if word != 0 { visit(NodeRef(word).address) }
-            }
-        }
-        snapshot.forEachStoredNode(below: self, visit)
     }
 
     // MARK: Touching
@@ -249,6 +239,21 @@ final class NodeSpace: @unchecked Sendable {
         }
         firn_set_touched(descriptor, address)
         return nil
+    }
+
+    /// Enters the units of a node, and of all nodes that it leads to and that are not there yet, in a set; gives damage that is met.
+    func mark(from address: UInt, in units: inout BitSet) -> StoreDamage? {
+        let place = Int(address - UInt(bitPattern: base))
+        guard !units.contains(place / StoredNode.unit) else { return nil }
+        if let damage = tryTouch(address) { return damage }
+        let node = Node(base + place)
+        units.insert(StoredNode.units(place..<place + node.byteCount))
+        var damage: StoreDamage?
+        StoredNode.forEachRef(node) { slot in
+            let word = slot.loadUnaligned(as: UInt64.self)
+            if word != 0, damage == nil { damage = mark(from: NodeRef(word).address, in: &units) }
+        }
+        return damage
     }
 
     /// Checks every node of a file, none of which may have been touched yet. O(bytes).

@@ -144,12 +144,16 @@ struct Rebase {
         store.heap.free(unused)
         var dead = NodeList()
         before.snapshot.forEachHeapNode { node in
-            if let target = forwarding.find(UInt(bitPattern: node.address))?.ref, target & 1 == 1 {
-                nodes.reach(Int(target & ~1))
-            }
+            if let place = placeInFile(of: UInt(bitPattern: node.address)) { nodes.reach(place) }
             dead.push(node)
         }
         store.versions.addDead(dead, after: before.stamp)
+    }
+
+    /// Where in the space a node was written to that the tip has from there; nil where it has a copy, or the node was not written.
+    private func placeInFile(of address: UInt) -> Int? {
+        guard let target = forwarding.find(address)?.ref, target & 1 == 1 else { return nil }
+        return Int(target & ~1)
     }
 
     /// Takes note of what is dead in files: copies that came too late, and what has moved, which the versions up to the one before reach where it was.
@@ -161,8 +165,8 @@ struct Rebase {
             old.withDead { dead in
                 for node in dead.waiting where node.after >= written.stamp && node.after < before.stamp {
                     let address = UInt(bitPattern: old.base) + UInt(node.range.lowerBound)
-                    guard let target = forwarding.find(address)?.ref, target & 1 == 1 else { continue }
-                    nodes.leave(Int(target & ~1))
+                    guard let place = placeInFile(of: address) else { continue }
+                    nodes.leave(place)
                     counted += node.range.count
                     late.insert(node.range.lowerBound)
                 }

@@ -19,7 +19,6 @@ final class Relocation {
     private var decided: BitSet
     private var moving: BitSet
     private var isCleared: [Bool] = []
-    private var damage: StoreDamage?
     /// Where the nodes that move lie.
     private(set) var moved: [Range<Int>] = []
     /// Bytes of the nodes in the space that the version reaches.
@@ -52,10 +51,10 @@ final class Relocation {
         var roots: [UInt] = []
         snapshot.forEachStoredNode(below: space) { roots.append($0) }
         for root in roots {
-            visit(root)
-            if let damage { throw StoreError(.damage, damage.description) }
+            if let damage = space.mark(from: root, in: &live) { throw StoreError(.damage, damage.description) }
             try compactor.checkGoingOn()
         }
+        liveByteCount = live.count(in: 0..<unitCount) * StoredNode.unit
         choose(files, holes.map(DeadNodes.blocks), byteCount)
         if let fileCount { clear(files, keeping: fileCount) }
         for root in roots { _ = decide(root) }
@@ -63,24 +62,6 @@ final class Relocation {
     }
 
     private func place(_ address: UInt) -> Int { Int(address - base) }
-
-    // MARK: What is alive
-
-    private func visit(_ address: UInt) {
-        let place = place(address)
-        guard damage == nil, !live.contains(place / StoredNode.unit) else { return }
-        if let found = space.tryTouch(address) {
-            damage = found
-            return
-        }
-        let node = Node(space.base + place)
-        live.insert(Relocation.units(place..<place + node.byteCount))
-        liveByteCount += node.byteCount
-        StoredNode.forEachRef(node) { slot in
-            let word = slot.loadUnaligned(as: UInt64.self)
-            if word != 0 { visit(NodeRef(word).address) }
-        }
-    }
 
     // MARK: What moves
 
@@ -92,7 +73,7 @@ final class Relocation {
         var left = byteCount(deadByteCount)
         guard left > 0 else { return }
         var parts = (0..<partCount).map { part in
-            let units = Relocation.units(part * Relocation.partByteCount..<(part + 1) * Relocation.partByteCount)
+            let units = StoredNode.units(part * Relocation.partByteCount..<(part + 1) * Relocation.partByteCount)
             return (number: part, room: 0, alive: live.count(in: units) * StoredNode.unit)
         }
         func addRoom(_ range: Range<Int>, _ sign: Int) {
@@ -117,7 +98,7 @@ final class Relocation {
 
     /// Clears the files of which the least is alive.
     private func clear(_ files: [Checkpoint.File], keeping count: Int) {
-        let byLife = files.map { (file: $0, alive: live.count(in: Relocation.units($0.nodes))) }
+        let byLife = files.map { (file: $0, alive: live.count(in: StoredNode.units($0.nodes))) }
         for (file, _) in byLife.sorted(by: { $0.alive > $1.alive }).dropFirst(count) {
             // Files begin with a part.
             let last = (file.range.upperBound - 1) / Relocation.partByteCount
@@ -130,7 +111,7 @@ final class Relocation {
         let place = place(address)
         let unit = place / StoredNode.unit
         guard !decided.contains(unit) else { return moving.contains(unit) }
-        decided.insert(unit..<unit + 1)
+        decided.insert(unit)
         let node = Node(space.base + place)
         var moves = isCleared[place / Relocation.partByteCount]
         StoredNode.forEachRef(node) { slot in
@@ -138,7 +119,7 @@ final class Relocation {
             if word != 0, decide(NodeRef(word).address) { moves = true }
         }
         if moves {
-            moving.insert(unit..<unit + 1)
+            moving.insert(unit)
             moved.append(place..<place + node.byteCount)
         }
         return moves
@@ -149,18 +130,14 @@ final class Relocation {
     private func findUnknown(_ files: [Checkpoint.File]) {
         var known = live
         space.withDead { dead in
-            for range in dead.free { known.insert(Relocation.units(range)) }
-            for node in dead.waiting { known.insert(Relocation.units(node.range)) }
+            for range in dead.free { known.insert(StoredNode.units(range)) }
+            for node in dead.waiting { known.insert(StoredNode.units(node.range)) }
         }
         for file in files {
-            known.forEachGap(in: Relocation.units(file.nodes)) { units in
+            known.forEachGap(in: StoredNode.units(file.nodes)) { units in
                 unknown.append(units.lowerBound * StoredNode.unit..<units.upperBound * StoredNode.unit)
             }
         }
-    }
-
-    private static func units(_ places: Range<Int>) -> Range<Int> {
-        places.lowerBound / StoredNode.unit..<places.upperBound / StoredNode.unit
     }
 }
 

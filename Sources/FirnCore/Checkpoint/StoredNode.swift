@@ -23,6 +23,9 @@ enum StoredNode {
 
     static func roundUp(_ byteCount: Int) -> Int { (byteCount + unit - 1) & ~(unit - 1) }
 
+    /// The units of places that consist of whole ones.
+    static func units(_ places: Range<Int>) -> Range<Int> { places.lowerBound / unit..<places.upperBound / unit }
+
     /// Completes a node that stands at `address` and will lie at `place` of its space: its length, checksum and place.
     static func seal(_ address: UnsafeMutableRawPointer, byteCount: Int, place: Int) {
         let node = Node(address)

@@ -17,10 +17,11 @@ struct WrittenNodes {
         self.file = file
         var starts = starts
         unreached = BitSet(count: file.byteCount / StoredNode.unit)
-        let padding = (end - file.start) / StoredNode.unit..<file.byteCount / StoredNode.unit
-        if !padding.isEmpty {
-            starts.insert(padding.lowerBound..<padding.lowerBound + 1)
-            unreached.insert(padding.lowerBound..<padding.lowerBound + 1)
+        // What rounds the file up.
+        if end < file.range.upperBound {
+            let padding = (end - file.start) / StoredNode.unit
+            starts.insert(padding)
+            unreached.insert(padding)
         }
         self.starts = starts
     }
@@ -28,7 +29,7 @@ struct WrittenNodes {
     private func unit(_ place: Int) -> Int { (place - file.start) / StoredNode.unit }
 
     /// The node at a place of the space is not reached.
-    mutating func leave(_ place: Int) { unreached.insert(unit(place)..<unit(place) + 1) }
+    mutating func leave(_ place: Int) { unreached.insert(unit(place)) }
 
     /// It is.
     mutating func reach(_ place: Int) { unreached.remove(unit(place)) }

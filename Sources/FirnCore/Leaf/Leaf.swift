@@ -71,13 +71,7 @@ public struct Leaf {
     }
 
     private func lowerBound(_ key: Int64, _ keys: UnsafeMutablePointer<Int64>) -> Int {
-        var low = 0
-        var high = count
-        while low < high {
-            let middle = (low + high) >> 1
-            if keys[middle] < key { low = middle + 1 } else { high = middle }
-        }
-        return low
+        UnsafeBufferPointer(start: keys, count: count).firstIndex(notBelow: key)
     }
 
     static func byteCount(columns: Int) -> Int { 64 + 8 * columns }

@@ -181,15 +181,12 @@ extension WriteTransaction {
         if schema.type == .int, schema.collection == .none, !schema.isNullable, !cells.new.mayHaveNulls, !isIndexed {
             return try updateIntegers(&cells)
         }
-        if schema.type == .string || schema.type == .data, schema.collection == .none, !isIndexed,
-            try updateBytes(&cells, schema)
-        {
-            return
-        }
+        let areBytes = schema.collection == .none && (schema.type == .string || schema.type == .data)
+        if areBytes, !isIndexed, try updateBytes(&cells, schema) { return }
         for place in 0..<cells.keys.count {
             let key = cells.keys[place]
             try check(cells.table, key)
-            if schema.collection == .none, schema.type == .string || schema.type == .data {
+            if areBytes {
                 try setBytes(cells.table, cells.column, key, &cells.new, schema)
             } else {
                 set(cells.table, cells.column, key, try value(&cells.new, schema))
@@ -214,7 +211,7 @@ extension WriteTransaction {
     private func updateBytes(_ cells: inout ChangesetBlock.Cells, _ schema: ColumnSchema) throws -> Bool {
         let first = cells.new.position
         guard let bytes = cells.new.nextBytes(ofRows: cells.keys.count) else { return false }
-        let isPlain = schema.type == .data || Self.isASCII(bytes)
+        let isPlain = schema.type == .data || bytes.isASCII
         let rows = rows(cells.table)
         let (keys, lengths, column) = (cells.keys, cells.new.integers, cells.column)
         let freshKey = firstFreshKey(cells.table)
@@ -223,7 +220,7 @@ extension WriteTransaction {
             let value = UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + Int(lengths[first + index])])
             offset += value.count
             guard value.count <= Limits.valueByteCount else { throw tooLong(value.count, schema) }
-            guard isPlain || Self.isText(value) else { throw noValue(schema) }
+            guard isPlain || value.isUTF8 else { throw noValue(schema) }
             guard let place = rows.own(keys[index]) else { throw noObject(cells.table, keys[index]) }
             let (leaf, row) = rows.putBytes(
                 value, column, place.leaf, place.row, isFresh: keys[index] >= freshKey)
@@ -238,27 +235,8 @@ extension WriteTransaction {
         _ id: TableID, _ column: Int, _ key: Int64, _ values: inout ColumnDecoder, _ schema: ColumnSchema
     ) throws {
         guard let bytes = try nextBytes(&values, schema) else { return setNull(id, column, key) }
-        guard schema.type == .data || Self.isText(bytes) else { throw noValue(schema) }
+        guard schema.type == .data || bytes.isUTF8 else { throw noValue(schema) }
         set(id, column, key, bytes: bytes)
-    }
-
-    /// Whether bytes are UTF-8; most are ASCII.
-    private static func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        isASCII(bytes) || String(validating: bytes, as: UTF8.self) != nil
-    }
-
-    private static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        var bits: UInt64 = 0
-        var place = 0
-        while place + 8 <= bytes.count {
-            bits |= bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
-            place += 8
-        }
-        while place < bytes.count {
-            bits |= UInt64(bytes[place])
-            place += 1
-        }
-        return bits & 0x8080_8080_8080_8080 == 0
     }
 
     private func apply(_ script: inout ChangesetBlock.Script) throws {

@@ -25,7 +25,7 @@ extension VersionTable {
             }
             table.deadByteCount += nodes.byteCount
             table.entries[place].dead.join(list) { stamp in
-                let next = table.lowerBound(stamp + 1)
+                let next = table.stamps.firstIndex(notBelow: stamp + 1)
                 return next < table.stamps.count ? table.stamps[next] : .max
             }
             table.report?(table)

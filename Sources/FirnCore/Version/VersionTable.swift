@@ -316,7 +316,7 @@ final class VersionTable: @unchecked Sendable {
         stamps.remove(at: place)
         if place > 0 {
             entries[place - 1].dead.join(entry.dead) { stamp in
-                let next = lowerBound(stamp + 1)
+                let next = stamps.firstIndex(notBelow: stamp + 1)
                 return next < stamps.count ? stamps[next] : .max
             }
         }
@@ -325,12 +325,9 @@ final class VersionTable: @unchecked Sendable {
     }
 
     func place(of stamp: UInt64) -> Int? {
-        let place = lowerBound(stamp)
+        let place = stamps.firstIndex(notBelow: stamp)
         return place < stamps.count && stamps[place] == stamp ? place : nil
     }
-
-    /// The first place whose stamp is not below `stamp`.
-    func lowerBound(_ stamp: UInt64) -> Int { stamps.lowerBound(stamp) }
 
     // MARK: Showing
 
@@ -354,19 +351,5 @@ final class VersionTable: @unchecked Sendable {
             return nodes
         }
         return body(entries, lists)
-    }
-}
-
-extension [UInt64] {
-    /// The first place whose stamp is not below `stamp`, where stamps ascend.
-    @inline(__always)
-    func lowerBound(_ stamp: UInt64) -> Int {
-        var low = 0
-        var high = count
-        while low < high {
-            let middle = (low + high) >> 1
-            if self[middle] < stamp { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 }

@@ -102,12 +102,8 @@ public struct QueryResult: Sendable {
         case .wholeTable: return table.position(of: key)
         case .keys(let keys):
             guard isAscending else { return keys.firstIndex(of: key) }
-            var (low, high) = (0, keys.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if keys[middle] < key { low = middle + 1 } else { high = middle }
-            }
-            return low < keys.count && keys[low] == key ? low : nil
+            let place = keys.firstIndex(notBelow: key)
+            return place < keys.count && keys[place] == key ? place : nil
         }
     }
 

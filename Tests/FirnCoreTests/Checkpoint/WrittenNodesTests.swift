@@ -15,8 +15,7 @@ import Testing
         var starts = BitSet(count: 0)
         for _ in 0..<1 + random.below(200) {
             let next = end + StoredNode.unit * (1 + random.below(40))
-            let unit = (end - start) / StoredNode.unit
-            starts.insert(unit..<unit + 1)
+            starts.insert((end - start) / StoredNode.unit)
             nodes.append((end..<next, true))
             end = next
         }

@@ -77,7 +77,7 @@ indirect enum Cell {
         case 4: cell = try fixed(.double, &reader)
         case 5:
             let text = try reader.readBytes(reader.remaining)
-            guard Text.isUTF8(text) else { throw BytesError(.malformedText, offset: 1) }
+            guard text.isUTF8 else { throw BytesError(.malformedText, offset: 1) }
             cell = .string(text)
         case 6: cell = .data(try reader.readBytes(reader.remaining))
         case 7:
@@ -104,7 +104,7 @@ indirect enum Cell {
             var entries: [(key: UnsafeRawBufferPointer, value: Cell)] = []
             for _ in 0..<(try reader.readCount(limit: reader.remaining)) {
                 let key = try reader.readLengthPrefixed()
-                guard Text.isUTF8(key) else { throw BytesError(.malformedText, offset: reader.offset) }
+                guard key.isUTF8 else { throw BytesError(.malformedText, offset: reader.offset) }
                 entries.append((key, try mixed(try reader.readLengthPrefixed(), depth: depth + 1)))
             }
             cell = .map(entries)
@@ -126,28 +126,10 @@ indirect enum Cell {
 
 /// What the reader asks of text.
 enum Text {
-    static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        isASCII(bytes) || String(validating: bytes, as: UTF8.self) != nil
-    }
-
     /// Whether each of the texts that lie one after the other in `bytes` is UTF-8: the whole is, and none begins within a character.
     static func areUTF8(_ bytes: UnsafeRawBufferPointer, starts: [Int32]) -> Bool {
-        if isASCII(bytes) { return true }
+        if bytes.isASCII { return true }
         guard String(validating: bytes, as: UTF8.self) != nil else { return false }
         return starts.allSatisfy { Int($0) >= bytes.count || bytes[Int($0)] & 0xC0 != 0x80 }
-    }
-
-    private static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        var bits: UInt64 = 0
-        var offset = 0
-        while offset + 8 <= bytes.count {
-            bits |= bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            offset += 8
-        }
-        while offset < bytes.count {
-            bits |= UInt64(bytes[offset])
-            offset += 1
-        }
-        return bits & 0x8080_8080_8080_8080 == 0
     }
 }

@@ -181,7 +181,7 @@ struct CellRun {
         let bytes = try reader.readBytes(Int(total))
         switch type {
         case .string:
-            guard Text.areUTF8(bytes, starts: starts), blobs.values.allSatisfy(Text.isUTF8) else {
+            guard Text.areUTF8(bytes, starts: starts), blobs.values.allSatisfy(\.isUTF8) else {
                 throw BytesError(.malformedText, offset: start)
             }
         case .mixed:

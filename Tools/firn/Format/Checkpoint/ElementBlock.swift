@@ -54,7 +54,7 @@ struct ElementBlock {
         for _ in 0..<count {
             var key: UnsafeRawBufferPointer?
             if column.collection == .map {
-                guard let found = try part(&reader, blob), !decodes || Text.isUTF8(found) else {
+                guard let found = try part(&reader, blob), !decodes || found.isUTF8 else {
                     throw BytesError(.invalid("a map's key is no text"), offset: reader.offset)
                 }
                 if decodes, let last, !last.lexicographicallyPrecedes(found) {
@@ -108,7 +108,7 @@ extension Cell {
         let cell: Cell
         switch type {
         case .string:
-            guard Text.isUTF8(bytes) else { throw BytesError(.malformedText, offset: 0) }
+            guard bytes.isUTF8 else { throw BytesError(.malformedText, offset: 0) }
             return .string(bytes)
         case .data: return .data(bytes)
         case .mixed: return try mixed(bytes)
