@@ -173,7 +173,7 @@ public final class Log: @unchecked Sendable {
         var report = RecoveryReport(
             outcome: created ? .created : recovery.tornTail.map { .tornTail($0) } ?? .clean,
             lastVersion: recovery.lastVersion, lastTime: recovery.scan.lastTime, storeID: manifest.storeID,
-            epoch: manifest.epoch)
+            epoch: manifest.epoch, missingFromLog: recovery.missing)
         if isFirst {
             // Whatever a crash left between the manifest and the removal of what it no longer lists, or of a checkpoint that was never finished. Beside others it may be one that is being written.
             try removeUnneeded(folder, manifest, Set(recovery.checkpoints.flatMap { $0.files.map(\.id) }), newest: .max)
@@ -279,8 +279,8 @@ public final class Log: @unchecked Sendable {
                 }
                 let report = RecoveryReport(
                     outcome: recovery.tornTail.map { .tornTail($0) } ?? .clean,
-                    lastVersion: last, lastTime: recovery.scan.lastTime,
-                    storeID: manifest.storeID, epoch: manifest.epoch)
+                    lastVersion: last, lastTime: recovery.scan.lastTime, storeID: manifest.storeID,
+                    epoch: manifest.epoch, missingFromLog: recovery.missing)
                 return Log(
                     options: options, recovery: report, folder: folder, locks: locks, page: page,
                     schema: recovery.scan.schema ?? [], checkpoints: recovery.checkpoints, nextCheckpointID: 0,

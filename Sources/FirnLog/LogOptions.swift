@@ -5,7 +5,8 @@ public enum Durability: Sendable, Equatable {
     /// When it is written. It is on the disk at most this many milliseconds later; a power cut may lose the commits of that time,
     /// the newest ones, and never a part of one. If the disk fails meanwhile, the next commit says so.
     case relaxed(milliseconds: Int)
-    /// When it is written. Firn syncs only when it seals a segment (each 64 MiB) and when the log is closed: till then the operating system decides
+    /// When it is written. Firn syncs only when it seals a segment (each 64 MiB), before a checkpoint takes the place of the log, and
+    /// when the log is closed: till then the operating system decides
     /// what reaches the disk, and when. The end of the process loses nothing.
     case none
 }

@@ -21,7 +21,7 @@ public struct RecoveryReport: Sendable, Equatable {
 
         public var description: String {
             "the log's tail was torn at \(path), byte \(offset), while version \(version) was being committed (\(reason)): "
-                + "\(byteCount) bytes with \(wholeFrames) whole frames were cut off. None of it had been acknowledged as durable."
+                + "\(byteCount) bytes with \(wholeFrames) whole frames were cut off. No durable mark in the log covers any of it."
         }
     }
 
@@ -40,6 +40,9 @@ public struct RecoveryReport: Sendable, Equatable {
     public var epoch: UInt32
     /// Whole commits that no durable mark covered, and that were therefore written again to a new segment and synced.
     public var secondedCommits: Int = 0
+    /// Versions that the live checkpoint covers although the log ends before them. Their data is there; they can't be opened as
+    /// past versions. Nil in every store whose disk keeps what it has synced.
+    public var missingFromLog: ClosedRange<UInt64>?
 }
 
 /// Recovery at open: reads the log and decides what it is.
@@ -57,6 +60,9 @@ public struct RecoveryReport: Sendable, Equatable {
 ///    reached it, and calls them clean. So if there are any, or a tail is to be cut, a new segment under a new epoch is made; those commits are
 ///    written again into it; it is synced; and the manifest is replaced, which seals the old segment at the end of what D covers. Only then does
 ///    the log serve. Until the manifest is replaced, the old state stands untouched, so a crash on the way leads to the same decision again.
+///    A checkpoint's version is durable before the manifest names the checkpoint. If the log ends before it all the same (a disk
+///    lost what it had synced), nothing of the data is missing: the log goes on behind the checkpoint in a new segment, the older
+///    ones, which no longer lead up to it, are let go, and the report names the versions.
 /// 6. Only then is the old segment cut. A crash before that leaves bytes behind its sealed length, which count for nothing and are cut at the next open.
 struct Recovery {
     let folder: StoreFolder
@@ -67,11 +73,13 @@ struct Recovery {
     var durable: UInt64
     var tornTail: RecoveryReport.TornTail?
     /// What the log follows.
-    let checkpoints: [Checkpoint]
+    private(set) var checkpoints: [Checkpoint]
     var checkpoint: Checkpoint? { checkpoints.last }
+    /// The versions that the checkpoint covers and the log lacks.
+    private(set) var missing: ClosedRange<UInt64>?
 
     var lastVersion: UInt64 { scan.lastVersion }
-    var needsTakeover: Bool { tornTail != nil || lastVersion > durable }
+    var needsTakeover: Bool { tornTail != nil || lastVersion > durable || missing != nil }
 
     /// Reads and decides (steps 1 to 4), changing nothing. `pageMark` is the shared page's durable mark, 0 where it is not to be believed.
     static func read(
@@ -145,8 +153,20 @@ struct Recovery {
                 byteCount: reader.byteCount - scan.end, wholeFrames: scan.framesBehind,
                 wholeCommits: scan.commitsBehind, reason: broken.reason)
         }
-        return Recovery(
+        var recovery = Recovery(
             folder: folder, manifest: manifest, scan: scan, durable: durable, tornTail: torn, checkpoints: checkpoints)
+        if let checkpoint, checkpoint.version > scan.lastVersion { recovery.goOn(behind: checkpoint) }
+        return recovery
+    }
+
+    /// Takes the end of a checkpoint for the end of the log.
+    private mutating func goOn(behind checkpoint: Checkpoint) {
+        missing = scan.lastVersion + 1...checkpoint.version
+        scan.lastVersion = checkpoint.version
+        scan.unproven = []
+        // What the log lacks may have set another one: the checkpoint knows it.
+        scan.schema = nil
+        durable = checkpoint.version
     }
 
     /// Steps 5 and 6, where there is need: the log is durable and whole after it. Returns how many commits were written again. After a failed write or sync (`hasFailed`) a new segment is
@@ -184,8 +204,9 @@ struct Recovery {
         let path = folder.segment(header.segment)
         let file = try stored { () throws(StorageError) in try folder.storage.open(path, .create) }
         defer { file.close() }
+        let schema = missing == nil ? try schema(before: keep, reader) ?? [] : []
         let (start, startChain) = SegmentStart.encode(
-            header, schema: try schema(before: keep, reader) ?? [], time: unproven.first?.timeBefore ?? scan.lastTime)
+            header, schema: schema, time: unproven.first?.timeBefore ?? scan.lastTime)
         var out = ByteWriter(capacity: 1 << 20)
         out.append(start)
         var chain = startChain
@@ -223,10 +244,15 @@ struct Recovery {
         var next = manifest
         next.generation += 1
         next.epoch = epoch
-        next.segments[next.segments.count - 1].isSealed = true
-        next.segments[next.segments.count - 1].chainEnd = keptChain
-        next.segments[next.segments.count - 1].lastVersion = durable
-        next.segments[next.segments.count - 1].byteCount = UInt64(keep)
+        if missing == nil {
+            next.segments[next.segments.count - 1].isSealed = true
+            next.segments[next.segments.count - 1].chainEnd = keptChain
+            next.segments[next.segments.count - 1].lastVersion = durable
+            next.segments[next.segments.count - 1].byteCount = UInt64(keep)
+        } else {
+            next.segments = []
+            next.earlier = []
+        }
         next.segments.append(
             Manifest.Segment(segment: header.segment, epoch: epoch, firstVersion: header.firstVersion))
         var renamed = false
@@ -235,6 +261,7 @@ struct Recovery {
         durable = scan.lastVersion
         scan.chain = chain
         scan.end = written
+        checkpoints.removeFirst(missing == nil ? 0 : checkpoints.count - 1)
         let copied = unproven.count
         scan.unproven = []
         scan.broken = nil

@@ -42,6 +42,11 @@ extension Realm {
                 let what = report.secondedCommits == 1 ? "1 whole commit" : "\(report.secondedCommits) whole commits"
                 text += " \(what) at the end that the disk might not have had went there now."
             }
+            if let missing = report.missingFromLog {
+                text += " The log ended before the checkpoint: the disk lost versions \(missing.lowerBound) to "
+                text += "\(missing.upperBound) of it after it had synced them. No object is missing; "
+                text += "earlier versions can't be opened."
+            }
             description = text
         }
     }

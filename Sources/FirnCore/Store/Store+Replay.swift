@@ -5,6 +5,9 @@ extension Store {
     /// Brings the store to the log's last durable version: what recovery is once the log has found its end.
     func replay(_ log: Log) throws(StoreError) {
         let start = versions.tip.version
+        if log.isWriting, log.schema.isEmpty, !schema.tables.isEmpty {
+            do { try log.restoreSchema(SchemaCoding.encode(schema)) } catch { throw StoreError(error) }
+        }
         guard log.publishedVersion > start else { return }
         try replay(log, after: start, through: log.publishedVersion, isOpening: true)
         if !isReadOnly {

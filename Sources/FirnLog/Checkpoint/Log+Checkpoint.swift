@@ -56,8 +56,21 @@ extension Log {
         if tail.holdsCommits { try tail.roll() }
     }
 
+    /// Begins a segment with the schema of the checkpoint, where recovery began one without any because the log had ended before
+    /// the checkpoint. Then every segment says again what its changes mean.
+    public func restoreSchema(_ bytes: [UInt8]) throws(LogError) {
+        let tail = try writing().tail
+        tail.begin()
+        defer { tail.endAppending() }
+        tail.setSchema(bytes)
+        try tail.roll()
+    }
+
     /// Makes `checkpoint` the one that the store begins from, and lets the segments go that hold nothing after `oldest`. One replacement of the manifest; where it throws with `.diskFull`,
     /// the store is what it was.
+    ///
+    /// Whatever the durability, the checkpoint's version is durable before the manifest names it: a manifest that were ahead of
+    /// the synced log would, after a power cut, lead to a log that ends before the version that it begins from.
     ///
     /// Files are removed by `removeUnneeded`, which may be called at any time.
     ///
@@ -65,9 +78,11 @@ extension Log {
     public func publish(
         _ checkpoint: Checkpoint, keepingVersionsAfter oldest: UInt64, and kept: [Checkpoint] = []
     ) throws(LogError) {
-        let tail = try writing().tail
+        let writer = try writing()
+        let tail = writer.tail
         tail.begin()
         defer { tail.endAppending() }
+        try writer.group.wait(for: checkpoint.version)
         var next = tail.manifest
         precondition(
             checkpoint.version >= next.checkpoint?.version ?? 0 && oldest <= checkpoint.version,
