@@ -2,7 +2,7 @@ import Testing
 
 @testable import FirnBytes
 
-@Suite("Readers and writers of bytes") struct ByteReaderTests {
+@Suite("Readers and writers of bytes", .timeLimit(.minutes(20))) struct ByteReaderTests {
     @Test("what is written is read back")
     func roundTrip() throws {
         var writer = ByteWriter(capacity: 1)
@@ -111,7 +111,7 @@ import Testing
     }
 }
 
-@Suite("LZ4") struct LZ4Tests {
+@Suite("LZ4", .timeLimit(.minutes(20))) struct LZ4Tests {
     @Test("what was compressed comes back, with one state for all") func roundTrip() throws {
         var lz4 = LZ4()
         var generator = SplitMix(seed: 4)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FirnBytes
 
-@Suite("CRC-32C") struct CRC32CTests {
+@Suite("CRC-32C", .timeLimit(.minutes(20))) struct CRC32CTests {
     @Test("is the standard's: known inputs give the known sums")
     func vectors() {
         #expect(CRC32C.checksum(Array("123456789".utf8)) == 0xE306_9283)

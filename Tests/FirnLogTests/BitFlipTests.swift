@@ -10,7 +10,8 @@ import Testing
     import Glibc
 #endif
 
-@Suite("Every flipped bit is refused or reported, and never read as data") struct BitFlipTests {
+@Suite("Every flipped bit is refused or reported, and never read as data", .timeLimit(.minutes(20)))
+struct BitFlipTests {
     /// Opens the store with each bit in turn (every `stride`th) flipped.
     func flipEverything(closing: Bool, sizes: [[Int]], segmentByteCount: Int, keepingPage: Bool, stride step: Int = 1)
         throws

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnLog
 
-@Suite("Many at once") struct ConcurrencyTests {
+@Suite("Many at once", .timeLimit(.minutes(20))) struct ConcurrencyTests {
     @Test(
         "commits of eight threads are all there, each durable when its wait returns",
         arguments: [Durability.full, .relaxed(milliseconds: 2), .none])

@@ -4,7 +4,8 @@ import Testing
 
 @testable import FirnLog
 
-@Suite("A crash after any call of the storage loses nothing that was acknowledged") struct CrashTests {
+@Suite("A crash after any call of the storage loses nothing that was acknowledged", .timeLimit(.minutes(20)))
+struct CrashTests {
     /// Runs the script once to count its calls, then stops it at each, cuts the power with several seeds, and opens what is left.
     func crashEverywhere(_ make: () -> LogScript, seeds: Int = 16) throws {
         let whole = make()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnLog
 
-@Suite("Faults of the storage") struct FaultTests {
+@Suite("Faults of the storage", .timeLimit(.minutes(20))) struct FaultTests {
     func isSegmentWrite(_ call: SimulatedCall) -> Bool { call.operation == .write && call.path.hasSuffix("segment") }
 
     @Test(

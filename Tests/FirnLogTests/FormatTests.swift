@@ -11,7 +11,7 @@ import Testing
     import Glibc
 #endif
 
-@Suite("The format on disk") struct FormatTests {
+@Suite("The format on disk", .timeLimit(.minutes(20))) struct FormatTests {
     func hexadecimal(_ bytes: [UInt8]) -> String {
         bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }

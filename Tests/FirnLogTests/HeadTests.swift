@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnLog
 
-@Suite("The heads of commits") struct HeadTests {
+@Suite("The heads of commits", .timeLimit(.minutes(20))) struct HeadTests {
     private let storage = MemoryStorage()
     private let clock = ManualClock(now: 1_000_000)
 

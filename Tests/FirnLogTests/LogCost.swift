@@ -14,7 +14,10 @@ import Testing
 
 /// Prints what a commit costs above the bare system calls. Asserts nothing; runs only with `FIRN_LOG_COST=FOLDER`, as in
 /// `FIRN_LOG_COST=/dev/shm swift test -c release -Xswiftc -enable-testing --filter LogCost`.
-@Suite("LogCost", .serialized, .enabled(if: getenv("FIRN_LOG_COST") != nil)) struct LogCost {
+@Suite(
+    "LogCost", .serialized, .enabled(if: getenv("FIRN_LOG_COST") != nil),
+    .timeLimit(.minutes(TestEnvironment.minutes)))
+struct LogCost {
     let base = getenv("FIRN_LOG_COST").map { String(cString: $0) } ?? "/tmp"
     let payload = Payload.bytes(version: 1, part: 0, count: 200)
 

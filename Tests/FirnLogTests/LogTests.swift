@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnLog
 
-@Suite("The log over memory") struct LogTests {
+@Suite("The log over memory", .timeLimit(.minutes(20))) struct LogTests {
     let storage = MemoryStorage()
 
     func open(_ change: (inout LogOptions) -> Void = { _ in }) throws(LogError) -> Log {

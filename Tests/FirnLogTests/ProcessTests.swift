@@ -13,7 +13,7 @@ import Testing
 #endif
 
 /// What becomes of a store when processes fork and are killed. Each test runs in a process of its own.
-@Suite("Processes") struct ProcessTests {
+@Suite("Processes", .timeLimit(.minutes(20))) struct ProcessTests {
     @Test("a forked child can't use the store, and does the parent no harm") func fork() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryFolder()

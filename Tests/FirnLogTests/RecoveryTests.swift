@@ -59,7 +59,7 @@ struct Bench {
     static let segment = "/store/log/0000000001.segment"
 }
 
-@Suite("Recovery") struct RecoveryTests {
+@Suite("Recovery", .timeLimit(.minutes(20))) struct RecoveryTests {
     @Test("opens where the first of two unsynced frames is torn and the second is whole, and cuts both")
     func firstTorn() throws {
         let bench = Bench()

@@ -1,7 +1,7 @@
 import FirnLog
 import Testing
 
-@Suite("What retention keeps") struct RetentionTests {
+@Suite("What retention keeps", .timeLimit(.minutes(20))) struct RetentionTests {
     /// Three segments of ten versions each, the third's last commits younger; a commit a second.
     private let segments = [
         RetentionRule.Segment(firstVersion: 1, lastVersion: 10, byteCount: 4096, lastTime: 10),

@@ -5,7 +5,7 @@ import Testing
 @testable import FirnLog
 
 /// Several openers of one log: whose turn it is, and what each reads of the others.
-@Suite("Turns") struct TurnTests {
+@Suite("Turns", .timeLimit(.minutes(20))) struct TurnTests {
     /// Reads what others have published; gives the versions.
     @discardableResult
     private func readNews(_ log: Log) throws -> [UInt64] {
@@ -305,11 +305,11 @@ import Testing
         }
         switch end {
         case 0:
-            while !log.shouldGiveUpWriting { yieldThread() }
+            try #require(Patience.awaits { log.shouldGiveUpWriting })
             log.giveUpWriting()
         case 1:
             // As the follower's thread does.
-            while !log.takeWishForRest() { yieldThread() }
+            try #require(Patience.awaits { log.takeWishForRest() })
             log.giveUpWriting()
         default: disk.kill(storage)
         }

@@ -6,7 +6,7 @@ import Testing
 @testable import FirnLog
 
 /// What opening reads grows with the file, not with its square.
-@Suite("Opening looks at each byte a few times at most") struct ZerosTests {
+@Suite("Opening looks at each byte a few times at most", .timeLimit(.minutes(20))) struct ZerosTests {
     /// A log broken at its third commit, with `gaps` behind it: zeros, then bytes that are no frame.
     func broken(zeros: Int, gaps: Int) throws -> (scan: SegmentScan, reader: SegmentReader) {
         let storage = MemoryStorage()

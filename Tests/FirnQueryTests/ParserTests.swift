@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnQuery
 
-@Suite struct ParserTests {
+@Suite(.timeLimit(.minutes(20))) struct ParserTests {
     private func parse(_ text: String, _ arguments: [QueryArgument] = []) throws -> Predicate {
         try Predicate(parsing: text, arguments)
     }

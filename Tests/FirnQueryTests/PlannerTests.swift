@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnQuery
 
-@Suite struct PlannerTests {
+@Suite(.timeLimit(.minutes(20))) struct PlannerTests {
     @Test func explainNamesTheIndexThatIsUsed() throws {
         let world = try QueryWorld(seed: 3, things: 1500)
         let targets = world.objects[0].values.compactMap { if case .link(let key) = $0[18] { key } else { nil } }

@@ -3,7 +3,7 @@ import FirnQuery
 import FirnTestSupport
 import Testing
 
-@Suite struct PredicateOracleTests {
+@Suite(.timeLimit(.minutes(20))) struct PredicateOracleTests {
     /// Random objects, random predicates: each is written as text, read back, and run; by scan, by index, one by one and as a count it finds what the
     /// oracle finds.
     @Test(arguments: 1...6 as ClosedRange<UInt64>)

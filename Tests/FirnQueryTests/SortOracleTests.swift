@@ -3,7 +3,7 @@ import FirnQuery
 import FirnTestSupport
 import Testing
 
-@Suite struct SortOracleTests {
+@Suite(.timeLimit(.minutes(20))) struct SortOracleTests {
     /// Random sorts of random objects, in one and several stages, with distinct and limit, against a stable sort of plain values.
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func stagesDoWhatPlainArraysDo(seed: UInt64) throws {

@@ -8,7 +8,7 @@ import FirnTestSupport
 import Testing
 
 /// A store is one store in a process by whatever path it is opened.
-@Suite struct CanonicalPathTests {
+@Suite(.timeLimit(.minutes(20))) struct CanonicalPathTests {
     @Test func everyPathToAFolderHasOneName() throws {
         let folder = TemporaryFolder()
         let storage = PosixStorage.shared

@@ -3,7 +3,7 @@ import FirnTestSupport
 import Testing
 
 /// What an open file promises, in every form of `Storage`.
-@Suite struct FileConformanceTests {
+@Suite(.timeLimit(.minutes(20))) struct FileConformanceTests {
     @Test(arguments: StorageKind.allCases)
     func bytesWrittenAreReadBackAndGapsAreZero(_ kind: StorageKind) throws {
         let place = kind.make()

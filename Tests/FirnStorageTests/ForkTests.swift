@@ -11,7 +11,7 @@ import Testing
 #endif
 
 /// What becomes of locks and shared memory when processes fork and die. Each test runs in a process of its own.
-@Suite struct ForkTests {
+@Suite(.timeLimit(.minutes(20))) struct ForkTests {
     @Test func aForkedChildNeitherFreesNorKeepsItsParentsLock() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryFolder()
@@ -106,7 +106,7 @@ import Testing
                 guard let memory = try? PosixStorage.shared.sharedMemory(path, byteCount: 4096) else { return 1 }
                 let word = SharedWord(memory.bytes.baseAddress!)
                 ready.send()
-                while word.load() == 0 { _ = word.wait(expected: 0) }
+                Patience.awaitChange(of: word)
                 SharedLongWord(memory.bytes.baseAddress! + 8).store(1 << 40)
                 return withExtendedLifetime(memory) { 0 }
             }
@@ -165,6 +165,9 @@ private struct Signal {
     }
 
     func wait() {
+        var waiting = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
+        while poll(&waiting, 1, Int32(Patience.seconds) * 1000) < 0, errno == EINTR {}
+        precondition(waiting.revents != 0, "the other process hangs")
         var byte: UInt8 = 0
         while read(ends[0], &byte, 1) < 0, errno == EINTR {}
     }

@@ -7,7 +7,7 @@ import Testing
 #endif
 
 /// What lock files and shared memory promise, in every form of `Storage`.
-@Suite struct LockConformanceTests {
+@Suite(.timeLimit(.minutes(20))) struct LockConformanceTests {
     @Test(arguments: StorageKind.allCases)
     func anExclusiveLockExcludesEveryOtherHandle(_ kind: StorageKind) throws {
         let place = kind.make()

@@ -3,7 +3,7 @@ import FirnTestSupport
 import Testing
 
 /// What names and folders promise, in every form of `Storage`.
-@Suite struct NameConformanceTests {
+@Suite(.timeLimit(.minutes(20))) struct NameConformanceTests {
     @Test(arguments: StorageKind.allCases)
     func foldersListWhatTheyHold(_ kind: StorageKind) throws {
         let place = kind.make()

@@ -12,7 +12,7 @@ import Testing
 #endif
 
 /// What the operating system refuses comes out as the error that says so.
-@Suite struct PosixErrorTests {
+@Suite(.timeLimit(.minutes(20))) struct PosixErrorTests {
     @Test(arguments: [
         (ENOENT, StorageError.Code.notFound), (EACCES, .permissionDenied), (EPERM, .permissionDenied),
         (EEXIST, .exists),

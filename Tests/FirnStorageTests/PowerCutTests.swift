@@ -3,7 +3,7 @@ import FirnTestSupport
 import Testing
 
 /// What a power cut may leave: each fault that `SimulatedDisk` models is shown to happen, and what is durable to stay.
-@Suite struct PowerCutTests {
+@Suite(.timeLimit(.minutes(20))) struct PowerCutTests {
     static let sector = 512
 
     /// A disk with a durable folder `d` and a durable file `d/f` of `sectors` sectors of 1s.

@@ -3,7 +3,7 @@ import FirnTestSupport
 import Testing
 
 /// Faults on order, full disks, stops between calls, and processes that share a simulated disk.
-@Suite struct SimulatedProcessTests {
+@Suite(.timeLimit(.minutes(20))) struct SimulatedProcessTests {
     @Test func aCallFailsByItsNumber() throws {
         let storage = SimulatedStorage(seed: 1)
         let file = try storage.open("f", .create)

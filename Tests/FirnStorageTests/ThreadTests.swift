@@ -2,7 +2,7 @@ import FirnStorage
 import FirnTestSupport
 import Testing
 
-@Suite struct ThreadTests {
+@Suite(.timeLimit(.minutes(20))) struct ThreadTests {
     @Test func aLockLetsOneThreadInAtATime() throws {
         let lock = Lock()
         nonisolated(unsafe) var count = 0
@@ -39,10 +39,12 @@ import Testing
     @Test func aConditionWakesWhoWaits() throws {
         let lock = Lock()
         let condition = Condition()
+        let deadline = Patience.deadline()
         nonisolated(unsafe) var turn = 0
         let thread = try StorageThread.start(name: "waiter") {
             lock.withLock {
-                while turn != 1 { condition.wait(lock) }
+                while turn != 1, condition.wait(lock, until: deadline) {}
+                guard turn == 1 else { return }
                 turn = 2
                 condition.broadcast()
             }
@@ -50,7 +52,7 @@ import Testing
         lock.withLock {
             turn = 1
             condition.signal()
-            while turn != 2 { condition.wait(lock) }
+            while turn != 2, condition.wait(lock, until: deadline) {}
         }
         thread.join()
         #expect(turn == 2)
@@ -90,7 +92,7 @@ import Testing
             word.store(1)
             word.wakeAll()
         }
-        while word.load() == 0 { _ = word.wait(expected: 0) }
+        Patience.awaitChange(of: word)
         #expect(word.load() == 1)
         memory.deallocate()
     }
@@ -102,7 +104,7 @@ import Testing
         let done = SharedWord(memory.bytes.baseAddress! + 64)
         let threads = try (0..<3).map { _ in
             try StorageThread.start(name: "sleeper") {
-                while word.load() == 0 { _ = word.wait(expected: 0) }
+                Patience.awaitChange(of: word)
                 done.add(1)
             }
         }

@@ -1,11 +1,18 @@
 #if os(Linux)
+    import FirnStorage
     import Glibc
 
     /// A running `firn-crash-child`, and what it says.
     public final class ChildProcess {
         struct Failure: Error { let number: Int32 }
 
+        /// The child lives and said nothing for too long; it was killed.
+        public struct Silence: Error, CustomStringConvertible {
+            public let description: String
+        }
+
         public let identifier: pid_t
+        private let words: [String]
         private let output: Int32
         private var buffer: [UInt8] = []
 
@@ -36,17 +43,32 @@
                 throw Failure(number: result)
             }
             self.identifier = identifier
+            self.words = words
             output = ends[0]
         }
 
         deinit { close(output) }
 
-        /// The next whole line; nil when the child is gone and all was read. What a kill cut short is no line.
-        public func readLine() -> String? {
+        /// The next whole line; nil when the child has ended and all was read. A line that a kill has cut short is not returned.
+        /// - Throws: `Silence`, if there is neither within `seconds`.
+        public func readLine(within seconds: Int = Patience.seconds) throws -> String? {
+            let deadline = Patience.deadline(seconds)
             while true {
                 if let end = buffer.firstIndex(of: 10) {
                     defer { buffer.removeFirst(end + 1) }
                     return String(decoding: buffer[..<end], as: UTF8.self)
+                }
+                let left = max(0, deadline - SystemClock.shared.monotonic()) / 1_000_000
+                var waiting = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
+                let ready = poll(&waiting, 1, Int32(left))
+                if ready < 0, errno == EINTR { continue }
+                guard ready != 0 else {
+                    Glibc.kill(identifier, SIGKILL)
+                    let said = String(decoding: buffer, as: UTF8.self)
+                    throw Silence(
+                        description:
+                            "firn-crash-child \(words.joined(separator: " ")) hangs: no whole line for \(seconds) s, "
+                            + "only \"\(said)\". It was killed")
                 }
                 var piece = [UInt8](repeating: 0, count: 4096)
                 let count = read(output, &piece, piece.count)

@@ -1,3 +1,5 @@
+import FirnStorage
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Musl)
@@ -21,11 +23,23 @@ public func forked(_ body: () -> Int32) -> Int32 {
 public enum ProcessEnd: Equatable, Sendable {
     case exited(Int32)
     case killed
+    /// It did not end, so it was killed.
+    case hung
 }
 
-/// Waits for the end of a child.
-public func end(of child: Int32) -> ProcessEnd {
+/// Waits for the end of a child, which is killed after `seconds`.
+public func end(of child: Int32, within seconds: Int = Patience.seconds) -> ProcessEnd {
     var status: Int32 = 0
-    while waitpid(child, &status, 0) < 0, errno == EINTR {}
+    let deadline = Patience.deadline(seconds)
+    while true {
+        let result = waitpid(child, &status, WNOHANG)
+        if result == child || result < 0 && errno != EINTR { break }
+        if SystemClock.shared.monotonic() > deadline {
+            kill(child, SIGKILL)
+            while waitpid(child, &status, 0) < 0, errno == EINTR {}
+            return .hung
+        }
+        usleep(500)
+    }
     return status & 0x7F == 0 ? .exited((status >> 8) & 0xFF) : .killed
 }

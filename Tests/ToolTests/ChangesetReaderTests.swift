@@ -6,7 +6,7 @@ import Testing
 @testable import FirnTool
 
 /// Two readers of one format, written apart: what FirnCore encodes, the tool must read as it was meant.
-@Suite("The tool's reader of changesets") struct ChangesetReaderTests {
+@Suite("The tool's reader of changesets", .timeLimit(.minutes(20))) struct ChangesetReaderTests {
     static let schema: Schema = {
         var columns: [ColumnSchema] = []
         for type in ColumnType.allCases {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnTool
 
-@Suite("What the subcommands say of damage to a checkpoint") struct CheckpointDamageTests {
+@Suite("What the subcommands say of damage to a checkpoint", .timeLimit(.minutes(20))) struct CheckpointDamageTests {
     static let schema = Schema(
         version: 1,
         tables: [

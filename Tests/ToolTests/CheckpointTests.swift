@@ -7,7 +7,7 @@ import Testing
 
 @testable import FirnTool
 
-@Suite("What the subcommands show of a compacted store") struct CheckpointTests {
+@Suite("What the subcommands show of a compacted store", .timeLimit(.minutes(20))) struct CheckpointTests {
     /// Two checkpoints in one space, then a tail of the log.
     static func sample(seed: UInt64 = 1) throws -> CompactedStore {
         var made = try CompactedStore(seed: seed)

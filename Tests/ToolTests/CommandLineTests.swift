@@ -6,7 +6,7 @@ import Testing
 @testable import FirnTool
 
 /// The built command on real files: its exit status is a promise to scripts.
-@Suite("The command line", .serialized) struct CommandLineTests {
+@Suite("The command line", .serialized, .timeLimit(.minutes(20))) struct CommandLineTests {
     /// The sample store, copied to disk.
     static func onDisk(_ sample: SampleStore) throws -> TemporaryFolder {
         let folder = TemporaryFolder()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FirnTool
 
-@Suite("What the subcommands say of damage") struct DamageTests {
+@Suite("What the subcommands say of damage", .timeLimit(.minutes(20))) struct DamageTests {
     /// A store as it lies there while it is in use: room filled ahead, the last version marked durable in the shared page only.
     static func crashed(withPage: Bool) throws -> SampleStore {
         let sample = try SampleStore(more: 3)

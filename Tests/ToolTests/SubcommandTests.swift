@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnTool
 
-@Suite("What the subcommands show of a whole store") struct SubcommandTests {
+@Suite("What the subcommands show of a whole store", .timeLimit(.minutes(20))) struct SubcommandTests {
     @Test("verify finds nothing in a store that Firn wrote") func verifyIsClean() throws {
         let run = try Run.verify(SampleStore().storage)
         #expect(run.status == .fine, "\(run.out)\(run.error)")

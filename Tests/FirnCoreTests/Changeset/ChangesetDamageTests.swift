@@ -3,7 +3,7 @@ import Testing
 
 @testable import FirnCore
 
-@Suite("No bytes, whatever they are, trap a reader of changesets")
+@Suite("No bytes, whatever they are, trap a reader of changesets", .timeLimit(.minutes(20)))
 struct ChangesetDamageTests {
     /// Reads all that can be read, both ways. What is read must be readable; what is not must be refused by a typed error.
     private static func read(_ parts: [[UInt8]]) -> Bool {

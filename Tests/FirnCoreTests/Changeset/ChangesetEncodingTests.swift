@@ -3,7 +3,7 @@ import Testing
 
 @testable import FirnCore
 
-@Suite("What is encoded from leaves is what is decoded")
+@Suite("What is encoded from leaves is what is decoded", .timeLimit(.minutes(20)))
 struct ChangesetEncodingTests {
     static let table = TableID(2)
 
@@ -131,7 +131,7 @@ struct ChangesetEncodingTests {
         }
     }
 
-    @Test("parts are cut at the limit, whole blocks each, and together they are the changeset", .timeLimit(.minutes(2)))
+    @Test("parts are cut at the limit, whole blocks each, and together they are the changeset")
     func parts() throws {
         var samples = ChangesetSamples(seed: 11)
         let factory = LeafFactory()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FirnCore
 
-@Suite("A changeset leads from its version to the next and back")
+@Suite("A changeset leads from its version to the next and back", .timeLimit(.minutes(20)))
 struct ChangesetModelTests {
     @Test("encoding and decoding give it back; so does inverting it twice; applied it leads on, inverted back")
     func randomTransactions() throws {

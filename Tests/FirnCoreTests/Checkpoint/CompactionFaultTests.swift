@@ -7,7 +7,7 @@ import Testing
 @testable import FirnCore
 
 /// A compaction whose storage fails leaves the store as it was; damage to its files is found and told.
-@Suite struct CompactionFaultTests {
+@Suite(.timeLimit(.minutes(20))) struct CompactionFaultTests {
     private func prepared(_ storage: any Storage) throws -> (StoreScript, Store) {
         let script = StoreScript([
             .commit(StoreScript.schema), .commit(StoreScript.create(0, 4)), .commit(StoreScript.create(1, 2)),

@@ -7,7 +7,7 @@ import Testing
 @testable import FirnCore
 
 /// A compaction changes where a version lies, and nothing of what it is.
-@Suite struct CompactionTests {
+@Suite(.timeLimit(.minutes(20))) struct CompactionTests {
     /// A table of `count` people with a text each, committed in transactions of 5,000.
     static func fill(_ store: Store, _ count: Int) throws {
         let transaction = try store.beginWrite()

@@ -4,7 +4,7 @@ import Testing
 @testable import FirnCore
 
 /// Sets of places agree with sets of integers.
-@Suite struct DeadNodesTests {
+@Suite(.timeLimit(.minutes(20))) struct DeadNodesTests {
     @Test(arguments: 1...8) func aBitSetIsASetOfIntegers(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let count = 1 + random.below(1000)

@@ -7,7 +7,7 @@ import Testing
 @testable import FirnCore
 
 /// A thousand versions held at once, while one compaction follows another: each is verified against the oracle beside the compactor and after it, and costs exactly what it alone needs.
-@Suite struct HeldVersionsTests {
+@Suite(.timeLimit(.minutes(20))) struct HeldVersionsTests {
     @Test func aThousandHeldVersionsStayWhatTheyWereWhileTheCompactorRunsAndAfter() throws {
         let wanted = 1000
         let folder = TemporaryFolder()

@@ -6,7 +6,7 @@ import Testing
 @testable import FirnCore
 
 /// The blocks of dead nodes go back to the system, and nobody who may read them is the worse for it.
-@Suite struct HolesTests {
+@Suite(.timeLimit(.minutes(20))) struct HolesTests {
     /// A store of people and what it must hold.
     struct People {
         let store: Store

@@ -6,7 +6,7 @@ import Testing
 @testable import FirnCore
 
 /// A cell of a checkpoint's chunk, read alone where it lies, is what was written, and what the unpacked chunk holds; in every encoding.
-@Suite struct PackedCellTests {
+@Suite(.timeLimit(.minutes(20))) struct PackedCellTests {
     private static let rows = 1500
 
     private struct Column {

@@ -2,7 +2,7 @@ import CFirn
 import Testing
 
 /// What a thread has unpacked stays until 16 others have been asked for, whether it was found or made.
-@Suite struct ScratchTests {
+@Suite(.timeLimit(.minutes(20))) struct ScratchTests {
     @Test func whatWasFoundLastIsNotTheNextToGo() throws {
         let space: UInt64 = 1 << 60
         func make(_ address: UInt) throws { _ = try #require(firn_scratch_make(address, space, 64)) }

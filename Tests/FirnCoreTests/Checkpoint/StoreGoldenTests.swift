@@ -7,7 +7,7 @@ import Testing
 @testable import FirnCore
 
 /// A store that the first release wrote, of two files of checkpoint with holes and a log behind them, is still read.
-@Suite struct StoreGoldenTests {
+@Suite(.timeLimit(.minutes(20))) struct StoreGoldenTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Golden/store-1").path
     private static let count = 1500

@@ -6,7 +6,7 @@ import Testing
 @testable import FirnLog
 
 /// What dies while a checkpoint is written is known to be dead in its file.
-@Suite struct WrittenNodesTests {
+@Suite(.timeLimit(.minutes(20))) struct WrittenNodesTests {
     @Test(arguments: 1...8) func whatIsNotReachedIsGivenInRunsOfWholeNodes(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let start = 64 << 10

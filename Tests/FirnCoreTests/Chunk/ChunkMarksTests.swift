@@ -3,7 +3,7 @@ import Testing
 
 @testable import FirnCore
 
-@Suite struct ChunkMarksTests {
+@Suite(.timeLimit(.minutes(20))) struct ChunkMarksTests {
     /// Marks stay with their rows when others are taken out, and are found by range.
     @Test func marksMoveWithTheirRows() {
         let writer = NodeWriter(stamp: 1)

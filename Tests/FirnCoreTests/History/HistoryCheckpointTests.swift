@@ -6,7 +6,7 @@ import Testing
 @testable import FirnCore
 
 /// Past versions of a store that is compacted: the log before a checkpoint goes where nothing retained needs it, and a retained version begins from the newest checkpoint that is not after it.
-@Suite struct HistoryCheckpointTests {
+@Suite(.timeLimit(.minutes(20))) struct HistoryCheckpointTests {
     private func run(_ retention: HistoryRetention, _ storage: any Storage) throws -> (StoreScript, Store) {
         let script = StoreScript([.commit(StoreScript.schema), .commit(StoreScript.create(0, 12))]) {
             $0.segmentByteCount = 4096

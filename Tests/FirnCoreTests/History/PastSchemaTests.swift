@@ -6,7 +6,7 @@ import Testing
 @testable import FirnCore
 
 /// A past version is shown in the schema of today: values stay where the column does, what came later is blank.
-@Suite struct PastSchemaTests {
+@Suite(.timeLimit(.minutes(20))) struct PastSchemaTests {
     /// A store whose schema changes again and again, and what its versions held in the schemas that they had.
     private final class Script {
         let store: Store

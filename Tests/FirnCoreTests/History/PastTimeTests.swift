@@ -6,7 +6,7 @@ import Testing
 @testable import FirnCore
 
 /// Versions are found by their time, which never goes back.
-@Suite struct PastTimeTests {
+@Suite(.timeLimit(.minutes(20))) struct PastTimeTests {
     private let storage = MemoryStorage()
     private let clock = ManualClock(now: 1000)
 

@@ -6,7 +6,7 @@ import Testing
 @testable import FirnCore
 
 /// Any version that is retained can be opened, and is what it was.
-@Suite struct PastVersionTests {
+@Suite(.timeLimit(.minutes(20))) struct PastVersionTests {
     /// A run with a log that retains everything, and what each of its versions holds.
     private static func run(
         seed: UInt64, transactions: Int, compacts: Bool = false

@@ -149,7 +149,7 @@ private let plans: [ModelPlan<ByteString>] = [
         value: { _, random in Int64(random.below(4)) }),
 ]
 
-@Suite("Bytes trees")
+@Suite("Bytes trees", .timeLimit(.minutes(20)))
 struct BytesTreeTests {
     @Test("agree with a sorted array at every version, through rollbacks and with pins", arguments: 0..<7)
     func model(_ plan: Int) throws {

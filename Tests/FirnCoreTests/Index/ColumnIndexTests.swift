@@ -23,7 +23,7 @@ private func values(_ type: ColumnType, isNullable: Bool, _ random: inout Seeded
     }
 }
 
-@Suite("The index of a column")
+@Suite("The index of a column", .timeLimit(.minutes(20)))
 struct ColumnIndexTests {
     @Test("finds the objects of a value, of any type", arguments: ColumnType.allCases, [false, true])
     func finds(_ type: ColumnType, isNullable: Bool) throws {

@@ -79,7 +79,7 @@ private let ascending: [(ColumnType, [Value])] = [
     ),
 ]
 
-@Suite("Index keys")
+@Suite("Index keys", .timeLimit(.minutes(20)))
 struct IndexKeyTests {
     @Test("order as the values do", arguments: 0..<ascending.count)
     func order(_ place: Int) {

@@ -73,7 +73,7 @@ private let plans: [ModelPlan<UInt64>] = [
         value: { _, random in Int64(random.below(4)) }),
 ]
 
-@Suite("Pair trees")
+@Suite("Pair trees", .timeLimit(.minutes(20)))
 struct PairTreeTests {
     @Test("agree with a sorted array at every version, through rollbacks and with pins", arguments: 0..<6)
     func model(_ plan: Int) throws {

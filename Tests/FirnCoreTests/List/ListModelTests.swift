@@ -4,7 +4,7 @@ import FirnTestSupport
 
 @testable import FirnCore
 
-@Suite("A list is an array whose versions stay")
+@Suite("A list is an array whose versions stay", .timeLimit(.minutes(20)))
 struct ListModelTests {
     static let layouts: [ElementLayout] = ColumnType.allCases.flatMap { type in
         [

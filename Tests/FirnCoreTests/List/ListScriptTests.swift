@@ -4,7 +4,7 @@ import FirnTestSupport
 
 @testable import FirnCore
 
-@Suite("A list's script replays, undoes itself and composes to what observers are shown")
+@Suite("A list's script replays, undoes itself and composes to what observers are shown", .timeLimit(.minutes(20)))
 struct ListScriptTests {
     /// Random edits of `list`, which they are applied to.
     static func edits(_ count: Int, _ list: inout [Value], _ random: inout SeededRandom, fresh: inout Int64)

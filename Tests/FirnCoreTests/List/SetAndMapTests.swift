@@ -4,7 +4,7 @@ import FirnTestSupport
 
 @testable import FirnCore
 
-@Suite("Sets and maps keep their order and hold each element once")
+@Suite("Sets and maps keep their order and hold each element once", .timeLimit(.minutes(20)))
 struct SetAndMapTests {
     @Test("random changes of a set agree with a sorted array", arguments: ColumnType.allCases)
     func sets(_ type: ColumnType) {

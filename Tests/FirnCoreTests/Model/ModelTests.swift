@@ -6,7 +6,7 @@ import Testing
 @testable import FirnCore
 
 /// Random operations against the store and the oracle: they must agree at every pinned version, and the heap must be exactly what the pins reach.
-@Suite struct ModelTests {
+@Suite(.timeLimit(.minutes(TestEnvironment.minutes))) struct ModelTests {
     @Test(arguments: [1, 2, 3] as [UInt64])
     func everyPinnedVersionAgreesWithTheOracle(seed: UInt64) throws {
         try ModelRun(seed: seed).run(transactions: 80, operations: 60)

@@ -5,7 +5,7 @@ import Testing
 @testable import FirnCore
 
 /// Memory in scratch files is given out by pages, and used again when the last node of a page has gone.
-@Suite struct SpillPoolTests {
+@Suite(.timeLimit(.minutes(20))) struct SpillPoolTests {
     private static let page = SpillArena.pageByteCount
 
     private func make(_ storage: any Storage = MemoryStorage()) throws -> SpillPool {

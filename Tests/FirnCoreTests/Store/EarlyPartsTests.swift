@@ -6,7 +6,7 @@ import Testing
 @testable import FirnCore
 
 /// Rows that go to the log before their transaction's end: what is read back is what the transaction was at its end, whatever happened to them after.
-@Suite struct EarlyPartsTests {
+@Suite(.timeLimit(.minutes(20))) struct EarlyPartsTests {
     /// As many rows as three leaves hold.
     private static let many = 3 * Limits.rowsPerLeaf
 

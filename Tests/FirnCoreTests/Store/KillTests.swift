@@ -15,8 +15,18 @@ import Testing
 
 /// A process that commits from four threads is killed at random moments (20 of them; `FIRN_KILLS` asks for more): no acknowledged commit is missing, no half commit is
 /// seen, and reopening always works.
-@Suite struct KillTests {
+@Suite(.timeLimit(.minutes(TestEnvironment.minutes))) struct KillTests {
     #if os(Linux)
+        /// What all tests with other processes rely on.
+        @Test func aChildThatHangsFailsItsTest() throws {
+            let folder = TemporaryFolder()
+            let child = try ChildProcess(folder.path + "/store", "hold", "0")
+            #expect(try child.readLine() == "held 0")
+            let error = #expect(throws: ChildProcess.Silence.self) { try child.readLine(within: 1) }
+            #expect(error?.description.contains("hangs") == true)
+            #expect(child.wait() == .killed)
+        }
+
         @Test func killingAProcessOfFourWritersLosesNothing() throws {
             let seed: UInt64 = 20
             let rounds = Int(TestEnvironment.value("FIRN_KILLS") ?? "") ?? 20
@@ -30,10 +40,10 @@ import Testing
                 let path = folder.path + "/store"
                 let child = try ChildProcess(path)
                 let wanted = round % 10 == 0 ? 0 : 1 + chance.below(80)
-                for _ in 0..<wanted { guard ledger.note(child.readLine()) else { break } }
+                for _ in 0..<wanted { guard ledger.note(try child.readLine()) else { break } }
                 usleep(UInt32(chance.below(wanted == 0 ? 60_000 : 3000)))
                 #expect(child.kill() == .killed, "seed \(seed), round \(round): the writer ended by itself")
-                while ledger.note(child.readLine()) {}
+                while ledger.note(try child.readLine()) {}
                 try ledger.check(path, "seed \(seed), round \(round)")
                 total += wanted
             }
@@ -53,13 +63,13 @@ import Testing
                 let path = folder.path + "/store"
                 let compacting = try ChildProcess(path, "compact")
                 // The store is there when it speaks.
-                guard ledger.note(compacting.readLine()) else {
+                guard ledger.note(try compacting.readLine()) else {
                     Issue.record("seed \(seed), round \(round): the first process ended by itself")
                     return
                 }
                 let writing = try ChildProcess(path)
                 for _ in 0..<(2 + chance.below(40)) {
-                    guard ledger.note(compacting.readLine()), ledger.note(writing.readLine()) else { break }
+                    guard ledger.note(try compacting.readLine()), ledger.note(try writing.readLine()) else { break }
                 }
                 usleep(UInt32(chance.below(5000)))
                 // Either first, so that the other meets a lock whose holder has gone.
@@ -67,7 +77,7 @@ import Testing
                 for child in order {
                     #expect(child.kill() == .killed, "seed \(seed), round \(round): a process ended by itself")
                 }
-                for child in order { while ledger.note(child.readLine()) {} }
+                for child in order { while ledger.note(try child.readLine()) {} }
                 try ledger.check(path, "seed \(seed), round \(round)")
                 if try !PosixStorage.shared.list(path + "/checkpoint").isEmpty { compacted += 1 }
             }

@@ -14,7 +14,7 @@ import Testing
 #endif
 
 /// What is no store, or may not be used, is refused by a typed error that names it; nothing is changed or lost.
-@Suite struct OpenStoreTests {
+@Suite(.timeLimit(.minutes(20))) struct OpenStoreTests {
     private func opening(
         _ folder: String, _ storage: any Storage, _ access: LogOptions.Access = .readWrite(waitMilliseconds: 0)
     ) -> LogError.Code? {

@@ -5,7 +5,7 @@ import Testing
 @testable import FirnCore
 
 /// One transaction may change the schema and the data: both are there after reopening.
-@Suite struct SchemaAndDataTests {
+@Suite(.timeLimit(.minutes(20))) struct SchemaAndDataTests {
     private static func schema(_ columns: [ColumnSchema]) -> Schema {
         Schema(tables: [TableSchema(name: "Thing", primaryKey: 0, columns: columns)])
     }

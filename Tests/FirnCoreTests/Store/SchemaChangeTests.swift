@@ -5,7 +5,7 @@ import Testing
 @testable import FirnCore
 
 /// A schema may change under a store with data: values stay where the type does, and replay does the same.
-@Suite struct SchemaChangeTests {
+@Suite(.timeLimit(.minutes(20))) struct SchemaChangeTests {
     private static func schema(_ columns: [ColumnSchema], version: UInt64) -> Schema {
         Schema(version: version, tables: [TableSchema(name: "Thing", primaryKey: 0, columns: columns)])
     }

@@ -8,7 +8,7 @@
     @testable import FirnCore
 
     /// What holds between stores holds between processes: one counts up what others count up too, and may be killed.
-    @Suite struct SeveralProcessesTests {
+    @Suite(.timeLimit(.minutes(TestEnvironment.minutes))) struct SeveralProcessesTests {
         private func open(
             _ folder: TemporaryFolder, versions: Int? = nil, policy: ActiveVersionPolicy = .fail
         ) throws -> Store {
@@ -59,7 +59,7 @@
             var values: [Int] = []
             for child in children {
                 var last = 0
-                while let line = child.readLine() {
+                while let line = try child.readLine() {
                     let words = line.split(separator: " ").compactMap { Int($0) }
                     // Each version after the first adds one, whoever makes it.
                     #expect(words[1] == words[0] + 1 && words[0] > last)
@@ -84,7 +84,7 @@
             try makeCounter(store)
             let child = try ChildProcess(folder.path + "/store", "count", "30")
             var seen = 0
-            while let line = child.readLine() {
+            while let line = try child.readLine() {
                 let words = line.split(separator: " ").compactMap { Int($0) }
                 waitForVersion(store, UInt64(words[1]))
                 let pin = store.pin()
@@ -99,7 +99,7 @@
             let store = try open(folder, versions: 2)
             try makeCounter(store)
             let child = try ChildProcess(folder.path + "/store", "hold", "3")
-            #expect(child.readLine() == "held 4")
+            #expect(try child.readLine() == "held 4")
             waitForVersion(store, 4)
             let error = #expect(throws: StoreError.self) { _ = try store.beginWrite() }
             #expect(error?.code == .tooManyActiveVersions)
@@ -108,7 +108,7 @@
                     "- process \(child.identifier) holds 3 versions besides its newest, the oldest 1")
                     == true)
             try PosixStorage.shared.open(folder.path + "/store.release", .create).close()
-            #expect(child.readLine() == "released")
+            #expect(try child.readLine() == "released")
             try store.beginWrite().cancel()
             #expect(child.kill() == .killed)
             try store.close()
@@ -119,7 +119,7 @@
             let store = try open(folder, versions: 1, policy: .wait(seconds: 3600))
             try makeCounter(store)
             let child = try ChildProcess(folder.path + "/store", "hold", "2")
-            #expect(child.readLine() == "held 3")
+            #expect(try child.readLine() == "held 3")
             let identifier = child.identifier
             let killer = try StorageThread.start(name: "killer") {
                 store.awaitWaiters(1)
@@ -145,7 +145,7 @@
                 var acknowledged = before
                 // It has committed a few times, and is somewhere in the next when this process begins to wait, or a little later.
                 for _ in 0..<(1 + chance.below(8)) {
-                    acknowledged = Int(child.readLine()?.split(separator: " ").first ?? "") ?? -1
+                    acknowledged = Int(try child.readLine()?.split(separator: " ").first ?? "") ?? -1
                 }
                 let identifier = child.identifier
                 let delay = UInt32(chance.below(3000))
@@ -162,7 +162,7 @@
                 }
                 killer.join()
                 #expect(child.wait() == .killed, "round \(round): the child ended by itself")
-                while let line = child.readLine() {
+                while let line = try child.readLine() {
                     acknowledged = max(acknowledged, Int(line.split(separator: " ").first ?? "") ?? -1)
                 }
                 // One more transaction comes after all that the child has done.

@@ -7,7 +7,7 @@ import Testing
 @testable import FirnCore
 
 /// Several stores on one folder, as several processes have them: the locks exclude handles, so they may as well be in one process.
-@Suite struct SeveralStoresTests {
+@Suite(.timeLimit(.minutes(20))) struct SeveralStoresTests {
     private func options(_ change: (inout LogOptions) -> Void = { _ in }) -> LogOptions {
         var options = LogOptions(folder: "/store", verify: .everything)
         options.usesThreads = false

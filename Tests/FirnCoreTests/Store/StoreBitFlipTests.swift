@@ -6,7 +6,7 @@ import Testing
 @testable import FirnCore
 
 /// Whatever single bit of a store is flipped, opening it with `verify: .everything` refuses or reports it: never a wrong answer, never a trap.
-@Suite struct StoreBitFlipTests {
+@Suite(.timeLimit(.minutes(TestEnvironment.minutes))) struct StoreBitFlipTests {
     /// Makes a store by a script, and opens it with each bit (every `stride`th) of each file flipped in turn.
     private func flipEverything(_ script: StoreScript, stride step: Int = 1, keepingPage: Bool) throws {
         let storage = MemoryStorage()

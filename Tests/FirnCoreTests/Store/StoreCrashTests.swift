@@ -6,7 +6,7 @@ import Testing
 @testable import FirnCore
 
 /// A crash after any call of the storage leaves a store that opens with some version whole: the last acknowledged one or a later one that was begun.
-@Suite struct StoreCrashTests {
+@Suite(.timeLimit(.minutes(20))) struct StoreCrashTests {
     /// Runs the script once to count its calls, then stops it at each (`ways` times, with more or less of a write done), cuts the power with several seeds, and opens what is left. The last
     /// time only the process dies.
     private func crashEverywhere(

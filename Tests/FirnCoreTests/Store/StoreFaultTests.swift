@@ -6,7 +6,7 @@ import Testing
 @testable import FirnCore
 
 /// What a store does when its storage fails: what was acknowledged stays, readers go on, and the error says what happened.
-@Suite struct StoreFaultTests {
+@Suite(.timeLimit(.minutes(20))) struct StoreFaultTests {
     private func prepared(_ storage: SimulatedStorage, _ change: (inout LogOptions) -> Void = { _ in }) throws -> (
         StoreScript, Store
     ) {

@@ -5,7 +5,7 @@ import Testing
 @testable import FirnCore
 
 /// Names and values at their limits: what fits is there again after reopening, what does not is refused by name.
-@Suite struct ValueLimitTests {
+@Suite(.timeLimit(.minutes(20))) struct ValueLimitTests {
     private static let columns = [
         ColumnSchema(name: "id", type: .int), ColumnSchema(name: "text", type: .string, isIndexed: true),
         ColumnSchema(name: "data", type: .data),

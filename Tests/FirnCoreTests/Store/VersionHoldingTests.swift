@@ -7,7 +7,7 @@ import Testing
 @testable import FirnCore
 
 /// Versions that are held cost what they alone reach, and give it back.
-@Suite struct VersionHoldingTests {
+@Suite(.timeLimit(.minutes(20))) struct VersionHoldingTests {
     @Test func aThousandPinnedVersionsReadTheirOwnDataAndGiveTheirMemoryBack() throws {
         var random = SeededRandom(seed: 8)
         let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
@@ -126,7 +126,7 @@ import Testing
 }
 
 /// A commit writes what it changed, whatever else its object holds.
-@Suite struct CommitSizeTests {
+@Suite(.timeLimit(.minutes(20))) struct CommitSizeTests {
     /// The bytes that setting the integer of one object adds to the log and to the heap, in a store where each object holds a value of `byteCount` bytes.
     private func cost(_ byteCount: Int) throws -> (log: Int, newNodes: Int, newBytes: Int) {
         let storage = MemoryStorage()
@@ -176,7 +176,7 @@ import Testing
 }
 
 /// Readers on several threads beside a writer: each sees a version whole, whenever it looks. Run it under ThreadSanitizer too.
-@Suite struct ReaderConcurrencyTests {
+@Suite(.timeLimit(.minutes(20))) struct ReaderConcurrencyTests {
     @Test func readersSeeWholeVersionsWhileAWriterCommits() throws {
         let storage = MemoryStorage()
         var options = LogOptions(folder: "/store", durability: .full)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnCore
 
-@Suite struct WriteQueueTests {
+@Suite(.timeLimit(.minutes(20))) struct WriteQueueTests {
     /// What the lock's owner changes without any other guard.
     private final class Shared: @unchecked Sendable {
         var count = 0

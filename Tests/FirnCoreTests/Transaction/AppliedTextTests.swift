@@ -5,7 +5,7 @@ import Testing
 @testable import FirnCore
 
 /// What a changeset of the log sets a text to is taken over as bytes, if they are a text.
-@Suite struct AppliedTextTests {
+@Suite(.timeLimit(.minutes(20))) struct AppliedTextTests {
     private static func apply(_ new: Value, replacing text: [UInt8], with bytes: [UInt8]) throws -> Value? {
         try apply([2: new], replacing: text, with: bytes)[2]
     }

@@ -16,7 +16,7 @@ extension DecimalBits {
     static let minusInfinity = DecimalBits(high: 0xF800_0000_0000_0000, low: 0)
 }
 
-@Suite("All values have one order (SEMANTICS 71)")
+@Suite("All values have one order (SEMANTICS 71)", .timeLimit(.minutes(20)))
 struct ValueOrderTests {
     static func sign(_ a: Value, _ b: Value) -> Int { Value.order(a, b).signum() }
 
@@ -153,7 +153,7 @@ struct ValueOrderTests {
     }
 }
 
-@Suite("Mixed values survive their encoding")
+@Suite("Mixed values survive their encoding", .timeLimit(.minutes(20)))
 struct MixedCodingTests {
     @Test("random values come back, their bytes' prefixes never do as the same value nor trap")
     func roundTrip() {

@@ -6,7 +6,7 @@ import Testing
 @testable import FirnCore
 
 /// Whether a transaction may begin is decided by what is held, and by nothing else.
-@Suite struct ActiveVersionLimitTests {
+@Suite(.timeLimit(.minutes(20))) struct ActiveVersionLimitTests {
     @Test func aWriteBeyondTheLimitFailsNamingTheHoldersAndLettingOneGoHeals() throws {
         let clock = ManualClock()
         let store = try CountedThings.open(versions: 3, clock: clock)
@@ -210,7 +210,7 @@ import Testing
 }
 
 /// A write that waits for holders holds up nobody, and goes on as soon as it may.
-@Suite struct ActiveVersionWaitTests {
+@Suite(.timeLimit(.minutes(20))) struct ActiveVersionWaitTests {
     private func failure(_ result: Result<WriteTransaction, StoreError>?) -> StoreError? {
         if case .failure(let error)? = result { error } else { nil }
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import FirnCore
 
 /// What other processes hold counts as if it were held here. The locks exclude handles, so the processes may as well be stores of one process.
-@Suite struct SharedLimitTests {
+@Suite(.timeLimit(.minutes(20))) struct SharedLimitTests {
     private let disk = SimulatedDisk(seed: 3)
 
     private func open(

@@ -5,7 +5,7 @@ import Testing
 @testable import FirnCore
 
 /// The version table counts what is held, exactly, whatever comes and goes.
-@Suite struct VersionCountingTests {
+@Suite(.timeLimit(.minutes(20))) struct VersionCountingTests {
     @Test func versionsBetweenTwoHeldOnesAreFreedAtOnce() throws {
         let store = try CountedThings.open()
         var pins: [Pin] = []

@@ -6,7 +6,7 @@ import Testing
 @testable import FirnCore
 
 /// With the policy `.spill` a write waits for nothing: the oldest held versions count no more, and what they need is written out.
-@Suite struct VersionSpillTests {
+@Suite(.timeLimit(.minutes(20))) struct VersionSpillTests {
     private func isAllInFiles(_ store: Store, _ pins: [Pin]) -> Bool {
         var result = true
         for snapshot in pins.map(\.snapshot) + [store.versions.tip.snapshot] {

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// `Realm.versions` and `Realm.asOf`.
-@Suite struct AsOfTests {
+@Suite(.timeLimit(.minutes(20))) struct AsOfTests {
     @Test func anyPastVersionIsWhatWasFrozenThen() throws {
         let music = try Music(seed: 1)
         var dumps: [UInt64: [String: [String: String]]] = [:]
@@ -76,7 +76,7 @@ import Testing
                 group.leave()
             }.start()
         }
-        group.wait()
+        try #require(group.wait(timeout: .patience) == .success, "a thread hangs")
         // The past of a past realm is the store's.
         #expect(try past.asOf(version: music.version) == realm.freeze())
         #expect(past.versions.last?.number == music.version)

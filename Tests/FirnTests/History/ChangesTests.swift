@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// `Realm.changes(from:to:)`.
-@Suite struct ChangesTests {
+@Suite(.timeLimit(.minutes(20))) struct ChangesTests {
     /// A change as text: kind, object, and each property with its values.
     private func texts(_ changes: [Realm.Change]) -> [String] {
         changes.map { change in

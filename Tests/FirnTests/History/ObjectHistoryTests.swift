@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// `Object.history()`.
-@Suite struct ObjectHistoryTests {
+@Suite(.timeLimit(.minutes(20))) struct ObjectHistoryTests {
     @Test func aHistoryIsTheStatesThatTheObjectHad() throws {
         let music = try Music(seed: 30)
         /// By object: its states by version, as they followed one another.

@@ -22,7 +22,7 @@ class Toy: Object {
 }
 
 /// The past is seen through the classes of today.
-@Suite struct PastClassesTests {
+@Suite(.timeLimit(.minutes(20))) struct PastClassesTests {
     private let folder = TemporaryFolder()
 
     private func open(_ types: [ObjectBase.Type], _ version: UInt64) throws -> Realm {

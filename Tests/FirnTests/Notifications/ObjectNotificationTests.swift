@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @MainActor
-@Suite struct ObjectNotificationTests {
+@Suite(.timeLimit(.minutes(20))) struct ObjectNotificationTests {
     private let name = UUID().uuidString
     private let types: [ObjectBase.Type] = [Dog.self, Person.self]
     private func open() throws -> Realm { try memoryRealm(types, name) }

@@ -12,6 +12,9 @@ func settle(_ isDone: () -> Bool = { false }, seconds: Double = 0.1) async {
 @MainActor
 func wait(for isDone: () -> Bool) async { await settle(isDone, seconds: 10) }
 
+/// Thrown when a body on another thread does not end.
+struct OtherThreadHangs: Error {}
+
 /// Runs `body` with a realm of its own on another thread, and returns when that has ended.
 func onAnotherThread(_ name: String, _ types: [ObjectBase.Type], _ body: @escaping @Sendable (Realm) throws -> Void)
     throws
@@ -24,6 +27,6 @@ func onAnotherThread(_ name: String, _ types: [ObjectBase.Type], _ body: @escapi
         }
         done.signal()
     }.start()
-    done.wait()
+    guard done.wait(timeout: .patience) == .success else { throw OtherThreadHangs() }
     if let failure { throw failure }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import Firn
 
 @MainActor
-@Suite struct SkippedNotificationTests {
+@Suite(.timeLimit(.minutes(20))) struct SkippedNotificationTests {
     private let name = UUID().uuidString
     private let types: [ObjectBase.Type] = [Dog.self, Person.self]
 

@@ -2,7 +2,7 @@ import Firn
 import Foundation
 import Testing
 
-@Suite struct AccessorTests {
+@Suite(.timeLimit(.minutes(20))) struct AccessorTests {
     @Test func anObjectKeepsItsValuesWhenItIsAddedAndReadAgain() throws {
         let realm = try memoryRealm()
         let object = Everything()

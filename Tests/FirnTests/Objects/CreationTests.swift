@@ -2,7 +2,7 @@ import Firn
 import Foundation
 import Testing
 
-@Suite struct CreationTests {
+@Suite(.timeLimit(.minutes(20))) struct CreationTests {
     /// SPEC S14, S17, SEMANTICS 27
     @Test func valuesComeFromDictionariesArraysObjectsAndStructs() throws {
         struct Source {

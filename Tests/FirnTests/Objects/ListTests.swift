@@ -2,7 +2,7 @@ import Firn
 import Foundation
 import Testing
 
-@Suite struct ListTests {
+@Suite(.timeLimit(.minutes(20))) struct ListTests {
     /// SPEC R46: every edit does the same to an unmanaged list, to a managed one, and to an array.
     @Test(arguments: [1, 2, 3] as [UInt64])
     func editsAreThoseOfAnArray(seed: UInt64) throws {

@@ -2,7 +2,7 @@ import Firn
 import Foundation
 import Testing
 
-@Suite struct QueryTests {
+@Suite(.timeLimit(.minutes(20))) struct QueryTests {
     private func filled() throws -> Realm {
         let realm = try memoryRealm()
         try realm.write {

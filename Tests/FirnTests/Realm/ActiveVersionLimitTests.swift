@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The limit on what may be held, as a program meets it.
-@Suite struct ActiveVersionLimitTests {
+@Suite(.timeLimit(.minutes(20))) struct ActiveVersionLimitTests {
     private func open(_ change: (inout Realm.Configuration) -> Void) throws -> Realm {
         var configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [Dog.self, Person.self])
@@ -89,7 +89,7 @@ import Testing
                 } catch { Issue.record(error) }
             }.start()
         }
-        group.wait()
+        try #require(group.wait(timeout: .patience) == .success, "a thread hangs")
         realm.refresh()
         #expect(realm.objects(Dog.self).count == 400)
     }

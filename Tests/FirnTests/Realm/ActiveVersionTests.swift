@@ -4,7 +4,7 @@ import Testing
 
 /// `activeVersions` says who holds what, in the words of the program that does.
 @MainActor
-@Suite struct ActiveVersionTests {
+@Suite(.timeLimit(.minutes(20))) struct ActiveVersionTests {
     private let name = UUID().uuidString
     private let types: [ObjectBase.Type] = [Dog.self, Person.self]
 
@@ -86,7 +86,7 @@ import Testing
             if let thawed = frozen.thaw(), thawed.name == "Ann" { places = thawed.realm!.activeVersions[0].pinnedAt }
             done.signal()
         }.start()
-        done.wait()
+        try #require(done.wait(timeout: .patience) == .success, "the thread hangs")
         #expect(places.contains(place(line)), "\(places)")
         withExtendedLifetime(realm) {}
     }

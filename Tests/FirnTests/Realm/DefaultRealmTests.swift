@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// One after the other: the default configuration is the process's.
-@Suite(.serialized) struct DefaultRealmTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct DefaultRealmTests {
     /// SPEC S19–S40, S62–S72, R2, SEMANTICS 2
     @Test func classesFindAndCreateTheirObjects() throws {
         let before = Realm.Configuration.defaultConfiguration

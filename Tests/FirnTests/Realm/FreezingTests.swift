@@ -2,7 +2,7 @@ import Firn
 import Foundation
 import Testing
 
-@Suite struct FreezingTests {
+@Suite(.timeLimit(.minutes(20))) struct FreezingTests {
     /// SEMANTICS 63, 64
     @Test func whatIsFrozenStaysAndMayBeReadAnywhere() throws {
         let realm = try memoryRealm()
@@ -34,7 +34,7 @@ import Testing
                 group.leave()
             }.start()
         }
-        group.wait()
+        try #require(group.wait(timeout: .patience) == .success, "a thread hangs")
         #expect(frozen.thaw()?.name == "Bob" && frozen.thaw()?.isSameObject(as: person) == true)
         #expect(list[0].thaw() == nil && list.thaw()?.count == 1 && dogs.thaw()?.count == 1 && person.thaw() === person)
     }

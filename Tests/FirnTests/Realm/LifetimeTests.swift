@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// SEMANTICS 3: the data of a realm in memory go with the last that holds it, so they show what holds a realm.
-@Suite struct LifetimeTests {
+@Suite(.timeLimit(.minutes(20))) struct LifetimeTests {
     private let name = UUID().uuidString
     private func open() throws -> Realm { try memoryRealm([Dog.self, Person.self], name) }
 

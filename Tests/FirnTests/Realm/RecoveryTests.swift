@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// `Realm.recovery` says what opening the store found.
-@Suite struct RecoveryTests {
+@Suite(.timeLimit(.minutes(20))) struct RecoveryTests {
     @Test func recoveryTellsHowTheStoreWasFound() throws {
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path).appendingPathComponent("dogs.firn")

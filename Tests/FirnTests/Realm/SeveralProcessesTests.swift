@@ -11,7 +11,7 @@
 
     /// A realm shows what another process has committed, and tells its observers.
     @MainActor
-    @Suite struct SeveralProcessesTests {
+    @Suite(.timeLimit(.minutes(20))) struct SeveralProcessesTests {
         private let folder = TemporaryFolder()
 
         private func open() throws -> Realm {

@@ -5,7 +5,7 @@ import Testing
 @testable import Firn
 
 /// A store's folder is the one that its URL names, however the URL came to be.
-@Suite struct StorePathTests {
+@Suite(.timeLimit(.minutes(20))) struct StorePathTests {
     @Test func itIsThePathOfTheURL() {
         let folder = TemporaryFolder()
         let urls = [

@@ -1,8 +1,9 @@
 import Firn
+import FirnTestSupport
 import Foundation
 import Testing
 
-@Suite struct TransactionTests {
+@Suite(.timeLimit(.minutes(20))) struct TransactionTests {
     struct Oops: Error {}
 
     /// SEMANTICS 12, 13, 14
@@ -102,7 +103,7 @@ import Testing
                 } catch { Issue.record(error) }
             }.start()
         }
-        group.wait()
+        try #require(group.wait(timeout: .patience) == .success, "a thread hangs")
         #expect(realm.objects(Dog.self).count == 0 || realm.objects(Dog.self).count > 0)
         realm.refresh()
         #expect(realm.objects(Dog.self).count == 200)
@@ -121,7 +122,9 @@ import Testing
             } catch { Issue.record(error) }
         }
         thread.start()
-        while !thread.isFinished { usleep(1000) }
+        let end = Date(timeIntervalSinceNow: Double(Patience.seconds))
+        while !thread.isFinished, Date() < end { usleep(1000) }
+        try #require(thread.isFinished, "the thread hangs")
         #expect(realm.objects(Dog.self).count == 0)
         #expect(realm.refresh() && !realm.refresh())
         #expect(realm.objects(Dog.self).count == 1)

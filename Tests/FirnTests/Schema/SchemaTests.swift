@@ -44,7 +44,7 @@ private class PrivateAnimal: Object {
     @Persisted var x = 1
 }
 
-@Suite struct SchemaTests {
+@Suite(.timeLimit(.minutes(20))) struct SchemaTests {
     private func file() -> URL {
         FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).firn")
     }

@@ -1,0 +1,30 @@
+import FirnStorage
+
+/// How long a test waits for another thread or process before it fails. Long, because the machine may be busy: what takes longer hangs.
+public enum Patience {
+    public static let seconds = 120
+
+    /// A time of the monotonic clock, in nanoseconds.
+    public static func deadline(_ seconds: Int = seconds) -> Int64 {
+        SystemClock.shared.monotonic() + Int64(seconds) * 1_000_000_000
+    }
+
+    /// Waits until a condition holds; false if it does not in time.
+    public static func awaits(_ condition: () -> Bool) -> Bool {
+        let deadline = deadline()
+        while !condition() {
+            guard SystemClock.shared.monotonic() < deadline else { return false }
+            yieldThread()
+        }
+        return true
+    }
+
+    /// Waits until a word is not 0; stops the process if it stays so.
+    public static func awaitChange(of word: SharedWord) {
+        let deadline = deadline()
+        while word.load() == 0 {
+            precondition(SystemClock.shared.monotonic() < deadline, "nobody has changed the word")
+            _ = word.wait(expected: 0, timeout: 1_000_000_000)
+        }
+    }
+}
