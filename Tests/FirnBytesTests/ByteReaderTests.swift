@@ -83,6 +83,47 @@ import Testing
         }
     }
 
+    @Test("what throws leaves the reader where it was") func staysOnError() throws {
+        let bytes: [UInt8] = [0x05, 1, 2, 0x06]
+        try bytes.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            #expect(throws: BytesError.self) { _ = try reader.readLengthPrefixed().count }
+            #expect(reader.offset == 0)
+            try reader.skip(3)
+            #expect(throws: BytesError.self) { try reader.expectEnd() }
+            #expect(throws: BytesError.self) { try reader.readCount(limit: 5) }
+            var again = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[3...]))
+            #expect(try again.readCount(limit: 6) == 6)
+            try again.expectEnd()
+        }
+    }
+
+    @Test("zeros are told from everything else, wherever it stands") func zeros() {
+        for count in 0...100 {
+            var bytes = [UInt8](repeating: 0, count: count)
+            #expect(bytes.withUnsafeBytes { $0.isAllZero })
+            for place in 0..<count {
+                bytes[place] = 1 << UInt8(place % 8)
+                #expect(!bytes.withUnsafeBytes { $0.isAllZero }, "byte \(place) of \(count)")
+                bytes[place] = 0
+            }
+        }
+    }
+
+    @Test("text is told from what is no UTF-8, wherever that stands") func text() {
+        for count in 1...40 {
+            var bytes = [UInt8](repeating: 0x61, count: count)
+            #expect(bytes.withUnsafeBytes { $0.isASCII && $0.isUTF8 })
+            for place in 0..<count {
+                bytes[place] = 0xFF
+                #expect(!bytes.withUnsafeBytes { $0.isASCII || $0.isUTF8 }, "byte \(place) of \(count)")
+                bytes[place] = 0x61
+            }
+            bytes += Array("é".utf8)
+            #expect(bytes.withUnsafeBytes { !$0.isASCII && $0.isUTF8 })
+        }
+    }
+
     @Test("no bytes and no sequence of reads trap") func fuzz() {
         var generator = SplitMix(seed: 2026)
         for _ in 0..<20_000 {
@@ -140,6 +181,22 @@ import Testing
         var packed = [UInt8](repeating: 0, count: 999)
         let count = bytes.withUnsafeBytes { source in packed.withUnsafeMutableBytes { lz4.compress(source, into: $0) } }
         #expect(count == nil)
+    }
+
+    @Test("what yields fewer bytes than it should is refused, and more too") func otherLength() throws {
+        var lz4 = LZ4()
+        let bytes = [UInt8](repeating: 7, count: 100)
+        var packed = [UInt8](repeating: 0, count: LZ4.bound(100))
+        let count = try #require(
+            bytes.withUnsafeBytes { source in packed.withUnsafeMutableBytes { lz4.compress(source, into: $0) } })
+        for length in [99, 101, 0, 200] {
+            var target = [UInt8](repeating: 0, count: length)
+            #expect(throws: BytesError.self) {
+                try packed[..<count].withUnsafeBytes { source in
+                    try target.withUnsafeMutableBytes { try LZ4.decompress(source, into: $0) }
+                }
+            }
+        }
     }
 
     @Test("hostile bytes are refused and never trap") func hostile() {

@@ -41,6 +41,40 @@ import Testing
         expectInputError { _ = try PosixStorage.shared.open(folder.path + "/a", .read) }
     }
 
+    /// The descriptor goes with the last call that uses it: closed earlier, its number would be another file's while the call still runs, and be closed again at its end.
+    @Test func aFileThatIsClosedWhileItIsReadClosesNoOther() async {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            let byteCount = 128 << 20
+            try PosixStorage.shared.open(folder.path + "/large", .create).truncate(to: byteCount)
+            for round in 0..<3 {
+                let large = try PosixStorage.shared.open(folder.path + "/large", .read)
+                let hasBegun = Guarded(false)
+                let reader = try StorageThread.start(name: "reader") {
+                    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 4096)
+                    defer { buffer.deallocate() }
+                    hasBegun.withLock { $0 = true }
+                    _ = try? large.read(into: buffer, at: 0)
+                }
+                #expect(Patience.awaits { hasBegun.withLock { $0 } })
+                // It reads for some ten milliseconds.
+                usleep(4000)
+                large.close()
+                let other = try PosixStorage.shared.open(folder.path + "/other \(round)", .create)
+                reader.join()
+                #expect(try other.size() == 0)
+                expect(.closed) { _ = try large.size() }
+            }
+        }
+    }
+
+    #if os(Linux)
+        /// Of what the kernel makes up nothing can be synced.
+        @Test func aSyncOfAFolderThatFailsIsThrown() {
+            expectInputError { try PosixStorage.shared.syncFolder("/proc") }
+        }
+    #endif
+
     @Test func tooManyOpenFilesSaysSo() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryFolder()

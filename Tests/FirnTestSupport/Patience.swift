@@ -23,8 +23,11 @@ public enum Patience {
     public static func awaitChange(of word: SharedWord) {
         let deadline = deadline()
         while word.load() == 0 {
-            precondition(SystemClock.shared.monotonic() < deadline, "nobody has changed the word")
-            _ = word.wait(expected: 0, timeout: 1_000_000_000)
+            let left = deadline - SystemClock.shared.monotonic()
+            precondition(left > 0, "nobody has changed the word, or woken who waits for it")
+            // To the end, since who looks now and then does not see that nobody wakes him.
+            _ = word.wait(expected: 0, timeout: left)
         }
+        precondition(SystemClock.shared.monotonic() < deadline, "nobody has woken who waits for the word")
     }
 }

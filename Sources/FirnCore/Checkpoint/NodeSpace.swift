@@ -28,6 +28,8 @@ final class NodeSpace: @unchecked Sendable {
     private let heldFiles: HeldFiles
 
     private static let numbers = Atomic<UInt64>(0)
+    /// Guards the entering and leaving of all spaces: the addresses of one that has gone may be another thread's new one at once. Nothing is locked under it.
+    private static let entering = Lock()
 
     private struct Place {
         let entry: Checkpoint.File
@@ -67,11 +69,11 @@ final class NodeSpace: @unchecked Sendable {
                 owner: UnsafeMutableRawPointer(bitPattern: 1).unsafelyUnwrapped))
         descriptor.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
         NodeSpace.install
-        firn_enter_space(descriptor)
+        NodeSpace.entering.withLock { firn_enter_space(descriptor) }
     }
 
     deinit {
-        firn_leave_space(descriptor)
+        NodeSpace.entering.withLock { firn_leave_space(descriptor) }
         descriptor.deallocate()
         heldFiles.release(places.map(\.entry.id))
     }

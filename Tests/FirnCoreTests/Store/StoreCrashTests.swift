@@ -92,6 +92,18 @@ import Testing
         }
     }
 
+    /// The same while transactions are committed and versions are held beside each step of a compaction.
+    @Test(arguments: [false, true]) func checkpointsBesideAWriterAndReaders(isWhole: Bool) throws {
+        try crashEverywhere(seeds: 3) {
+            StoreScript([
+                .commit(StoreScript.schema), .commit(StoreScript.create(0, 6)), .compact(whole: true),
+                .commit(StoreScript.editLists), .compactBeside(whole: isWhole, StoreScript.create(1, 2)),
+                .commit(StoreScript.delete(0, 2)), .compactBeside(whole: isWhole, StoreScript.set(0, 3)), .reopen,
+                .commit(StoreScript.set(0, 9)),
+            ]) { $0.segmentByteCount = 32 << 10 }
+        }
+    }
+
     @Test func aCommitOfManyParts() throws {
         // What comes before the long commit is the other tests'.
         try crashEverywhere(seeds: 3, from: 25) {

@@ -19,6 +19,8 @@ final class StoreScript {
         case reopen
         /// Writes a checkpoint: everything, or what has changed.
         case compact(whole: Bool)
+        /// The same, while a reader holds versions and transactions are committed, whenever a compaction lets others in.
+        case compactBeside(whole: Bool, Body)
     }
 
     /// What a transaction does, to the store and to the oracle.
@@ -35,6 +37,7 @@ final class StoreScript {
     private(set) var begun: UInt64 = 0
     /// The store as the run left it.
     private(set) var store: Store?
+    private let beside = Guarded<(@Sendable () -> Void)?>(nil)
     private var values = ValueMaker(random: SeededRandom(seed: 4))
 
     init(_ steps: [Step], _ change: (inout LogOptions) -> Void = { _ in }) {
@@ -47,8 +50,12 @@ final class StoreScript {
         oracle = Oracle(Schema())
     }
 
-    static func open(_ options: LogOptions, _ storage: any Storage) throws(StoreError) -> Store {
+    /// - Parameter work: what is done beside compactions.
+    static func open(
+        _ options: LogOptions, _ storage: any Storage, beside work: (@Sendable () -> Void)? = nil
+    ) throws(StoreError) -> Store {
         var storeOptions = StoreOptions(log: options)
+        storeOptions.besideCompaction = work
         storeOptions.handOutByteCount = 16 << 10
         return try Store(storeOptions, storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 1))
     }
@@ -57,7 +64,7 @@ final class StoreScript {
     @discardableResult
     func run(on storage: any Storage) -> (any Error)? {
         do {
-            store = try Self.open(options, storage)
+            store = try Self.open(options, storage, beside: callBeside)
             for step in steps { try run(step, storage) }
             try store?.close()
             return nil
@@ -83,13 +90,42 @@ final class StoreScript {
             oracle = before
         case .reopen:
             try store.close()
-            self.store = try Self.open(options, storage)
+            self.store = try Self.open(options, storage, beside: callBeside)
             try check(try #require(self.store), "reopened")
         case .compact(let isWhole):
             let report = try store.compact(garbageShare: isWhole ? -1 : 10)
             #expect(report?.isWhole == isWhole)
             try check(store, "compacted")
+        case .compactBeside(let isWhole, let body): try compact(store, isWhole: isWhole, beside: body)
         }
+    }
+
+    private var callBeside: @Sendable () -> Void { { [beside] in beside.withLock { $0 }?() } }
+
+    private func compact(_ store: Store, isWhole: Bool, beside body: @escaping Body) throws {
+        var held: [(pin: Pin, oracle: Oracle)] = []
+        func hold() { held.append((store.pin(), oracle)) }
+        hold()
+        var stopped: (any Error)?
+        try withoutActuallyEscaping({
+            if stopped != nil { return }
+            do {
+                try self.commit(body, to: store)
+                hold()
+            } catch { stopped = error }
+        }) { work in
+            nonisolated(unsafe) let work = work
+            beside.withLock { $0 = { work() } }
+            defer { beside.withLock { $0 = nil } }
+            let report = try store.compact(garbageShare: isWhole ? -1 : 10)
+            if let stopped { throw stopped }
+            #expect(report?.isWhole == isWhole && held.count > 1, "nothing was done beside the compaction")
+        }
+        for (pin, oracle) in held {
+            let fault = oracle.check(pin.snapshot, "version \(pin.version), held beside a compaction")
+            #expect(fault == nil)
+        }
+        try check(store, "compacted")
     }
 
     /// Commits a transaction and waits until it is durable.

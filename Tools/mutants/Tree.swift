@@ -1,0 +1,100 @@
+import Foundation
+
+/// The copy of the tree in which every mutant is there and none is on.
+struct Tree {
+    let root: String
+    var path: String { root + "/.build/mutate/tree" }
+    var build: String { root + "/.build/mutate/build" }
+
+    struct Failure: Error, CustomStringConvertible { let description: String }
+
+    /// The mutants whose snippet does not stand in the sources exactly once, with the reason.
+    func stale(_ mutants: [Mutant]) -> [(Mutant, String)] {
+        mutants.compactMap { mutant in
+            guard let text = try? String(contentsOfFile: root + "/" + mutant.file, encoding: .utf8) else {
+                return (mutant, "there is no file \(mutant.file)")
+            }
+            if mutant.range(in: text) != nil { return nil }
+            return (mutant, text.contains(mutant.original) ? "its snippet stands there twice" : "its snippet is gone")
+        }
+    }
+
+    /// Brings the copy up to date. A file is written only if it differs, so that what was built stays valid.
+    func write(_ mutants: [Mutant]) throws {
+        let files = FileManager.default
+        var wanted: [String: Data] = [:]
+        for top in ["Package.swift", "Package.resolved", "Sources", "Tests", "Tools/firn", "Tools/indexer"] {
+            var isFolder: ObjCBool = false
+            guard files.fileExists(atPath: root + "/" + top, isDirectory: &isFolder) else { continue }
+            let below = isFolder.boolValue ? try files.subpathsOfDirectory(atPath: root + "/" + top) : [""]
+            for name in below {
+                let file = name.isEmpty ? top : top + "/" + name
+                guard files.fileExists(atPath: root + "/" + file, isDirectory: &isFolder), !isFolder.boolValue else {
+                    continue
+                }
+                wanted[file] = try Data(contentsOf: URL(fileURLWithPath: root + "/" + file))
+            }
+        }
+        for (file, group) in Dictionary(grouping: mutants, by: \.file) {
+            guard let data = wanted[file] else { continue }
+            wanted[file] = Data(try mutated(String(decoding: data, as: UTF8.self), group).utf8)
+        }
+        let package = String(decoding: wanted["Package.swift"] ?? Data(), as: UTF8.self)
+        wanted["Package.swift"] = Data(
+            package.replacingOccurrences(
+                of: #"name: "FirnLog", dependencies: ["#, with: #"name: "FirnLog", dependencies: ["CFirn", "#
+            ).replacingOccurrences(
+                of: "\"FirnStorage\", \"FirnBytes\",\n", with: "\"CFirn\", \"FirnStorage\", \"FirnBytes\",\n"
+            )
+            .utf8)
+        wanted["Sources/CFirn/include/firn_mutant.h"] = Data(Self.header.utf8)
+        wanted["Sources/CFirn/firn_mutant.c"] = Data(Self.source.utf8)
+        wanted["Sources/CFirn/include/CFirn.h", default: Data()].append(Data("#include \"firn_mutant.h\"\n".utf8))
+        for old in (try? files.subpathsOfDirectory(atPath: path)) ?? [] where wanted[old] == nil {
+            var isFolder: ObjCBool = false
+            if files.fileExists(atPath: path + "/" + old, isDirectory: &isFolder), !isFolder.boolValue {
+                try files.removeItem(atPath: path + "/" + old)
+            }
+        }
+        for (file, data) in wanted {
+            let target = URL(fileURLWithPath: path + "/" + file)
+            if let there = try? Data(contentsOf: target), there == data { continue }
+            try files.createDirectory(at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try data.write(to: target)
+        }
+    }
+
+    private func mutated(_ source: String, _ mutants: [Mutant]) throws -> String {
+        var text = source
+        let places = mutants.compactMap { mutant in mutant.range(in: source).map { (mutant, $0) } }
+            .sorted { $0.1.lowerBound > $1.1.lowerBound }
+        for ((one, range), (other, next)) in zip(places, places.dropFirst()) where next.upperBound > range.lowerBound {
+            throw Failure(description: "\(one.name) and \(other.name) overlap")
+        }
+        // From the last to the first, so that the places of the others stay.
+        for (mutant, range) in places { text.replaceSubrange(range, with: mutant.choice) }
+        guard let first = mutants.first else { return text }
+        if first.file.hasSuffix(".c") { return "#include \"firn_mutant.h\"\n" + text }
+        return text.contains("import CFirn") ? text : "import CFirn\n" + text
+    }
+
+    private static let header = """
+        #pragma once
+        #include <stdbool.h>
+        /// Which mutant is on: FIRN_MUTANT, read once; 0 for none.
+        extern int firn_mutant_number;
+        static inline bool firn_mutant(int number) { return firn_mutant_number == number; }
+
+        """
+
+    private static let source = """
+        #include "firn_mutant.h"
+        #include <stdlib.h>
+        int firn_mutant_number = 0;
+        __attribute__((constructor)) static void firn_mutant_read(void) {
+            const char *text = getenv("FIRN_MUTANT");
+            if (text) firn_mutant_number = atoi(text);
+        }
+
+        """
+}
