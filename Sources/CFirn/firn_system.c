@@ -1,5 +1,7 @@
 #include "firn_system.h"
 
+#include "firn_core.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -81,6 +83,41 @@ int firn_thread_start(pthread_t *thread, const char *name, void *(*body)(void *)
     return error;
 }
 
+// Never goes back; 64 bits are never used up.
+static uint64_t last_thread_number = 0;
+__thread uint64_t firn_own_thread_number = 0;
+
+uint64_t firn_thread_number(void) {
+    if (firn_own_thread_number == 0) {
+        firn_own_thread_number = __atomic_add_fetch(&last_thread_number, 1, __ATOMIC_RELAXED);
+    }
+    return firn_own_thread_number;
+}
+
+static void (*thread_end)(void *value) = NULL;
+static pthread_key_t thread_end_key;
+static int thread_end_error = 0;
+static pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
+
+static void firn_thread_ends(void *value) { __atomic_load_n(&thread_end, __ATOMIC_ACQUIRE)(value); }
+
+static void firn_make_thread_end_key(void) { thread_end_error = pthread_key_create(&thread_end_key, firn_thread_ends); }
+
+int firn_thread_set_end(void *value, void (*end)(void *value)) {
+    __atomic_store_n(&thread_end, end, __ATOMIC_RELEASE);
+    pthread_once(&thread_end_once, firn_make_thread_end_key);
+    return thread_end_error != 0 ? thread_end_error : pthread_setspecific(thread_end_key, value);
+}
+
+static __thread int callback_depth = 0;
+
+int firn_callback_depth(int change) { return callback_depth += change; }
+
+void *firn_thread_end_value(void) {
+    pthread_once(&thread_end_once, firn_make_thread_end_key);
+    return thread_end_error != 0 ? NULL : pthread_getspecific(thread_end_key);
+}
+
 // MARK: conditions
 
 int firn_condition_init(pthread_cond_t *condition) {
@@ -122,15 +159,22 @@ static int *lock_list = NULL;
 static size_t lock_list_count = 0;
 static size_t lock_list_capacity = 0;
 
-static void firn_fork_prepare(void) { pthread_mutex_lock(&lock_list_mutex); }
+static void firn_fork_prepare(void) {
+    pthread_mutex_lock(&lock_list_mutex);
+    firn_core_fork_prepare();
+}
 
-static void firn_fork_parent(void) { pthread_mutex_unlock(&lock_list_mutex); }
+static void firn_fork_parent(void) {
+    firn_core_fork_parent();
+    pthread_mutex_unlock(&lock_list_mutex);
+}
 
 // Closing the child's descriptor leaves the open file to the parent, and the lock with it.
 static void firn_fork_child(void) {
     for (size_t i = 0; i < lock_list_count; i++) close(lock_list[i]);
     lock_list_count = 0;
     __atomic_fetch_add(&firn_fork_generation_value, 1, __ATOMIC_SEQ_CST);
+    firn_core_fork_child();
     pthread_mutex_unlock(&lock_list_mutex);
 }
 

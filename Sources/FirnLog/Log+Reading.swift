@@ -26,7 +26,7 @@ extension Log {
     /// Blocks: not for threads of Swift's pool.
     public func waitForVersion(after version: UInt64, milliseconds: Int) throws(LogError) -> UInt64 {
         try checkOpen()
-        page.waitForNewer(than: version, nanoseconds: Int64(milliseconds) * 1_000_000)
+        page.waitForNewer(than: version, nanoseconds: .nanoseconds(milliseconds: milliseconds))
         return max(publishedVersion, page.published)
     }
 

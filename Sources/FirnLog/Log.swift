@@ -95,7 +95,7 @@ public final class Log: @unchecked Sendable {
         let locks = StoreLocks(
             lock: try stored { () throws(StorageError) in try storage.lockFile(folder.lock) }, path: folder.path)
         do throws(LogError) {
-            let deadline = SystemClock.shared.monotonic() + Int64(max(waitMilliseconds, 3)) * 1_000_000
+            let deadline = SystemClock.shared.monotonic() + .nanoseconds(milliseconds: max(waitMilliseconds, 3))
             var pause: Int64 = 500_000
             while true {
                 if try locks.tryLockWriter() {

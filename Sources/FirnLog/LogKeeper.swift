@@ -26,9 +26,9 @@ final class LogKeeper: @unchecked Sendable {
         self.writerLock = writerLock
         self.tail = tail
         self.group = group
-        idle = Int64(max(tail.options.idleMilliseconds, 1)) * 1_000_000
+        idle = .nanoseconds(milliseconds: max(tail.options.idleMilliseconds, 1))
         if case .relaxed(let milliseconds) = tail.options.durability {
-            syncInterval = Int64(max(milliseconds, 1)) * 1_000_000
+            syncInterval = .nanoseconds(milliseconds: max(milliseconds, 1))
         } else {
             syncInterval = nil
         }

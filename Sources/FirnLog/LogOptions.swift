@@ -2,7 +2,7 @@
 public enum Durability: Sendable, Equatable {
     /// When it is on the disk: a power cut loses nothing that was acknowledged.
     case full
-    /// When it is written. It is on the disk at most this many milliseconds later; a power cut may lose the commits of that time,
+    /// When it is written. It is on the disk at most this many milliseconds later (at least 1, a century at most); a power cut may lose the commits of that time,
     /// the newest ones, and never a part of one. If the disk fails meanwhile, the next commit says so.
     case relaxed(milliseconds: Int)
     /// When it is written. Firn syncs only when it seals a segment (each 64 MiB), before a checkpoint takes the place of the log, and

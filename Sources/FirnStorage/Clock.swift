@@ -17,6 +17,21 @@ public protocol Clock: AnyObject, Sendable {
     func monotonic() -> Int64
 }
 
+extension Int64 {
+    /// Nanoseconds of so many milliseconds, a century at most, which is as good as for ever; 0 where there are fewer than none. A sum with a clock's time fits.
+    package static func nanoseconds(milliseconds: Int) -> Int64 {
+        Int64(Swift.min(Swift.max(milliseconds, 0), 100 * 366 * 86_400_000)) * 1_000_000
+    }
+}
+
+extension Int {
+    /// Milliseconds of so many seconds, a century at most; nil for what is no number.
+    package init?(milliseconds seconds: Double) {
+        if seconds.isNaN { return nil }
+        self = Int(Swift.min(Swift.max(seconds, 0), 100 * 366 * 86_400) * 1000)
+    }
+}
+
 /// The operating system's clocks. About 25 ns a call.
 public final class SystemClock: Clock {
     public static let shared = SystemClock()

@@ -74,7 +74,7 @@ import Testing
     @Test func threadsTellEachOtherApart() throws {
         let own = currentThreadID()
         let lock = Lock()
-        nonisolated(unsafe) var other: UInt = 0
+        nonisolated(unsafe) var other: UInt64 = 0
         let thread = try StorageThread.start(name: "a name that is longer than fifteen bytes") {
             lock.withLock { other = currentThreadID() }
         }
@@ -82,6 +82,38 @@ import Testing
         thread.join()
         #expect(own == currentThreadID())
         #expect(other != 0 && other != own)
+    }
+
+    /// The system gives an ended thread's memory, and what it calls the thread by, to the next.
+    @Test func numbersOfThreadsAreNeverGivenTwice() throws {
+        let lock = Lock()
+        nonisolated(unsafe) var numbers: [UInt64] = [currentThreadID()]
+        for _ in 0..<200 {
+            try StorageThread.start(name: "short") { lock.withLock { numbers.append(currentThreadID()) } }.join()
+        }
+        #expect(Set(numbers).count == 201)
+        #expect(numbers[0] == currentThreadID())
+    }
+
+    @Test func whatEndsWithAThreadIsToldOnIt() throws {
+        final class Ending {
+            var number: UInt64 = 0
+            func threadEnds() { number = currentThreadID() }
+        }
+        nonisolated(unsafe) let ending = Ending()
+        nonisolated(unsafe) weak var gone: Ending?
+        nonisolated(unsafe) var number: UInt64 = 0
+        try StorageThread.start(name: "short") {
+            number = currentThreadID()
+            for _ in 0..<100 {
+                let other = Ending()
+                gone = other
+                ThreadEnd.tell(other) { $0.threadEnds() }
+            }
+            ThreadEnd.tell(ending) { $0.threadEnds() }
+        }.join()
+        #expect(ending.number == number && number != 0)
+        #expect(gone == nil, "a thread's end is no reason to keep anything")
     }
 
     @Test func aThreadGoesOnWhenItsHandleIsDropped() throws {

@@ -249,7 +249,7 @@ final class Tour {
             "  The replayed store holds what was frozen: \(Amount.of(replayed.count, "object")), digest \(String(replayed.digest, radix: 16))."
         )
         let bytes = try tools.json("info", store.folder.path)["fileBytes"] as? Int ?? 0
-        rates.append("verifying \(Amount.bytes(Int(Double(bytes) / (verified / .seconds(1)))))/s, every byte")
+        rates.append("verifying \(Amount.bytes(Int(Double(bytes) / max(verified / .seconds(1), 1e-9))))/s, every byte")
     }
 
     // MARK: 5

@@ -61,7 +61,7 @@ struct KilledWriter {
             isOpen = words.add(pipe.fileHandleForReading.availableData)
         }
         if isOpen {
-            usleep(UInt32(words.usualDuration / .microseconds(1) * moment))
+            usleep(UInt32(min(max(words.usualDuration / .microseconds(1) * moment, 0), 1e6)))
             kill(child.processIdentifier, SIGKILL)
             while words.add(pipe.fileHandleForReading.availableData) {}
         }

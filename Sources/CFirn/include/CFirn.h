@@ -3,6 +3,7 @@
 #include "firn_crc32c.h"
 #include "firn_system.h"
 #include "firn_layout.h"
+#include "firn_core.h"
 #include "firn_space.h"
 #include "firn_scratch.h"
 #include "firn_kernels.h"

@@ -40,12 +40,16 @@ enum {
 /* The state of a realm that its accessors read at each access. It belongs to the realm's thread; a frozen realm's never changes. */
 typedef struct firn_realm_core {
     uint64_t generation; /* moves whenever an accessor's leaf may have gone or its row moved */
-    uintptr_t thread;    /* the owning thread; compared under the mask */
-    uintptr_t mask;      /* 0 where any thread may read */
+    uint64_t thread;     /* the owning thread's number; compared under the mask */
+    uint64_t mask;       /* 0 where any thread may read */
     uint64_t stamp;      /* the stamp of the running transaction; UINT64_MAX outside one */
     uint64_t root;       /* the address of the version's root node; 0 where nothing is pinned */
-    int64_t accessors;   /* accessors alive that count on this core; touched on the owning thread only */
-    void *_Nullable owner;         /* the realm object, not retained */
+    int64_t accessors;   /* accessors that count on this core; changed on the owning thread only */
+    int64_t released;    /* those of them that were released on other threads; atomic */
+    void *_Nullable owner; /* the realm object, not retained */
+    /* The list of all cores, which a forked child walks (firn_core.h). */
+    struct firn_realm_core *_Nullable previous;
+    struct firn_realm_core *_Nullable next;
 } firn_realm_core_t;
 
 /* Whether two runs of bytes are the same. */

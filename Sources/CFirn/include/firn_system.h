@@ -10,18 +10,32 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
-// A number that tells the running threads apart. `pure`, and not `const`: the compiler may drop a second call, and needs
-// no retain and release around it (an opaque call costs every property access about 18 ns), yet may not move it over a
-// point where the thread can change.
-static inline __attribute__((always_inline, pure)) uintptr_t firn_thread_id(void) {
+// The number of the calling thread, which no other thread of the process gets, not even after this one has ended; 0 for a thread that has not
+// asked for one yet (`firn_thread_number`). `initial-exec`: one load beside the thread register, and no call, also in a shared library.
 #if defined(__APPLE__)
-    return (uintptr_t)pthread_self();
-#elif defined(__clang__) || __GNUC__ >= 11
-    return (uintptr_t)__builtin_thread_pointer();
+extern __thread uint64_t firn_own_thread_number;
 #else
-    return (uintptr_t)pthread_self();
+extern __thread uint64_t firn_own_thread_number __attribute__((tls_model("initial-exec")));
 #endif
-}
+
+// No thread's number.
+#define FIRN_NO_THREAD UINT64_MAX
+
+// `pure`, and not `const`: the compiler may drop a second call, and needs no retain and release around it (an opaque call costs every property
+// access about 18 ns), yet may not move it over a point where the thread can change.
+static inline __attribute__((always_inline, pure)) uint64_t firn_thread_id(void) { return firn_own_thread_number; }
+
+// The number of the calling thread, given to it now if it has none.
+uint64_t firn_thread_number(void);
+
+// Calls `end` with `value` when the calling thread ends, on it, once; not on the main thread, with which the process ends. Every call passes the same
+// `end`. Returns 0 or an error number.
+int firn_thread_set_end(void *_Nonnull value, void (*_Nonnull end)(void *_Nonnull value));
+// Changes the calling thread's depth of callbacks within callbacks by `change`, and returns it.
+int firn_callback_depth(int change);
+
+// What the calling thread has set so; NULL where it has not, or its end has begun.
+void *_Nullable firn_thread_end_value(void);
 
 // Starts a joinable thread with every signal blocked, so that the application's handlers run on the application's threads.
 // Returns 0 or an error number.

@@ -14,14 +14,14 @@ final class CollectionObservation<C: RealmCollection>: Observation {
     private var hasBegun = false
 
     init(
-        _ collection: C, _ source: CollectionSource, from pin: Pin, _ paths: [ObservedPath]?,
+        _ collection: C, _ source: CollectionSource, from start: ObservationStart, _ paths: [ObservedPath]?,
         _ block: @escaping (RealmCollectionChange<C>) -> Void
     ) {
         self.collection = collection
         self.source = source
         self.paths = paths
         self.block = block
-        super.init(source.realm, from: pin)
+        super.init(source.realm, from: start)
     }
 
     override var wantsInitial: Bool { !hasBegun }

@@ -18,14 +18,14 @@ extension ObjectBase {
         let token = NotificationToken()
         if let queue {
             let scheduler = Scheduler.queue(queue)
-            start.realm.onQueue(scheduler, at: start.pin.place) { realm in
+            start.realm.onQueue(scheduler, at: start.from.pin.place) { realm in
                 realm.add(
-                    ObjectObservation(realm, start.binding, start.key, from: start.pin, start.paths, block), token)
+                    ObjectObservation(realm, start.binding, start.key, from: start.from, start.paths, block), token)
             }
         } else {
             start.realm.checkDelivery()
             start.realm.add(
-                ObjectObservation(start.realm, start.binding, start.key, from: start.pin, start.paths, block), token)
+                ObjectObservation(start.realm, start.binding, start.key, from: start.from, start.paths, block), token)
         }
         return token
     }
@@ -40,15 +40,15 @@ extension ObjectBase {
 
     fileprivate final func beginObserving(
         _ keyPaths: [String]?, at place: CallPlace
-    ) -> (realm: RealmInstance, binding: TableBinding, key: Int64, pin: Pin, paths: [ObservedPath]?) {
+    ) -> (realm: RealmInstance, binding: TableBinding, key: Int64, from: ObservationStart, paths: [ObservedPath]?) {
         guard isManaged else {
             fatalError("Firn: an unmanaged object of \(classInfo.name) can't be observed. Add it to a realm first.")
         }
         let realm = RealmInstance.of(_row)
-        let pin = realm.pinForObserving(at: place)
+        let start = realm.startObserving(at: place)
         if !_row.isCurrent { _row = _relocate(_row) }
         let binding = TableBinding.of(_row)
-        return (realm, binding, _row.key, pin, keyPaths.map { $0.map { ObservedPath($0, binding, realm.schema) } })
+        return (realm, binding, _row.key, start, keyPaths.map { $0.map { ObservedPath($0, binding, realm.schema) } })
     }
 }
 
@@ -67,8 +67,9 @@ extension Object {
             token.invalidate()
             return token
         }
-        await ActorObserving.install(start.realm, on: actor, at: start.pin.place, _isolation: _isolation) { realm in
-            let observation = ObjectObservation<T>(realm, start.binding, start.key, from: start.pin, start.paths) {
+        await ActorObserving.install(start.realm, on: actor, at: start.from.pin.place, _isolation: _isolation) {
+            realm in
+            let observation = ObjectObservation<T>(realm, start.binding, start.key, from: start.from, start.paths) {
                 change in
                 nonisolated(unsafe) let change = change
                 actor.assumeIsolated { block($0, change) }

@@ -8,14 +8,15 @@ final class ObjectObservation<T: ObjectBase>: Observation {
     private let block: (ObjectChange<T>) -> Void
 
     init(
-        _ realm: RealmInstance, _ binding: TableBinding, _ key: Int64, from pin: Pin, _ paths: [ObservedPath]?,
+        _ realm: RealmInstance, _ binding: TableBinding, _ key: Int64, from start: ObservationStart,
+        _ paths: [ObservedPath]?,
         _ block: @escaping (ObjectChange<T>) -> Void
     ) {
         self.binding = binding
         self.key = key
         self.paths = paths
         self.block = block
-        super.init(realm, from: pin)
+        super.init(realm, from: start)
     }
 
     override var wantsOldValues: Bool { true }

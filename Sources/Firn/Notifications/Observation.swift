@@ -16,19 +16,26 @@ class Observer {
     func end() { hasEnded.store(true, ordering: .releasing) }
 }
 
+/// Where an observer begins: the version, and the claim on the notes of all versions after it. Made by the call that makes the observer, so that nothing after it is missed.
+struct ObservationStart: Sendable {
+    let pin: Pin
+    let claim: NoteClaim
+}
+
 /// An observer of data: which version it was told of last, and how it is told of the next. It holds that version, in the name of the call that made it.
 class Observation: Observer {
     /// The version that was told of last.
     private(set) var last: Pin
     /// Keeps the notes of the versions after it.
     let claim: NoteClaim
-    private(set) var isRunning = false
+    private var isRunning = false
+    private var isDueAgain = false
     /// Whether it is told of the state it begins with, at the next turn.
     var wantsInitial: Bool { false }
 
-    init(_ realm: RealmInstance, from pin: Pin) {
-        last = pin
-        claim = realm.store.claimNotes(after: pin.version)
+    init(_ realm: RealmInstance, from start: ObservationStart) {
+        last = start.pin
+        claim = start.claim
         super.init(realm)
     }
 
@@ -39,7 +46,7 @@ class Observation: Observer {
 
     /// Tells the observer what has changed up to the version that its realm shows.
     func deliver(mayBegin: Bool) {
-        guard isActive, !isRunning, let shown = realm.pin else { return }
+        guard isActive, !isRefused(), let shown = realm.pin else { return }
         if wantsInitial {
             guard mayBegin else { return }
             let new = shown.again(at: last.place)
@@ -51,7 +58,7 @@ class Observation: Observer {
 
     /// Tells an observer that has begun what has changed up to a version that may be older than the one shown.
     func deliver(through pin: Pin) {
-        guard isActive, !isRunning, !wantsInitial, pin.version > last.version else { return }
+        guard isActive, !wantsInitial, pin.version > last.version, !isRefused() else { return }
         let new = pin.again(at: last.place)
         let old = last
         let notes = claim.changes(from: old, to: new)
@@ -64,6 +71,16 @@ class Observation: Observer {
         isRunning = true
         body()
         isRunning = false
+        if isDueAgain {
+            isDueAgain = false
+            realm.waker?.wake()
+        }
+    }
+
+    /// True while the block runs, which is not called within itself. It is told at the next turn.
+    private func isRefused() -> Bool {
+        if isRunning { isDueAgain = true }
+        return isRunning
     }
 
     /// Takes a version as told of.
@@ -84,29 +101,41 @@ class Observation: Observer {
 
 /// The observers of a realm. Belongs to the realm's thread, queue or actor.
 final class ObserverList {
-    private struct Entry {
-        weak var observation: Observation?
+    private struct Entry<Kind: Observer> {
+        weak var observation: Kind?
+        weak var token: NotificationToken?
     }
-    private var entries: [Entry] = []
-    private struct RealmEntry {
-        weak var observation: RealmObservation?
+    private var entries: [Entry<Observation>] = []
+    private var realmEntries: [Entry<RealmObservation>] = []
+
+    func add(_ observation: Observation, _ token: NotificationToken) {
+        entries.append(Entry(observation: observation, token: token))
     }
-    private var realmEntries: [RealmEntry] = []
 
-    func add(_ observation: Observation) { entries.append(Entry(observation: observation)) }
+    func add(_ observation: RealmObservation, _ token: NotificationToken) {
+        realmEntries.append(Entry(observation: observation, token: token))
+    }
 
-    func add(_ observation: RealmObservation) { realmEntries.append(RealmEntry(observation: observation)) }
+    var isEmpty: Bool { active.isEmpty && realmObservers.isEmpty }
+
+    /// Ends them all: nothing is told any more, and no version is held for them, whoever still has their tokens.
+    func end() {
+        let tokens = entries.map(\.token) + realmEntries.map(\.token)
+        entries = []
+        realmEntries = []
+        for token in tokens { token?.invalidate() }
+    }
 
     /// The observers that still are.
     var active: [Observation] {
         let active = entries.compactMap(\.observation).filter(\.isActive)
-        if active.count < entries.count { entries = active.map { Entry(observation: $0) } }
+        if active.count < entries.count { entries.removeAll { !($0.observation?.isActive ?? false) } }
         return active
     }
 
     var realmObservers: [RealmObservation] {
         let active = realmEntries.compactMap(\.observation).filter(\.isActive)
-        if active.count < realmEntries.count { realmEntries = active.map { RealmEntry(observation: $0) } }
+        if active.count < realmEntries.count { realmEntries.removeAll { !($0.observation?.isActive ?? false) } }
         return active
     }
 

@@ -16,19 +16,19 @@ extension RealmCollection {
     ) -> NotificationToken {
         let source = _source
         let place = CallPlace(file, line)
-        let pin = source.realm.pinForObserving(at: place)
+        let start = source.realm.startObserving(at: place)
         let paths = observedPaths(keyPaths, source)
         let token = NotificationToken()
         if let queue {
             let frozen = _moved(
-                to: source.realm.shared.frozen(source.realm.configuration, source.realm.schema, pin, at: place))
+                to: source.realm.shared.frozen(source.realm.configuration, source.realm.schema, start.pin, at: place))
             source.realm.onQueue(Scheduler.queue(queue), at: place) { realm in
                 guard let own = frozen?._moved(to: realm) else { return }
-                realm.add(CollectionObservation(own, own._source, from: pin, paths, block), token)
+                realm.add(CollectionObservation(own, own._source, from: start, paths, block), token)
             }
         } else {
             source.realm.checkDelivery()
-            source.realm.add(CollectionObservation(self, source, from: pin, paths, block), token)
+            source.realm.add(CollectionObservation(self, source, from: start, paths, block), token)
         }
         return token
     }
@@ -43,7 +43,7 @@ extension RealmCollection {
     ) async -> NotificationToken {
         let source = _source
         let place = CallPlace(file, line)
-        let pin = source.realm.pinForObserving(at: place)
+        let start = source.realm.startObserving(at: place)
         let paths = observedPaths(keyPaths, source)
         let token = NotificationToken()
         guard !Task.isCancelled else {
@@ -51,10 +51,10 @@ extension RealmCollection {
             return token
         }
         let frozen = _moved(
-            to: source.realm.shared.frozen(source.realm.configuration, source.realm.schema, pin, at: place))
+            to: source.realm.shared.frozen(source.realm.configuration, source.realm.schema, start.pin, at: place))
         await ActorObserving.install(source.realm, on: actor, at: place, _isolation: _isolation) { realm in
             guard let own = frozen?._moved(to: realm) else { return }
-            let observation = CollectionObservation(own, own._source, from: pin, paths) { change in
+            let observation = CollectionObservation(own, own._source, from: start, paths) { change in
                 nonisolated(unsafe) let change = change
                 actor.assumeIsolated { block($0, change) }
             }

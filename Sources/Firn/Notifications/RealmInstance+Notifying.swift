@@ -35,15 +35,32 @@ extension RealmInstance {
     /// A turn of the realm's run loop, queue or actor after something was published.
     func turn() {
         guard !isInTransaction else {
-            // Told when the transaction has ended.
+            isTurnDue = true
             return
         }
+        // After `invalidate()` nothing is shown, but observers go on.
+        if pin == nil, !observers.isEmpty { show(store.pin(at: openedAt)) }
         if autorefresh {
             moveToNewest(at: openedAt)
         } else if let pin, store.publishedVersion > pin.version {
             notifyRealm(.refreshRequired)
         }
+        announce()
         deliver(mayBegin: true)
+    }
+
+    /// Has a turn that was dropped come again.
+    func wakeIfDue() {
+        guard isTurnDue else { return }
+        isTurnDue = false
+        waker?.wake()
+    }
+
+    /// Tells realm observers of a version that is shown without their having been told: a transaction that was cancelled has advanced to it.
+    private func announce() {
+        guard let pin, pin.version > announcedVersion else { return }
+        announcedVersion = pin.version
+        notifyRealm(.didChange)
     }
 
     /// Advances, and tells observers what is due. Returns whether there was something newer.
@@ -77,7 +94,7 @@ extension RealmInstance {
             return false
         }
         show(store.pin(at: place))
-        notifyRealm(.didChange)
+        announce()
         return true
     }
 
@@ -97,7 +114,10 @@ extension RealmInstance {
         defer { isDelivering = wasDelivering }
         for observation in observers.active {
             // A block may have begun a write; the others are told when it has ended.
-            if isInTransaction { break }
+            if isInTransaction {
+                isTurnDue = true
+                break
+            }
             observation.deliver(mayBegin: mayBegin)
         }
         if ownNotes.isEmpty { return }
@@ -124,6 +144,7 @@ extension RealmInstance {
             ownNotes.append((pin.version, observer.claim.changes(from: base, to: pin)))
         }
         waker?.wake()
+        announcedVersion = max(announcedVersion, pin.version)
         for observation in observers.realmObservers
         where observation.isActive && !tokens.contains(where: { $0.observer === observation }) {
             observation.block(.didChange, Realm(self))
@@ -153,6 +174,12 @@ extension RealmInstance {
         return shownPin.again(at: place)
     }
 
+    /// Where a new observer begins. From now on the notes of what is written are kept for it. Stops the program as `pinForObserving` does.
+    func startObserving(at place: CallPlace) -> ObservationStart {
+        let pin = pinForObserving(at: place)
+        return ObservationStart(pin: pin, claim: store.claimNotes(after: pin.version))
+    }
+
     /// Stops the program where blocks could never be called.
     func checkDelivery() {
         guard let scheduler, scheduler.canDeliver else {
@@ -178,7 +205,7 @@ extension RealmInstance {
     /// Enters an observation and has it told at the next turn.
     func add(_ observation: Observation, _ token: NotificationToken) {
         guard token.keep(observation) else { return }
-        observers.add(observation)
+        observers.add(observation, token)
         // A queue's or actor's realm may have been opened for the observer alone; it goes on from where that begins.
         if pin == nil { show(observation.last.again(at: observation.last.place)) }
         waker?.wake()
@@ -194,11 +221,14 @@ extension Realm {
         line: UInt = #line
     ) -> NotificationToken {
         // It holds no version: it is told that there is one, not what changed. But the realm must show one, or it would have nothing to advance from.
-        _ = instance.pinForObserving(at: CallPlace(file, line))
+        let pin = instance.pinForObserving(at: CallPlace(file, line))
+        if instance.observers.realmObservers.isEmpty {
+            instance.announcedVersion = max(instance.announcedVersion, pin.version)
+        }
         let token = NotificationToken()
         let observation = RealmObservation(instance, block)
         guard token.keep(observation) else { return token }
-        instance.observers.add(observation)
+        instance.observers.add(observation, token)
         return token
     }
 }

@@ -105,6 +105,7 @@ extension Realm {
         public var historyRetention: HistoryRetention = .none
 
         /// How long opening waits for another process that is just opening the store, too, and recovering it, in seconds. Once open, processes write by turns, and wait as long as it takes.
+        /// Below 0 is 0; `.infinity` and whatever is more than a century is a century. Opening throws `.invalidInput` for what is no number.
         public var lockTimeout: TimeInterval = 10
 
         /// No write begins while more versions than this are active; nil, as at first, for no limit. At least 1: opening throws `.invalidInput` for 0.
@@ -201,6 +202,19 @@ extension Realm.Configuration {
         return options
     }
 
+    /// Throws where a time is no number. Others are taken as near as they can be.
+    func checkTimes() throws {
+        func check(_ name: String, _ seconds: TimeInterval) throws {
+            guard seconds.isNaN else { return }
+            throw Realm.Error(
+                .invalidInput, "\(name) is no number: give seconds, .infinity for as long as it takes.",
+                fileURL: fileURL)
+        }
+        try check("lockTimeout", lockTimeout)
+        if case .relaxed(let interval) = durability { try check("The interval of durability", interval) }
+        if case .wait(let seconds) = activeVersionPolicy { try check("The time of activeVersionPolicy", seconds) }
+    }
+
     /// The retention as the store takes it. Throws where it makes no sense.
     func storeRetention() throws -> FirnLog.HistoryRetention {
         switch historyRetention {
@@ -223,10 +237,11 @@ extension Realm.Configuration {
     private var logOptions: LogOptions? {
         guard let fileURL else { return nil }
         var options = LogOptions(folder: fileURL.storePath)
-        options.access = readOnly ? .readOnly : .readWrite(waitMilliseconds: Int(max(0, lockTimeout) * 1000))
+        options.access = readOnly ? .readOnly : .readWrite(waitMilliseconds: Int(milliseconds: lockTimeout) ?? 0)
         switch durability {
         case .full: options.durability = .full
-        case .relaxed(let interval): options.durability = .relaxed(milliseconds: max(1, Int(interval * 1000)))
+        case .relaxed(let interval):
+            options.durability = .relaxed(milliseconds: max(1, Int(milliseconds: interval) ?? 1))
         case .none: options.durability = .none
         }
         switch verifyOnOpen {

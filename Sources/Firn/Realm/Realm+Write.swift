@@ -49,6 +49,8 @@ extension Realm {
     }
 
     /// Undoes all that was done since the transaction began. Objects made in it become invalid.
+    ///
+    /// The realm then shows at least the version that the transaction began on: if that is another thread's commit which is still on its way to the disk, this waits for it.
     public func cancelWrite() { instance.cancelWrite() }
 }
 
@@ -82,7 +84,7 @@ extension RealmInstance {
             leaveTransaction()
             committedOwn(committed.number, from: base, skipping: tokens)
         } catch {
-            leaveTransaction()
+            leaveTransaction(base: base.version)
             throw Realm.Error(error, configuration.fileURL)
         }
     }
@@ -92,7 +94,8 @@ extension RealmInstance {
         guard let transaction else {
             fatalError("Firn: cancelWrite() without a write transaction. Call beginWrite() before.")
         }
+        let base = transaction.base.version
         transaction.cancel()
-        leaveTransaction()
+        leaveTransaction(base: base)
     }
 }

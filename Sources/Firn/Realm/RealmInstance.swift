@@ -18,14 +18,16 @@ public final class RealmInstance {
     /// What accessors read. Replaced by `invalidate()`, which leaves the old accessors with the old one.
     private(set) var core: UnsafeMutablePointer<firn_realm_core_t>
     /// Cores that accessors from before an `invalidate()` count on.
-    private var deadCores: [UnsafeMutablePointer<firn_realm_core_t>] = []
+    var deadCores: [UnsafeMutablePointer<firn_realm_core_t>] = []
     /// The version shown; nil until the first read.
     private(set) var pin: Pin?
     private(set) var transaction: WriteTransaction?
-    /// Holds the instance while accessors live: they hold no reference of their own.
-    private var keptAlive: RealmInstance?
-    /// Accessors that went on another thread. Atomic: they can't be counted off there.
-    private let foreignReleases = Atomic<Int>(0)
+    /// Holds the instance while accessors live: they hold no reference of their own. See `RealmInstance+Lifetime`.
+    var keptAlive: RealmInstance?
+    /// Set when the thread that it belongs to has ended. Atomic: who releases accessors on another thread asks.
+    let hasEnded = Atomic<Bool>(false)
+    var isToldOfEnd = false
+    private let forkGeneration = FirnStorage.forkGeneration()
     let observers = ObserverList()
     var autorefresh: Bool
     /// The class asked for last, as the same one is asked for again and again.
@@ -34,6 +36,10 @@ public final class RealmInstance {
     var waker: RealmWaker?
     var listener: Store.Listener?
     var isDelivering = false
+    /// A turn fell into a transaction, or found an observer at work: it is due again.
+    var isTurnDue = false
+    /// The newest version that realm observers know of.
+    var announcedVersion: UInt64 = 0
     /// The frozen instance of the version shown, once it was asked for: it holds what this one holds.
     var frozenNow: RealmInstance?
     /// What `add` works with in the running transaction.
@@ -58,14 +64,13 @@ public final class RealmInstance {
         openedAt = place
         self.pin = pin
         autorefresh = scheduler != nil
-        core = .allocate(capacity: 1)
-        core.initialize(to: firn_realm_core_t())
+        core = RealmInstance.makeCore()
         core.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
         core.pointee.generation = 1
         // No node bears 0, nor the largest number: so nothing is written in place outside of a transaction.
         core.pointee.stamp = scheduler == nil ? 0 : .max
         if let scheduler, scheduler.isThread {
-            core.pointee.thread = scheduler.isCurrent ? UInt(firn_thread_id()) : 0
+            core.pointee.thread = scheduler.isCurrent ? firn_thread_number() : .max
             core.pointee.mask = .max
         }
         if let pin { core.pointee.root = NodeRef(pin.snapshot.root).word }
@@ -73,7 +78,18 @@ public final class RealmInstance {
 
     deinit {
         transaction?.cancel()
-        for core in deadCores + [core] { core.deallocate() }
+        for core in deadCores + [core] { firn_core_free(core) }
+    }
+
+    private static func makeCore() -> UnsafeMutablePointer<firn_realm_core_t> {
+        keepsParentsRealms
+        guard let core = firn_core_make() else { preconditionFailure("Firn: no memory is left for a realm") }
+        return core
+    }
+
+    /// In a forked child the parent's realms are neither used nor cleaned up.
+    private static let keepsParentsRealms: Void = firn_core_set_keep { owner in
+        _ = Unmanaged<RealmInstance>.fromOpaque(owner).retain()
     }
 
     @inline(__always)
@@ -88,7 +104,7 @@ public final class RealmInstance {
     @inline(__always)
     func check() {
         if core.pointee.mask != 0 {
-            if core.pointee.thread != UInt(firn_thread_id()) { changeThread() }
+            if core.pointee.thread != firn_thread_id() { changeThread() }
         } else if let scheduler {
             scheduler.check()
         }
@@ -97,9 +113,13 @@ public final class RealmInstance {
     /// The main queue's jobs may have gone over to another thread, and the realm with them. Stops the program on any other wrong thread.
     @inline(never)
     private func changeThread() {
+        if isForked { stopInForkedChild() }
         guard case .main? = scheduler?.kind, scheduler?.isCurrent ?? false else { stopOnWrongThread() }
-        for core in deadCores + [core] { core.pointee.thread = UInt(firn_thread_id()) }
+        for core in deadCores + [core] { core.pointee.thread = firn_thread_number() }
     }
+
+    /// Whether this process was forked off the one that made the instance.
+    var isForked: Bool { FirnStorage.forkGeneration() != forkGeneration }
 
     // MARK: The version shown
 
@@ -114,6 +134,7 @@ public final class RealmInstance {
         if let pin { return pin }
         let pin = store.pin(at: openedAt)
         show(pin)
+        announcedVersion = max(announcedVersion, pin.version)
         return pin
     }
 
@@ -123,7 +144,7 @@ public final class RealmInstance {
         frozenNow = nil
         core.pointee.root = pin.map { NodeRef($0.snapshot.root).word } ?? 0
         core.pointee.generation &+= 1
-        if foreignReleases.load(ordering: .relaxed) != 0 { countForeignReleases() }
+        if core.pointee.released != 0 { countReleases() }
     }
 
     /// A class's table in what is shown; nil where the version is older than the class.
@@ -171,6 +192,28 @@ public final class RealmInstance {
         core.pointee.generation &+= 1
     }
 
+    /// The transaction has ended without a version of its own; shows the newest version, which is never older than what it began on.
+    func leaveTransaction(base: UInt64) {
+        waitUntilPublished(base)
+        leaveTransaction()
+    }
+
+    private func waitUntilPublished(_ version: UInt64) {
+        guard store.publishedVersion < version else { return }
+        // Another's commit is on its way to the disk. If it fails, it never was, and the realm falls back to what is published.
+        _ = Result { () throws(StoreError) in try store.waitUntilPublished(version) }
+    }
+
+    /// Undoes the running transaction, if there is one, and shows nothing else in its place. Returns the version that it began on.
+    func abandonTransaction() -> UInt64? {
+        guard let transaction else { return nil }
+        let base = transaction.base.version
+        adding = nil
+        self.transaction = nil
+        transaction.cancel()
+        return base
+    }
+
     /// The transaction has ended; shows the newest version.
     func leaveTransaction() {
         let place = pin?.place ?? openedAt
@@ -178,6 +221,7 @@ public final class RealmInstance {
         transaction = nil
         core.pointee.stamp = .max
         show(store.pin(at: place))
+        wakeIfDue()
     }
 
     /// The running transaction. Stops the program where there is none.
@@ -200,72 +244,23 @@ public final class RealmInstance {
     /// Drops the version shown; accessors made so far are invalid for good.
     func invalidate() {
         check()
-        if let transaction {
-            adding = nil
-            self.transaction = nil
-            transaction.cancel()
-        }
+        // The next read must not show less than what the transaction began on.
+        if let base = abandonTransaction() { waitUntilPublished(base) }
         let old = core
-        deadCores.append(old)
-        core = .allocate(capacity: 1)
-        core.initialize(to: old.pointee)
-        core.pointee.accessors = 0
+        core = RealmInstance.makeCore()
+        core.pointee.owner = old.pointee.owner
+        core.pointee.generation = old.pointee.generation &+ 1
+        core.pointee.thread = old.pointee.thread
+        core.pointee.mask = old.pointee.mask
         core.pointee.stamp = .max
+        deadCores.append(old)
         old.pointee.root = 0
         old.pointee.stamp = .max
         old.pointee.generation &+= 1
         show(nil)
-    }
-
-    // MARK: Accessors alive
-
-    @inline(__always)
-    func retainAccessor(_ row: _Row) {
-        let core = row.core.unsafelyUnwrapped
-        guard core.pointee.mask != 0 else {
-            _ = Unmanaged.passUnretained(self).retain()
-            return
-        }
-        core.pointee.accessors &+= 1
-        if core.pointee.accessors == 1 { keptAlive = self }
-    }
-
-    /// The last accessor that counted on a core has gone.
-    fileprivate func lastAccessorWent() {
-        var total = core.pointee.accessors
-        for core in deadCores { total += core.pointee.accessors }
-        guard total == 0 else { return }
-        for core in deadCores { core.deallocate() }
-        deadCores = []
-        // The last use of `self`: this may be the last reference.
-        keptAlive = nil
-    }
-
-    fileprivate func releaseFromElsewhere() {
-        // The count belongs to the owning thread, which is told once for all that gather until it is there.
-        guard foreignReleases.wrappingAdd(1, ordering: .releasing).oldValue == 0 else { return }
-        nonisolated(unsafe) let instance = self
-        scheduler?.schedule { instance.countForeignReleases() }
-    }
-
-    fileprivate func countForeignReleases() {
-        let gone = foreignReleases.exchange(0, ordering: .acquiring)
-        guard gone > 0 else { return }
-        core.pointee.accessors &-= Int64(gone)
-        if core.pointee.accessors <= 0 { lastAccessorWent() }
-    }
-}
-
-/// Counts an accessor or collection off its core.
-func releaseAccessor(_ core: UnsafeMutablePointer<firn_realm_core_t>) {
-    guard let owner = core.pointee.owner else { return }
-    let instance = Unmanaged<RealmInstance>.fromOpaque(owner)
-    if core.pointee.mask == 0 {
-        instance.release()
-    } else if core.pointee.thread == UInt(firn_thread_id()) {
-        core.pointee.accessors &-= 1
-        if core.pointee.accessors == 0 { instance.takeUnretainedValue().lastAccessorWent() }
-    } else {
-        instance.takeUnretainedValue().releaseFromElsewhere()
+        countReleases()
+        // Observers go on from the version that they know.
+        if !observers.isEmpty { isTurnDue = true }
+        wakeIfDue()
     }
 }

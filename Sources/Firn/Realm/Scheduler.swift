@@ -7,15 +7,24 @@ import Synchronization
 ///
 /// Immutable, so it may be asked from any thread.
 final class Scheduler: @unchecked Sendable {
-    // Unchecked because of `RunLoop`, which is only given timers, from any thread.
+    // Unchecked because of `OwnRunLoop` and the actor, which are only given work, from any thread.
     enum Kind {
         /// The main thread, queue and actor, which are one. In a program with an asynchronous `main` on Linux their jobs run on changing threads, one after
         /// the other; the realm's thread then follows (see `check`).
         case main
         /// Another thread, by its number, with its run loop.
-        case thread(UInt, RunLoop)
+        case thread(UInt64, OwnRunLoop)
         case queue(DispatchQueue, QueueMark)
         case actor(any Actor)
+    }
+
+    /// A thread's run loop, until the thread ends: a timer given to it later would never fire, and keep what it holds for ever.
+    final class OwnRunLoop: @unchecked Sendable {
+        // Unchecked because of `RunLoop`, which is only given timers, from any thread.
+        private let guarded: Guarded<RunLoop?>
+        init(_ runLoop: RunLoop) { guarded = Guarded(runLoop) }
+        var runLoop: RunLoop? { guarded.withLock { $0 } }
+        func threadEnds() { guarded.withLock { $0 = nil } }
     }
 
     /// What tells a queue apart: on Linux several `DispatchQueue` objects may stand for one queue.
@@ -24,7 +33,7 @@ final class Scheduler: @unchecked Sendable {
     /// What tells schedulers apart: a realm is opened once for each.
     enum Key: Hashable {
         case main
-        case thread(UInt)
+        case thread(UInt64)
         case queue(ObjectIdentifier)
         case actor(ObjectIdentifier)
     }
@@ -35,7 +44,7 @@ final class Scheduler: @unchecked Sendable {
 
     /// The calling thread.
     static var current: Scheduler {
-        isOnMain ? Scheduler(.main) : Scheduler(.thread(UInt(firn_thread_id()), RunLoop.current))
+        isOnMain ? Scheduler(.main) : Scheduler(.thread(firn_thread_number(), OwnRunLoop(.current)))
     }
 
     /// A queue, which must be serial: that can't be asked.
@@ -95,11 +104,13 @@ final class Scheduler: @unchecked Sendable {
         }
     }
 
+    var isQueue: Bool { if case .queue = kind { true } else { false } }
+
     /// Whether the caller runs where the realm belongs. An actor can't be asked; `check` stops the program there.
     var isCurrent: Bool {
         switch kind {
         case .main: Scheduler.isOnMain
-        case .thread(let id, _): id == UInt(firn_thread_id())
+        case .thread(let id, _): id == firn_thread_id()
         case .queue(_, let mark): DispatchQueue.getSpecific(key: Scheduler.queueMark) === mark
         case .actor: true
         }
@@ -133,11 +144,14 @@ final class Scheduler: @unchecked Sendable {
         case .main: DispatchQueue.main.async(execute: body)
         case .thread(_, let runLoop):
             // `perform` alone does not wake a run loop on Linux; a timer does.
-            runLoop.add(Timer(timeInterval: 0, repeats: false) { _ in body() }, forMode: .default)
+            runLoop.runLoop?.add(Timer(timeInterval: 0, repeats: false) { _ in body() }, forMode: .default)
         case .queue(let queue, _): queue.async(execute: body)
         case .actor(let actor): Task { await Scheduler.run(body, on: actor) }
         }
     }
+
+    /// The thread ends: nothing runs there any more.
+    func threadEnds() { if case .thread(_, let runLoop) = kind { runLoop.threadEnds() } }
 
     private static func run(_ body: @Sendable () -> Void, on actor: isolated any Actor) async { body() }
 }

@@ -47,14 +47,77 @@ final class SharedStore: @unchecked Sendable {
 
     // MARK: Open stores
 
-    /// The stores open in this process. `opening` is held while one is opened, so that no file is opened twice.
-    private static let opening = Lock()
-    private static let open = Guarded<[Identity: WeakStore]>([:])
+    /// The stores that this process has open, and those that some thread is just opening. Nothing but looks is done under the guard: opening waits for other processes, and asks the application, under no
+    /// lock. Other threads that want the same store wait until its opening has ended; those that want another one do not.
+    private static let registry = Guarded(Registry())
+
+    private struct Registry {
+        var open: [Identity: WeakStore] = [:]
+        var openings: [Identity: Opening] = [:]
+        private var generation = forkGeneration()
+
+        /// A forked child has its parent's memory, and uses none of its stores.
+        mutating func forgetParents() {
+            guard generation != forkGeneration() else { return }
+            generation = forkGeneration()
+            open = [:]
+            openings = [:]
+        }
+    }
     private struct WeakStore {
         weak var store: SharedStore?
     }
 
-    static func isOpen(_ url: URL) -> Bool { open.withLock { $0[identity(url)]?.store != nil } }
+    /// A store that one thread is opening, for others to wait for.
+    private final class Opening: Sendable {
+        let thread = currentThreadID()
+        private let lock = Lock()
+        private let change = Condition()
+        // Guarded by the lock.
+        nonisolated(unsafe) private var hasEnded = false
+
+        func wait() {
+            lock.lock()
+            while !hasEnded { change.wait(lock) }
+            lock.unlock()
+        }
+
+        func end() {
+            lock.lock()
+            hasEnded = true
+            change.broadcast()
+            lock.unlock()
+        }
+    }
+
+    private enum Found {
+        case store(SharedStore)
+        case opening(Opening)
+        /// It is the caller's to open it.
+        case own(Opening)
+    }
+
+    private static func find(_ identity: Identity) -> Found {
+        registry.withLock { registry in
+            registry.forgetParents()
+            if let store = registry.open[identity]?.store { return .store(store) }
+            if let opening = registry.openings[identity] { return .opening(opening) }
+            let opening = Opening()
+            registry.openings[identity] = opening
+            return .own(opening)
+        }
+    }
+
+    /// Whether this process has the store open, or is opening it.
+    static func isOpen(_ url: URL) -> Bool {
+        let identity = identity(url)
+        // The store leaves the guard before it goes, as it may be the last reference.
+        let (store, isOpening) = registry.withLock { registry in
+            registry.forgetParents()
+            return (registry.open[identity]?.store, registry.openings[identity] != nil)
+        }
+        return store != nil || isOpening
+    }
 
     private static func identity(_ url: URL) -> Identity {
         .file(PosixStorage.shared.canonicalPath(url.storePath))
@@ -82,44 +145,77 @@ final class SharedStore: @unchecked Sendable {
         } else {
             throw Realm.Error(.invalidInput, "The configuration names neither a fileURL nor an inMemoryIdentifier.")
         }
+        try configuration.checkTimes()
         let retention = try configuration.storeRetention()
-        return try opening.withLock {
-            if let shared = open.withLock({ $0[identity]?.store }) {
-                guard shared.isReadOnly == configuration.readOnly else {
+        while true {
+            switch find(identity) {
+            case .store(let shared):
+                try shared.join(configuration, retention)
+                return shared
+            case .opening(let opening):
+                guard opening.thread != currentThreadID() else {
                     throw Realm.Error(
-                        .alreadyOpen,
-                        "The realm is open \(shared.isReadOnly ? "read-only" : "for writing") in this process; open it in the same way.",
+                        .alreadyOpen, "The realm was opened by what its own opening calls, as onDamage.",
                         fileURL: configuration.fileURL)
                 }
-                shared.store.retain(retention)
-                // What other processes have written is there from the beginning, or the reason why it can't be shown.
-                do throws(StoreError) { try shared.store.catchUp() } catch {
+                // Whether it succeeds or not, the registry tells.
+                opening.wait()
+            case .own(let opening): return try open(configuration, identity, retention, opening)
+            }
+        }
+    }
+
+    /// The store is open in this process already.
+    private func join(_ configuration: Realm.Configuration, _ retention: FirnLog.HistoryRetention) throws {
+        guard isReadOnly == configuration.readOnly else {
+            throw Realm.Error(
+                .alreadyOpen,
+                "The realm is open \(isReadOnly ? "read-only" : "for writing") in this process; open it in the same way.",
+                fileURL: configuration.fileURL)
+        }
+        store.retain(retention)
+        // What other processes have written is there from the beginning, or the reason why it can't be shown.
+        do throws(StoreError) { try store.catchUp() } catch { throw Realm.Error(error, configuration.fileURL) }
+    }
+
+    private static func open(
+        _ configuration: Realm.Configuration, _ identity: Identity, _ retention: FirnLog.HistoryRetention,
+        _ opening: Opening
+    ) throws -> SharedStore {
+        let result = Result { try makeStore(configuration, identity, retention) }
+        registry.withLock { registry in
+            registry.openings[identity] = nil
+            if case .success(let shared) = result { registry.open[identity] = WeakStore(store: shared) }
+        }
+        opening.end()
+        let shared = try result.get()
+        // From here on others may use the store: the application may do what it likes, this store's realms included.
+        if configuration.fileURL != nil, !configuration.readOnly, let asks = configuration.shouldCompactOnLaunch {
+            let total = shared.store.fileByteCount
+            if asks(total, min(total, shared.store.usedByteCount)) {
+                do throws(StoreError) { try shared.store.compact() } catch {
                     throw Realm.Error(error, configuration.fileURL)
                 }
-                return shared
             }
-            if configuration.readOnly, let url = configuration.fileURL,
-                !FileManager.default.fileExists(atPath: url.storePath)
-            {
-                throw Realm.Error(.fileNotFound, "There is no store to open read-only.", fileURL: url)
-            }
-            let storage: any Storage = configuration.fileURL == nil ? MemoryStorage() : PosixStorage.shared
-            do {
-                var options = configuration.storeOptions
-                options.historyRetention = retention
-                let store = try Store(options, storage: storage)
-                if configuration.fileURL != nil, !configuration.readOnly,
-                    let asks = configuration.shouldCompactOnLaunch
-                {
-                    let total = store.fileByteCount
-                    if asks(total, min(total, store.usedByteCount)) { try store.compact() }
-                }
-                let shared = SharedStore(identity, store, isReadOnly: configuration.readOnly)
-                open.withLock { $0[identity] = WeakStore(store: shared) }
-                return shared
-            } catch let error as StoreError {
-                throw Realm.Error(error, configuration.fileURL)
-            }
+        }
+        return shared
+    }
+
+    private static func makeStore(
+        _ configuration: Realm.Configuration, _ identity: Identity, _ retention: FirnLog.HistoryRetention
+    ) throws -> SharedStore {
+        if configuration.readOnly, let url = configuration.fileURL,
+            !FileManager.default.fileExists(atPath: url.storePath)
+        {
+            throw Realm.Error(.fileNotFound, "There is no store to open read-only.", fileURL: url)
+        }
+        let storage: any Storage = configuration.fileURL == nil ? MemoryStorage() : PosixStorage.shared
+        var options = configuration.storeOptions
+        options.historyRetention = retention
+        do throws(StoreError) {
+            return SharedStore(identity, try Store(options, storage: storage), isReadOnly: configuration.readOnly)
+        } catch {
+            throw Realm.Error(error, configuration.fileURL)
         }
     }
 
@@ -135,7 +231,7 @@ final class SharedStore: @unchecked Sendable {
         let infos = types.map { ClassInfo.of($0) }
         let faults = SchemaPlan.faults(of: infos)
         guard faults.isEmpty else { throw mismatch("The classes can't be stored:", faults, configuration) }
-        if try SharedStore.opening.withLock({ try migrate(infos, configuration, place) }) == false {
+        if try migrate(infos, configuration, place) == false {
             throw mismatch("The store holds none of the classes:", types.map { $0.className() }, configuration)
         }
         let binding = SchemaBinding(infos, store.schema)
@@ -186,6 +282,12 @@ final class SharedStore: @unchecked Sendable {
                 "The store can't be migrated (\(difference)) while process \(other.processID) has it open, which could not go on. Close it there.",
                 fileURL: configuration.fileURL)
         }
+        guard !isWrittenHere else {
+            throw Realm.Error(
+                .fail,
+                "The realm can't be opened with classes that the store lacks while this thread, queue or actor is in a write transaction of it, which that would wait for. Open it before.",
+                fileURL: configuration.fileURL)
+        }
         do throws(StoreError) {
             let transaction = try store.beginWrite(replacing: nil, at: place)
             guard transaction.reference.schema == current else {
@@ -202,18 +304,30 @@ final class SharedStore: @unchecked Sendable {
 
     // MARK: Instances
 
+    /// Whether the caller is in a write transaction of the store, as far as that can be told: which actor is running can't be.
+    private var isWrittenHere: Bool {
+        let live = instances.withLock { $0.live.values.compactMap(\.instance) }
+        return live.contains { instance in
+            guard let scheduler = instance.scheduler, scheduler.isThread || scheduler.isQueue, scheduler.isCurrent
+            else { return false }
+            return instance.isInTransaction
+        }
+    }
+
     /// The instance of a scheduler, made where there is none.
     func instance(
         _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler, at place: CallPlace
     ) -> RealmInstance {
         let key = InstanceKey(scheduler: scheduler.key, schema: ObjectIdentifier(schema))
-        return instances.withLock { instances in
+        let instance = instances.withLock { instances in
             if let known = instances.live[key]?.instance { return known }
             let instance = RealmInstance(self, configuration, schema, scheduler: scheduler, pin: nil, at: place)
             instances.live[key] = WeakInstance(instance: instance)
             instances.live = instances.live.filter { $0.value.instance != nil }
             return instance
         }
+        instance.endWithThread()
+        return instance
     }
 
     /// The frozen instance of a version.

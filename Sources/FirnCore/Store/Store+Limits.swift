@@ -64,14 +64,16 @@ final class PostponedWrites: @unchecked Sendable {
     }
 
     private let lock = Lock()
-    /// The one whose time is up first comes first.
+    /// The one whose time is up first comes first. Those before `first` have been taken.
     private var requests: [Request] = []
+    private var first = 0
     private var hasThread = false
 
     func add(_ request: Request, _ store: Store) throws(StoreError) {
         lock.lock()
-        let place = requests.firstIndex { $0.deadline ?? 0 > request.deadline ?? 0 } ?? requests.count
-        requests.insert(request, at: place)
+        // From the end, as nearly all come in the order of their deadlines.
+        let last = requests[first...].lastIndex { $0.deadline ?? 0 <= request.deadline ?? 0 }
+        requests.insert(request, at: last.map { $0 + 1 } ?? first)
         let needsThread = !hasThread
         hasThread = true
         lock.unlock()
@@ -80,8 +82,11 @@ final class PostponedWrites: @unchecked Sendable {
             // Nobody else waits yet but who came since, and they would wait for this thread.
             let left = lock.withLock {
                 hasThread = false
-                defer { requests = [] }
-                return requests
+                defer {
+                    requests = []
+                    first = 0
+                }
+                return Array(requests[first...])
             }
             let failure = StoreError(.tooManyActiveVersions, "no thread could be started to wait for holders: \(error)")
             for request in left { request.ready(.failure(failure)) }
@@ -103,12 +108,53 @@ final class PostponedWrites: @unchecked Sendable {
 
     private func next() -> Request? {
         lock.withLock {
-            if requests.isEmpty { hasThread = false }
-            return requests.first
+            if first == requests.count { hasThread = false }
+            return requests[first...].first
         }
     }
 
     private func takeFirst() -> Request? {
-        lock.withLock { requests.isEmpty ? nil : requests.removeFirst() }
+        lock.withLock {
+            guard first < requests.count else { return nil }
+            defer {
+                first += 1
+                // Moving the rest costs as much as has been taken.
+                if first * 2 >= requests.count {
+                    requests.removeFirst(first)
+                    first = 0
+                }
+            }
+            return requests[first]
+        }
+    }
+}
+
+/// Transactions with a callback that wait until it is this process's turn to write. One thread waits for all of them, and only while there are any.
+///
+/// `lock` guards all state.
+final class RequestsForTurn: @unchecked Sendable {
+    private let lock = Lock()
+    private var requests: [PostponedWrites.Request] = []
+    private var hasThread = false
+
+    /// True where the caller is to make the thread.
+    func add(_ request: PostponedWrites.Request) -> Bool {
+        lock.withLock {
+            requests.append(request)
+            defer { hasThread = true }
+            return !hasThread
+        }
+    }
+
+    /// What has come since the last call; nil where there is nothing, and the thread ends.
+    func takeAll() -> [PostponedWrites.Request]? {
+        lock.withLock {
+            if requests.isEmpty {
+                hasThread = false
+                return nil
+            }
+            defer { requests = [] }
+            return requests
+        }
     }
 }

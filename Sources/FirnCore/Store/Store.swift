@@ -58,6 +58,7 @@ public final class Store: Sendable {
     let limit: VersionLimit
     let policy: ActiveVersionPolicy
     let postponed = PostponedWrites()
+    private let waitingForTurn = RequestsForTurn()
     /// Writes versions out that are held; nil where the policy is another one.
     let spiller: VersionSpiller?
     let history = History()
@@ -238,7 +239,8 @@ public final class Store: Sendable {
         }
     }
 
-    /// Calls `ready` with a transaction once it is this caller's turn, on an arbitrary thread.
+    /// Calls `ready` with a transaction once it is this caller's turn, on an arbitrary thread: within the call, on a thread that ends another transaction, or on one of the store's. Any number may
+    /// wait; each costs O(1).
     public func requestWrite(
         file: StaticString = #fileID, line: UInt = #line,
         _ ready: @escaping @Sendable (Result<WriteTransaction, StoreError>) -> Void
@@ -268,19 +270,32 @@ public final class Store: Sendable {
         }
     }
 
-    /// Where other processes have to be waited for, a thread is made to do it.
+    /// Where other processes have to be waited for, a thread is made to do it for all requests that come meanwhile.
     private func beginOnThread(_ request: PostponedWrites.Request) {
+        guard waitingForTurn.add(request) else { return }
         do throws(StorageError) {
             try StorageThread.start(name: "firn-write") { [self] in
-                do throws(StoreError) {
-                    nonisolated(unsafe) let transaction = try beginWrite(replacing: nil, at: request.place)
-                    request.ready(.success(transaction))
-                } catch {
-                    request.ready(.failure(error))
-                }
+                while let requests = waitingForTurn.takeAll() { begin(requests[...]) }
             }
         } catch {
-            request.ready(.failure(StoreError(LogError(.storage(error), path: log?.options.folder ?? ""))))
+            let failure = StoreError(LogError(.storage(error), path: log?.options.folder ?? ""))
+            while let requests = waitingForTurn.takeAll() {
+                for request in requests { request.ready(.failure(failure)) }
+            }
+        }
+    }
+
+    /// Waits for this process's turn, and queues all but the first request then.
+    private func begin(_ requests: ArraySlice<PostponedWrites.Request>) {
+        var requests = requests
+        while let request = requests.popFirst() {
+            do throws(StoreError) {
+                nonisolated(unsafe) let transaction = try beginWrite(replacing: nil, at: request.place)
+                for other in requests { self.request(other) }
+                return request.ready(.success(transaction))
+            } catch {
+                request.ready(.failure(error))
+            }
         }
     }
 

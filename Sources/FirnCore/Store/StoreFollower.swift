@@ -11,7 +11,7 @@ import Synchronization
 final class StoreFollower: @unchecked Sendable {
     private let waiter: Log.NewsWaiter
     private let isStopping = Atomic<Bool>(false)
-    private let threadID = Atomic<UInt>(0)
+    private let threadID = Atomic<UInt64>(0)
     private var thread: StorageThread?
     private weak let store: Store?
 

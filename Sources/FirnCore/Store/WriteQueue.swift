@@ -14,7 +14,10 @@ import Synchronization
 ///
 /// So a waiter is overtaken for `fairness` and the time of one waking and one transaction at most. A callback waits for no waking: it is passed the lock when it is first.
 ///
-/// `lock` guards all state, the waiters' too. A callback is called outside of it, on the thread that gave the lock up.
+/// A callback is called on the thread that gave the lock up, so one that ends its transaction at once calls the next within itself. `nesting` of them at most lie on one stack;
+/// then a thread is made for the next, so that it waits neither for those to return nor for what they wait for. Every step costs O(1), however many wait.
+///
+/// `lock` guards all state, the waiters' too. A callback is called outside of it.
 final class WriteQueue: @unchecked Sendable {
     private final class Waiter: @unchecked Sendable {
         /// When a thread came. A callback never claims, so it has none.
@@ -26,6 +29,9 @@ final class WriteQueue: @unchecked Sendable {
         var isCalled = false
         /// The lock has been passed to it.
         var isOn = false
+        // Its neighbours in the order of coming.
+        var next: Waiter?
+        unowned(unsafe) var previous: Waiter?
 
         init(since: Int64) {
             self.since = since
@@ -43,11 +49,15 @@ final class WriteQueue: @unchecked Sendable {
     /// Nanoseconds after which nobody is overtaken any more.
     private static let fairness: Int64 = 1_000_000
 
+    /// Callbacks within callbacks on one thread.
+    private static let nesting = 64
+
     private let lock = Lock()
     /// Changed under the lock; looked at without it.
     private let isTaken = Atomic<Bool>(false)
     /// In the order of coming.
-    @exclusivity(unchecked) private var waiters: [Waiter] = []
+    @exclusivity(unchecked) private var first: Waiter?
+    @exclusivity(unchecked) private var last: Waiter?
     /// There is one only while the lock is taken: it is passed the lock when that is given up.
     @exclusivity(unchecked) private var claimant: Waiter?
 
@@ -68,7 +78,7 @@ final class WriteQueue: @unchecked Sendable {
     }
 
     /// Whether anybody sleeps until it is his turn.
-    var hasWaiters: Bool { lock.withLock { !waiters.isEmpty } }
+    var hasWaiters: Bool { lock.withLock { first != nil } }
 
     /// True where the lock was found free in good time, and taken.
     private func look(since: Int64) -> Bool {
@@ -86,7 +96,7 @@ final class WriteQueue: @unchecked Sendable {
     private func sleep(since: Int64) {
         let waiter = Waiter(since: since)
         lock.lock()
-        waiters.append(waiter)
+        append(waiter)
         while !take(waiter) {
             let ticket = waiter.call.ticket()
             lock.unlock()
@@ -109,41 +119,64 @@ final class WriteQueue: @unchecked Sendable {
         return false
     }
 
+    private func append(_ waiter: Waiter) {
+        waiter.previous = last
+        if let last { last.next = waiter } else { first = waiter }
+        last = waiter
+    }
+
     private func remove(_ waiter: Waiter) {
-        waiters.removeAll { $0 === waiter }
+        if let previous = waiter.previous { previous.next = waiter.next } else { first = waiter.next }
+        if let next = waiter.next { next.previous = waiter.previous } else { last = waiter.previous }
+        waiter.next = nil
+        waiter.previous = nil
         if claimant === waiter { claimant = nil }
     }
 
-    /// Calls `ready` once the lock is the caller's: at once where it is free, else on the thread that gives it up.
+    /// Calls `ready` once the lock is the caller's: at once where it is free, else on the thread that gives it up, or on one of its own.
     func request(_ ready: @escaping @Sendable () -> Void) {
         lock.lock()
         if isTaken.load(ordering: .relaxed) {
-            waiters.append(Waiter(ready))
+            append(Waiter(ready))
             lock.unlock()
         } else {
             isTaken.store(true, ordering: .relaxed)
             lock.unlock()
-            ready()
+            call(ready)
         }
+    }
+
+    /// Calls what the lock was passed to.
+    private func call(_ ready: @escaping @Sendable () -> Void) {
+        defer { _ = firn_callback_depth(-1) }
+        if firn_callback_depth(1) > Self.nesting {
+            do throws(StorageError) {
+                try StorageThread.start(name: "firn-write", ready)
+                return
+            } catch {
+                // The system has no thread left; the stack may have room.
+            }
+        }
+        ready()
     }
 
     /// Gives the lock up.
     func release() {
         lock.lock()
-        let first = claimant ?? waiters.first
+        let next = claimant ?? first
         var called: Waiter?
-        if let first, first.ready != nil || first === claimant {
-            first.isOn = true
-            remove(first)
-            called = first
+        if let next, next.ready != nil || next === claimant {
+            next.isOn = true
+            remove(next)
+            called = next
         } else {
             isTaken.store(false, ordering: .relaxed)
-            if let first, !first.isCalled {
-                first.isCalled = true
-                called = first
+            if let next, !next.isCalled {
+                next.isCalled = true
+                called = next
             }
         }
         lock.unlock()
-        if let ready = called?.ready { ready() } else { called?.call.signal() }
+        if let ready = called?.ready { call(ready) } else { called?.call.signal() }
     }
 }

@@ -58,6 +58,59 @@ import Testing
         #expect(wasServed && turns > 0)
     }
 
+    /// Each callback gives the lock up within itself, so that the next one is called from there; or asks for the next turn from within.
+    @Test func anyNumberOfCallbacksComesToItsTurn() throws {
+        let queue = WriteQueue()
+        let shared = Shared()
+        let done = DispatchSemaphore(value: 0)
+        let count = 200_000
+        queue.acquire()
+        for number in 0..<count {
+            queue.request {
+                // Only the lock guards the count, so the order shows too.
+                if shared.count == number { shared.count += 1 }
+                if number == count - 1 { done.signal() }
+                queue.release()
+            }
+        }
+        queue.release()
+        done.wait()
+        queue.acquire()
+        #expect(shared.count == count)
+        queue.release()
+
+        @Sendable func again() {
+            queue.request {
+                shared.count += 1
+                let isLast = shared.count == 2 * count
+                queue.release()
+                if isLast { done.signal() } else { again() }
+            }
+        }
+        again()
+        done.wait()
+        queue.acquire()
+        #expect(shared.count == 2 * count)
+        queue.release()
+    }
+
+    @Test func anyNumberOfRequestedTransactionsIsCommitted() throws {
+        let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
+        let done = DispatchSemaphore(value: 0)
+        let failures = Guarded<[StoreError]>([])
+        let count = 50_000
+        let first = try store.beginWrite()
+        for number in 0..<count {
+            store.requestWrite { result in
+                do throws(StoreError) { try result.get().commit() } catch { failures.withLock { $0.append(error) } }
+                if number == count - 1 { done.signal() }
+            }
+        }
+        first.cancel()
+        done.wait()
+        #expect(failures.withLock { $0.isEmpty } && store.publishedVersion == UInt64(count))
+    }
+
     /// Callbacks and threads come to their turns; a callback in the order in which it came to other callbacks.
     @Test func callbacksComeToTheirTurn() throws {
         let queue = WriteQueue()

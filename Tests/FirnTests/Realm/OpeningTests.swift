@@ -1,0 +1,131 @@
+import FirnCore
+import FirnTestSupport
+import Foundation
+import Testing
+
+@testable import Firn
+
+/// No lock is held while opening waits or asks the application. Where one were, these would wait for ever; so they run in processes of their own, which an alarm ends.
+@Suite(.timeLimit(.minutes(5))) struct OpeningTests {
+    @Test func storesOpenWhileOneAsksWhetherToCompact() async {
+        await #expect(processExitsWith: .success) { try openWhileOneAsks() }
+    }
+
+    /// The other thread waits for the write lock, to add its classes.
+    @Test func storesOpenWhileOneWaitsToWrite() async {
+        await #expect(processExitsWith: .success) { try openWhileOneWaits() }
+    }
+
+    @Test func openingWithNewClassesWithinAWriteThrows() throws {
+        let name = UUID().uuidString
+        let realm = try memoryRealm([Person.self, Dog.self], name)
+        try realm.write {
+            let error = #expect(throws: Realm.Error.self) { _ = try memoryRealm([Everything.self], name) }
+            #expect(error?.message.contains("write transaction") == true)
+            let again = try memoryRealm([Person.self, Dog.self], name)
+            #expect(again == realm)
+        }
+        #expect(try memoryRealm([Everything.self], name).isEmpty)
+    }
+
+    @Test func threadsThatOpenAStoreAtOnceShareIt() throws {
+        let folder = TemporaryFolder()
+        nonisolated(unsafe) let configuration = Realm.Configuration(
+            fileURL: URL(fileURLWithPath: folder.path + "/store"), objectTypes: [Dog.self, Person.self])
+        let lock = NSLock()
+        nonisolated(unsafe) var stores: [SharedStore] = []
+        DispatchQueue.concurrentPerform(iterations: 8) { number in
+            do {
+                let realm = try Realm(configuration: configuration)
+                try realm.write { realm.add(Dog(number, "n")) }
+                lock.withLock { stores.append(realm.instance.shared) }
+            } catch { Issue.record(error) }
+        }
+        #expect(stores.count == 8 && stores.allSatisfy { $0 === stores[0] })
+        #expect(try Realm(configuration: configuration).objects(Dog.self).count == 8)
+    }
+
+    // MARK: Times
+
+    @Test(arguments: [.infinity, 1e300, 1e10, 1e18, 0, -1, -.infinity, 0.0001] as [Double])
+    func anyTimeIsTakenAsNearAsItCanBe(_ seconds: Double) throws {
+        for durability in [.full, .relaxed(interval: seconds)] as [Realm.Configuration.Durability] {
+            let folder = TemporaryFolder()
+            var configuration = Realm.Configuration(
+                fileURL: URL(fileURLWithPath: folder.path + "/store"), objectTypes: [Dog.self, Person.self])
+            configuration.lockTimeout = seconds
+            configuration.durability = durability
+            configuration.activeVersionPolicy = .wait(seconds)
+            configuration.maximumNumberOfActiveVersions = 10
+            let realm = try Realm(configuration: configuration)
+            try realm.write { realm.add(Dog(1, "Rex")) }
+            #expect(realm.objects(Dog.self).count == 1)
+        }
+    }
+
+    @Test func aTimeThatIsNoNumberIsRefused() {
+        let folder = TemporaryFolder()
+        let configuration = Realm.Configuration(
+            fileURL: URL(fileURLWithPath: folder.path + "/store"), objectTypes: [Dog.self, Person.self])
+        let changes: [(inout Realm.Configuration) -> Void] = [
+            { $0.lockTimeout = .nan }, { $0.durability = .relaxed(interval: .nan) },
+            { $0.activeVersionPolicy = .wait(.nan) }, { $0.historyRetention = .age(.nan) },
+        ]
+        for change in changes {
+            var changed = configuration
+            change(&changed)
+            let error = #expect(throws: Realm.Error.self) { _ = try Realm(configuration: changed) }
+            #expect(error?.code == .invalidInput)
+        }
+        #expect(!FileManager.default.fileExists(atPath: folder.path + "/store"))
+    }
+}
+
+private func openWhileOneAsks() throws {
+    alarm(60)
+    let folder = TemporaryFolder()
+    var configuration = Realm.Configuration(
+        fileURL: URL(fileURLWithPath: folder.path + "/store"), objectTypes: [Dog.self, Person.self])
+    do {
+        let realm = try Realm(configuration: configuration)
+        try realm.write { realm.add(Dog(1, "Rex")) }
+    }
+    nonisolated(unsafe) let plain = configuration
+    nonisolated(unsafe) var seen: [String] = []
+    configuration.shouldCompactOnLaunch = { _, _ in
+        // Another store, the same one, and both on another thread that is waited for.
+        @Sendable func open(_ place: String) {
+            if (try? memoryRealm())?.isEmpty == true { seen.append("memory \(place)") }
+            if (try? Realm(configuration: plain))?.isEmpty == false { seen.append("same \(place)") }
+        }
+        open("here")
+        let done = DispatchSemaphore(value: 0)
+        Thread {
+            open("there")
+            done.signal()
+        }.start()
+        done.wait()
+        return true
+    }
+    let realm = try Realm(configuration: configuration)
+    #expect(seen == ["memory here", "same here", "memory there", "same there"])
+    #expect(realm.objects(Dog.self).count == 1)
+}
+
+private func openWhileOneWaits() throws {
+    alarm(60)
+    let name = UUID().uuidString
+    let realm = try memoryRealm([Person.self, Dog.self], name)
+    realm.beginWrite()
+    let done = DispatchSemaphore(value: 0)
+    Thread {
+        do { _ = try memoryRealm([Everything.self], name) } catch { Issue.record(error) }
+        done.signal()
+    }.start()
+    // It waits for the lock by now, or will; either way this must not wait for it.
+    Thread.sleep(forTimeInterval: 0.2)
+    #expect(try memoryRealm().isEmpty)
+    #expect(try memoryRealm([Person.self, Dog.self], name) == realm)
+    realm.cancelWrite()
+    done.wait()
+}

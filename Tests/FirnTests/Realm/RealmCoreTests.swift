@@ -1,0 +1,115 @@
+import FirnCore
+import Foundation
+import Testing
+
+@testable import Firn
+
+/// The core that accessors read, and what is counted on it.
+@MainActor
+@Suite(.timeLimit(.minutes(2))) struct RealmCoreTests {
+    private let name = UUID().uuidString
+    private let types: [ObjectBase.Type] = [Dog.self, Person.self]
+    private func open() throws -> Realm { try memoryRealm(types, name) }
+
+    /// Drops the last reference to an object on another thread, and returns when it is gone.
+    private func dropElsewhere(_ box: Box) {
+        nonisolated(unsafe) let box = box
+        let gone = DispatchSemaphore(value: 0)
+        Thread {
+            box.object = nil
+            gone.signal()
+        }.start()
+        gone.wait()
+    }
+
+    private final class Box {
+        var object: Dog?
+        init(_ object: Dog) { self.object = object }
+    }
+
+    /// An object from before `invalidate()` goes on another thread: it is counted off its own core, so one from after it holds the realm.
+    @Test func anObjectHoldsItsRealmThoughOneFromBeforeAnInvalidateWentElsewhere() async throws {
+        weak var instance: RealmInstance?
+        func objects() throws -> (Box, () throws -> Dog) {
+            let realm = try open()
+            try realm.write { realm.add(Dog(1, "Rex")) }
+            instance = realm.instance
+            let old = Box(realm.objects(Dog.self)[0])
+            realm.invalidate()
+            return (old, { realm.objects(Dog.self)[0] })
+        }
+        var dog: Dog?
+        do {
+            let (old, next) = try objects()
+            dropElsewhere(old)
+            await settle { false }
+            dog = try next()
+        }
+        #expect(instance != nil && dog?.name == "Rex")
+        dog = nil
+        #expect(instance == nil)
+        #expect(try open().isEmpty, "the realm is still there")
+    }
+
+    @Test func aRealmGoesWhenItsObjectsFromBeforeAndAfterAnInvalidateWentOnDifferentThreads() async throws {
+        weak var instance: RealmInstance?
+        func objects() throws -> (Box, Box) {
+            let realm = try open()
+            try realm.write { realm.add(Dog(1, "Rex")) }
+            instance = realm.instance
+            let old = Box(realm.objects(Dog.self)[0])
+            realm.invalidate()
+            return (old, Box(realm.objects(Dog.self)[0]))
+        }
+        do {
+            let (old, new) = try objects()
+            dropElsewhere(old)
+            await settle { false }
+            #expect(instance != nil && new.object?.name == "Rex")
+            new.object = nil
+        }
+        await wait { instance == nil }
+        #expect(instance == nil)
+        #expect(try open().isEmpty, "the realm is still there")
+    }
+
+    /// Otherwise a setter would write into the published version, which others read.
+    @Test func settingOutsideOfAWriteStopsThoughTheLeafIsTheLastTransactions() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let realm = try memoryRealm()
+            let dog = Dog(1, "Rex")
+            try realm.write { realm.add(dog) }
+            // The accessor has found its row, in a leaf that the last transaction made.
+            guard dog.age == 1 else { exit(0) }
+            dog.age = 2
+        }
+        expectMessage(result, "can't set Dog.age outside of a write transaction")
+    }
+
+    @Test(arguments: [true, false])
+    func aPublishedVersionStaysAsItIsAfterItsTransaction(_ isCommitted: Bool) async throws {
+        let realm = try open()
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        realm.beginWrite()
+        dog.age = 2
+        if isCommitted { try realm.commitWrite() } else { realm.cancelWrite() }
+        // What marks a leaf as the running transaction's own.
+        #expect(realm.instance.core.pointee.stamp == .max)
+        #expect(dog.age == (isCommitted ? 2 : 1))
+    }
+
+    @Test func whatIsFrozenAfterARefreshShowsWhatTheRealmShows() async throws {
+        let realm = try open()
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        let before = dog.freeze()
+        try onAnotherThread(name, types) { other in
+            try other.write { other.objects(Dog.self)[0].age = 5 }
+        }
+        #expect(dog.freeze().age == 1)
+        realm.refresh()
+        #expect(dog.age == 5 && dog.freeze().age == 5 && before.age == 1)
+        #expect(realm.freeze().objects(Dog.self)[0].age == 5)
+    }
+}
