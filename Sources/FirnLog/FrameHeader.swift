@@ -73,6 +73,9 @@ struct FrameHeader: Equatable {
     /// The bytes of the whole frame in the file.
     var frameByteCount: Int { Self.frameByteCount(stored: Int(storedCount)) }
 
+    /// Where in its segment the frame ends.
+    var end: Int { Int(offset) + frameByteCount }
+
     static func frameByteCount(stored: Int) -> Int {
         (byteCount + stored + LogLimits.frameAlignment - 1) & ~(LogLimits.frameAlignment - 1)
     }

@@ -16,11 +16,17 @@ import Synchronization
 /// Waiters stand in two rooms by turns: those whom the running sync covers, and those who need the next one. So a round's end wakes nobody in vain, and
 /// all by one call of the system; who wakes looks at *durable* without a lock.
 ///
+/// **Sectors.** Where a commit must not share a sector of the disk with synced ones (`LogOptions.sectorByteCount`), its appender asks
+/// `join` before it writes. If a sync that covers all that is written has begun, the commit begins a new sector. If not, it joins the
+/// commits before it, and a leader that begins meanwhile waits until it is written, so that its sync covers all of the sector: each of
+/// the two announces itself before it looks at the other, so at least one sees the other.
+///
 /// No code of the user's runs while leading. What changes:
 /// - *written*, *durable*, *published*: atomics that only rise. While another process writes, `adopt` raises all three. *written* is stored by the appender; the other two by the leader (and *published*
 ///   by the appender where the durability asks for no sync). Read by anybody.
 /// - `round`: atomic. From idle to syncing by whoever becomes the leader, back by the leader.
 /// - `isCrowded`: atomic; stored by the leader.
+/// - `isJoined`: atomic; stored by the appender, read by the leader.
 /// - `file`: the leader's. It is replaced only by who leads (a roll to a new segment leads for as long as it takes).
 /// - `failure`: guarded by `lock`; `failed`, atomic, says that it is there.
 final class GroupCommit: @unchecked Sendable {
@@ -30,6 +36,8 @@ final class GroupCommit: @unchecked Sendable {
     private let round: Atomic<UInt64>
     /// Whether others' commits came together with the last leader's.
     private let isCrowded = Atomic<Bool>(false)
+    /// Whether a commit is being written to the sector that ends with commits which no sync covers yet.
+    private let isJoined = Atomic<Bool>(false)
     private let failed = Atomic<Bool>(false)
     private let rooms = (EventCount(), EventCount())
     private let lock = Lock()
@@ -86,6 +94,17 @@ final class GroupCommit: @unchecked Sendable {
             page?.setPublished(version)
         }
     }
+
+    /// Whether what is written next may share a sector with what was written last. True binds the appender: it calls `endJoin` as soon
+    /// as the commit is written, or cut off.
+    func join() -> Bool {
+        isJoined.store(true, ordering: .sequentiallyConsistent)
+        if currentRound.target < writtenVersion { return true }
+        endJoin()
+        return false
+    }
+
+    func endJoin() { isJoined.store(false, ordering: .sequentiallyConsistent) }
 
     /// Steps 2 to 5. Throws where a sync failed before the version was durable.
     func wait(for version: UInt64) throws(LogError) {
@@ -178,7 +197,10 @@ final class GroupCommit: @unchecked Sendable {
         let begun = Round(target: writtenVersion, room: now.room, isSyncing: true)
         let (exchanged, _) = round.compareExchange(
             expected: now.word, desired: begun.word, ordering: .sequentiallyConsistent)
-        return exchanged ? begun : nil
+        guard exchanged else { return nil }
+        // A write of one commit, which waits for nobody.
+        while isJoined.load(ordering: .sequentiallyConsistent) { yieldThread() }
+        return begun
     }
 
     /// Becomes the leader, after whoever is.

@@ -81,7 +81,7 @@ extension LogCursor {
                     .damage, path: reader.path, offset: offset,
                     detail: "version \(version + 1) was durable, but there is no whole header of it")
             }
-            offset += frame.frameByteCount
+            offset = frame.end
             chain = crc
             guard frame.kind.isPart else { continue }
             byteCount += frame.frameByteCount

@@ -48,7 +48,7 @@ extension Log {
         let tail = LogTail(
             folder: folder, options: options, clock: clock, group: group, page: page, file: file, manifest: listed,
             end: place.offset, filled: place.offset, chain: place.chain, lastTime: place.time,
-            schema: place.schema ?? [], isReserveGone: false, isOurs: false)
+            schema: place.schema ?? [], sector: place.sector, isReserveGone: false, isOurs: false)
         tail.markWritten = place.mark
         let lock = WriterLock(locks: locks, page: page, isReady: false, mayWait: options.usesThreads)
         let writer = LogWriter(group: group, tail: tail, lock: lock, follower: follower)

@@ -67,6 +67,8 @@ public final class Log: @unchecked Sendable {
         precondition(
             options.partByteCount >= 64 && options.partByteCount <= LogLimits.payloadByteCount,
             "partByteCount is 64 ... \(LogLimits.payloadByteCount)")
+        precondition(
+            SegmentHeader.isSector(options.sectorByteCount), "sectorByteCount is 0 or a power of two, 512 ... 65,536")
         let folder = StoreFolder(path: options.folder, storage: storage)
         switch options.access {
         case .readOnly: return try openForReading(options, folder)
@@ -105,7 +107,7 @@ public final class Log: @unchecked Sendable {
                     // Look again: another may have made the store while we waited.
                     if found != .store { found = try folder.find() }
                     let created = found != .store
-                    if created { try create(folder, clock, randomness) }
+                    if created { try create(folder, clock, randomness, sector: options.sectorByteCount) }
                     let log = try openLocked(
                         options, folder, clock, randomness, locks, created: created, isFirst: isFirst)
                     _ = try locks.serve()
@@ -126,25 +128,26 @@ public final class Log: @unchecked Sendable {
 
     /// Makes a store. It exists when the manifest does; whatever a crash leaves before that is taken for an empty folder.
     private static func create(
-        _ folder: StoreFolder, _ clock: any Clock, _ randomness: any Randomness
+        _ folder: StoreFolder, _ clock: any Clock, _ randomness: any Randomness, sector: Int
     ) throws(LogError) {
         try folder.removeIfPresent(folder.newManifest)
         try folder.createFolderIfAbsent(folder.log)
         try folder.createFolderIfAbsent(folder.checkpoints)
         let manifest = Manifest(
-            storeID: StoreID(randomness), created: clock.now(),
+            storeID: StoreID(randomness), features: sector > 0 ? [.sectors] : [], created: clock.now(),
             segments: [Manifest.Segment(segment: 1, epoch: 1, firstVersion: 1)])
-        try makeFirstSegment(folder, manifest, schema: [], time: 0)
+        try makeFirstSegment(folder, manifest, schema: [], time: 0, sector: sector)
     }
 
     /// Writes a new store's only segment, and then its manifest.
     static func makeFirstSegment(
-        _ folder: StoreFolder, _ manifest: Manifest, schema: [UInt8], time: Int64
+        _ folder: StoreFolder, _ manifest: Manifest, schema: [UInt8], time: Int64, sector: Int = 0
     ) throws(LogError) {
         let storage = folder.storage
         let first = manifest.openSegment.firstVersion
         let header = SegmentHeader(
-            storeID: manifest.storeID, epoch: 1, segment: 1, chain: 0, firstVersion: first, mark: first - 1)
+            storeID: manifest.storeID, epoch: 1, segment: 1, chain: 0, firstVersion: first, mark: first - 1,
+            sector: UInt32(sector))
         let path = folder.segment(1)
         try folder.removeIfPresent(path)
         let file = try stored { () throws(StorageError) in try storage.open(path, .create) }
@@ -196,7 +199,7 @@ public final class Log: @unchecked Sendable {
             folder: folder, options: options, clock: clock, group: group, page: page, file: file,
             manifest: recovery.manifest, end: recovery.scan.end, filled: max(size, recovery.scan.end),
             chain: recovery.scan.chain, lastTime: recovery.scan.lastTime, schema: recovery.scan.schema ?? [],
-            isReserveGone: isReserveGone)
+            sector: recovery.sector, isReserveGone: isReserveGone)
         tail.markWritten = max(recovery.scan.mark, recovery.manifest.openSegment.firstVersion - 1)
         let lock = WriterLock(locks: locks, page: page, isReady: true, mayWait: options.usesThreads)
         let writer = LogWriter(group: group, tail: tail, lock: lock, follower: LogFollower(folder))

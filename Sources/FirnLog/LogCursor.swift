@@ -57,7 +57,7 @@ public struct CommitReader: ~Copyable {
         }
         part &+= 1
         chain = crc
-        offset += frame.frameByteCount
+        offset = frame.end
         isAtEnd = frame.flags.contains(.last)
         mark = max(mark, frame.mark)
         if frame.kind == .schema {
@@ -120,7 +120,7 @@ struct LogCursor {
                         detail: "version \(version &+ 1) was durable, but there is no whole frame of it")
                 }
                 guard frame.kind.isPart else {
-                    offset += frame.frameByteCount
+                    offset = frame.end
                     chain = crc
                     continue
                 }

@@ -15,6 +15,8 @@ struct LogPlace: Equatable, Sendable {
     var time: Int64 = 0
     /// The highest durable mark of the frames before.
     var mark: UInt64 = 0
+    /// The sector of the segment.
+    var sector = 0
     /// The schema in force; nil where no frame since the last place told of one.
     var schema: [UInt8]?
 }
@@ -85,8 +87,7 @@ final class LogFollower {
         while true {
             let reader = try locate(&place, manifest)
             // Of the room filled ahead one look is enough: who gave the lock up has left zeros.
-            let head = try reader.bytes(at: place.offset, count: FrameHeader.byteCount)
-            if head.isAllZero { return true }
+            if try reader.isZero(behind: place.offset) { return true }
             guard case .frame(let frame, let crc) = try reader.item(at: place.offset), frame.chain == place.chain,
                 !frame.kind.isPart
             else { return false }
@@ -101,7 +102,7 @@ final class LogFollower {
             var scratch = ByteWriter(capacity: 16)
             place.schema = [UInt8](try reader.rawPayload(of: frame, in: &scratch))
         }
-        place.offset += frame.frameByteCount
+        place.offset = frame.end
         place.chain = crc
         place.time = max(place.time, frame.time)
         place.mark = max(place.mark, frame.mark)
@@ -118,7 +119,9 @@ final class LogFollower {
         if entry.segment == place.segment, entry.epoch == place.epoch,
             !entry.isSealed || place.offset <= entry.byteCount
         {
-            return try reader(entry, manifest.storeID)
+            let reader = try reader(entry, manifest.storeID)
+            place.sector = Int(reader.header.sector)
+            return reader
         }
         let reader = try reader(entry, manifest.storeID)
         if index > 0, manifest.segments[index - 1].chainEnd != reader.header.chain {
@@ -127,6 +130,7 @@ final class LogFollower {
         }
         place.segment = entry.segment
         place.epoch = entry.epoch
+        place.sector = Int(reader.header.sector)
         place.offset = SegmentHeader.byteCount
         place.chain = reader.headerCRC
         place.version = entry.firstVersion - 1

@@ -49,6 +49,15 @@ public struct LogOptions: Sendable {
     public var segmentByteCount = LogLimits.segmentByteCount
     /// The most that a part holds before compression; what is longer is refused.
     public var partByteCount = 1 << 20
+    /// The sector of a disk whose writes of a sector may be torn by a power cut, a power of two from 512 to 65,536; 0 (the default) for
+    /// a disk that writes sectors whole or not at all.
+    ///
+    /// A commit is written behind the one before, so a write begins in the sector that holds the end of commits already synced. A disk
+    /// that spoils the whole sector when power fails amid such a write would take those with it. Nearly all disks write sectors of 512
+    /// or 4,096 bytes atomically, or with a capacitor; SQLite assumes the same ("powersafe overwrite"). With a sector given here, each
+    /// group of commits that one sync makes durable begins in a sector of its own. The system writes whole pages, so 4,096 is the
+    /// least that helps where files are cached. Cost: up to that many bytes of log a sync.
+    public var sectorByteCount = 0
     /// The room that is kept so that a full disk can still delete; 0 keeps none.
     public var reserveByteCount = LogLimits.reserveByteCount
     /// How long the log must have been quiet before it writes its durable mark once more.

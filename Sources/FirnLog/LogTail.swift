@@ -5,10 +5,10 @@ import FirnStorage
 ///
 /// At any time one **appender** at most owns the tail: the commit that is being written, or the mark that an idle log writes. `begin` takes it, `end` gives it back.
 /// What changes:
-/// - `file`, `end`, `chain`, `lastTime`, `isReserveGone`, `isDirty`, `markWritten`: owned by the appender. (In a commit of many parts the thread
+/// - `file`, `end`, `chain`, `lastTime`, `isReserveGone`, `isDirty`, `markWritten`, `commitStart`: owned by the appender. (In a commit of many parts the thread
 ///   that writes a part owns them; the parts' queue hands them on, one part after another.)
 /// - `manifest`, `schema`: changed by the appender, under `lock`, so that the appender may read them without it and anybody with it (`snapshot`).
-/// - `isOurs`: the same.
+/// - `isOurs`, `sector`, `wantedSector`: the same.
 /// - `isAppending`, `filled`, `filling`: guarded by `lock`. Room is filled with zeros by another thread while the appender
 ///   writes, so each write first makes sure that the zeros don't come down on it.
 final class LogTail: @unchecked Sendable {
@@ -28,6 +28,12 @@ final class LogTail: @unchecked Sendable {
     var isReserveGone: Bool
     /// The durable mark that the newest frame bears.
     var markWritten: UInt64 = 0
+    /// The sector of the open segment, and the one that the next is to have: at least what this process was asked for, and what
+    /// other processes that write beside it were. 0: none.
+    private(set) var sector: Int
+    private(set) var wantedSector: Int
+    /// Where the first frame of the commit that was written last begins; behind `end` of that time, if it began a sector.
+    private var commitStart = 0
 
     /// A write of the present commit failed, so that the file may hold pieces of it behind `end`.
     private(set) var isDirty = false
@@ -44,8 +50,10 @@ final class LogTail: @unchecked Sendable {
     init(
         folder: StoreFolder, options: LogOptions, clock: any Clock, group: GroupCommit, page: SharedPage?,
         file: any StorageFile, manifest: Manifest, end: Int, filled: Int, chain: UInt32, lastTime: Int64,
-        schema: [UInt8], isReserveGone: Bool, isOurs: Bool = true
+        schema: [UInt8], sector: Int, isReserveGone: Bool, isOurs: Bool = true
     ) {
+        self.sector = sector
+        wantedSector = isOurs ? options.sectorByteCount : max(options.sectorByteCount, sector)
         self.isOurs = isOurs
         self.folder = folder
         self.options = options
@@ -88,6 +96,7 @@ final class LogTail: @unchecked Sendable {
     func setSchema(_ bytes: [UInt8]) { lock.withLock { schema = bytes } }
 
     func endAppending() {
+        if sector > 0 { group.endJoin() }
         lock.lock()
         isAppending = false
         changed.broadcast()
@@ -128,18 +137,27 @@ final class LogTail: @unchecked Sendable {
     func write(_ buffer: inout ByteWriter, _ part: EncodedPart, time: Int64) throws(StorageError) {
         let open = manifest.openSegment
         let mark = group.durableVersion
+        var start = end
+        if part.part == 0 {
+            // A long commit would keep a leader waiting, so it joins nobody.
+            if sector > 0, !part.flags.contains(.last) || !group.join() {
+                start = SegmentHeader.roundUp(end, toSector: sector)
+            }
+            commitStart = start
+        }
         let header = FrameHeader(
             kind: part.kind, flags: part.flags, storeHigh: manifest.storeID.high, epoch: open.epoch,
-            segment: open.segment, offset: UInt64(end), version: part.version, time: time, mark: mark, part: part.part,
+            segment: open.segment, offset: UInt64(start), version: part.version, time: time, mark: mark,
+            part: part.part,
             rawCount: part.rawCount, storedCount: part.storedCount, payloadCRC: part.payloadCRC, chain: chain)
         let crc = header.encode(at: buffer.mutableBytes.baseAddress!)
         let count = buffer.count
-        claim(end..<(end + count))
+        claim(end..<(start + count))
         isDirty = true
-        try file.write(buffer.bytes, at: end)
+        try file.write(buffer.bytes, at: start)
         isDirty = false
-        if count >= LogLimits.unfilledPartByteCount { file.startWriteback(end..<(end + count)) }
-        end += count
+        if count >= LogLimits.unfilledPartByteCount { file.startWriteback(start..<(start + count)) }
+        end = start + count
         chain = crc
         markWritten = mark
     }
@@ -178,6 +196,7 @@ final class LogTail: @unchecked Sendable {
             group.fail(LogError(error))
             throw LogError(error)
         }
+        group.endJoin()
         try group.syncAll()
     }
 
@@ -189,14 +208,19 @@ final class LogTail: @unchecked Sendable {
     }
 
     /// Takes the log back to where a commit began: what it wrote is cut off, so that no frame of it can be met behind the next one's.
+    /// A sector that the commit did not begin in is not touched.
     func cut(to end: Int, chain: UInt32) throws(StorageError) {
         stopFilling()
-        lock.withLock { filled = end }
+        let start = max(end, commitStart)
+        lock.withLock { filled = start }
         self.end = end
         self.chain = chain
-        try file.truncate(to: end)
+        try file.truncate(to: start)
         isDirty = false
     }
+
+    /// Where the file may be cut behind the last frame: cutting within a sector writes it again.
+    private var sectorEnd: Int { SegmentHeader.roundUp(end, toSector: sector) }
 
     // MARK: Room
 
@@ -218,7 +242,9 @@ final class LogTail: @unchecked Sendable {
             lock.unlock()
             return
         }
-        let range = filled..<min(filled + fillStep, options.segmentByteCount)
+        // Zeros in the last sector would write the commits there again; what no write has reached reads as zeros anyway.
+        let start = SegmentHeader.roundUp(filled, toSector: sector)
+        let range = start..<max(start, min(start + fillStep, options.segmentByteCount))
         filling = range
         let file = self.file
         lock.unlock()
@@ -248,22 +274,23 @@ final class LogTail: @unchecked Sendable {
 
     // MARK: Segments
 
-    var wantsRoll: Bool { end >= options.segmentByteCount }
+    var wantsRoll: Bool { end >= options.segmentByteCount || sector < wantedSector }
 
     /// Seals the segment and goes on in a new one. Everything written so far is durable after it.
     func roll() throws(LogError) {
         stopFilling()
         try group.lead { old throws(LogError) in
             // 1. All that is written becomes durable; the room behind it goes.
-            try stored { () throws(StorageError) in try old.truncate(to: end) }
+            try stored { () throws(StorageError) in try old.truncate(to: sectorEnd) }
             try synced(old)
             let version = group.writtenVersion
             var next = manifest
+            if wantedSector > 0 { next.features.insert(.sectors) }
             // 2. The new segment, whole, before anything says that it is there.
             let header = SegmentHeader(
                 storeID: manifest.storeID, epoch: manifest.epoch, segment: manifest.openSegment.segment + 1,
                 chain: chain,
-                firstVersion: version + 1, mark: version)
+                firstVersion: version + 1, mark: version, sector: UInt32(wantedSector))
             let path = folder.segment(header.segment)
             try folder.removeIfPresent(path)
             let file: any StorageFile
@@ -300,8 +327,10 @@ final class LogTail: @unchecked Sendable {
             page?.setGeneration(next.generation)
             self.file = file
             end = bytes.count
+            commitStart = 0
             chain = headerCRC
             lock.withLock {
+                sector = wantedSector
                 manifest = next
                 filled = bytes.count
             }
@@ -313,11 +342,11 @@ final class LogTail: @unchecked Sendable {
     func trim() throws(LogError) {
         stopFilling()
         try group.lead { file throws(LogError) in
-            try stored { () throws(StorageError) in try file.truncate(to: end) }
+            try stored { () throws(StorageError) in try file.truncate(to: sectorEnd) }
             try synced(file)
             return file
         }
-        lock.withLock { filled = end }
+        lock.withLock { filled = sectorEnd }
     }
 
     // MARK: Other processes
@@ -327,7 +356,7 @@ final class LogTail: @unchecked Sendable {
         let open = manifest.segments.last { $0.firstVersion <= group.writtenVersion + 1 } ?? manifest.openSegment
         return LogPlace(
             segment: open.segment, epoch: open.epoch, offset: end, chain: chain, version: group.writtenVersion,
-            time: lastTime, mark: markWritten)
+            time: lastTime, mark: markWritten, sector: sector)
     }
 
     /// Another process has written: the log ends there now. By the appender.
@@ -336,7 +365,10 @@ final class LogTail: @unchecked Sendable {
         chain = place.chain
         lastTime = max(lastTime, place.time)
         markWritten = place.mark
+        commitStart = 0
         lock.withLock {
+            sector = place.sector
+            wantedSector = max(wantedSector, sector)
             self.manifest = manifest
             if let schema = place.schema { self.schema = schema }
         }

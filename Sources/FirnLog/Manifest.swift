@@ -56,8 +56,15 @@ struct Manifest: Equatable {
     static let headByteCount = 128
     static let entryByteCount = 48
     static let checkpointByteCount = 32
-    /// Features that this release knows and a reader must know.
-    static let knownFeatures: UInt32 = 0
+
+    /// What a reader must know of a store beyond the format.
+    struct Features: OptionSet {
+        var rawValue: UInt32
+        /// Segments may have a sector (see `SegmentHeader`), so that zeros may lie between frames.
+        static let sectors = Features(rawValue: 1)
+        /// Those that this release knows.
+        static let known: Features = [.sectors]
+    }
 
     struct Segment: Equatable {
         var segment: UInt32
@@ -79,6 +86,7 @@ struct Manifest: Equatable {
     var storeID: StoreID
     var generation: UInt64 = 1
     var epoch: UInt32 = 1
+    var features: Features = []
     var created: Int64
     var checkpoint: Checkpoint?
     /// Checkpoints before the live one that past versions are opened from, oldest first.
@@ -105,7 +113,7 @@ struct Manifest: Equatable {
         writer.append(storeID.low)
         writer.append(epoch)
         writer.append(UInt32(segments.count))
-        writer.append(Self.knownFeatures)
+        writer.append(features.rawValue)
         writer.append(UInt32(0))
         writer.append(UInt32(0))
         writer.append(CRC32C.checksum(writer.bytes))
@@ -177,7 +185,8 @@ struct Manifest: Equatable {
         }
         let format: UInt32 = get(8)
         guard format <= LogLimits.format else { throw .newerFormat(format) }
-        guard get(48, UInt32.self) & ~knownFeatures == 0 else { throw .newerFormat(format) }
+        let features = Features(rawValue: get(48))
+        guard features.isSubset(of: .known) else { throw .newerFormat(format) }
         let byteCount = Int(get(12, UInt32.self))
         let count = Int(get(44, UInt32.self))
         let earlierCount = Int(get(92, UInt32.self))
@@ -190,7 +199,8 @@ struct Manifest: Equatable {
         }
         let checkpointID: UInt64 = get(64)
         var manifest = Manifest(
-            storeID: StoreID(high: get(24), low: get(32)), generation: get(16), epoch: get(40), created: get(96),
+            storeID: StoreID(high: get(24), low: get(32)), generation: get(16), epoch: get(40), features: features,
+            created: get(96),
             checkpoint: checkpointID == 0
                 ? nil : Checkpoint(id: checkpointID, version: get(72), byteCount: get(80), crc: get(88)),
             segments: [])

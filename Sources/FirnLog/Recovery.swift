@@ -77,6 +77,8 @@ struct Recovery {
     var checkpoint: Checkpoint? { checkpoints.last }
     /// The versions that the checkpoint covers and the log lacks.
     private(set) var missing: ClosedRange<UInt64>?
+    /// The sector of the last segment.
+    let sector: Int
 
     var lastVersion: UInt64 { scan.lastVersion }
     var needsTakeover: Bool { tornTail != nil || lastVersion > durable || missing != nil }
@@ -154,7 +156,8 @@ struct Recovery {
                 wholeCommits: scan.commitsBehind, reason: broken.reason)
         }
         var recovery = Recovery(
-            folder: folder, manifest: manifest, scan: scan, durable: durable, tornTail: torn, checkpoints: checkpoints)
+            folder: folder, manifest: manifest, scan: scan, durable: durable, tornTail: torn, checkpoints: checkpoints,
+            sector: Int(reader.header.sector))
         if let checkpoint, checkpoint.version > scan.lastVersion { recovery.goOn(behind: checkpoint) }
         return recovery
     }
@@ -197,7 +200,7 @@ struct Recovery {
         let epoch = manifest.epoch + 1
         let header = SegmentHeader(
             storeID: manifest.storeID, epoch: epoch, segment: old.segment + 1, chain: keptChain,
-            firstVersion: durable + 1, mark: durable)
+            firstVersion: durable + 1, mark: durable, sector: UInt32(sector))
         try removeUnlistedSegments()
 
         // The new segment.
@@ -219,7 +222,7 @@ struct Recovery {
                         .damage, path: reader.path, offset: offset, detail: "the frame changed while it was read")
                 }
                 let payload = try reader.payload(of: frame)
-                offset += frame.frameByteCount
+                offset = frame.end
                 if !frame.kind.isPart { continue }
                 frame.epoch = epoch
                 frame.segment = header.segment
@@ -300,7 +303,7 @@ struct Recovery {
             if frame.kind == .schema || frame.kind == .opening {
                 schema = [UInt8](try reader.rawPayload(of: frame, in: &scratch))
             }
-            offset += frame.frameByteCount
+            offset = frame.end
         }
         return schema
     }
@@ -321,11 +324,17 @@ struct Recovery {
     func trimSealedSegments() throws(LogError) {
         guard let entry = manifest.segments.dropLast().last else { return }
         let path = folder.segment(entry.segment)
+        guard let status = try stored({ () throws(StorageError) in try folder.storage.status(path) }),
+            status.byteCount > Int(entry.byteCount)
+        else { return }
+        // Cutting within a sector would write it again.
+        let sector = Int(try SegmentReader(folder, entry, storeID: manifest.storeID).header.sector)
+        let end = SegmentHeader.roundUp(Int(entry.byteCount), toSector: sector)
+        guard status.byteCount > end else { return }
         try stored { () throws(StorageError) in
-            guard let status = try folder.storage.status(path), status.byteCount > Int(entry.byteCount) else { return }
             let file = try folder.storage.open(path, .readWrite)
             defer { file.close() }
-            try file.truncate(to: Int(entry.byteCount))
+            try file.truncate(to: end)
             try file.sync()
         }
     }

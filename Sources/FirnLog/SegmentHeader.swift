@@ -11,13 +11,17 @@ import FirnBytes
 ///     32 ├───────────┬───────────┬───────────────────────┤
 ///        │ epoch     │ chain     │ first version         │
 ///     48 ├───────────┴───────────┼───────────┬───────────┤
-///        │ durable mark          │ reserved  │ CRC of    │
-///        │                       │ (zero)    │ 0 ..< 60  │
+///        │ durable mark          │ sector    │ CRC of    │
+///        │                       │           │ 0 ..< 60  │
 ///     64 └───────────────────────┴───────────┴───────────┘
 /// ```
 ///
 /// **chain** is the header CRC of the last frame before the segment (0 in a store's first), **first version** the one that its first commit
 /// makes, **durable mark** the highest version known to be durable when the segment was made. All frames of a segment are of its epoch.
+///
+/// **sector** is 0 where frames follow each other without a gap. Otherwise it is a power of two from 512 to 65,536: zeros may then lie
+/// between a frame and the next multiple of it, where the next frame begins (`LogOptions.sectorByteCount` says what for). The manifest
+/// of a store with such a segment has the required feature `Manifest.Features.sectors`.
 struct SegmentHeader: Equatable {
     static let byteCount = 64
     static let magic: UInt64 = 0x4D47_4553_4E52_4946  // "FIRNSEGM"
@@ -28,6 +32,7 @@ struct SegmentHeader: Equatable {
     var chain: UInt32
     var firstVersion: UInt64
     var mark: UInt64
+    var sector: UInt32 = 0
 
     /// Appends the header and returns its CRC, with which the chain of the segment begins.
     @discardableResult
@@ -42,7 +47,7 @@ struct SegmentHeader: Equatable {
         writer.append(chain)
         writer.append(firstVersion)
         writer.append(mark)
-        writer.append(UInt32(0))
+        writer.append(sector)
         let crc = CRC32C.checksum(UnsafeRawBufferPointer(rebasing: writer.bytes[start...]))
         writer.append(crc)
         return crc
@@ -56,11 +61,21 @@ struct SegmentHeader: Equatable {
         }
         let crc: UInt32 = get(60)
         guard get(0) == magic, crc == CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<60])),
-            get(8) == UInt32(LogLimits.format), get(56) == UInt32(0)
+            get(8) == UInt32(LogLimits.format), isSector(get(56, UInt32.self))
         else { return nil }
         let header = SegmentHeader(
             storeID: StoreID(high: get(16), low: get(24)), epoch: get(32), segment: get(12), chain: get(36),
-            firstVersion: get(40), mark: get(48))
+            firstVersion: get(40), mark: get(48), sector: get(56))
         return (header, crc)
+    }
+
+    /// Whether frames may lie in sectors of so many bytes; 0 for no sectors.
+    static func isSector(_ byteCount: some BinaryInteger) -> Bool {
+        byteCount == 0 || byteCount >= 512 && byteCount <= 1 << 16 && byteCount & (byteCount - 1) == 0
+    }
+
+    /// The offset itself, or where sectors count the beginning of the next sector.
+    static func roundUp(_ offset: Int, toSector sector: Int) -> Int {
+        sector == 0 ? offset : (offset + sector - 1) & ~(sector - 1)
     }
 }

@@ -108,8 +108,17 @@ final class SegmentReader {
         return UnsafeRawBufferPointer(rebasing: window[start..<min(start + wanted, windowCount)])
     }
 
-    /// The frame at `offset`, its header, payload and padding checked.
-    func item(at offset: Int) throws(LogError) -> Item {
+    /// Where the frame behind another one that ends at `offset` begins: there, or in the next sector if zeros lie before it.
+    private func frameStart(behind offset: Int) throws(LogError) -> Int {
+        let start = SegmentHeader.roundUp(offset, toSector: Int(header.sector))
+        guard start > offset, start < byteCount else { return offset }
+        return try bytes(at: offset, count: start - offset).isAllZero ? start : offset
+    }
+
+    /// The frame at `offset`, its header, payload and padding checked. If zeros lie there up to the end of the sector, it is the
+    /// frame at the beginning of the next.
+    func item(at end: Int) throws(LogError) -> Item {
+        let offset = try frameStart(behind: end)
         let head = try bytes(at: offset, count: FrameHeader.byteCount)
         guard !head.isEmpty else { return .end }
         guard let (header, crc) = FrameHeader.decode(head) else {
@@ -130,8 +139,14 @@ final class SegmentReader {
         return .frame(header, crc: crc)
     }
 
-    /// The frame header at `offset`, checked alone: its payload is not looked at. Nil where none of this segment stands there.
-    func header(at offset: Int) throws(LogError) -> (header: FrameHeader, crc: UInt32)? {
+    /// Whether zeros lie where the next frame's header would.
+    func isZero(behind end: Int) throws(LogError) -> Bool {
+        try bytes(at: try frameStart(behind: end), count: FrameHeader.byteCount).isAllZero
+    }
+
+    /// As `item`, but the frame's header is checked alone, and its payload not looked at. Nil where none of this segment stands there.
+    func header(at end: Int) throws(LogError) -> (header: FrameHeader, crc: UInt32)? {
+        let offset = try frameStart(behind: end)
         guard let found = FrameHeader.decode(try bytes(at: offset, count: FrameHeader.byteCount)),
             belongs(found.header, at: offset)
         else { return nil }

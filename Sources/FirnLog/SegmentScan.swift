@@ -80,7 +80,7 @@ struct SegmentScan {
                         offset: offset, version: version, reason: "the frame does not follow the one before it")
                     break run
                 }
-                offset += frame.frameByteCount
+                offset = frame.end
                 chain = crc
                 scan.raiseMark(frame.mark)
                 if frame.kind == .schema || frame.kind == .opening {
@@ -127,7 +127,7 @@ struct SegmentScan {
                 markBehind = max(markBehind, frame.mark)
                 framesBehind += 1
                 if frame.kind.isPart, frame.flags.contains(.last) { commitsBehind += 1 }
-                offset += frame.frameByteCount
+                offset = frame.end
             case .bad(_, let header):
                 if let header { markBehind = max(markBehind, header.mark) }
                 // No frame begins within zeros.

@@ -10,7 +10,7 @@ struct VerifyCommand: ParsableCommand {
             Checks both generations of the manifest, each segment's head, each frame's checksums, chain and padding, that \
             versions and times go forward, that every part decompresses and every block in it decodes, and that room filled \
             ahead is zero. Of a checkpoint: heads, feet, each node's checksum and place, and that the nodes make up the tables \
-            of its schema: references, keys, counts, values. Exits with 1 where there is damage; a torn tail, which was never acknowledged, is none.
+            of its schema: references, keys, counts, values. Exits with 1 where there is damage; a torn tail, which no durable mark covers, is none.
             """)
 
     @OptionGroup var arguments: StoreArguments

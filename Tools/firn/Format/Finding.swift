@@ -3,7 +3,7 @@ struct Finding: Error, Equatable, CustomStringConvertible {
     enum Kind: String {
         /// Bytes that were durable are not what was written.
         case damage
-        /// The end of the log, never acknowledged as durable; the next open for writing cuts it off.
+        /// The end of the log, covered by no durable mark; the next open for writing cuts it off.
         case tornTail = "torn tail"
         /// Nothing is wrong; somebody who looks closely wants to know.
         case note

@@ -4,6 +4,8 @@ import FirnBytes
 enum FormatNumbers {
     /// The newest format that this tool reads.
     static let format: UInt32 = 1
+    /// Features of a store that this tool knows: segments may have sectors.
+    static let requiredFeatures: UInt32 = 1
     /// Frames begin at multiples of this.
     static let alignment = 64
     /// The most that a frame's payload may be, stored or raw.

@@ -42,6 +42,9 @@ struct FrameHead: Equatable {
     /// The bytes of the frame in the file, zeros at its end included.
     var frameByteCount: Int { FormatNumbers.aligned(Self.byteCount + Int(storedCount)) }
 
+    /// Where in its segment the frame ends.
+    var end: Int { Int(offset) + frameByteCount }
+
     enum Reading {
         case head(FrameHead)
         case refused(String)

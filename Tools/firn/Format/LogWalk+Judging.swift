@@ -18,7 +18,7 @@ extension LogWalk {
         }
         let text =
             "\(problem) while version \(version) was being committed: \(file.byteCount - offset) bytes with \(behind.frames) whole frames. "
-            + "None of it was acknowledged as durable; the next open for writing cuts it off"
+            + "No durable mark covers any of it; the next open for writing cuts it off"
         return Finding(.tornTail, file.path, offset, text)
     }
 
@@ -35,7 +35,7 @@ extension LogWalk {
             case .frame(let frame):
                 mark = max(mark, frame.mark)
                 frames += 1
-                offset += frame.frameByteCount
+                offset = frame.end
             case .bad(_, let frame):
                 if let frame { mark = max(mark, frame.mark) }
                 guard let next = try nextPlace(behind: offset, file) else { return (mark, frames) }
@@ -64,7 +64,7 @@ extension LogWalk {
             case .frame(let frame):
                 let before = frame.kind.isPart ? frame.version &- 1 : frame.version
                 guard frame.kind != .opening, !frame.kind.isPart || frame.part == 0, before >= state.version else {
-                    place = at + frame.frameByteCount
+                    place = frame.end
                     continue
                 }
                 if before > state.version {
@@ -74,7 +74,7 @@ extension LogWalk {
                 }
                 state.version = before
                 state.isBroken = false
-                offset = at
+                offset = Int(frame.offset)
                 try call(.resumed(after: before))
                 return true
             }

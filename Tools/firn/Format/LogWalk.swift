@@ -207,7 +207,7 @@ struct LogWalk {
         }
         if let problem = check(frame, state, offset) { return .problem(problem) }
         try call(.frame(frame, try file.payload(of: frame), path: file.path))
-        offset += frame.frameByteCount
+        offset = frame.end
         state.chain = frame.crc
         state.time = frame.time
         state.mark = max(state.mark, frame.mark)

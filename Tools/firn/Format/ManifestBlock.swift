@@ -79,7 +79,9 @@ struct ManifestBlock: Equatable {
         }
         let format = fields.u32(8)
         guard format <= FormatNumbers.format else { throw .newer("format \(format)") }
-        guard fields.u32(48) == 0 else { throw .newer("features \(fields.u32(48))") }
+        guard fields.u32(48) & ~FormatNumbers.requiredFeatures == 0 else {
+            throw .newer("features \(fields.u32(48))")
+        }
         let count = Int(fields.u32(44))
         let earlierCount = Int(fields.u32(92))
         let byteCount = Int(fields.u32(12))

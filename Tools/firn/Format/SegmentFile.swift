@@ -68,8 +68,9 @@ final class SegmentFile {
         return UnsafeRawBufferPointer(rebasing: window[start..<min(start + wanted, windowCount)])
     }
 
-    /// What stands at `offset`, a multiple of 64.
-    func item(at offset: Int, of head: SegmentHead) throws(StorageError) -> Item {
+    /// The frame at `place`, a multiple of 64; if zeros lie there up to the end of a sector, that at the beginning of the next.
+    func item(at place: Int, of head: SegmentHead) throws(StorageError) -> Item {
+        let offset = try skipGap(at: place, of: head)
         guard offset < byteCount else { return .end }
         let start = try bytes(at: offset, count: FrameHead.byteCount)
         let found: FrameHead
@@ -95,6 +96,14 @@ final class SegmentFile {
             return .bad("the padding behind the frame's payload is not zero", found)
         }
         return .frame(found)
+    }
+
+    private func skipGap(at place: Int, of head: SegmentHead) throws(StorageError) -> Int {
+        let sector = Int(head.sector)
+        guard sector > 0, place % sector != 0 else { return place }
+        let next = (place / sector + 1) * sector
+        guard next < byteCount, try bytes(at: place, count: next - place).isAllZero else { return place }
+        return next
     }
 
     /// The stored payload of a frame that `item` found good. Valid until the next call.

@@ -4,7 +4,7 @@ import FirnBytes
 ///
 /// ```
 ///  0 magic FIRNSEGM · 8 format u32 · 12 segment u32 · 16 store id, two u64
-/// 32 epoch u32 · 36 chain u32 · 40 first version u64 · 48 durable mark u64 · 56 zero u32 · 60 CRC of bytes 0 ..< 60
+/// 32 epoch u32 · 36 chain u32 · 40 first version u64 · 48 durable mark u64 · 56 sector u32 · 60 CRC of bytes 0 ..< 60
 /// ```
 struct SegmentHead: Equatable {
     static let byteCount = 64
@@ -17,6 +17,8 @@ struct SegmentHead: Equatable {
     var chain: UInt32
     var firstVersion: UInt64
     var mark: UInt64
+    /// Zeros may lie between a frame and the next multiple of this many bytes; 0: frames follow each other without a gap.
+    var sector: UInt32 = 0
     /// The head's own checksum, with which the chain of its frames begins.
     var crc: UInt32 = 0
 
@@ -36,10 +38,13 @@ struct SegmentHead: Equatable {
         guard fields.u32(8) == FormatNumbers.format else {
             return .refused("the segment is of format \(fields.u32(8))")
         }
-        guard fields.u32(56) == 0 else { return .refused("the segment's head has bytes that must be zero") }
+        let sector = fields.u32(56)
+        guard sector == 0 || (512...65536).contains(sector) && sector.nonzeroBitCount == 1 else {
+            return .refused("the segment's head names a sector of \(sector) bytes")
+        }
         let head = SegmentHead(
             segment: fields.u32(12), storeHigh: fields.u64(16), storeLow: fields.u64(24), epoch: fields.u32(32),
-            chain: fields.u32(36), firstVersion: fields.u64(40), mark: fields.u64(48), crc: crc)
+            chain: fields.u32(36), firstVersion: fields.u64(40), mark: fields.u64(48), sector: sector, crc: crc)
         guard head.firstVersion >= 1 else { return .refused("the segment's head names version 0 as its first") }
         return .head(head)
     }
@@ -56,7 +61,7 @@ struct SegmentHead: Equatable {
         writer.append(chain)
         writer.append(firstVersion)
         writer.append(mark)
-        writer.append(UInt32(0))
+        writer.append(sector)
         let crc = CRC32C.checksum(UnsafeRawBufferPointer(rebasing: writer.bytes[start...]))
         writer.append(crc)
         return crc
