@@ -108,6 +108,14 @@ final class SharedStore: @unchecked Sendable {
         }
     }
 
+    /// The stores that this process has open.
+    static var openStores: [SharedStore] {
+        registry.withLock { registry in
+            registry.forgetParents()
+            return registry.open.values.compactMap(\.store)
+        }
+    }
+
     /// Whether this process has the store open, or is opening it.
     static func isOpen(_ url: URL) -> Bool {
         let identity = identity(url)
@@ -189,6 +197,7 @@ final class SharedStore: @unchecked Sendable {
         }
         opening.end()
         let shared = try result.get()
+        watchExit()
         // From here on others may use the store: the application may do what it likes, this store's realms included.
         if configuration.fileURL != nil, !configuration.readOnly, let asks = configuration.shouldCompactOnLaunch {
             let total = shared.store.fileByteCount

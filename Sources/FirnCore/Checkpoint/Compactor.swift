@@ -4,7 +4,7 @@ import Synchronization
 
 /// Writes checkpoints: one at a time, on a thread of its own where the rule asks for one, or on that of the caller of `Store.compact`.
 ///
-/// `lock` guards everything but `isDue`, an atomic that keeps the commits after the one that asked from asking again.
+/// `lock` guards everything but three atomics: `asked`, which keeps the commits after the one that asked from asking again, `stopping` and `hurrying`.
 final class Compactor: @unchecked Sendable {
     private let lock = Lock()
     private let changed = Condition()
@@ -12,7 +12,21 @@ final class Compactor: @unchecked Sendable {
     private var thread: StorageThread?
     private var failure: StoreError?
     private let stopping = Atomic<Bool>(false)
+    private let hurrying = Atomic<Bool>(false)
     private let asked = Atomic<Bool>(false)
+
+    /// From now on checkpoints are written as fast as the disk allows, as somebody waits for them.
+    func hurry() {
+        hurrying.store(true, ordering: .relaxed)
+        lock.withLock { changed.broadcast() }
+    }
+
+    /// Lets the thread that writes a checkpoint rest until `end`, in nanoseconds of the monotonic clock, unless somebody waits for it.
+    func rest(until end: Int64) {
+        lock.withLock {
+            while !hurrying.load(ordering: .relaxed), !isStopping, changed.wait(lock, until: end) {}
+        }
+    }
 
     /// Whether the store is being closed: a checkpoint that is being written is given up.
     private var isStopping: Bool { stopping.load(ordering: .relaxed) }
@@ -29,6 +43,22 @@ final class Compactor: @unchecked Sendable {
     func run<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
         lock.lock()
         while isRunning { changed.wait(lock) }
+        return try runAlone(body)
+    }
+
+    /// The same, but nothing if another is still being written at `deadline`, a time of the monotonic clock in nanoseconds.
+    func run(until deadline: Int64, _ body: () throws(StoreError) -> Void) throws(StoreError) {
+        lock.lock()
+        while isRunning {
+            if changed.wait(lock, until: deadline) { continue }
+            lock.unlock()
+            return
+        }
+        try runAlone(body)
+    }
+
+    /// The lock is held; it is given up.
+    private func runAlone<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
         isRunning = true
         lock.unlock()
         defer {
@@ -65,6 +95,7 @@ final class Compactor: @unchecked Sendable {
     func stop() {
         stopping.store(true, ordering: .relaxed)
         lock.lock()
+        changed.broadcast()
         let thread = self.thread
         self.thread = nil
         lock.unlock()

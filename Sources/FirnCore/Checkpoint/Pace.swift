@@ -1,19 +1,17 @@
 import FirnStorage
 
-/// Keeps work in the background to so many bytes a second, by resting after each piece.
+/// Keeps work in the background to so many bytes a second, by a rest after each piece.
 struct Pace {
     let bytesPerSecond: Int
-    private let rest = (lock: Lock(), never: Condition())
     private var next: Int64 = 0
 
     init(bytesPerSecond: Int) { self.bytesPerSecond = bytesPerSecond }
 
-    /// Rests for what is left of the time that `byteCount` bytes may take.
-    mutating func rest(after byteCount: Int) {
+    /// Until when to rest, in nanoseconds of the monotonic clock, for what is left of the time that `byteCount` bytes may take; nil if nothing is.
+    mutating func restEnd(after byteCount: Int) -> Int64? {
         let now = SystemClock.shared.monotonic()
-        let share = Int64(Double(byteCount) / Double(bytesPerSecond) * 1e9)
+        let share = Int64(min(Double(byteCount) / Double(bytesPerSecond) * 1e9, 1e15))
         next = max(next, now - share) + share
-        guard next > now else { return }
-        rest.lock.withLock { while rest.never.wait(rest.lock, until: next) {} }
+        return next > now ? next : nil
     }
 }

@@ -95,12 +95,17 @@ extension Store {
             guard let self else { return }
             try compactor.run { () throws(StoreError) in
                 guard isDue else { return try removeReleased() }
-                _ = try writeCheckpoint(
-                    Effort(
-                        garbageShare: rule.garbageShare, rewritesAll: false,
-                        pace: rule.bytesPerSecond > 0 ? Pace(bytesPerSecond: rule.bytesPerSecond) : nil))
+                try writeDueCheckpoint(rule)
             }
         }
+    }
+
+    /// Writes a checkpoint as the rule has it. One at a time: see `Compactor.run`.
+    func writeDueCheckpoint(_ rule: CompactionRule) throws(StoreError) {
+        _ = try writeCheckpoint(
+            Effort(
+                garbageShare: rule.garbageShare, rewritesAll: false,
+                pace: rule.bytesPerSecond > 0 ? Pace(bytesPerSecond: rule.bytesPerSecond) : nil))
     }
 
     /// Whether a checkpoint is wanted for the memory that the newest version takes: few bytes of the log may change many leaves, each of which is then on the heap or in scratch files.
@@ -200,7 +205,7 @@ extension Store {
             pin.snapshot, to: file, adding: addition?.space, moving: addition?.relocation
         ) { (byteCount) throws(StoreError) in
             try compactor.checkGoingOn()
-            pace?.rest(after: byteCount)
+            if let end = pace?.restEnd(after: byteCount) { compactor.rest(until: end) }
         }
         let root = try writer.write()
         let state = StoredVersion(

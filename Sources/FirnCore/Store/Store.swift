@@ -82,6 +82,7 @@ public final class Store: Sendable {
     private let listenerLock = Lock()
     nonisolated(unsafe) private var listeners: [(id: Int, body: @Sendable (UInt64) -> Void)] = []
     nonisolated(unsafe) private var nextListener = 0
+    private let closing = Atomic<Bool>(false)
     private let closed = Atomic<Bool>(false)
     /// Set once, before anybody else knows of the store; nil where no other process can write to it, or no threads are wanted.
     nonisolated(unsafe) private var follower: StoreFollower?
@@ -375,10 +376,26 @@ public final class Store: Sendable {
     }
 
     /// Waits for running writes, makes everything durable and closes the log. Versions that are pinned stay readable.
+    ///
+    /// If the log has grown since the last checkpoint, one is written first (`CompactionRule.closingLogByteCount`), so that the next opening has next to nothing
+    /// to replay. That takes as long as writing what has changed; what the disk has no room for stays in the log.
+    ///
+    /// - Throws: what kept the log from becoming durable, or the checkpoint from being written, but for a full disk. The store is closed all the same.
     public func close() throws(StoreError) {
-        guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
         // In a forked child the write lock may be held by a thread that has stayed with the parent.
-        if let log, log.isForked { return }
+        if let log, log.isForked { return closed.store(true, ordering: .releasing) }
+        guard !closing.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        var failure: StoreError?
+        do throws(StoreError) { try writeClosingCheckpoint() } catch {
+            // The log holds everything, and the next opening reads it.
+            if case .log(let cause) = error.code, cause.code == .diskFull {} else { failure = error }
+        }
+        closed.store(true, ordering: .releasing)
+        try closeLog()
+        if let failure { throw failure }
+    }
+
+    private func closeLog() throws(StoreError) {
         follower?.stop(waits: true)
         versions.endWaiting()
         compactor.stop()

@@ -146,6 +146,15 @@ extension Log {
         sinceCheckpoint.wrappingSubtract(byteCount, ordering: .relaxed)
     }
 
+    /// Bytes of the segments that hold commits after the checkpoint, whoever wrote them: what the next opening reads. In this process's turn to write.
+    public var byteCountBehindCheckpoint: Int {
+        guard let writer else { return 0 }
+        let (manifest, end) = writer.tail.extent
+        let checkpoint = manifest.checkpoint?.version ?? 0
+        let sealed = manifest.segments.filter { $0.isSealed && $0.lastVersion > checkpoint }
+        return sealed.reduce(writer.group.writtenVersion > checkpoint ? end : 0) { $0 + Int($1.byteCount) }
+    }
+
     /// Bytes of the segments, as the manifest and the open one's end have them.
     public var segmentByteCount: Int {
         guard let tail = writer?.tail else { return 0 }

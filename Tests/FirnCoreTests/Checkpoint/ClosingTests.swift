@@ -1,0 +1,126 @@
+import FirnLog
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnCore
+
+/// Finding 28.
+@Suite("Closing a store writes the checkpoint that is due", .timeLimit(.minutes(2))) struct ClosingTests {
+    private static func options(usesThreads: Bool = false) -> StoreOptions {
+        var log = LogOptions(folder: "/store", verify: .everything)
+        log.usesThreads = usesThreads
+        log.reserveByteCount = 0
+        var options = StoreOptions(log: log)
+        options.compaction.closingLogByteCount = 512
+        return options
+    }
+
+    private static func open(_ storage: any Storage, _ options: StoreOptions = options()) throws -> Store {
+        try Store(options, storage: storage)
+    }
+
+    private static func segments(_ storage: any Storage) throws -> Int { try storage.list("/store/log").count }
+
+    @Test("if the log has grown, and then opening replays nothing") func due() throws {
+        let storage = SimulatedStorage(seed: 1)
+        let store = try Self.open(storage)
+        try CompactionTests.fill(store, 2000)
+        let last = store.publishedVersion
+        try store.close()
+        let again = try Self.open(storage)
+        #expect(again.log?.checkpoint?.version == last)
+        #expect(again.publishedVersion == last && again.log?.recovery.lastVersion == last)
+        #expect(again.pin().snapshot.table(TableID(0)).count == 2000)
+        // Nothing was written since: closing has nothing to do.
+        let id = again.log?.checkpoint?.id
+        try again.close()
+        #expect(try Self.open(storage).log?.checkpoint?.id == id)
+    }
+
+    @Test("not for a short log, not if the rule is off, and not beside another process") func notDue() throws {
+        let storage = SimulatedStorage(seed: 1)
+        var options = Self.options()
+        options.compaction.closingLogByteCount = 1 << 20
+        var store = try Self.open(storage, options)
+        try CompactionTests.fill(store, 2000)
+        try store.close()
+        #expect(try storage.list("/store/checkpoint").isEmpty)
+        options = Self.options()
+        options.compaction.isAutomatic = false
+        store = try Self.open(storage, options)
+        try store.close()
+        #expect(try storage.list("/store/checkpoint").isEmpty)
+        store = try Self.open(storage)
+        let other = try Self.open(storage.disk.newProcess())
+        try store.close()
+        #expect(try storage.list("/store/checkpoint").isEmpty)
+        // The last one does it.
+        try other.close()
+        #expect(try storage.list("/store/checkpoint").count == 1)
+    }
+
+    @Test("and a crash or power cut at any call of it loses nothing") func crash() throws {
+        func make() throws -> (SimulatedStorage, Store) {
+            let storage = SimulatedStorage(seed: 1)
+            let store = try Self.open(storage)
+            try CompactionTests.fill(store, 300)
+            return (storage, store)
+        }
+        let (trial, first) = try make()
+        let start = trial.callCount
+        try first.close()
+        let calls = trial.callCount - start
+        #expect(try trial.list("/store/checkpoint").count == 1)
+        for stop in 0..<calls {
+            let (storage, store) = try make()
+            storage.crashAt = storage.callCount + stop
+            _ = try? store.close()
+            for seed in 0..<3 as Range<UInt64> {
+                // The last: the process dies, and the page cache stays.
+                let disk = seed < 2 ? storage.disk.afterPowerCut(seed: seed) : storage.disk
+                let again = try Self.open(disk.newProcess())
+                #expect(again.pin().snapshot.table(TableID(0)).count == 300, "stopped at call \(stop) of \(calls)")
+                again._checkInvariants()
+            }
+        }
+    }
+
+    @Test("a full disk keeps it from that and from nothing else; any other failure is thrown, and the store is closed")
+    func faults() throws {
+        for code in [StorageError.Code.noSpace, .io] {
+            let storage = SimulatedStorage(seed: 1)
+            let store = try Self.open(storage)
+            try CompactionTests.fill(store, 300)
+            storage.inject(
+                SimulatedFault(code, times: 1000) { $0.operation == .write && $0.path.hasSuffix(".checkpoint") })
+            if code == .noSpace {
+                try store.close()
+            } else {
+                #expect(throws: StoreError.self) { try store.close() }
+            }
+            #expect { try store.beginWrite() } throws: { ($0 as? StoreError)?.code == .closed }
+            storage.removeFaults()
+            let again = try Self.open(storage)
+            #expect(again.pin().snapshot.table(TableID(0)).count == 300)
+            #expect(again.log?.checkpoint == nil)
+            try again.close()
+        }
+    }
+
+    @Test("a checkpoint that is being written beside is waited for, without its pace") func hurries() throws {
+        let folder = TemporaryFolder()
+        var options = StoreOptions(log: LogOptions(folder: folder.path + "/store"))
+        // At this pace it would take hours.
+        options.compaction.bytesPerSecond = 1
+        options.compaction.logByteCount = (least: 1 << 10, most: 1 << 10)
+        options.compaction.closingLogByteCount = 1 << 10
+        let store = try Store(options, storage: PosixStorage.shared)
+        try CompactionTests.fill(store, 20_000)
+        try store.close()
+        let again = try Store(options, storage: PosixStorage.shared)
+        #expect(again.log?.checkpoint?.version == again.publishedVersion)
+        #expect(again.pin().snapshot.table(TableID(0)).count == 20_000)
+        try again.close()
+    }
+}
