@@ -11,7 +11,8 @@ import Synchronization
 /// 4. The leader raises *durable* to the target, stores it in the shared page, raises *published*, and ends the round. It wakes one of those
 ///    whom this sync did not cover, to lead the next round, then all whom it did.
 /// 5. If the sync fails, *failure* is set instead, for good: nothing more is written or synced, and all that wait throw. It is never
-///    tried again, since a second sync may report success for pages that the first one lost.
+///    tried again, since a second sync may report success for pages that the first one lost. The round's end then wakes both rooms whole:
+///    nobody leads another round, so whoever is left asleep would sleep for ever, and one may have looked for the failure just before it was set.
 ///
 /// Waiters stand in two rooms by turns: those whom the running sync covers, and those who need the next one. So a round's end wakes nobody in vain, and
 /// all by one call of the system; who wakes looks at *durable* without a lock.
@@ -39,7 +40,7 @@ final class GroupCommit: @unchecked Sendable {
     /// Whether a commit is being written to the sector that ends with commits which no sync covers yet.
     private let isJoined = Atomic<Bool>(false)
     private let failed = Atomic<Bool>(false)
-    private let rooms = (EventCount(), EventCount())
+    private let rooms: (EventCount, EventCount)
     private let lock = Lock()
     private var failure: LogError?
     private var file: any StorageFile
@@ -67,7 +68,11 @@ final class GroupCommit: @unchecked Sendable {
         var target: UInt64 { word >> 2 }
     }
 
-    init(file: any StorageFile, version: UInt64, page: SharedPage?, publishesWhenWritten: Bool) {
+    init(
+        file: any StorageFile, version: UInt64, page: SharedPage?, publishesWhenWritten: Bool,
+        rooms: (EventCount, EventCount) = (EventCount(), EventCount())
+    ) {
+        self.rooms = rooms
         self.file = file
         self.page = page
         self.publishesWhenWritten = publishesWhenWritten
@@ -169,7 +174,7 @@ final class GroupCommit: @unchecked Sendable {
         durable.store(version, ordering: .sequentiallyConsistent)
     }
 
-    var hasFailed: Bool { failed.load(ordering: .relaxed) }
+    var hasFailed: Bool { failed.load(ordering: .sequentiallyConsistent) }
 
     /// Ends the writing for good: a write or a sync failed, so that what the file holds is not known.
     func fail(_ error: LogError) {
@@ -218,7 +223,8 @@ final class GroupCommit: @unchecked Sendable {
     private func endRound(_ led: Round) {
         let next = led.room ^ 1
         round.store(Round(target: led.target, room: next, isSyncing: false).word, ordering: .sequentiallyConsistent)
-        room(next).signal()
+        // One of the next room leads on; after a failure nobody does.
+        if hasFailed { room(next).broadcast() } else { room(next).signal() }
         room(led.room).broadcast()
     }
 

@@ -173,8 +173,10 @@ extension Log {
             if old !== file { old.close() }
             return file
         }
-        tail.isReserveGone = !Log.makeReserve(folder, byteCount: options.reserveByteCount)
+        tail.isReserveGone = !Log.makeReserve(folder, recovery.storeID, byteCount: options.reserveByteCount)
         tail.take(file, byteCount: byteCount)
+        // Without room it is due again with the next replacement; other failures stay in the group.
+        try? tail.rememberRetention()
         page.writerProcess = UInt64(currentProcessID())
         writer.lock.becomeReady()
     }
@@ -230,6 +232,35 @@ extension Log {
 
     /// Whether another process has asked for the bytes that this one retains.
     public var isAskedForRetainedBytes: Bool { page.isAskedForBytes(but: slot) }
+
+    // MARK: Retention
+
+    /// Says what this process retains of the past, all that it ever asked for: to others at once, for as long as it has the store open; and in the manifest, where it stays until somebody asks for something
+    /// else, with the next replacement or `rememberRetention`. Any thread may call it.
+    public func retain(_ retentions: [HistoryRetention]) {
+        let word = RetentionWord(retentions)
+        if let slot { page.setRetention(slot, word) }
+        writer?.tail.retain(word)
+    }
+
+    /// Writes that down at once, where it is this process's turn to write. The caller holds the write lock of its own.
+    public func rememberRetention() {
+        guard isWriting, let tail = writer?.tail else { return }
+        tail.begin()
+        // As in `beginWriting`.
+        try? tail.rememberRetention()
+        tail.endAppending()
+    }
+
+    /// What of the past the manifest and the other processes say is to be retained.
+    public var retentionsOfOthers: [HistoryRetention] {
+        get throws(LogError) {
+            let stored = try manifest().retention
+            // What is this process's own it knows more exactly.
+            let isOwn = stored == writer?.tail.ownRetention
+            return otherProcesses.reduce(isOwn ? [] : stored.retentions) { $0 + $1.retention.retentions }
+        }
+    }
 
     /// Runs `body` unless a compactor of this or another process runs; nil then. The lock goes with the process.
     ///

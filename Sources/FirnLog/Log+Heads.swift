@@ -25,15 +25,28 @@ extension Log {
         of versions: [ClosedRange<UInt64>], _ body: (CommitHead) -> Void
     ) throws(LogError) {
         try checkOpen()
-        let cursor = LogCursor(folder: folder, manifest: try manifest())
-        for entry in cursor.manifest.segments {
-            let wanted = versions.filter {
-                $0.upperBound >= entry.firstVersion && (!entry.isSealed || $0.lowerBound <= entry.lastVersion)
-            }
-            guard let last = wanted.last?.upperBound else { continue }
-            try cursor.forEachHead(in: entry, through: last) { head in
-                if wanted.contains(where: { $0.contains(head.version) }) { body(head) }
-                return true
+        var cursor = LogCursor(folder: folder, manifest: try manifest())
+        // The last one that `body` was called with: nothing is told twice where the log has changed and is read again.
+        var told: UInt64 = 0
+        while true {
+            do throws(LogError) {
+                for entry in cursor.manifest.segments {
+                    let wanted = versions.filter {
+                        $0.upperBound > told && $0.upperBound >= entry.firstVersion
+                            && (!entry.isSealed || $0.lowerBound <= entry.lastVersion)
+                    }
+                    guard let last = wanted.last?.upperBound else { continue }
+                    try cursor.forEachHead(in: entry, through: last) { head in
+                        if head.version > told, wanted.contains(where: { $0.contains(head.version) }) {
+                            told = head.version
+                            body(head)
+                        }
+                        return true
+                    }
+                }
+                return
+            } catch {
+                guard try cursor.lookAgain(after: error) else { throw error }
             }
         }
     }
@@ -45,17 +58,23 @@ extension Log {
         through: UInt64, where isNotLater: (Int64) -> Bool
     ) throws(LogError) -> UInt64? {
         try checkOpen()
-        let cursor = LogCursor(folder: folder, manifest: try manifest())
-        for entry in cursor.manifest.segments.reversed() {
-            var found: UInt64?
-            try cursor.forEachHead(in: entry, through: through) { head in
-                guard isNotLater(head.time) else { return false }
-                found = head.version
-                return true
+        var cursor = LogCursor(folder: folder, manifest: try manifest())
+        while true {
+            do throws(LogError) {
+                for entry in cursor.manifest.segments.reversed() {
+                    var found: UInt64?
+                    try cursor.forEachHead(in: entry, through: through) { head in
+                        guard isNotLater(head.time) else { return false }
+                        found = head.version
+                        return true
+                    }
+                    if let found { return found }
+                }
+                return nil
+            } catch {
+                guard try cursor.lookAgain(after: error) else { throw error }
             }
-            if let found { return found }
         }
-        return nil
     }
 }
 

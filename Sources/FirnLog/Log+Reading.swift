@@ -11,14 +11,15 @@ extension Log {
             return writer.lock.isAway
                 ? min(page.durableMark, writer.group.durableVersion) : writer.group.durableVersion
         }
-        return page.isValid ? max(page.durableMark, seen.load(ordering: .acquiring)) : seen.load(ordering: .acquiring)
+        let seen = seen.load(ordering: .acquiring)
+        return isPageKept && page.isValid ? max(page.durableMark, seen) : seen
     }
 
     /// The last version that may be seen outside its transaction: the last durable one, or with `.relaxed` and `.none` the last written.
     public var publishedVersion: UInt64 {
         if let writer { return writer.group.publishedVersion }
         // While another process takes the store over, the page is nobody's for a moment: then what was seen last holds.
-        if page.isValid { seen.max(page.published, ordering: .acquiringAndReleasing) }
+        if isPageKept, page.isValid { seen.max(page.published, ordering: .acquiringAndReleasing) }
         return seen.load(ordering: .acquiring)
     }
 
@@ -26,9 +27,15 @@ extension Log {
     /// Blocks: not for threads of Swift's pool.
     public func waitForVersion(after version: UInt64, milliseconds: Int) throws(LogError) -> UInt64 {
         try checkOpen()
-        page.waitForNewer(than: version, nanoseconds: .nanoseconds(milliseconds: milliseconds))
-        return max(publishedVersion, page.published)
+        page.wait(nanoseconds: .nanoseconds(milliseconds: milliseconds)) { max(publishedVersion, readable) > version }
+        return max(publishedVersion, readable)
     }
+
+    /// What has been published, if only to those who read it: in a log that is open for writing it may be more than this process has read.
+    private var readable: UInt64 { writer == nil ? 0 : page.published }
+
+    /// Whether somebody has looked after the page since this log was opened, or did so then.
+    private var isPageKept: Bool { unkeptSession.map { $0 != page.session } ?? true }
 
     /// Why the log takes no more writes: a write or sync failed; nil while all is well. Readers go on.
     public var failure: LogError? { writer?.group.currentFailure }
@@ -64,9 +71,9 @@ extension Log {
         guard through <= writtenVersion else {
             throw LogError(.versionNotHere(through), path: folder.path, detail: "the last is \(writtenVersion)")
         }
-        let opened = isOpening ? writer?.tail.snapshot().manifest : nil
-        return try LogCursor(folder: folder, manifest: try opened ?? manifest())
-            .replay(after: version, through: through, from: position, body)
+        let opened = isOpening ? writer?.tail.snapshot().manifest ?? held?.manifest : nil
+        var cursor = LogCursor(folder: isOpening ? folder.reading(held) : folder, manifest: try opened ?? manifest())
+        return try cursor.replay(after: version, through: through, from: position, body)
     }
 
     /// The manifest in force. Who reads beside a writer sees its segments by the file.

@@ -78,7 +78,7 @@ extension Log {
     private func prepare(_ writer: LogWriter, mayUseReserve: Bool) throws(LogError) {
         let tail = writer.tail
         if tail.isReserveGone, !mayUseReserve {
-            guard Log.makeReserve(folder, byteCount: options.reserveByteCount) else {
+            guard Log.makeReserve(folder, recovery.storeID, byteCount: options.reserveByteCount) else {
                 throw LogError(
                     .diskFull, path: folder.path,
                     detail: "the room kept for deleting has been used, and there is no room to keep some again")

@@ -24,6 +24,11 @@ public final class Log: @unchecked Sendable {
     let recoveredSchema: [UInt8]
     /// Its slot of the shared page; nil for a reader that could get none.
     let slot: Int?
+    /// For a reader who found nobody that has the store open for writing: the session that the page was of then.
+    let unkeptSession: UInt64?
+    /// What a reader without a slot needs while the store is opened; nobody else keeps it.
+    private let heldFiles: Guarded<HeldLogFiles?>
+    var held: HeldLogFiles? { heldFiles.withLock { $0 } }
     /// Whether a compactor of this opener runs. Atomic.
     let isCompacting = Atomic<Bool>(false)
     let isClosed = Atomic<Bool>(false)
@@ -35,9 +40,11 @@ public final class Log: @unchecked Sendable {
     init(
         options: LogOptions, recovery: RecoveryReport, folder: StoreFolder, locks: StoreLocks, page: SharedPage,
         schema: [UInt8], checkpoints listed: [Checkpoint], nextCheckpointID: UInt64, writer: LogWriter?,
-        slot: Int?
+        slot: Int?, unkeptSession: UInt64? = nil, held: HeldLogFiles? = nil
     ) {
         self.slot = slot
+        self.unkeptSession = unkeptSession
+        heldFiles = Guarded(held)
         checkpoints = Guarded(CheckpointState(listed: listed, nextID: nextCheckpointID))
         sinceCheckpoint = Atomic(0)
         recoveredSchema = schema
@@ -51,6 +58,16 @@ public final class Log: @unchecked Sendable {
     }
 
     deinit { try? close() }
+
+    /// What the log was opened with has been read: what was held for that goes.
+    public func finishOpening() {
+        // Closed outside of the lock.
+        let held = heldFiles.withLock { held in
+            defer { held = nil }
+            return held
+        }
+        withExtendedLifetime(held) {}
+    }
 
     // MARK: Opening
 
@@ -69,14 +86,14 @@ public final class Log: @unchecked Sendable {
             "partByteCount is 64 ... \(LogLimits.payloadByteCount)")
         precondition(
             SegmentHeader.isSector(options.sectorByteCount), "sectorByteCount is 0 or a power of two, 512 ... 65,536")
-        let folder = StoreFolder(path: options.folder, storage: storage)
+        let folder = StoreFolder(options, storage)
         switch options.access {
         case .readOnly: return try openForReading(options, folder)
         case .readWrite(let wait): return try openForWriting(options, folder, clock, randomness, waitMilliseconds: wait)
         }
     }
 
-    private static func checkVolume(_ path: String, _ storage: any Storage) throws(LogError) {
+    static func checkVolume(_ path: String, _ storage: any Storage) throws(LogError) {
         let volume = try stored { () throws(StorageError) in try storage.volume(of: path) }
         if volume.isNetwork { throw LogError(.networkFileSystem(volume.fileSystem), path: path) }
     }
@@ -94,8 +111,7 @@ public final class Log: @unchecked Sendable {
         } else {
             try checkVolume(folder.path, storage)
         }
-        let locks = StoreLocks(
-            lock: try stored { () throws(StorageError) in try storage.lockFile(folder.lock) }, path: folder.path)
+        let locks = try StoreLocks(folder)
         do throws(LogError) {
             let deadline = SystemClock.shared.monotonic() + .nanoseconds(milliseconds: max(waitMilliseconds, 3))
             var pause: Int64 = 500_000
@@ -150,7 +166,7 @@ public final class Log: @unchecked Sendable {
             sector: UInt32(sector))
         let path = folder.segment(1)
         try folder.removeIfPresent(path)
-        let file = try stored { () throws(StorageError) in try storage.open(path, .create) }
+        let file = try stored { () throws(StorageError) in try folder.create(path) }
         defer { file.close() }
         try folder.write(SegmentStart.encode(header, schema: schema, time: time).bytes, to: file, at: 0)
         try stored { () throws(StorageError) in
@@ -187,7 +203,7 @@ public final class Log: @unchecked Sendable {
         let segmentPath = folder.segment(recovery.manifest.openSegment.segment)
         let file = try stored { () throws(StorageError) in try storage.open(segmentPath, .readWrite) }
         let size = try stored { () throws(StorageError) in try file.size() }
-        let isReserveGone = !makeReserve(folder, byteCount: options.reserveByteCount)
+        let isReserveGone = !makeReserve(folder, manifest.storeID, byteCount: options.reserveByteCount)
         page.prepare(
             epoch: recovery.manifest.epoch, durable: recovery.lastVersion, published: recovery.lastVersion,
             generation: recovery.manifest.generation, fresh: try locks.isAlone())
@@ -213,108 +229,41 @@ public final class Log: @unchecked Sendable {
         return log
     }
 
-    private static func openForReading(_ options: LogOptions, _ folder: StoreFolder) throws(LogError) -> Log {
-        switch try folder.find() {
-        case .nothing:
-            throw LogError(
-                .storage(StorageError(.notFound, operation: "open", path: folder.path)), path: folder.path,
-                detail: "read-only opening makes no store; open it with `.readWrite` once, or check the path")
-        case .empty:
-            throw LogError(
-                .notAStore, path: folder.path, detail: "it is an empty folder, and read-only opening makes nothing")
-        case .store: break
-        }
-        let storage = folder.storage
-        try checkVolume(folder.path, storage)
-        let locks = StoreLocks(
-            lock: try stored { () throws(StorageError) in try storage.lockFile(folder.lock) }, path: folder.path)
-        do throws(LogError) {
-            try locks.enter()
-            var attempt = 0
-            var slot: Int?
-            while true {
-                attempt += 1
-                let manifest = try folder.readManifest()
-                let page = try SharedPage(folder, manifest.storeID)
-                let valid = page.isValid(epoch: manifest.epoch)
-                if attempt == 1 {
-                    // Only what is listed from here on is kept for this reader.
-                    slot = readerSlot(page, locks)
-                    continue
-                }
-                let isBeingOpened = try locks.isBeingOpened()
-                let isServed = try locks.isServed()
-                if isServed {
-                    // The page tells how far to read, once recovery is over.
-                    if valid, !isBeingOpened {
-                        let report = RecoveryReport(
-                            outcome: .clean, lastVersion: page.published, lastTime: 0, storeID: manifest.storeID,
-                            epoch: manifest.epoch)
-                        return Log(
-                            options: options, recovery: report, folder: folder, locks: locks, page: page,
-                            schema: [], checkpoints: try folder.readCheckpoints(manifest),
-                            nextCheckpointID: 0, writer: nil, slot: slot)
-                    }
-                    if attempt > 2000 {
-                        throw LogError(.locked(processID: SharedPage.writerProcess(folder)), path: folder.path)
-                    }
-                    restThread(nanoseconds: 2_000_000)
-                    continue
-                }
-                let recovery: Recovery
-                do throws(LogError) {
-                    recovery = try Recovery.read(
-                        folder, manifest, pageMark: valid ? page.durableMark : 0, verify: options.verify)
-                } catch {
-                    // A writer may have come meanwhile and changed what we read.
-                    let now = try folder.readManifest()
-                    let isServed = try locks.isServed()
-                    guard now != manifest || isServed, attempt < 2000 else { throw error }
-                    continue
-                }
-                // Without a writer, the disk may lack what no mark covers. A sync tells; but after a failed one nothing does, and
-                // without the right to write the commits again only what the mark covers is shown.
-                var last = recovery.lastVersion
-                if last > recovery.durable {
-                    let failed = valid && page.failureMark != 0
-                    let reader = try SegmentReader(folder, manifest.openSegment, storeID: manifest.storeID)
-                    if failed || (try? reader.sync()) == nil { last = recovery.durable }
-                }
-                let report = RecoveryReport(
-                    outcome: recovery.tornTail.map { .tornTail($0) } ?? .clean,
-                    lastVersion: last, lastTime: recovery.scan.lastTime, storeID: manifest.storeID,
-                    epoch: manifest.epoch, missingFromLog: recovery.missing)
-                return Log(
-                    options: options, recovery: report, folder: folder, locks: locks, page: page,
-                    schema: recovery.scan.schema ?? [], checkpoints: recovery.checkpoints, nextCheckpointID: 0,
-                    writer: nil, slot: slot)
-            }
-        } catch {
-            locks.leave()
-            throw error
-        }
-    }
-
-    /// A slot for a reader. Without one (there may be none, or the lock file may not be written) it reads all the same, but nobody waits for it.
-    private static func readerSlot(_ page: SharedPage, _ locks: StoreLocks) -> Int? {
-        (try? page.takeSlot(locks, processID: currentProcessID(), now: SystemClock.shared.now())) ?? nil
-    }
-
     /// Makes the reserve, unless it is there; false where the disk has no room for it.
-    static func makeReserve(_ folder: StoreFolder, byteCount: Int) -> Bool {
+    ///
+    /// It is filled with random bytes: on a file system that compresses, or keeps equal blocks once, zeros take no room, so none would be free when the reserve goes. They
+    /// depend on the store's id alone, so that each store has its own and a simulation can be repeated.
+    static func makeReserve(_ folder: StoreFolder, _ storeID: StoreID, byteCount: Int) -> Bool {
         guard byteCount > 0 else { return true }
         do throws(StorageError) {
             if let status = try folder.storage.status(folder.reserve), status.byteCount >= byteCount { return true }
             let available = try folder.storage.volume(of: folder.path).availableByteCount
             guard available > 2 * byteCount else { return false }
             try? folder.storage.remove(folder.reserve)
-            let file = try folder.storage.open(folder.reserve, .create)
+            let file = try folder.create(folder.reserve)
             defer { file.close() }
-            let zeros = LogTail.zeros
+            var state = storeID.high ^ storeID.low
+            var words = [UInt64](repeating: 0, count: min(byteCount + 7, 64 << 10) / 8)
             var offset = 0
             while offset < byteCount {
-                let count = min(zeros.count, byteCount - offset)
-                try file.write(UnsafeRawBufferPointer(rebasing: zeros[..<count]), at: offset)
+                // SplitMix64 (Steele, Lea and Flood 2014).
+                for place in words.indices {
+                    state &+= 0x9E37_79B9_7F4A_7C15
+                    var word = state
+                    word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
+                    word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+                    words[place] = word ^ word >> 31
+                }
+                let count = min(words.count * 8, byteCount - offset)
+                let failure: StorageError? = words.withUnsafeBytes { bytes in
+                    do throws(StorageError) {
+                        try file.write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: offset)
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+                if let failure { throw failure }
                 offset += count
             }
             return true

@@ -58,6 +58,15 @@ public struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
         self.init(code, path: error.path, detail: error.description)
     }
 
+    /// Whether something is wrong with a file, or one is missing: which may be the work of another process that has changed the store meanwhile.
+    var isOfFiles: Bool {
+        switch code {
+        case .damage: true
+        case .storage(let error): error.code == .notFound
+        default: false
+        }
+    }
+
     public var description: String {
         let place = offset.map { "\(path) at byte \($0)" } ?? path
         let found = detail.isEmpty ? "" : " (\(detail))"

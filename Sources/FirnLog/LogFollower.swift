@@ -23,8 +23,9 @@ struct LogPlace: Equatable, Sendable {
 
 /// Reads on where another process writes: from a place to a version that has been published, over segments that were sealed and cut meanwhile.
 ///
-/// Frames up to what is published are whole whenever they are looked for, in the segment that the newest manifest says: a segment is listed before a frame goes into it.
-/// So where a frame is not where it should be, the manifest has changed, and is read again; if it is not there either, that is damage.
+/// Frames up to what is published are whole whenever they are looked for, in the segment that the newest manifest says: a segment is listed before a frame goes into it, and one is cut or removed
+/// only after the manifest says where its commits lie now. So where a frame, or a segment, is not as it should be, the manifest has changed, and is read again; if it is not there either, that is
+/// damage.
 ///
 /// Owned by the tail's appender.
 final class LogFollower {
@@ -40,46 +41,84 @@ final class LogFollower {
     func read(
         from start: LogPlace, _ listed: Manifest, through: UInt64, _ body: (inout CommitReader) throws -> Void
     ) throws -> (LogPlace, Manifest) {
-        var place = start
-        var manifest = listed
-        var hasLooked = false
+        var walk = Walk(place: start, manifest: listed, given: start.version)
+        // The version at which the manifest was read again last.
+        var looked: UInt64?
         while true {
-            let reader = try locate(&place, manifest)
-            if place.version >= through { return (place, manifest) }
+            do {
+                try readOn(&walk, through: through, body)
+                return (walk.place, walk.manifest)
+            } catch let error as LogError {
+                guard !walk.isInBody, error.isOfFiles else { throw error }
+                let now = try folder.readManifest()
+                guard now != walk.manifest || looked != walk.place.version else { throw error }
+                looked = walk.place.version
+                walk.manifest = now
+                try refresh()
+            }
+        }
+    }
+
+    /// How far a reading has come.
+    private struct Walk {
+        var place: LogPlace
+        var manifest: Manifest
+        /// The last version that `body` was called with.
+        var given: UInt64
+        var isInBody = false
+    }
+
+    private func readOn(
+        _ walk: inout Walk, through: UInt64, _ body: (inout CommitReader) throws -> Void
+    ) throws {
+        while true {
+            let reader = try locate(&walk.place, walk.manifest)
+            if walk.place.version >= through { return }
             let broken: String
-            switch try reader.item(at: place.offset) {
-            case .frame(let frame, let crc) where frame.chain == place.chain:
+            switch try reader.item(at: walk.place.offset) {
+            case .frame(let frame, let crc) where frame.chain == walk.place.chain:
                 guard frame.kind.isPart else {
-                    try pass(frame, crc, reader, &place)
+                    try pass(frame, crc, reader, &walk.place)
                     continue
                 }
-                if frame.version == place.version + 1, frame.part == 0 {
-                    var commit = CommitReader(frame, reader, chain: place.chain)
-                    if frame.version > start.version { try body(&commit) }
-                    try commit.skipRest()
-                    place.offset = commit.offset
-                    place.chain = commit.chain
-                    place.version = commit.version
-                    place.time = commit.time
-                    place.mark = max(place.mark, commit.mark)
-                    if let schema = commit.schema { place.schema = schema }
-                    hasLooked = false
+                if frame.version == walk.place.version + 1, frame.part == 0 {
+                    try read(frame, reader, &walk, body)
                     continue
                 }
-                broken = "version \(place.version + 1) should stand here"
+                broken = "version \(walk.place.version + 1) should stand here"
             case .frame: broken = "the frame does not follow the one before it"
             case .bad(let reason, _): broken = reason
             case .end: broken = "the log ends here"
             }
-            guard !hasLooked else {
-                throw LogError(
-                    .damage, path: reader.path, offset: place.offset,
-                    detail: "\(broken), but version \(through) was published")
-            }
-            hasLooked = true
-            manifest = try folder.readManifest()
-            try refresh()
+            throw LogError(
+                .damage, path: reader.path, offset: walk.place.offset,
+                detail: "\(broken), but version \(through) was published")
         }
+    }
+
+    private func read(
+        _ frame: FrameHeader, _ reader: SegmentReader, _ walk: inout Walk,
+        _ body: (inout CommitReader) throws -> Void
+    ) throws {
+        var commit = CommitReader(frame, reader, chain: walk.place.chain)
+        if frame.version > walk.given {
+            walk.isInBody = true
+            try body(&commit)
+            walk.isInBody = false
+            walk.given = frame.version
+        }
+        try commit.skipRest()
+        walk.place.offset = commit.offset
+        walk.place.chain = commit.chain
+        walk.place.version = commit.version
+        walk.place.time = commit.time
+        walk.place.mark = max(walk.place.mark, commit.mark)
+        if let schema = commit.schema { walk.place.schema = schema }
+        guard commit.reader !== reader else { return }
+        // It was found again in another segment, from which the reading goes on.
+        walk.place.segment = commit.reader.number
+        walk.place.epoch = commit.reader.header.epoch
+        walk.manifest = try folder.readManifest()
     }
 
     /// Passes over marks and openings behind what was read. True where nothing stands behind them.

@@ -108,6 +108,11 @@ final class LogKeeper: @unchecked Sendable {
                 wake.wait(lock)
                 continue
             }
+            if group.hasFailed {
+                // Nothing is synced or marked any more.
+                isAwake.store(false, ordering: .sequentiallyConsistent)
+                continue
+            }
             // Awake: there were commits. Look again until they are synced (if relaxed) and marked.
             let now = SystemClock.shared.monotonic()
             let written = group.writtenVersion

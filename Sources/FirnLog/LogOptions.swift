@@ -1,3 +1,5 @@
+import FirnStorage
+
 /// When a commit counts as done.
 public enum Durability: Sendable, Equatable {
     /// When it is on the disk: a power cut loses nothing that was acknowledged.
@@ -33,7 +35,7 @@ public enum VerifyOnOpen: Sendable, Equatable {
 /// How a store is opened.
 public struct LogOptions: Sendable {
     public enum Access: Sendable, Equatable {
-        /// Reads beside whoever writes; changes nothing.
+        /// Reads beside whoever writes; creates and changes nothing, and needs no permission to write (see `Log.openForReading`).
         case readOnly
         /// Reads and writes, beside other processes that do: who commits waits for those who are committing. Opening waits this many milliseconds for a process that is just
         /// opening the store too, and recovering it; then it fails with `.locked`.
@@ -45,6 +47,8 @@ public struct LogOptions: Sendable {
     public var access: Access
     public var durability: Durability
     public var verify: VerifyOnOpen
+    /// Who may read and write the files that are created. Those that are there keep the mode they have.
+    public var fileMode = FileMode.ownerOnly
     /// The length at which a segment is sealed, a multiple of 64 and at least 4 KiB.
     public var segmentByteCount = LogLimits.segmentByteCount
     /// The most that a part holds before compression; what is longer is refused.

@@ -1,16 +1,17 @@
 import FirnBytes
 import FirnStorage
+import Synchronization
 
 /// The end of the log, where frames are written.
 ///
 /// At any time one **appender** at most owns the tail: the commit that is being written, or the mark that an idle log writes. `begin` takes it, `end` gives it back.
 /// What changes:
-/// - `file`, `end`, `chain`, `lastTime`, `isReserveGone`, `isDirty`, `markWritten`, `commitStart`: owned by the appender. (In a commit of many parts the thread
+/// - `chain`, `lastTime`, `isReserveGone`, `isDirty`, `markWritten`, `commitStart`: owned by the appender. (In a commit of many parts the thread
 ///   that writes a part owns them; the parts' queue hands them on, one part after another.)
-/// - `manifest`, `schema`: changed by the appender, under `lock`, so that the appender may read them without it and anybody with it (`snapshot`).
-/// - `isOurs`, `sector`, `wantedSector`: the same.
-/// - `isAppending`, `filled`, `filling`: guarded by `lock`. Room is filled with zeros by another thread while the appender
-///   writes, so each write first makes sure that the zeros don't come down on it.
+/// - `end`: the same, but atomic, since anybody may ask for it as a figure (`extent`).
+/// - `file`, `manifest`, `schema`, `isOurs`, `sector`, `wantedSector`: changed by the appender, under `lock`, so that the appender may read them without it and anybody with it (`snapshot`).
+/// - `isAppending`, `filled`, `filling`, `mayFill`: guarded by `lock`. Room is filled with zeros by another thread while the appender
+///   writes, so each write first makes sure that the zeros don't come down on it; and nothing is filled while the file is cut or sealed.
 final class LogTail: @unchecked Sendable {
     let folder: StoreFolder
     let options: LogOptions
@@ -19,13 +20,19 @@ final class LogTail: @unchecked Sendable {
     let page: SharedPage?
 
     // Owned by the appender.
-    var file: any StorageFile
+    private(set) var file: any StorageFile
     private(set) var manifest: Manifest
-    var end: Int
+    private let endOffset: Atomic<Int>
+    var end: Int {
+        get { endOffset.load(ordering: .relaxed) }
+        set { endOffset.store(newValue, ordering: .relaxed) }
+    }
     var chain: UInt32
     var lastTime: Int64
     private(set) var schema: [UInt8]
     var isReserveGone: Bool
+    /// What this process asks to be retained; the manifest says so from its next replacement on. Atomic.
+    private let wantedRetention = Atomic<UInt64>(0)
     /// The durable mark that the newest frame bears.
     var markWritten: UInt64 = 0
     /// The sector of the open segment, and the one that the next is to have: at least what this process was asked for, and what
@@ -46,6 +53,8 @@ final class LogTail: @unchecked Sendable {
     /// Zeros have been written up to here, or the file ends here.
     private var filled: Int
     private var filling: Range<Int>?
+    /// False while the end of the file moves back, or another file takes its place.
+    private var mayFill = true
 
     init(
         folder: StoreFolder, options: LogOptions, clock: any Clock, group: GroupCommit, page: SharedPage?,
@@ -62,7 +71,7 @@ final class LogTail: @unchecked Sendable {
         self.page = page
         self.file = file
         self.manifest = manifest
-        self.end = end
+        endOffset = Atomic(end)
         self.filled = filled
         self.chain = chain
         self.lastTime = lastTime
@@ -120,6 +129,7 @@ final class LogTail: @unchecked Sendable {
     func replaceManifest(_ wanted: Manifest) throws(LogError) {
         var next = wanted
         next.generation = manifest.generation + 1
+        setRetention(&next)
         var renamed = false
         do throws(LogError) {
             try folder.replaceManifest(manifest, with: next, renamed: &renamed)
@@ -129,6 +139,23 @@ final class LogTail: @unchecked Sendable {
         }
         page?.setGeneration(next.generation)
         lock.withLock { manifest = next }
+    }
+
+    // MARK: Retention
+
+    func retain(_ retention: RetentionWord) { wantedRetention.store(retention.raw, ordering: .relaxed) }
+
+    var ownRetention: RetentionWord { RetentionWord(raw: wantedRetention.load(ordering: .relaxed)) }
+
+    private func setRetention(_ manifest: inout Manifest) {
+        if ownRetention != RetentionWord() { manifest.retention = ownRetention }
+    }
+
+    /// Writes down what this process asks to be retained, unless the manifest says so already. By the appender.
+    func rememberRetention() throws(LogError) {
+        var next = manifest
+        setRetention(&next)
+        if next != manifest { try replaceManifest(next) }
     }
 
     // MARK: Writing
@@ -200,23 +227,27 @@ final class LogTail: @unchecked Sendable {
         try group.syncAll()
     }
 
-    /// Waits until no zeros are being written.
-    func stopFilling() {
+    /// Runs `body` while no zeros are being written, and none begin to be.
+    private func withoutFilling<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
         lock.lock()
+        mayFill = false
         while filling != nil { changed.wait(lock) }
         lock.unlock()
+        defer { lock.withLock { mayFill = true } }
+        try body()
     }
 
     /// Takes the log back to where a commit began: what it wrote is cut off, so that no frame of it can be met behind the next one's.
     /// A sector that the commit did not begin in is not touched.
     func cut(to end: Int, chain: UInt32) throws(StorageError) {
-        stopFilling()
-        let start = max(end, commitStart)
-        lock.withLock { filled = start }
-        self.end = end
-        self.chain = chain
-        try file.truncate(to: start)
-        isDirty = false
+        try withoutFilling { () throws(StorageError) in
+            let start = max(end, commitStart)
+            lock.withLock { filled = start }
+            self.end = end
+            self.chain = chain
+            try file.truncate(to: start)
+            isDirty = false
+        }
     }
 
     /// Where the file may be cut behind the last frame: cutting within a sector writes it again.
@@ -238,7 +269,7 @@ final class LogTail: @unchecked Sendable {
     /// Fills the next step with zeros, so that commits into it need not lengthen the file. A full disk just ends that.
     func fill() {
         lock.lock()
-        guard isOurs, filling == nil, filled < options.segmentByteCount else {
+        guard isOurs, mayFill, filling == nil, filled < options.segmentByteCount else {
             lock.unlock()
             return
         }
@@ -278,7 +309,10 @@ final class LogTail: @unchecked Sendable {
 
     /// Seals the segment and goes on in a new one. Everything written so far is durable after it.
     func roll() throws(LogError) {
-        stopFilling()
+        try withoutFilling { () throws(LogError) in try sealAndGoOn() }
+    }
+
+    private func sealAndGoOn() throws(LogError) {
         try group.lead { old throws(LogError) in
             // 1. All that is written becomes durable; the room behind it goes.
             try stored { () throws(StorageError) in try old.truncate(to: sectorEnd) }
@@ -296,7 +330,7 @@ final class LogTail: @unchecked Sendable {
             let file: any StorageFile
             let (bytes, headerCRC) = SegmentStart.encode(header, schema: schema, time: lastTime)
             do throws(LogError) {
-                file = try stored { () throws(StorageError) in try folder.storage.open(path, .create) }
+                file = try stored { () throws(StorageError) in try folder.create(path) }
                 try folder.write(bytes, to: file, at: 0)
                 try stored { () throws(StorageError) in
                     try file.sync()
@@ -304,6 +338,7 @@ final class LogTail: @unchecked Sendable {
                 }
                 // 3. The manifest says so.
                 next.generation += 1
+                setRetention(&next)
                 next.segments[next.segments.count - 1].isSealed = true
                 next.segments[next.segments.count - 1].chainEnd = chain
                 next.segments[next.segments.count - 1].lastVersion = version
@@ -325,12 +360,12 @@ final class LogTail: @unchecked Sendable {
             }
             old.close()
             page?.setGeneration(next.generation)
-            self.file = file
             end = bytes.count
             commitStart = 0
             chain = headerCRC
             lock.withLock {
                 sector = wantedSector
+                self.file = file
                 manifest = next
                 filled = bytes.count
             }
@@ -340,13 +375,14 @@ final class LogTail: @unchecked Sendable {
 
     /// Cuts the room off and syncs: the file ends with the last frame.
     func trim() throws(LogError) {
-        stopFilling()
-        try group.lead { file throws(LogError) in
-            try stored { () throws(StorageError) in try file.truncate(to: sectorEnd) }
-            try synced(file)
-            return file
+        try withoutFilling { () throws(LogError) in
+            try group.lead { file throws(LogError) in
+                try stored { () throws(StorageError) in try file.truncate(to: sectorEnd) }
+                try synced(file)
+                return file
+            }
+            lock.withLock { filled = sectorEnd }
         }
-        lock.withLock { filled = sectorEnd }
     }
 
     // MARK: Other processes
@@ -377,9 +413,9 @@ final class LogTail: @unchecked Sendable {
 
     /// From now on this process writes, to `file`, which holds `byteCount` bytes and nothing but zeros behind the tail. By the appender.
     func take(_ file: any StorageFile, byteCount: Int) {
-        self.file = file
         isDirty = false
         lock.withLock {
+            self.file = file
             isOurs = true
             filled = max(byteCount, end)
         }
@@ -387,7 +423,9 @@ final class LogTail: @unchecked Sendable {
 
     /// From now on another may write: nothing of this process touches the file any more. By the appender.
     func leave() {
-        lock.withLock { isOurs = false }
-        stopFilling()
+        lock.lock()
+        isOurs = false
+        while filling != nil { changed.wait(lock) }
+        lock.unlock()
     }
 }

@@ -23,7 +23,7 @@ import FirnBytes
 ///     80 ├───────────────────────┼───────────┬───────────┤
 ///        │ checkpoint byte count │ its CRC   │ earlier m │
 ///     96 ├───────────────────────┼───────────┴───────────┤
-///        │ created, ns since 1970│ reserved (zero)       │
+///        │ created, ns since 1970│ retention             │
 ///    112 ├───────────────────────┴───────────────────────┤
 ///        │ reserved (zero)                               │
 ///    128 ├───────────────────────────────────────────────┤
@@ -47,6 +47,7 @@ import FirnBytes
 ///     48 └───────────────────────┴───────────────────────┘
 /// ```
 ///
+/// **retention** is what the one asked for who last asked that any of the past be retained (`RetentionWord`); 0 where nobody did.
 /// **state** is 0 for the one open segment, the last, and 1 for a sealed one. A sealed one is valid for `byte count` bytes, holds the versions first ...
 /// last (last = first - 1: none) and ends with the frame whose header CRC is **chain end**; what the file holds beyond that is to be cut.
 /// For the open one these three are zero. The first 64 bytes keep their meaning in every format, so that a later one can be told from damage.
@@ -91,6 +92,8 @@ struct Manifest: Equatable {
     var checkpoint: Checkpoint?
     /// Checkpoints before the live one that past versions are opened from, oldest first.
     var earlier: [Checkpoint] = []
+    /// What the last opener retains who asked for anything, whether it has the store open or not.
+    var retention = RetentionWord()
     var segments: [Segment]
 
     var openSegment: Segment { segments[segments.count - 1] }
@@ -123,6 +126,7 @@ struct Manifest: Equatable {
         writer.append(checkpoint?.crc ?? 0)
         writer.append(UInt32(earlier.count))
         writer.append(created)
+        writer.append(retention.raw)
         writer.appendZeros(Self.headByteCount - writer.count)
         for entry in segments {
             writer.append(entry.segment)
@@ -203,7 +207,7 @@ struct Manifest: Equatable {
             created: get(96),
             checkpoint: checkpointID == 0
                 ? nil : Checkpoint(id: checkpointID, version: get(72), byteCount: get(80), crc: get(88)),
-            segments: [])
+            retention: RetentionWord(raw: get(104)), segments: [])
         for index in 0..<count {
             let at = headByteCount + index * entryByteCount
             let state: UInt32 = get(at + 8)

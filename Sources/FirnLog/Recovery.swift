@@ -205,7 +205,7 @@ struct Recovery {
 
         // The new segment.
         let path = folder.segment(header.segment)
-        let file = try stored { () throws(StorageError) in try folder.storage.open(path, .create) }
+        let file = try stored { () throws(StorageError) in try folder.create(path) }
         defer { file.close() }
         let schema = missing == nil ? try schema(before: keep, reader) ?? [] : []
         let (start, startChain) = SegmentStart.encode(

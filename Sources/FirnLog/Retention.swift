@@ -10,6 +10,46 @@ public enum HistoryRetention: Sendable, Hashable {
     case everything
 }
 
+/// What several retentions keep together, in one word, as it lies in the manifest and in slots of the shared page: the greatest number of versions that one of them keeps in bits 32 ..< 64 (all ones: every
+/// version), the greatest age in seconds, rounded up, in bits 0 ..< 32. What keeps more than one of them keeps what all of them keep. 0 is nothing.
+struct RetentionWord: Equatable {
+    private(set) var raw: UInt64
+
+    init(raw: UInt64 = 0) { self.raw = raw }
+
+    init(_ retentions: [HistoryRetention]) {
+        raw = 0
+        for retention in retentions {
+            switch retention {
+            case .none: break
+            case .versions(let count): form(versions: UInt64(min(max(count, 1), Int(UInt32.max) - 1)), seconds: 0)
+            case .age(let nanoseconds):
+                let seconds = max(nanoseconds, 1) / 1_000_000_000 + (nanoseconds % 1_000_000_000 > 0 ? 1 : 0)
+                // Longer than 136 years is for ever.
+                let isForever = seconds > Int64(UInt32.max)
+                form(versions: isForever ? UInt64(UInt32.max) : 0, seconds: isForever ? 0 : UInt64(seconds))
+            case .everything: form(versions: UInt64(UInt32.max), seconds: 0)
+            }
+        }
+    }
+
+    private mutating func form(versions: UInt64, seconds: UInt64) {
+        raw = max(raw >> 32, versions) << 32 | max(raw & 0xFFFF_FFFF, seconds)
+    }
+
+    var retentions: [HistoryRetention] {
+        var result: [HistoryRetention] = []
+        let (versions, seconds) = (raw >> 32, raw & 0xFFFF_FFFF)
+        if versions == UInt64(UInt32.max) {
+            result.append(.everything)
+        } else if versions > 0 {
+            result.append(.versions(Int(versions)))
+        }
+        if seconds > 0 { result.append(.age(nanoseconds: Int64(seconds) * 1_000_000_000)) }
+        return result
+    }
+}
+
 /// From which version on a store's past is kept.
 public enum RetentionRule {
     /// What the rule must know of a segment.

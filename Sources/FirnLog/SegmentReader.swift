@@ -16,6 +16,8 @@ final class SegmentReader {
     let number: UInt32
     /// The bytes that count: the file's length, or less where the manifest says so.
     private(set) var byteCount: Int
+    let folder: StoreFolder
+    let storeID: StoreID
     private let file: any StorageFile
     private let storeHigh: UInt64
     private var window: UnsafeMutableRawBufferPointer
@@ -37,8 +39,10 @@ final class SegmentReader {
         path = folder.segment(entry.segment)
         number = entry.segment
         storeHigh = storeID.high
+        self.folder = folder
+        self.storeID = storeID
         do {
-            file = try folder.storage.open(path, .read)
+            file = try folder.openToRead(path)
         } catch  where error.code == .notFound {
             throw LogError(.damage, path: path, detail: "the manifest lists it, but it is missing")
         } catch {
@@ -86,9 +90,11 @@ final class SegmentReader {
         zeros = 0..<0
     }
 
-    /// The bytes from `offset`, as many of `count` as the segment has. Valid until the next call.
+    /// The bytes from `offset`, as many of `count` as the segment has: none behind its end, which may have moved back since the caller saw it, as another process that takes over cuts the file. Valid
+    /// until the next call.
     func bytes(at offset: Int, count: Int) throws(LogError) -> UnsafeRawBufferPointer {
         let wanted = max(0, min(count, byteCount - offset))
+        guard wanted > 0 else { return UnsafeRawBufferPointer(rebasing: window[..<0]) }
         if offset < windowStart || offset + wanted > windowStart + windowCount {
             if wanted > window.count {
                 window.deallocate()
@@ -105,7 +111,8 @@ final class SegmentReader {
             }
         }
         let start = offset - windowStart
-        return UnsafeRawBufferPointer(rebasing: window[start..<min(start + wanted, windowCount)])
+        // Less may have been read than the length promised.
+        return UnsafeRawBufferPointer(rebasing: window[start..<max(start, min(start + wanted, windowCount))])
     }
 
     /// Where the frame behind another one that ends at `offset` begins: there, or in the next sector if zeros lie before it.
@@ -160,7 +167,12 @@ final class SegmentReader {
 
     /// The stored payload of a frame that `item` found good. Valid until the next call.
     func payload(of header: FrameHeader) throws(LogError) -> UnsafeRawBufferPointer {
-        try bytes(at: Int(header.offset) + FrameHeader.byteCount, count: Int(header.storedCount))
+        let payload = try bytes(at: Int(header.offset) + FrameHeader.byteCount, count: Int(header.storedCount))
+        guard payload.count == Int(header.storedCount) else {
+            throw LogError(
+                .damage, path: path, offset: Int(header.offset), detail: "the file was cut while the frame was read")
+        }
+        return payload
     }
 
     /// The payload as it was before compression, in `buffer` where it was compressed. Valid until the next call.

@@ -13,6 +13,8 @@ public struct OtherProcess: Sendable, Equatable {
     public var activeVersionCount: Int
     /// Bytes of memory that the held ones retain beyond its newest, where some process has asked for that.
     public var retainedByteCount: Int
+    /// What of the past it retains.
+    var retention: RetentionWord
 
     /// Versions that it holds besides its newest.
     public var heldVersionCount: Int { max(activeVersionCount - 1, 0) }
@@ -48,7 +50,7 @@ public struct HeldByOthers: Sendable {
 ///     32 ├───────────────────────┼───────────────────────┤
 ///        │ active versions       │ bytes they retain     │
 ///     48 ├───────────────────────┼───────────────────────┤
-///        │ 1: asks for bytes     │ zero                  │
+///        │ 1: asks for bytes     │ retention             │
 ///     64 └───────────────────────┴───────────────────────┘
 /// ```
 ///
@@ -66,6 +68,7 @@ extension SharedPage {
 
     /// Takes a free slot; nil where there is none. It says that nothing was read yet.
     func takeSlot(_ locks: StoreLocks, processID: Int32, now: Int64) throws(LogError) -> Int? {
+        guard isWritable else { return nil }
         for slot in 0..<Self.slotCount where try locks.tryLockSlot(slot) {
             let start = offset(slot)
             store(0, start)
@@ -87,6 +90,8 @@ extension SharedPage {
         store(UInt64(activeCount), start + 32)
         store(UInt64(retainedByteCount), start + 40)
     }
+
+    func setRetention(_ slot: Int, _ retention: RetentionWord) { store(retention.raw, offset(slot) + 56) }
 
     /// Asks the others for the bytes that they retain, from now on.
     func askForBytes(_ slot: Int) {
@@ -124,7 +129,8 @@ extension SharedPage {
             return OtherProcess(
                 processID: Int32(truncatingIfNeeded: process), openedAt: Int64(bitPattern: load(start + 8)),
                 version: load(start + 16), oldestVersion: load(start + 24),
-                activeVersionCount: heldCount(slot, 32), retainedByteCount: heldCount(slot, 40))
+                activeVersionCount: heldCount(slot, 32), retainedByteCount: heldCount(slot, 40),
+                retention: RetentionWord(raw: load(start + 56)))
         }
     }
 }

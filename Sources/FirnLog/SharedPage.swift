@@ -18,11 +18,11 @@ import FirnStorage
 ///     64 ├───────────────────────┼───────────────────────┤
 ///        │ published version     │ failure mark          │
 ///     80 ├───────────┬───────────┼───────────────────────┤
-///        │ wake word │ sleepers  │ manifest generation   │
+///        │ wake word │ sleeping  │ manifest generation   │
 ///     96 ├───────────┴───────────┼───────────┬───────────┤
 ///        │ writer's process id   │ wish      │ turns     │
 ///    112 ├───────────────────────┼───────────┴───────────┤
-///        │ slots used            │ zero                  │
+///        │ slots used            │ session               │
 ///    128 ├───────────────────────┴───────────────────────┤
 ///        │ zero                                          │
 ///    256 ├───────────────────────────────────────────────┤
@@ -31,7 +31,8 @@ import FirnStorage
 ///   4096 └───────────────────────────────────────────────┘
 /// ```
 ///
-/// **slots used** says how many slots, from the first on, may ever have been taken; it only rises.
+/// **slots used** says how many slots, from the first on, may ever have been taken; it only rises. **session** rises whenever the page is made anew. A reader who finds nobody that has the store open for
+/// writing remembers it: until it has moved, nobody has looked after the page, which may be of before a power cut and tell of versions that the disk never had.
 ///
 /// **writer's process id** is that of the process that holds the writer's lock and has begun to write; it is set to 0 before the lock is given up. So who gets the lock and finds
 /// it there knows that its holder died. **wish** is 1 where somebody waits for that lock, and cleared by whoever gives it up; **turns** counts how often the lock has gone over.
@@ -59,13 +60,31 @@ final class SharedPage: @unchecked Sendable {
     /// Which of the two pairs is written next. Guarded by the one who publishes: the leader of a sync.
     private var turn = 0
 
-    /// Maps the page of a store.
+    /// Maps the page of a store, for one who may write.
     init(_ folder: StoreFolder, _ storeID: StoreID) throws(LogError) {
         memory = try stored { () throws(StorageError) in
-            try folder.storage.sharedMemory(folder.shared, byteCount: Self.byteCount)
+            try folder.storage.sharedMemory(folder.shared, byteCount: Self.byteCount, .create(folder.fileMode))
         }
         storeHigh = storeID.high
     }
+
+    /// Maps the page for a reader, who creates nothing. Where there is none, or not for this user, it is a page of its own that says nothing.
+    init(reading folder: StoreFolder, _ storeID: StoreID) throws(LogError) {
+        storeHigh = storeID.high
+        do throws(StorageError) {
+            memory = try folder.storage.sharedMemory(folder.shared, byteCount: Self.byteCount, .existing)
+        } catch  where error.code == .notFound || error.code == .permissionDenied {
+            memory = NoSharedMemory(byteCount: Self.byteCount)
+        } catch {
+            throw LogError(error)
+        }
+    }
+
+    /// False for a reader who has no page.
+    var isThere: Bool { !(memory is NoSharedMemory) }
+
+    /// Whether this process may write to it: to wake others, and to take a slot.
+    var isWritable: Bool { memory.isWritable }
 
     private func word(_ offset: Int) -> SharedLongWord { SharedLongWord(memory.bytes.baseAddress! + offset) }
 
@@ -102,6 +121,10 @@ final class SharedPage: @unchecked Sendable {
     var generation: UInt64 { load(88) }
 
     private static let extentOffset = 112
+    private static let sessionOffset = 120
+
+    /// Rises whenever the page is made anew.
+    var session: UInt64 { load(Self.sessionOffset) }
 
     /// Slots from here on are free.
     var slotExtent: Int { Int(min(load(Self.extentOffset), UInt64(Self.slotCount))) }
@@ -126,10 +149,12 @@ final class SharedPage: @unchecked Sendable {
     func prepare(epoch: UInt32, durable: UInt64, published: UInt64, generation: UInt64, fresh: Bool) {
         store(0, 0)  // no reader believes it meanwhile
         if fresh {
-            for offset in stride(from: 8, to: Self.slotsStart, by: 8) where offset != Self.extentOffset {
+            for offset in stride(from: 8, to: Self.slotsStart, by: 8)
+            where offset != Self.extentOffset && offset != Self.sessionOffset {
                 store(0, offset)
             }
         }
+        store(session &+ 1, Self.sessionOffset)
         store(UInt64(LogLimits.format) | UInt64(epoch) << 32, 8)
         store(storeHigh, 16)
         store(0, 40)
@@ -157,8 +182,9 @@ final class SharedPage: @unchecked Sendable {
     }
 
     private var wakeWord: SharedWord { SharedWord(memory.bytes.baseAddress! + 80) }
-    /// How many wait on the wake word; a process that dies while it waits leaves it too high, which costs a needless system call a commit.
-    private var sleepers: SharedWord { SharedWord(memory.bytes.baseAddress! + 84) }
+    /// 1 where somebody may be waiting on the wake word. Whoever is about to wait sets it, before it looks at the wake word for the last time; whoever publishes moves the wake word, then clears
+    /// this and wakes all, who set it again if they go on waiting. So it can't be lost whatever it was before, nor stay set for a process that died while it waited. A count could do either.
+    private var sleeping: SharedWord { SharedWord(memory.bytes.baseAddress! + 84) }
 
     // MARK: News
 
@@ -169,13 +195,16 @@ final class SharedPage: @unchecked Sendable {
     ///
     /// - Parameter countsCommits: false for the process that writes, which wants no system call at its own commits: only `wakeAll` wakes it.
     func waitForNews(_ ticket: UInt32, nanoseconds: Int64? = nil, countsCommits: Bool) {
-        if countsCommits { sleepers.add(1) }
+        if countsCommits { sleeping.store(1) }
         _ = wakeWord.wait(expected: ticket, timeout: nanoseconds)
-        if countsCommits { sleepers.add(UInt32.max) }
     }
+
+    /// Nanoseconds after which a reader looks again who can't say that it sleeps, as the page is not its to write.
+    private static let unnoticedPatience: Int64 = 5_000_000
 
     /// Wakes everybody who waits for news, in every process.
     func wakeAll() {
+        guard isWritable else { return }
         wakeWord.add(1)
         wakeWord.wakeAll()
     }
@@ -197,16 +226,15 @@ final class SharedPage: @unchecked Sendable {
     var turns: UInt32 { turnWord.load() }
     func countTurn() { turnWord.add(1) }
 
-    /// Waits until something newer than `version` is published, for `nanoseconds` at most.
-    func waitForNewer(than version: UInt64, nanoseconds: Int64) {
+    /// Waits until `isThere`, looked at whenever something is published, for `nanoseconds` at most.
+    func wait(nanoseconds: Int64, until isThere: () -> Bool) {
         let deadline = SystemClock.shared.monotonic() + nanoseconds
-        sleepers.add(1)
-        defer { sleepers.add(UInt32.max) }
         while true {
+            if isWritable { sleeping.store(1) }
             let word = wakeWord.load()
             let left = deadline - SystemClock.shared.monotonic()
-            if published > version || left <= 0 { return }
-            _ = wakeWord.wait(expected: word, timeout: left)
+            if isThere() || left <= 0 { return }
+            _ = wakeWord.wait(expected: word, timeout: isWritable ? left : min(left, Self.unnoticedPatience))
         }
     }
 
@@ -223,8 +251,22 @@ final class SharedPage: @unchecked Sendable {
     func setPublished(_ version: UInt64) {
         store(version, 64)
         wakeWord.add(1)
-        if sleepers.load() != 0 { wakeWord.wakeAll() }
+        if sleeping.load() != 0, sleeping.exchange(0) != 0 { wakeWord.wakeAll() }
     }
     func setFailure(durable: UInt64) { store(durable &+ 1, 72) }
     func setGeneration(_ generation: UInt64) { store(generation, 88) }
+}
+
+/// What a reader has that can't map the store's page: zeros, which nobody believes.
+private final class NoSharedMemory: SharedMemory, @unchecked Sendable {
+    // Sendable: nobody writes to it.
+    let bytes: UnsafeMutableRawBufferPointer
+    var isWritable: Bool { false }
+
+    init(byteCount: Int) {
+        bytes = .allocate(byteCount: byteCount, alignment: 64)
+        bytes.initializeMemory(as: UInt8.self, repeating: 0)
+    }
+
+    deinit { bytes.deallocate() }
 }

@@ -10,11 +10,25 @@ import FirnStorage
 ///       checkpoint/   checkpoint files
 ///       shared        the page that processes share (SharedPage); holds no data
 ///       lock          locks of bytes (StoreLocks); empty
-///       reserve       4 MiB of zeros, given back when the disk is full
+///       reserve       4 MiB of random bytes, given back when the disk is full
 /// ```
 struct StoreFolder: Sendable {
     let path: String
     let storage: any Storage
+    /// Of the files that are created.
+    var fileMode = FileMode.ownerOnly
+    /// Files that are read through handles opened before, as their names may have gone.
+    var held: HeldLogFiles?
+
+    init(path: String, storage: any Storage) {
+        self.path = path
+        self.storage = storage
+    }
+
+    init(_ options: LogOptions, _ storage: any Storage) {
+        self.init(path: options.folder, storage: storage)
+        fileMode = options.fileMode
+    }
 
     var manifest: String { path + "/manifest" }
     var newManifest: String { path + "/manifest.new" }
@@ -63,16 +77,31 @@ struct StoreFolder: Sendable {
             throw LogError(
                 .foreignFolder, path: path, detail: others.count > 3 ? "\(shown) and \(others.count - 3) more" : shown)
         }
-        // Without a manifest there was never a commit; if there is one in the log, somebody removed the manifest.
-        if names.contains("log") {
-            for name in try stored({ () throws(StorageError) in try storage.list(log) }) {
-                let status = try stored { () throws(StorageError) in try storage.status(log + "/" + name) }
-                if Self.segmentNumber(of: name) != 1 || (status?.byteCount ?? 0) > SegmentHeader.byteCount {
-                    throw LogError(.damage, path: manifest, detail: "it is missing, although the log holds frames")
-                }
-            }
+        if let remains = try remainsOfStore(names) {
+            // Another process may have made the store and committed to it since the names were read.
+            if try stored({ () throws(StorageError) in try storage.status(manifest) }) != nil { return .store }
+            throw LogError(
+                .damage, path: manifest,
+                detail: "it is missing, although there is \(remains); put it back from a copy of the store")
         }
         return .empty
+    }
+
+    /// A file that shows that a manifest was here and has been removed; nil where there is none. A crash while a store is made leaves the first segment's head at most.
+    private func remainsOfStore(_ names: [String]) throws(LogError) -> String? {
+        if names.contains("checkpoint"),
+            let id = try checkpointIDs().min()
+        {
+            return checkpoint(id)
+        }
+        guard names.contains("log") else { return nil }
+        for name in try stored({ () throws(StorageError) in try storage.list(log) }).sorted() {
+            let status = try stored { () throws(StorageError) in try storage.status(log + "/" + name) }
+            if Self.segmentNumber(of: name) != 1 || (status?.byteCount ?? 0) > SegmentHeader.byteCount {
+                return log + "/" + name
+            }
+        }
+        return nil
     }
 
     private func describeFile(_ status: FileStatus) -> String {
@@ -134,7 +163,7 @@ struct StoreFolder: Sendable {
         let bytes = next.encode() + (previous?.encode() ?? [])
         try removeIfPresent(newManifest)
         do {
-            let file = try stored { () throws(StorageError) in try storage.open(newManifest, .create) }
+            let file = try stored { () throws(StorageError) in try create(newManifest) }
             defer { file.close() }
             try write(bytes, to: file, at: 0)
             try stored { () throws(StorageError) in try file.sync() }
@@ -148,6 +177,24 @@ struct StoreFolder: Sendable {
     }
 
     // MARK: Files
+
+    /// Creates a file of the store.
+    func create(_ path: String) throws(StorageError) -> any StorageFile {
+        try storage.open(path, .create, permissions: fileMode)
+    }
+
+    /// Opens a segment or a checkpoint's file for reading.
+    func openToRead(_ path: String) throws(StorageError) -> any StorageFile {
+        if let file = held?.files[path] { return file }
+        return try storage.open(path, .read)
+    }
+
+    /// The same folder, where files are read that are held.
+    func reading(_ held: HeldLogFiles?) -> StoreFolder {
+        var folder = self
+        folder.held = held
+        return folder
+    }
 
     func write(_ bytes: [UInt8], to file: any StorageFile, at offset: Int) throws(LogError) {
         do {
@@ -169,7 +216,7 @@ struct StoreFolder: Sendable {
 
     func createFolderIfAbsent(_ path: String) throws(LogError) {
         do {
-            try storage.createFolder(path)
+            try storage.createFolder(path, permissions: fileMode)
         } catch  where error.code == .exists {
             return
         } catch {

@@ -20,8 +20,32 @@ struct StoreLocks: Sendable {
     private static let readingByte = 4
     private static let firstSlotByte = 64
 
-    let lock: any StorageLock
+    /// Nil for a reader who can't open the file: it is not there, as on an image of a store, or is not this user's to read. Then nothing is locked, and nobody seems to hold anything.
+    private let lock: (any StorageLock)?
     let path: String
+
+    /// Of one who may create the file, and write.
+    init(_ folder: StoreFolder) throws(LogError) {
+        path = folder.path
+        lock = try stored { () throws(StorageError) in
+            try folder.storage.lockFile(folder.lock, .create(folder.fileMode))
+        }
+    }
+
+    /// Of a reader, who creates nothing.
+    init(reading folder: StoreFolder) throws(LogError) {
+        path = folder.path
+        do throws(StorageError) {
+            lock = try folder.storage.lockFile(folder.lock, .existing)
+        } catch  where error.code == .notFound || error.code == .permissionDenied {
+            lock = nil
+        } catch {
+            throw LogError(error)
+        }
+    }
+
+    /// Whether it can be known what others hold.
+    var areKnown: Bool { lock != nil }
 
     // MARK: The writer
 
@@ -77,26 +101,27 @@ struct StoreLocks: Sendable {
     // MARK: Bytes
 
     private func tryLock(_ byte: Int, exclusive: Bool) throws(LogError) -> Bool {
-        try stored { () throws(StorageError) in try lock.tryLock(byte, exclusive: exclusive) }
+        guard let lock else { return !exclusive }
+        return try stored { () throws(StorageError) in try lock.tryLock(byte, exclusive: exclusive) }
     }
 
     private func isLocked(_ byte: Int, exclusive: Bool) throws(LogError) -> Bool {
-        try stored { () throws(StorageError) in try lock.isLocked(byte, exclusive: exclusive) }
+        guard let lock else { return false }
+        return try stored { () throws(StorageError) in try lock.isLocked(byte, exclusive: exclusive) }
     }
 
     private func unlock(_ byte: Int) throws(LogError) {
-        try stored { () throws(StorageError) in try lock.unlock(byte) }
+        try stored { () throws(StorageError) in try lock?.unlock(byte) }
     }
 
-    func leave() { lock.close() }
+    func leave() { lock?.close() }
 
-    /// Says that files of checkpoints are read, for as long as the handle lives that is given back, whether the store is open or not.
-    static func reading(_ folder: StoreFolder) throws(LogError) -> any StorageLock {
-        try stored { () throws(StorageError) in
-            let lock = try folder.storage.lockFile(folder.lock)
-            // Nobody ever holds that byte exclusively.
-            _ = try lock.tryLock(readingByte, exclusive: false)
-            return lock
-        }
+    /// Says that files of checkpoints are read, for as long as the handle lives that is given back, whether the store is open or not. Nil for a reader who can't say so.
+    static func reading(_ folder: StoreFolder) throws(LogError) -> (any StorageLock)? {
+        // Whoever has the store open has made the file, or does without.
+        let lock = try StoreLocks(reading: folder).lock
+        // Nobody ever holds that byte exclusively.
+        _ = try stored { () throws(StorageError) in try lock?.tryLock(readingByte, exclusive: false) }
+        return lock
     }
 }

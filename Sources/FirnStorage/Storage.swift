@@ -5,11 +5,15 @@
 /// Paths are absolute or relative to the process's working folder, with `/` between components. Every call may be made from any thread.
 /// A call that throws has changed nothing unless its comment says otherwise.
 public protocol Storage: AnyObject, Sendable {
-    /// Opens the file at `path`. The descriptor is close-on-exec.
-    func open(_ path: String, _ mode: OpenMode) throws(StorageError) -> any StorageFile
+    /// Opens the file at `path`, unless its last component is a link. The descriptor is close-on-exec.
+    ///
+    /// - Parameter permissions: of the file, where it is created.
+    func open(_ path: String, _ mode: OpenMode, permissions: FileMode) throws(StorageError) -> any StorageFile
 
     /// Creates one folder whose parent exists; throws `.exists` where something bears the name.
-    func createFolder(_ path: String) throws(StorageError)
+    ///
+    /// - Parameter permissions: its files'; see `FileMode.folderBits`.
+    func createFolder(_ path: String, permissions: FileMode) throws(StorageError)
 
     /// The names in a folder, unsorted, without `.` and `..`.
     func list(_ path: String) throws(StorageError) -> [String]
@@ -26,15 +30,39 @@ public protocol Storage: AnyObject, Sendable {
     /// Makes creations, renames and removals in the folder durable.
     func syncFolder(_ path: String) throws(StorageError)
 
-    /// Opens (and creates, if absent) a lock file, holding nothing yet.
-    func lockFile(_ path: String) throws(StorageError) -> any StorageLock
+    /// Opens a lock file that is no link, holding nothing yet. One opened for reading takes shared locks only.
+    func lockFile(_ path: String, _ opening: SharedOpening) throws(StorageError) -> any StorageLock
 
-    /// Maps `byteCount` bytes of the file at `path`, shared between processes and writable; a file that is absent or shorter is
-    /// filled with zeros up to that length, and has blocks for it. For the store's shared page and for scratch memory: data files are never written through a mapping.
-    func sharedMemory(_ path: String, byteCount: Int) throws(StorageError) -> any SharedMemory
+    /// Maps `byteCount` bytes of the file at `path`, which is no link, shared between processes. A file that is absent or shorter is filled with zeros up to that length, and has blocks for it; with
+    /// `.existing` it throws `.notFound` instead. For the store's shared page and for scratch memory: data files are never written through a mapping.
+    func sharedMemory(
+        _ path: String, byteCount: Int, _ opening: SharedOpening
+    ) throws(StorageError) -> any SharedMemory
 
     /// What the volume that holds `path` is like.
     func volume(of path: String) throws(StorageError) -> Volume
+}
+
+extension Storage {
+    /// A file that is created is its owner's alone.
+    public func open(_ path: String, _ mode: OpenMode) throws(StorageError) -> any StorageFile {
+        try open(path, mode, permissions: .ownerOnly)
+    }
+
+    /// The folder is its owner's alone.
+    public func createFolder(_ path: String) throws(StorageError) {
+        try createFolder(path, permissions: .ownerOnly)
+    }
+
+    /// It is created, its owner's alone, where nothing bears the name.
+    public func lockFile(_ path: String) throws(StorageError) -> any StorageLock {
+        try lockFile(path, .create(.ownerOnly))
+    }
+
+    /// The file is created, its owner's alone, where nothing bears the name.
+    public func sharedMemory(_ path: String, byteCount: Int) throws(StorageError) -> any SharedMemory {
+        try sharedMemory(path, byteCount: byteCount, .create(.ownerOnly))
+    }
 }
 
 /// How a file is opened.
@@ -101,6 +129,9 @@ public protocol MappedRegion: AnyObject, Sendable {
 public protocol SharedMemory: AnyObject, Sendable {
     var bytes: UnsafeMutableRawBufferPointer { get }
 
+    /// False where the file may only be read: writing to the bytes would stop the process then.
+    var isWritable: Bool { get }
+
     /// Tells the system that the bytes will be touched in no order, so that it reads nothing beside what is touched. A hint.
     func willBeTouchedAtRandom()
 
@@ -112,6 +143,7 @@ public protocol SharedMemory: AnyObject, Sendable {
 }
 
 extension SharedMemory {
+    public var isWritable: Bool { true }
     public func willBeTouchedAtRandom() {}
     public func giveBack(_ ranges: [Range<Int>]) throws(StorageError) {}
 }

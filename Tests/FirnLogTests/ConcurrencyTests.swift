@@ -56,6 +56,94 @@ import Testing
         #expect(count == 400)
     }
 
+    @Test("no room is filled into a segment that is being sealed, at whatever moment the log's thread comes to it")
+    func sealing() throws {
+        var calls = 0
+        var moment = 0
+        repeat {
+            let bench = Bench { $0.segmentByteCount = 64 << 10 }
+            let log = try bench.open()
+            for _ in 1...3 { try log.waitUntilDurable(try bench.commit(log, [900])) }
+            let before = bench.storage.callCount
+            bench.storage.beforeEachCall { [moment] call in
+                guard call.index == before + moment else { return }
+                log.writer!.tail.fill()
+            }
+            try log.sealSegment()
+            bench.storage.beforeEachCall(nil)
+            calls = bench.storage.callCount - before
+            let manifest = try log.folder.readManifest()
+            let sealed = try #require(manifest.segments.first)
+            #expect(sealed.isSealed && manifest.segments.count == 2)
+            #expect(
+                try bench.storage.status(log.folder.segment(1))?.byteCount == Int(sealed.byteCount),
+                "filled before call \(moment) of \(calls)")
+            // It goes on being filled.
+            log.writer!.tail.fill()
+            #expect(try bench.storage.status(log.folder.segment(2))!.byteCount == 64 << 10)
+            moment += 1
+        } while moment < calls
+        #expect(calls > 8)
+    }
+
+    @Test("the log's extent may be asked for beside the writer") func extent() throws {
+        let folder = TemporaryFolder()
+        var options = LogOptions(folder: folder.path + "/store", durability: .none)
+        options.segmentByteCount = 64 << 10
+        let log = try Log.open(options, storage: PosixStorage.shared)
+        let isOver = Atomic<Bool>(false)
+        let asking = try StorageThread.start(name: "asking") {
+            var last = 0
+            while !isOver.load(ordering: .acquiring) {
+                let count = log.segmentByteCount
+                if count < last { Issue.record("\(count) after \(last)") }
+                last = count
+            }
+        }
+        for version in 1...400 { try LogScript.commit(log, version: UInt64(version), [900]) }
+        isOver.store(true, ordering: .releasing)
+        asking.join()
+        #expect(log.segmentByteCount > 400 * 450)
+    }
+
+    @Test("who waits for news is woken by the next commit, although the page was made anew while somebody slept")
+    func wokenAfterPrepare() throws {
+        let storage = MemoryStorage()
+        let page = try SharedPage(StoreFolder(path: "", storage: storage), StoreID(high: 1, low: 2))
+        page.prepare(epoch: 1, durable: 0, published: 0, generation: 1, fresh: true)
+        var version: UInt64 = 0
+        for _ in 0..<10 {
+            // It sleeps while the page is cleared, and wakes after.
+            let (first, _) = try sleep(on: page)
+            page.prepare(epoch: 1, durable: 0, published: version, generation: 1, fresh: true)
+            first.join()
+            let (second, isWoken) = try sleep(on: page)
+            for _ in 0..<100 where !isWoken.isOpen {
+                version += 1
+                page.setPublished(version)
+                restThread(nanoseconds: 1_000_000)
+            }
+            #expect(isWoken.isOpen, "commits wake nobody")
+            page.wakeAll()
+            second.join()
+        }
+    }
+
+    /// A thread that sleeps on the page, as good as surely.
+    private func sleep(on page: SharedPage) throws -> (StorageThread, woken: Gate) {
+        let begun = Gate()
+        let woken = Gate()
+        let thread = try StorageThread.start(name: "sleeper") {
+            let ticket = page.news
+            begun.open()
+            page.waitForNews(ticket, countsCommits: true)
+            woken.open()
+        }
+        begun.wait()
+        restThread(nanoseconds: 3_000_000)
+        return (thread, woken)
+    }
+
     @Test("one sync covers all that was written before it") func groups() throws {
         let storage = SimulatedStorage(seed: 1)
         var options = LogOptions(folder: "/store")

@@ -39,7 +39,8 @@ struct CrashTests {
             let goingOn = LogScript([])
             goingOn.lengths = script.lengths
             goingOn.lengths[next] = [300]
-            try LogScript.commit(log, version: next, [300])
+            goingOn.attempts = script.attempts
+            try LogScript.commit(log, version: next, [300], attempt: goingOn.nextAttempt(at: next))
             try log.waitUntilDurable(next)
             goingOn.acknowledged = next
             goingOn.begun = next

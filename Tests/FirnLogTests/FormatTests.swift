@@ -102,7 +102,7 @@ import Testing
     /// Nothing may hide where a later format will put something.
     @Test(
         "of a manifest refuses reserved bytes that are not 0, though the checksums are right",
-        arguments: [52, 92, 104, 168])
+        arguments: [52, 92, 112, 168])
     func reservedBytes(offset: Int) throws {
         let manifest = Manifest(
             storeID: StoreID(high: 1, low: 2), created: 5,

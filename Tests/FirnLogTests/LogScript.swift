@@ -5,10 +5,10 @@ import Testing
 
 @testable import FirnLog
 
-/// The bytes that tests commit: of each version and part other ones, and the same each time.
+/// The bytes that tests commit: of each version, part and attempt at it other ones, and the same each time.
 enum Payload {
-    static func bytes(version: UInt64, part: Int, count: Int) -> [UInt8] {
-        var state = version &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(part)
+    static func bytes(version: UInt64, part: Int, count: Int, attempt: Int = 0) -> [UInt8] {
+        var state = version &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(part) &+ UInt64(attempt) &* 0xD1B5_4A32_D192_ED03
         // Half of it compresses.
         return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             for index in 0..<count {
@@ -37,6 +37,8 @@ final class LogScript {
     var options: LogOptions
     /// The lengths of each version's parts.
     var lengths: [UInt64: [Int]] = [:]
+    /// Which attempt at each version was the last: whatever the log holds of a version is that one's, and not an earlier one's that was given up or lost.
+    var attempts: [UInt64: Int] = [:]
     /// The last version that a wait has returned for.
     var acknowledged: UInt64 = 0
     /// The last version whose commit was begun.
@@ -51,11 +53,13 @@ final class LogScript {
         change(&options)
     }
 
-    static func commit(_ log: Log, version: UInt64, _ lengths: [Int], abort: Bool = false) throws {
+    static func commit(
+        _ log: Log, version: UInt64, _ lengths: [Int], attempt: Int = 0, abort: Bool = false
+    ) throws {
         var appender = try log.beginCommit(version: version)
         for (part, length) in lengths.enumerated() {
             var writer = log.takeBuffer()
-            writer.append(Payload.bytes(version: version, part: part, count: length))
+            writer.append(Payload.bytes(version: version, part: part, count: length, attempt: attempt))
             try appender.add(.changes, writer)
         }
         if abort { appender.abort() } else { _ = try appender.finish() }
@@ -76,10 +80,11 @@ final class LogScript {
                     let version = log.writtenVersion + 1
                     begun = max(begun, version)
                     lengths[version] = parts
-                    try Self.commit(log, version: version, parts)
+                    try Self.commit(log, version: version, parts, attempt: nextAttempt(at: version))
                 case .abort(let parts):
                     let log = try #require(current)
-                    try Self.commit(log, version: log.writtenVersion + 1, parts, abort: true)
+                    let version = log.writtenVersion + 1
+                    try Self.commit(log, version: version, parts, attempt: nextAttempt(at: version), abort: true)
                 case .wait:
                     let log = try #require(current)
                     let version = log.writtenVersion
@@ -98,6 +103,11 @@ final class LogScript {
         }
     }
 
+    func nextAttempt(at version: UInt64) -> Int {
+        attempts[version, default: 0] += 1
+        return attempts[version]!
+    }
+
     /// Every version up to the log's last holds what was committed; none that was acknowledged is missing.
     func check(_ log: Log, _ context: String) throws {
         let last = log.recovery.lastVersion
@@ -110,7 +120,8 @@ final class LogScript {
             for (part, length) in (lengths[next] ?? []).enumerated() {
                 let bytes = try commit.next()?.bytes
                 #expect(
-                    bytes?.elementsEqual(Payload.bytes(version: next, part: part, count: length)) == true,
+                    bytes?.elementsEqual(
+                        Payload.bytes(version: next, part: part, count: length, attempt: attempts[next] ?? 0)) == true,
                     "part \(part) of version \(next) is not what was committed; \(context)")
             }
             #expect(try commit.next() == nil, "\(context)")

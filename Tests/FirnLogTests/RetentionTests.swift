@@ -1,5 +1,6 @@
-import FirnLog
 import Testing
+
+@testable import FirnLog
 
 @Suite("What retention keeps", .timeLimit(.minutes(20))) struct RetentionTests {
     /// Three segments of ten versions each, the third's last commits younger; a commit a second.
@@ -50,5 +51,19 @@ import Testing
         for retention in [.none, .versions(7), .age(nanoseconds: 15), .everything] as [HistoryRetention] {
             #expect(RetentionRule.oldestNeeded(retention, now: 40, segments: more) == oldest(retention, now: 40))
         }
+    }
+
+    @Test(
+        "what several ask for is kept in one word",
+        arguments: [
+            ([], []), ([.none], []), ([.versions(3), .versions(7)], [.versions(7)]),
+            ([.age(nanoseconds: 1)], [.age(nanoseconds: 1_000_000_000)]),
+            ([.versions(0), .age(nanoseconds: 2_000_000_001)], [.versions(1), .age(nanoseconds: 3_000_000_000)]),
+            ([.everything, .versions(5)], [.everything]),
+            ([.age(nanoseconds: .max)], [.everything]), ([.versions(.max)], [.versions(Int(UInt32.max) - 1)]),
+        ] as [([HistoryRetention], [HistoryRetention])])
+    func word(asked: [HistoryRetention], kept: [HistoryRetention]) {
+        #expect(RetentionWord(asked).retentions == kept)
+        #expect(RetentionWord(raw: RetentionWord(asked).raw).retentions == kept)
     }
 }

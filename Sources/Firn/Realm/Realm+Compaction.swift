@@ -34,10 +34,14 @@ extension Realm {
     ///
     /// Cost: O(everything). Other threads go on reading and writing.
     ///
-    /// - Parameter fileURL: the folder to make. Its parent must exist.
+    /// - Parameter fileURL: the folder to make, which is its owner's alone. Its parent must exist.
     /// - Parameter encryptionKey: must be nil: encryption does not exist yet.
     /// - Throws: `.fileExists` where something bears the name; `.unsupportedFeature` for a key; `.outOfDiskSpace`. Nothing is left of a copy that failed.
     public func writeCopy(toFile fileURL: URL, encryptionKey: Data? = nil) throws {
+        try writeCopy(to: fileURL, encryptionKey, .ownerOnly)
+    }
+
+    private func writeCopy(to fileURL: URL, _ encryptionKey: Data?, _ fileMode: FileMode) throws {
         instance.check()
         guard fileURL.isFileURL else {
             throw Realm.Error(.invalidInput, "The copy's URL must name a local folder.", fileURL: fileURL)
@@ -57,17 +61,18 @@ extension Realm {
                 .fileExists, "Something bears the name already; a copy replaces nothing.", fileURL: fileURL)
         }
         do throws(StoreError) {
-            try Store.writeCopy(of: instance.shownPin, to: fileURL.storePath, storage: PosixStorage.shared)
+            try Store.writeCopy(
+                of: instance.shownPin, to: fileURL.storePath, fileMode: fileMode, storage: PosixStorage.shared)
         } catch {
             throw Realm.Error(error, fileURL)
         }
     }
 
-    /// As `writeCopy(toFile:)`, to the store that `configuration` names.
+    /// As `writeCopy(toFile:)`, to the store that `configuration` names, with its `fileMode`.
     public func writeCopy(configuration: Configuration) throws {
         guard let fileURL = configuration.fileURL else {
             throw Realm.Error(.invalidInput, "The copy's configuration must name a fileURL.")
         }
-        try writeCopy(toFile: fileURL, encryptionKey: configuration.encryptionKey)
+        try writeCopy(to: fileURL, configuration.encryptionKey, FileMode(configuration.fileMode))
     }
 }

@@ -1,5 +1,6 @@
 import FirnCore
 import FirnLog
+import FirnStorage
 public import Foundation
 
 extension Realm {
@@ -96,6 +97,12 @@ extension Realm {
         /// realm. What throws, throws instead. Set by the first to open the store.
         public var onDamage: (@Sendable (Realm.Error) -> Void)?
 
+        /// Who may read and write the files that are created: permission bits as `chmod` counts them, of which those for reading and writing count, whatever the process's umask. A folder may be searched by whoever
+        /// may read. At first the owner alone may: 0o600. The owner always may both. A group that is to share the store needs `0o660`.
+        ///
+        /// Files that are there keep the mode they have, but the store goes on in new ones, so all who write to it should ask for the same. See <doc:Security>. Set by the first to open the store.
+        public var fileMode: UInt16 = 0o600
+
         /// False reads the parts of the files that are needed into memory instead of mapping them: for a volume whose device may vanish while the program runs, as reading a mapping of it then stops the
         /// program. Set by the first to open the store.
         public var readsByMapping = true
@@ -161,6 +168,7 @@ extension Realm {
                 parts.append("maximumNumberOfActiveVersions: \(maximumNumberOfActiveVersions)")
             }
             if let maximumRetainedBytes { parts.append("maximumRetainedBytes: \(maximumRetainedBytes)") }
+            if fileMode != 0o600 { parts.append("fileMode: 0o\(String(fileMode, radix: 8))") }
             if historyRetention != .none { parts.append("historyRetention: \(historyRetention)") }
             if let objectTypes { parts.append("objectTypes: \(objectTypes.map { $0.className() })") }
             return "Realm.Configuration(\(parts.joined(separator: ", ")))"
@@ -176,7 +184,7 @@ extension Realm.Configuration: Equatable {
             && a.lockTimeout == b.lockTimeout && a.readsByMapping == b.readsByMapping
             && a.maximumNumberOfActiveVersions == b.maximumNumberOfActiveVersions
             && a.maximumRetainedBytes == b.maximumRetainedBytes && a.activeVersionPolicy == b.activeVersionPolicy
-            && a.historyRetention == b.historyRetention
+            && a.historyRetention == b.historyRetention && a.fileMode == b.fileMode
             && a.objectTypes?.map(ObjectIdentifier.init) == b.objectTypes?.map(ObjectIdentifier.init)
     }
 }
@@ -237,6 +245,7 @@ extension Realm.Configuration {
     private var logOptions: LogOptions? {
         guard let fileURL else { return nil }
         var options = LogOptions(folder: fileURL.storePath)
+        options.fileMode = FileMode(fileMode)
         options.access = readOnly ? .readOnly : .readWrite(waitMilliseconds: Int(milliseconds: lockTimeout) ?? 0)
         switch durability {
         case .full: options.durability = .full

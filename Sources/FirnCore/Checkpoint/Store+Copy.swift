@@ -4,14 +4,17 @@ import FirnStorage
 extension Store {
     /// Writes a version to a store of its own, which begins with it: the same number and time, and no history.
     ///
-    /// - Parameter folder: what bears the name must not exist; its parent must.
+    /// - Parameters:
+    ///   - folder: what bears the name must not exist; its parent must.
+    ///   - fileMode: of the files of the copy.
     public static func writeCopy(
-        of pin: Pin, to folder: String, storage: any Storage, randomness: any Randomness = SystemRandomness.shared
+        of pin: Pin, to folder: String, fileMode: FileMode = .ownerOnly, storage: any Storage,
+        randomness: any Randomness = SystemRandomness.shared
     ) throws(StoreError) {
         do throws(LogError) {
             try Log.create(
                 folder, beginningWith: (pin.version, pin.time, SchemaCoding.encode(pin.snapshot.schema)),
-                storage: storage, randomness: randomness
+                fileMode: fileMode, storage: storage, randomness: randomness
             ) { (file) throws(LogError) in
                 var writer = CheckpointWriter(pin.snapshot, to: file, adding: nil) { (_) throws(StoreError) in }
                 do throws(StoreError) {

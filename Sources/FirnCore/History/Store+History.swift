@@ -10,8 +10,17 @@ public struct VersionListing: Sendable, Equatable {
 }
 
 extension Store {
-    /// From now on versions are retained as `retention` says too. What was asked for before goes on holding.
-    public func retain(_ retention: HistoryRetention) { history.retain(retention) }
+    /// From now on versions are retained as `retention` says too. What was asked for before goes on holding, here and in the other processes that have the store open; and what the store's manifest says, until
+    /// somebody asks for something else.
+    public func retain(_ retention: HistoryRetention) {
+        history.retain(retention)
+        guard let log, !log.isForked else { return }
+        log.retain(history.retained)
+        // Where a transaction runs just now, the next turn to write, or segment, writes it down.
+        guard !isReadOnly, queue.tryAcquire() else { return }
+        log.rememberRetention()
+        queue.release()
+    }
 
     /// Holds a version, by its number, shown in the schema of today. O(active versions) where the version is active; otherwise the commits before it are replayed, from the
     /// nearest version that is at hand.
@@ -132,7 +141,7 @@ extension Store {
         let now = max(clock.now(), newest.time)
         var result = newest.version
         do throws(LogError) {
-            for retention in history.retained {
+            for retention in history.retained + (try log.retentionsOfOthers) {
                 let needed = try RetentionRule.oldestNeeded(
                     retention, now: now, oldest: oldest, newest: newest.version
                 ) { moment throws(LogError) in try log.newestVersion(through: newest.version) { $0 <= moment } }

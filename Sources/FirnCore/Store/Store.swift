@@ -125,6 +125,7 @@ public final class Store: Sendable {
         retain(options.historyRetention)
         guard let log else { return }
         try replay(log)
+        log.finishOpening()
         reportHeld(to: log)
         if !isReadOnly, options.log?.usesThreads ?? false {
             let follower = StoreFollower(self, log.newsWaiter)

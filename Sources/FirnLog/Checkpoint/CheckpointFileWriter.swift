@@ -24,7 +24,7 @@ public final class CheckpointFileWriter {
         self.start = start
         let path = folder.checkpoint(id)
         try folder.removeIfPresent(path)
-        file = try stored { () throws(StorageError) in try folder.storage.open(path, .create) }
+        file = try stored { () throws(StorageError) in try folder.create(path) }
         try write(CheckpointHead(storeID: storeID, id: id, start: UInt64(start)).encode(), at: 0)
     }
 

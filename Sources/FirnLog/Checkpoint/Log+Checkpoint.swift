@@ -32,7 +32,7 @@ extension Log {
     /// Opens a file of a checkpoint for reading.
     public func openCheckpointFile(_ file: Checkpoint.File) throws(LogError) -> any StorageFile {
         try checkOpen()
-        return try folder.openCheckpointFile(file, recovery.storeID)
+        return try folder.reading(held).openCheckpointFile(file, recovery.storeID)
     }
 
     /// Takes note of the checkpoint that another process has put into the manifest since, and of the ids that files have got. By the holder of the compactor's lock, in its turn to write.

@@ -9,10 +9,11 @@ extension Log {
     /// - Throws: `.foreignFolder` where something bears the name. Where it throws, nothing is left.
     public static func create(
         _ path: String, beginningWith beginning: (version: UInt64, time: Int64, schema: [UInt8]),
-        storage: any Storage, randomness: any Randomness,
+        fileMode: FileMode = .ownerOnly, storage: any Storage, randomness: any Randomness,
         _ write: (CheckpointFileWriter) throws(LogError) -> [UInt8]
     ) throws(LogError) {
-        let folder = StoreFolder(path: path, storage: storage)
+        var folder = StoreFolder(path: path, storage: storage)
+        folder.fileMode = fileMode
         guard try folder.find() == .nothing else {
             throw LogError(.foreignFolder, path: path, detail: "something bears the name; a copy replaces nothing")
         }

@@ -49,7 +49,7 @@ extension StoreFolder {
     /// Opens a file of a checkpoint for reading, its head checked.
     func openCheckpointFile(_ entry: Checkpoint.File, _ storeID: StoreID) throws(LogError) -> any StorageFile {
         let path = checkpoint(entry.id)
-        let file = try stored { () throws(StorageError) in try storage.open(path, .read) }
+        let file = try stored { () throws(StorageError) in try openToRead(path) }
         let size = try stored { () throws(StorageError) in try file.size() }
         guard size > entry.byteCount else {
             throw LogError(

@@ -22,7 +22,7 @@ public final class MemoryStorage: Storage {
 
     public init() {}
 
-    public func open(_ path: String, _ mode: OpenMode) throws(StorageError) -> any StorageFile {
+    public func open(_ path: String, _ mode: OpenMode, permissions: FileMode) throws(StorageError) -> any StorageFile {
         try guarded.withLock { (state) throws(StorageError) in
             if mode == .create {
                 let node = Node(isFolder: false)
@@ -35,7 +35,7 @@ public final class MemoryStorage: Storage {
         }
     }
 
-    public func createFolder(_ path: String) throws(StorageError) {
+    public func createFolder(_ path: String, permissions: FileMode) throws(StorageError) {
         try guarded.withLock { (state) throws(StorageError) in
             try Self.insert(Node(isFolder: true), at: path, &state, "create folder")
         }
@@ -90,21 +90,27 @@ public final class MemoryStorage: Storage {
         }
     }
 
-    public func lockFile(_ path: String) throws(StorageError) -> any StorageLock {
+    public func lockFile(_ path: String, _ opening: SharedOpening) throws(StorageError) -> any StorageLock {
         try guarded.withLock { (state) throws(StorageError) in
-            let node = try Self.openOrCreate(path, &state, "open of a lock file")
+            let node = try Self.node(at: path, opening, &state, "open of a lock file")
             state.lastOwner += 1
             return MemoryLock(self, node, owner: state.lastOwner, path)
         }
     }
 
-    public func sharedMemory(_ path: String, byteCount: Int) throws(StorageError) -> any SharedMemory {
+    public func sharedMemory(
+        _ path: String, byteCount: Int, _ opening: SharedOpening
+    ) throws(StorageError) -> any SharedMemory {
         try guarded.withLock { (state) throws(StorageError) in
-            let node = try Self.openOrCreate(path, &state, "map of shared memory")
+            let operation = "map of shared memory"
+            let node = try Self.node(at: path, opening, &state, operation)
+            if case .existing = opening, node.bytes.count < byteCount {
+                throw StorageError(.notFound, operation: operation, path: path)
+            }
             guard byteCount > 0, let buffer = node.bytes.pin(byteCount: byteCount) else {
                 throw StorageError(
                     .input("it is mapped already with fewer bytes than the \(byteCount) asked for"),
-                    operation: "map of shared memory", path: path)
+                    operation: operation, path: path)
             }
             return StableSharedMemory(buffer, byteCount: byteCount)
         }
@@ -127,9 +133,10 @@ public final class MemoryStorage: Storage {
         place.folder.children?[place.name] = node
     }
 
-    private static func openOrCreate(
-        _ path: String, _ state: inout State, _ operation: String
+    private static func node(
+        at path: String, _ opening: SharedOpening, _ state: inout State, _ operation: String
     ) throws(StorageError) -> Node {
+        if case .existing = opening { _ = try state.tree.existing(path, operation) }
         if let node = try state.tree.node(at: path, operation) {
             guard node.children == nil else { throw StorageError(.isAFolder, operation: operation, path: path) }
             return node

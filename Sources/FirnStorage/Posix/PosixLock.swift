@@ -20,13 +20,13 @@ final class PosixLock: StorageLock, @unchecked Sendable {
     private let guardian = Lock()
     private var descriptor: Int32
 
-    init(path: String) throws(StorageError) {
+    init(path: String, _ opening: SharedOpening) throws(StorageError) {
         self.path = path
-        var result = firn_lock_open(path, O_RDWR | O_CREAT | O_NONBLOCK, 0o644)
-        if result == -EACCES || result == -EROFS || result == -EPERM {
+        var result = openShared(opening) { firn_lock_open(path, $0, $1) }
+        if result == -EACCES || result == -EROFS || result == -EPERM, case .create = opening {
             // Who may only read the store can still share a lock with others.
             let error = result
-            result = firn_lock_open(path, O_RDONLY | O_NONBLOCK, 0)
+            result = openShared(.existing) { firn_lock_open(path, $0, $1) }
             if result < 0 { result = error }
         }
         guard result >= 0 else { throw StorageError(number: -result, operation: "open of a lock file", path: path) }

@@ -14,7 +14,7 @@ public final class PosixStorage: Storage {
 
     public init() {}
 
-    public func open(_ path: String, _ mode: OpenMode) throws(StorageError) -> any StorageFile {
+    public func open(_ path: String, _ mode: OpenMode, permissions: FileMode) throws(StorageError) -> any StorageFile {
         let operation = mode == .create ? "create" : "open"
         let flags =
             switch mode {
@@ -23,8 +23,9 @@ public final class PosixStorage: Storage {
             case .create: O_RDWR | O_CREAT | O_EXCL
             }
         // Without waiting, lest a pipe that bears the name block us; files never mind.
-        let descriptor = systemOpen(path, flags | O_NONBLOCK, 0o644)
+        let descriptor = systemOpen(path, flags | O_NONBLOCK | O_NOFOLLOW, mode_t(permissions.bits))
         guard descriptor >= 0 else { throw .last(operation, path) }
+        if mode == .create { setMode(descriptor, mode_t(permissions.bits)) }
         let file = PosixFile(descriptor: descriptor, path: path, isWritable: mode != .read)
         switch try file.kind() {
         case .file: return file
@@ -33,8 +34,14 @@ public final class PosixStorage: Storage {
         }
     }
 
-    public func createFolder(_ path: String) throws(StorageError) {
-        guard retrying({ mkdir(path, 0o755) }) == 0 else { throw .last("create folder", path) }
+    public func createFolder(_ path: String, permissions: FileMode) throws(StorageError) {
+        let mode = mode_t(permissions.folderBits)
+        guard retrying({ mkdir(path, mode) }) == 0 else { throw .last("create folder", path) }
+        // Where the umask leaves its owner too little to open it, it is too little to use it.
+        let descriptor = systemOpen(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw .last("create folder", path) }
+        defer { systemClose(descriptor) }
+        setMode(descriptor, mode)
     }
 
     public func list(_ path: String) throws(StorageError) -> [String] {
@@ -99,12 +106,14 @@ public final class PosixStorage: Storage {
         if error != 0 { throw StorageError(number: error, operation: "sync of a folder", path: path) }
     }
 
-    public func lockFile(_ path: String) throws(StorageError) -> any StorageLock {
-        try PosixLock(path: path)
+    public func lockFile(_ path: String, _ opening: SharedOpening) throws(StorageError) -> any StorageLock {
+        try PosixLock(path: path, opening)
     }
 
-    public func sharedMemory(_ path: String, byteCount: Int) throws(StorageError) -> any SharedMemory {
-        try PosixSharedMemory(path: path, byteCount: byteCount)
+    public func sharedMemory(
+        _ path: String, byteCount: Int, _ opening: SharedOpening
+    ) throws(StorageError) -> any SharedMemory {
+        try PosixSharedMemory(path: path, byteCount: byteCount, opening)
     }
 
     public func volume(of path: String) throws(StorageError) -> Volume {

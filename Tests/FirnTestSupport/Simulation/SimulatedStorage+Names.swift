@@ -2,7 +2,7 @@ import FirnStorage
 
 /// The calls of `Storage` that are about names.
 extension SimulatedStorage {
-    public func open(_ path: String, _ mode: OpenMode) throws(StorageError) -> any StorageFile {
+    public func open(_ path: String, _ mode: OpenMode, permissions: FileMode) throws(StorageError) -> any StorageFile {
         try call(mode == .create ? .create : .open, path) { (state) throws(StorageError) in
             if mode == .create {
                 let node = SimulatedNode(isFolder: false)
@@ -15,7 +15,7 @@ extension SimulatedStorage {
         }
     }
 
-    public func createFolder(_ path: String) throws(StorageError) {
+    public func createFolder(_ path: String, permissions: FileMode) throws(StorageError) {
         try call(.createFolder, path) { (state) throws(StorageError) in
             try Self.insert(SimulatedNode(isFolder: true), at: path, &state, "create folder")
         }
@@ -91,19 +91,24 @@ extension SimulatedStorage {
         }
     }
 
-    public func lockFile(_ path: String) throws(StorageError) -> any StorageLock {
+    public func lockFile(_ path: String, _ opening: SharedOpening) throws(StorageError) -> any StorageLock {
         try call(.lockFile, path) { (state) throws(StorageError) in
-            let node = try Self.openOrCreate(path, &state, "open of a lock file")
+            let node = try Self.node(at: path, opening, &state, "open of a lock file")
             state.lastOwner += 1
             process.locks[state.lastOwner] = node
             return SimulatedLock(self, node, owner: state.lastOwner, path)
         }
     }
 
-    public func sharedMemory(_ path: String, byteCount: Int) throws(StorageError) -> any SharedMemory {
+    public func sharedMemory(
+        _ path: String, byteCount: Int, _ opening: SharedOpening
+    ) throws(StorageError) -> any SharedMemory {
         try call(.sharedMemory, path, length: byteCount) { (state) throws(StorageError) in
             let operation = "map of shared memory"
-            let node = try Self.openOrCreate(path, &state, operation)
+            let node = try Self.node(at: path, opening, &state, operation)
+            if case .existing = opening, node.bytes.count < byteCount {
+                throw StorageError(.notFound, operation: operation, path: path)
+            }
             let growth = max(0, byteCount - node.allocated)
             if let capacity = state.capacity, state.used + growth > capacity {
                 throw StorageError(.noSpace, operation: operation, path: path, number: 28)
@@ -154,9 +159,10 @@ extension SimulatedStorage {
             SimulatedDisk.NameChange(set: place, clear: nil, node: node, waitsFor: [place.folder]))
     }
 
-    private static func openOrCreate(
-        _ path: String, _ state: inout SimulatedDisk.State, _ operation: String
+    private static func node(
+        at path: String, _ opening: SharedOpening, _ state: inout SimulatedDisk.State, _ operation: String
     ) throws(StorageError) -> SimulatedNode {
+        if case .existing = opening { _ = try state.tree.existing(path, operation) }
         if let node = try state.tree.node(at: path, operation) {
             guard node.children == nil else { throw StorageError(.isAFolder, operation: operation, path: path) }
             return node

@@ -5,7 +5,7 @@ import FirnBytes
 /// ```
 ///   0 magic FIRNMANI · 8 format u32 · 12 block's length u32 · 16 generation u64 · 24 store id, two u64
 ///  40 epoch u32 · 44 segments n u32 · 48 required features u32 · 52 optional features u32 · 56 zero u32 · 60 CRC of 0 ..< 60
-///  64 checkpoint: id u64 · 72 version u64 · 80 length u64 · 88 CRC u32 · 92 earlier m u32 · 96 created i64 · 104 zero, 24 bytes
+///  64 checkpoint: id u64 · 72 version u64 · 80 length u64 · 88 CRC u32 · 92 earlier m u32 · 96 created i64 · 104 retention u64 · 112 zero, 16 bytes
 /// 128 n × 48: segment u32 · epoch u32 · state u32 · chain end u32 · first version u64 · last version u64 · length u64 · zero u64
 ///     m × 32, earlier checkpoints: id u64 · version u64 · length u64 · CRC u32 · zero u32
 ///     zeros · CRC of all before it, the last 4 bytes of the block, whose length is a multiple of 64
@@ -94,7 +94,7 @@ struct ManifestBlock: Equatable {
         }
         let checkpoints = headByteCount + count * entryByteCount
         let entriesEnd = checkpoints + earlierCount * checkpointByteCount
-        guard fields.u32(56) == 0, isZero(bytes, 104..<128),
+        guard fields.u32(56) == 0, isZero(bytes, 112..<128),
             isZero(bytes, entriesEnd..<byteCount - 4)
         else { throw .damage("bytes that must be zero are not", offset: 56) }
         var block = ManifestBlock(

@@ -69,7 +69,7 @@ struct OpenedStore {
             return false
         }
         return try stored { () throws(StorageError) in
-            let lock = try files.storage.lockFile(files.lock)
+            let lock = try files.storage.lockFile(files.lock, .existing)
             defer { lock.close() }
             return try lock.isLocked(2, exclusive: true)
         }

@@ -64,7 +64,7 @@ struct StoreFiles {
                 .input, "\(path) is not a Firn store: it is a file, and a store is a folder. Give the folder.")
         }
         let names = try stored { () throws(StorageError) in try storage.list(path) }
-        if names.contains("manifest") || names.contains("log") { return }
+        if names.contains("manifest") || names.contains("log") || names.contains("checkpoint") { return }
         throw ToolError(
             .input, "\(path) is not a Firn store: the folder \(names.isEmpty ? "is empty" : "holds other things").")
     }

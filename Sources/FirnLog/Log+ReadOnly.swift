@@ -1,0 +1,155 @@
+import FirnStorage
+
+/// Opening a store to read it, by somebody who may not be allowed to write anything.
+///
+/// Nothing is created, and no permission to write is needed: the store may be another user's, or lie on a volume that is mounted read-only. What this reader then can do depends on the files `lock` and `shared`:
+///
+/// | it can | `lock` | `shared` |
+/// | --- | --- | --- |
+/// | take a slot, so that writers keep what it has yet to read | writable | writable |
+/// | see who writes, and keep blocks of checkpoints from being given back | readable | |
+/// | see what is published while it has the store open | | readable |
+///
+/// - **Without a slot** segments may go that it has not read, and files of checkpoints that it has not opened. So it opens all that opening needs at once (`HeldLogFiles`), and looks whether the manifest is still
+///   the same: if not, it begins anew. What it asks for later, and is gone, is `.versionNotHere`.
+/// - **Without `lock`** it can't know whether somebody writes. It reads the log to its last whole commit, as if nobody did: all that was acknowledged as durable when it was opened is there, and
+///   perhaps commits that are just being written. What is wrong with the log is damage only if the manifest is still what it was. A writer may give blocks of a checkpoint back while this reader has an older one open: reading
+///   them is reported as damage, and opening the store anew helps.
+/// - **Without `shared`** it sees the store as it was when it was opened, for good.
+extension Log {
+    /// How often opening begins anew because the store has changed meanwhile, at 2 ms each.
+    private static let readingAttempts = 2000
+    /// How often it looks again although the manifest is the same: a writer who has just come may be about to replace it.
+    private static let failureMax = 10
+
+    static func openForReading(_ options: LogOptions, _ folder: StoreFolder) throws(LogError) -> Log {
+        switch try folder.find() {
+        case .nothing:
+            throw LogError(
+                .storage(StorageError(.notFound, operation: "open", path: folder.path)), path: folder.path,
+                detail: "read-only opening makes no store; open it with `.readWrite` once, or check the path")
+        case .empty:
+            throw LogError(
+                .notAStore, path: folder.path, detail: "it is an empty folder, and read-only opening makes nothing")
+        case .store: break
+        }
+        try checkVolume(folder.path, folder.storage)
+        let locks = try StoreLocks(reading: folder)
+        do throws(LogError) {
+            try locks.enter()
+            // Only what is listed from here on is kept for this reader.
+            let storeID = try folder.readManifest().storeID
+            let slot = readerSlot(try SharedPage(reading: folder, storeID), locks)
+            var attempt = 0
+            var failures = 0
+            while true {
+                attempt += 1
+                let manifest = try folder.readManifest()
+                do throws(LogError) {
+                    if let log = try read(options, folder, locks, manifest, slot: slot) { return log }
+                    // Somebody is recovering the store.
+                    guard attempt < readingAttempts else {
+                        throw LogError(.locked(processID: SharedPage.writerProcess(folder)), path: folder.path)
+                    }
+                    restThread(nanoseconds: 2_000_000)
+                } catch {
+                    // A writer may have come meanwhile and changed what was being read.
+                    guard error.isOfFiles, attempt < readingAttempts else { throw error }
+                    let hasChanged = try folder.readManifest() != manifest
+                    if hasChanged { continue }
+                    failures += 1
+                    guard failures < failureMax, try locks.isServed() else { throw error }
+                    restThread(nanoseconds: 2_000_000)
+                }
+            }
+        } catch {
+            locks.leave()
+            throw error
+        }
+    }
+
+    /// One attempt. Nil where another process is just recovering the store.
+    private static func read(
+        _ options: LogOptions, _ folder: StoreFolder, _ locks: StoreLocks, _ manifest: Manifest, slot: Int?
+    ) throws(LogError) -> Log? {
+        let page = try SharedPage(reading: folder, manifest.storeID)
+        let isPageValid = page.isValid(epoch: manifest.epoch)
+        // Before the look for a writer: one that comes after it moves the session.
+        let session = page.session
+        let isBeingOpened = try locks.isBeingOpened()
+        // Without the page it is of no use that somebody looks after it.
+        let isLocked = try locks.isServed()
+        let isServed = isLocked && page.isThere
+        let recovery: Recovery?
+        var report: RecoveryReport
+        if isBeingOpened { return nil }
+        if isServed {
+            // The page tells how far to read.
+            guard isPageValid else { return nil }
+            recovery = nil
+            report = RecoveryReport(
+                outcome: .clean, lastVersion: page.published, lastTime: 0, storeID: manifest.storeID,
+                epoch: manifest.epoch)
+        } else {
+            let read = try Recovery.read(
+                folder, manifest, pageMark: isPageValid ? page.durableMark : 0, verify: options.verify)
+            recovery = read
+            // Where it can't be known whether somebody writes, a tail may be a commit on its way.
+            report = RecoveryReport(
+                outcome: locks.areKnown ? read.tornTail.map { .tornTail($0) } ?? .clean : .clean,
+                lastVersion: read.lastVersion, lastTime: read.scan.lastTime, storeID: manifest.storeID,
+                epoch: manifest.epoch, missingFromLog: read.missing)
+            // Without a writer, the disk may lack what no mark covers. A sync tells; but after a failed one nothing does, and
+            // without the right to write the commits again only what the mark covers is shown.
+            if read.lastVersion > read.durable {
+                let failed = isPageValid && page.failureMark != 0
+                let reader = try SegmentReader(folder, manifest.openSegment, storeID: manifest.storeID)
+                if failed || (try? reader.sync()) == nil { report.lastVersion = read.durable }
+            }
+        }
+        let checkpoints: [Checkpoint]
+        if let recovery {
+            checkpoints = recovery.checkpoints
+        } else {
+            checkpoints = try folder.readCheckpoints(manifest)
+        }
+        var held: HeldLogFiles?
+        if slot == nil {
+            held = try HeldLogFiles(folder, manifest, checkpoints.last)
+            guard try folder.readManifest() == manifest else {
+                throw LogError(.damage, path: folder.manifest, detail: "the store changes faster than it can be opened")
+            }
+        }
+        return Log(
+            options: options, recovery: report, folder: folder, locks: locks, page: page,
+            schema: recovery?.scan.schema ?? [], checkpoints: checkpoints, nextCheckpointID: 0, writer: nil, slot: slot,
+            unkeptSession: isServed ? nil : session, held: held)
+    }
+
+    /// A slot for a reader. Without one (there may be none, or the files may not be this user's to write) it reads all the same, but nobody waits for it.
+    private static func readerSlot(_ page: SharedPage, _ locks: StoreLocks) -> Int? {
+        (try? page.takeSlot(locks, processID: currentProcessID(), now: SystemClock.shared.now())) ?? nil
+    }
+}
+
+/// Files that a reader without a slot has opened before anybody could remove them: what opening the store needs.
+final class HeldLogFiles: Sendable {
+    /// More segments than this behind the checkpoint are not held: descriptors are few.
+    private static let segmentMax = 64
+
+    let manifest: Manifest
+    let files: [String: any StorageFile]
+
+    init(_ folder: StoreFolder, _ manifest: Manifest, _ checkpoint: Checkpoint?) throws(LogError) {
+        self.manifest = manifest
+        let start = checkpoint?.version ?? 0
+        let needed = manifest.segments.filter { !$0.isSealed || $0.lastVersion > start }
+        var paths = checkpoint?.files.map { folder.checkpoint($0.id) } ?? []
+        if needed.count <= Self.segmentMax { paths += needed.map { folder.segment($0.segment) } }
+        var files: [String: any StorageFile] = [:]
+        for path in paths {
+            files[path] = try stored { () throws(StorageError) in try folder.storage.open(path, .read) }
+        }
+        self.files = files
+    }
+}

@@ -1,0 +1,109 @@
+import FirnLog
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnCore
+
+/// Several processes with different retentions: what one of them retains is kept by all.
+@Suite(.timeLimit(.minutes(20))) struct SharedRetentionTests {
+    private let disk = SimulatedDisk(seed: 1)
+    private let script = StoreScript([])
+
+    private func open(_ retention: HistoryRetention) throws -> Store {
+        var log = LogOptions(folder: "/store")
+        log.usesThreads = false
+        log.reserveByteCount = 0
+        log.segmentByteCount = 4096
+        var options = StoreOptions(log: log)
+        options.historyRetention = retention
+        return try Store(options, storage: disk.newProcess(), clock: ManualClock(now: 1_000_000))
+    }
+
+    private func commit(_ store: Store, _ others: [Store], count: Int) throws {
+        for other in others { other.letOthersWrite() }
+        for _ in 0..<count { try script.commit(StoreScript.blob(2000), to: store) }
+    }
+
+    private func isThere(_ version: UInt64, _ store: Store) -> Bool {
+        do {
+            let past = try store.version(version)
+            return script.versions[version]?.check(past.pin.snapshot, "version \(version)") == nil
+        } catch {
+            #expect(error.code == .versionNotRetained, "\(error)")
+            return false
+        }
+    }
+
+    /// Makes a store with a past of 13 versions.
+    private func fill(_ store: Store) throws {
+        try script.commit(StoreScript.schema, to: store)
+        try script.commit(StoreScript.create(0, 5), to: store)
+        try commit(store, [], count: 11)
+    }
+
+    @Test func whatOneProcessRetainsAnotherDoesNotLetGo() throws {
+        let keeper = try open(.everything)
+        try fill(keeper)
+        let other = try open(.none)
+        try commit(other, [keeper], count: 3)
+        try keeper.catchUp()
+        #expect(try other.compact() != nil)
+        for version in [1, 5, 13, 16] as [UInt64] {
+            #expect(isThere(version, keeper), "version \(version)")
+            // It is there for all.
+            #expect(isThere(version, other), "version \(version)")
+        }
+    }
+
+    @Test func itIsKeptOnWhenThatProcessHasClosedTheStore() throws {
+        let keeper = try open(.versions(9))
+        try fill(keeper)
+        try keeper.close()
+        let other = try open(.none)
+        try commit(other, [], count: 2)
+        #expect(try other.compact() != nil)
+        #expect(isThere(7, other) && isThere(15, other) && !isThere(3, other))
+        // A process that died has asked for it too.
+        let again = try open(.none)
+        #expect(isThere(7, again))
+    }
+
+    @Test func aJoinerIsRememberedOnceItHasWritten() throws {
+        let first = try open(.none)
+        try fill(first)
+        let joiner = try open(.everything)
+        try commit(joiner, [first], count: 1)
+        joiner.letOthersWrite()
+        try joiner.close()
+        try commit(first, [], count: 1)
+        #expect(try first.compact() != nil)
+        #expect(isThere(2, first) && isThere(14, first))
+    }
+
+    @Test func whoAsksForLessLetsItGoOnceNobodyElseHasTheStoreOpen() throws {
+        let keeper = try open(.everything)
+        try fill(keeper)
+        let less = try open(.versions(1))
+        try commit(less, [keeper], count: 2)
+        try keeper.catchUp()
+        _ = try less.compact()
+        #expect(isThere(4, less), "the keeper has the store open")
+        try keeper.close()
+        try commit(less, [], count: 2)
+        _ = try less.compact()
+        #expect(!isThere(4, less))
+        try less.close()
+        let last = try open(.none)
+        #expect(try last.storedVersions().map(\.number) == [last.publishedVersion])
+    }
+
+    @Test func theStrictestOfAgesAndNumbersHolds() throws {
+        let number = try open(.versions(4))
+        let age = try open(.age(nanoseconds: 1_500_000_000))
+        try fill(number)
+        #expect(try age.log?.retentionsOfOthers == [.versions(4), .versions(4)])
+        // Rounded up to a whole second.
+        #expect(try number.log?.retentionsOfOthers == [.age(nanoseconds: 2_000_000_000)])
+    }
+}

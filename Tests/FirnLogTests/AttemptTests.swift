@@ -1,0 +1,143 @@
+import FirnBytes
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnLog
+
+/// Two attempts at one version leave frames that are alike in all but their content and their chain: after a power cut a part of the earlier one may stand behind the later one's, at the right place.
+@Suite("Frames of another attempt", .timeLimit(.minutes(20))) struct AttemptTests {
+    private static let path = "/store/log/0000000001.segment"
+
+    private struct Made {
+        let storage: MemoryStorage
+        /// Where version 2's frames begin.
+        let offsets: [Int]
+    }
+
+    /// A log of two versions, the second of three parts that don't compress.
+    private func make(attempt: UInt64, isClosed: Bool = true) throws -> Made {
+        let storage = MemoryStorage()
+        let log = try Log.open(
+            options, storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 1))
+        try LogScript.commit(log, version: 1, [100])
+        try log.waitUntilDurable(1)
+        var chance = SeededRandom(seed: attempt)
+        var appender = try log.beginCommit(version: 2)
+        for _ in 0..<3 {
+            var part = log.takeBuffer()
+            part.append((0..<1000).map { _ in UInt8(chance.below(256)) })
+            try appender.add(.changes, part)
+        }
+        let position = try appender.finish()
+        try log.waitUntilDurable(2)
+        try log.close()
+        let length = FrameHeader.frameByteCount(stored: 1000)
+        return Made(storage: storage, offsets: (0..<3).map { position.range.lowerBound + $0 * length })
+    }
+
+    private var options: LogOptions {
+        var options = LogOptions(folder: "/store", verify: .everything)
+        options.usesThreads = false
+        options.reserveByteCount = 0
+        return options
+    }
+
+    private func read(_ storage: any Storage) throws -> [UInt8] {
+        let file = try storage.open(Self.path, .read)
+        var bytes = [UInt8](repeating: 0, count: try file.size())
+        _ = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+        return bytes
+    }
+
+    /// The second attempt's frames up to the part `from`, and the first one's from there on.
+    private func mix(from part: Int, _ made: Made, with earlier: Made) throws {
+        let (old, new) = (try read(earlier.storage), try read(made.storage))
+        #expect(old.count == new.count && earlier.offsets == made.offsets)
+        let start = made.offsets[part]
+        #expect(old[..<made.offsets[0]] == new[..<made.offsets[0]] && old[start...] != new[start...])
+        let file = try made.storage.open(Self.path, .readWrite)
+        try old[start...].withUnsafeBytes { try file.write($0, at: start) }
+    }
+
+    @Test("are no part of a commit, though version, part, place and checksums are right", arguments: [1, 2])
+    func recovery(part: Int) throws {
+        let made = try make(attempt: 2)
+        try mix(from: part, made, with: make(attempt: 1))
+        // Nothing tells that version 2 was durable: the mark behind it is the other attempt's too, and counts.
+        let manifest = try StoreFolder(path: "/store", storage: made.storage).readManifest()
+        let folder = StoreFolder(path: "/store", storage: made.storage)
+        let reader = try SegmentReader(folder, manifest.openSegment, storeID: manifest.storeID)
+        let scan = try SegmentScan.scan(reader, chainStart: nil, previousTime: 0)
+        #expect(scan.lastVersion == 1 && scan.end == made.offsets[0])
+        #expect(scan.broken?.offset == made.offsets[part] && scan.broken?.version == 2)
+        #expect(scan.framesBehind >= 3 - part)
+        // Closing has left a mark behind it: so it was durable, and is damage.
+        let error = #expect(throws: LogError.self) { _ = try Log.open(options, storage: made.storage) }
+        #expect(error?.code == .damage && error?.offset == made.offsets[part])
+    }
+
+    @Test("are cut off where nothing says that they were durable", arguments: [1, 2]) func torn(part: Int) throws {
+        let made = try make(attempt: 2)
+        try mix(from: part, made, with: make(attempt: 1))
+        // As a power cut before any sync of version 2 leaves it: no mark, and no page.
+        let file = try made.storage.open(Self.path, .readWrite)
+        try file.truncate(to: made.offsets[2] + FrameHeader.frameByteCount(stored: 1000))
+        try made.storage.remove("/store/shared")
+        let log = try Log.open(options, storage: made.storage)
+        #expect(log.recovery.lastVersion == 1)
+        guard case .tornTail(let torn) = log.recovery.outcome else {
+            Issue.record("\(log.recovery.outcome)")
+            return
+        }
+        #expect(torn.version == 2 && torn.offset == made.offsets[part] && torn.wholeFrames == 3 - part)
+    }
+
+    @Test("are damage for whoever reads commits, heads, or on", arguments: [1, 2]) func readers(part: Int) throws {
+        let made = try make(attempt: 2)
+        let folder = StoreFolder(path: "/store", storage: made.storage)
+        let manifest = try folder.readManifest()
+        func isRefused(_ body: () throws -> Void) {
+            let error = #expect(throws: LogError.self, performing: body)
+            #expect(error?.code == .damage)
+        }
+        func readAll() throws {
+            var cursor = LogCursor(folder: folder, manifest: manifest)
+            _ = try cursor.replay(after: 0, through: 2, from: nil) { commit in while try commit.next() != nil {} }
+        }
+        func skipAll() throws {
+            var cursor = LogCursor(folder: folder, manifest: manifest)
+            _ = try cursor.replay(after: 0, through: 2, from: nil) { _ in }
+        }
+        func heads() throws {
+            try LogCursor(folder: folder, manifest: manifest)
+                .forEachHead(in: manifest.openSegment, through: 2) { _ in true }
+        }
+        func follow() throws {
+            _ = try LogFollower(folder).read(from: LogPlace(version: 0), manifest, through: 2) { _ in }
+        }
+        for body in [readAll, skipAll, heads, follow] { try body() }
+        try mix(from: part, made, with: make(attempt: 1))
+        for body in [readAll, skipAll, heads, follow] { isRefused(body) }
+    }
+
+    @Test("of a whole commit are damage too, behind another one's") func wholeCommit() throws {
+        // The commit before is another one: so the chain of the first part is wrong, and only that.
+        let made = try make(attempt: 2)
+        let start = made.offsets[0]
+        let file = try made.storage.open(Self.path, .readWrite)
+        var bytes = try read(made.storage)
+        // Version 1's payload changes, all of its checksums with it.
+        let first = 64
+        bytes[first + FrameHeader.byteCount] ^= 1
+        let stored = Int(UInt32(bytes[first + 64]) | UInt32(bytes[first + 65]) << 8)
+        let payload = CRC32C.checksum(
+            Array(bytes[first + FrameHeader.byteCount..<first + FrameHeader.byteCount + stored]))
+        withUnsafeBytes(of: payload.littleEndian) { bytes.replaceSubrange(first + 68..<first + 72, with: $0) }
+        let header = CRC32C.checksum(Array(bytes[first..<first + 76]))
+        withUnsafeBytes(of: header.littleEndian) { bytes.replaceSubrange(first + 76..<first + 80, with: $0) }
+        try bytes.withUnsafeBytes { try file.write($0, at: 0) }
+        let error = #expect(throws: LogError.self) { _ = try Log.open(options, storage: made.storage) }
+        #expect(error?.code == .damage && error?.offset == start)
+    }
+}

@@ -1,0 +1,281 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnLog
+
+/// Others change the log while it is read: at whatever moment, a reader gets what was published, or is told what is not there any more. Never does it stop, nor call it damage.
+@Suite("A log that changes while it is read", .timeLimit(.minutes(20))) struct ChangingLogTests {
+    /// Versions, and the lengths of their parts: some longer than any reader's window.
+    private static let lengths: [UInt64: [Int]] = [
+        1: [300], 2: [200_000, 100], 3: [500], 4: [300_000, 200_000, 300_000], 5: [40], 6: [90_000, 90_000], 7: [700],
+    ]
+
+    /// Checks a commit's parts, and gives its version.
+    private func check(_ commit: inout CommitReader, _ context: String) throws -> UInt64 {
+        for (part, length) in (Self.lengths[commit.version] ?? []).enumerated() {
+            let bytes = try commit.next()?.bytes
+            #expect(
+                bytes?.elementsEqual(Payload.bytes(version: commit.version, part: part, count: length)) == true,
+                "part \(part) of version \(commit.version); \(context)")
+        }
+        #expect(try commit.next() == nil, "\(context)")
+        return commit.version
+    }
+
+    /// Three openers: `a` has died, and all that it has published is not durable; `b` has read a part of it; `c` is about to take over.
+    private struct Death {
+        let b: Bench
+        let c: Bench
+        let reader: Log
+        let successor: Log
+
+        init() throws {
+            let a = Bench {
+                $0.segmentByteCount = 8 << 20
+                $0.durability = .none
+            }
+            b = a.another()
+            c = a.another()
+            let log = try a.open()
+            reader = try b.open()
+            successor = try c.open()
+            for version in 1...2 as ClosedRange<UInt64> { try a.commit(log, ChangingLogTests.lengths[version]!) }
+            try log.sync()
+            try a.commit(log, ChangingLogTests.lengths[3]!)
+            if let progress = try reader.readNews({ _ in }) { reader.advance(to: progress) }
+            for version in 4...7 as ClosedRange<UInt64> { try a.commit(log, ChangingLogTests.lengths[version]!) }
+            a.storage.disk.kill(a.storage)
+        }
+
+        func takeOver() throws {
+            try successor.awaitWriting()
+            let progress = try successor.readRest { _ in }
+            successor.advance(to: progress)
+            try successor.beginWriting()
+        }
+    }
+
+    @Test("one who follows reads the rest whole, at every moment of another's taking over") func following() throws {
+        var moment = 0
+        var calls = 0
+        repeat {
+            let death = try Death()
+            let before = death.c.storage.callCount
+            let seen = Versions()
+            death.c.storage.beforeEachCall { [moment] call in
+                guard call.index == before + moment else { return }
+                seen.collect {
+                    var versions: [UInt64] = []
+                    _ = try death.reader.readNews { versions.append(try check(&$0, "at call \(moment)")) }
+                    return versions
+                }
+            }
+            try death.takeOver()
+            death.c.storage.beforeEachCall(nil)
+            calls = death.c.storage.callCount - before
+            #expect(seen.result == [4, 5, 6, 7], "at call \(moment) of \(calls): \(seen)")
+            moment += 1
+        } while moment < calls
+        #expect(calls > 20)
+    }
+
+    @Test("and when another takes over between any two of its calls", arguments: [true, false])
+    func followingBetween(isCursor: Bool) throws {
+        var moment = 0
+        var calls = 0
+        repeat {
+            let death = try Death()
+            let reader = death.reader
+            let before = death.b.storage.callCount
+            let result = Versions()
+            death.b.storage.beforeEachCall { [moment] call in
+                guard call.index == before + moment else { return }
+                result.note { try death.takeOver() }
+            }
+            result.collect {
+                var versions: [UInt64] = []
+                if isCursor {
+                    // As a past version is read: what this process has seen.
+                    try reader.replay(after: 0, through: 3) { versions.append(try check(&$0, "at call \(moment)")) }
+                } else {
+                    let progress = try reader.readNews { versions.append(try check(&$0, "at call \(moment)")) }
+                    if let progress { reader.advance(to: progress) }
+                }
+                return versions
+            }
+            death.b.storage.beforeEachCall(nil)
+            calls = death.b.storage.callCount - before
+            #expect(
+                result.result == (isCursor ? [1, 2, 3] : [4, 5, 6, 7]), "at call \(moment) of \(calls): \(result)")
+            // It goes on from there.
+            if !death.successor.isWriting { try death.takeOver() }
+            _ = try death.successor.commit(version: 8, .changes, UnsafeRawBufferPointer(start: nil, count: 0))
+            var next: [UInt64] = []
+            if let progress = try reader.readNews({ next.append($0.version) }) { reader.advance(to: progress) }
+            #expect(next == (isCursor ? [4, 5, 6, 7, 8] : [8]), "after call \(moment)")
+            moment += 1
+        } while moment < calls
+        #expect(calls > (isCursor ? 2 : 5))
+    }
+
+    /// A writer with several segments, and a reader for whom no slot is left.
+    private struct Removal {
+        let a: Bench
+        let reading: Bench
+        let log: Log
+        private let slots: any StorageLock
+
+        init() throws {
+            a = Bench { $0.segmentByteCount = 4096 }
+            log = try a.open()
+            for _ in 1...9 { try log.waitUntilDurable(try a.commit(log, [900])) }
+            slots = try a.storage.disk.newProcess().lockFile("/store/lock")
+            for slot in 0..<SharedPage.slotCount { _ = try slots.tryLock(64 + slot, exclusive: true) }
+            var reading = a.another()
+            reading.options.access = .readOnly
+            self.reading = reading
+        }
+
+        /// A checkpoint of the newest version takes the place of the log before it.
+        func compact() throws {
+            try log.sealSegment()
+            let version = log.publishedVersion
+            let file = try log.beginCheckpoint(start: 0)
+            let checkpoint = try file.finish(version: version, time: 1, earlier: [], state: [7])
+            try log.publish(checkpoint, keepingVersionsAfter: version)
+            try log.removeUnneeded(held: [])
+            try log.waitUntilDurable(try a.commit(log, [100]))
+        }
+    }
+
+    @Test("who has no slot is told that a version is not there any more, between any two of its calls")
+    func removedWhileReading() throws {
+        var moment = 0
+        var calls = 0
+        var refusals = 0
+        repeat {
+            let removal = try Removal()
+            let reader = try removal.reading.open()
+            #expect(reader.slot == nil)
+            reader.finishOpening()
+            let storage = removal.reading.storage
+            let before = storage.callCount
+            let result = Versions()
+            storage.beforeEachCall { [moment] call in
+                guard call.index == before + moment else { return }
+                result.note { try removal.compact() }
+            }
+            result.collect {
+                var versions: [UInt64] = []
+                try reader.replay(after: 0, through: 9) { versions.append($0.version) }
+                return versions
+            }
+            storage.beforeEachCall(nil)
+            calls = storage.callCount - before
+            switch result.error?.code {
+            case nil: #expect(result.result == Array(1...9), "at call \(moment)")
+            case .versionNotHere: refusals += 1
+            default: Issue.record("at call \(moment): \(result)")
+            }
+            // Heads are told of as far as they are there.
+            var heads: [UInt64] = []
+            try reader.forEachHead(of: [1...10]) { heads.append($0.version) }
+            #expect(heads == [10])
+            moment += 1
+        } while moment < calls
+        #expect(calls > 5 && refusals > 2)
+    }
+
+    @Test("who has no slot opens what is there, between any two of its calls") func removedWhileOpening() throws {
+        var moment = 0
+        var calls = 0
+        repeat {
+            let removal = try Removal()
+            let storage = removal.reading.storage
+            let before = storage.callCount
+            let result = Versions()
+            storage.beforeEachCall { [moment] call in
+                guard call.index == before + moment else { return }
+                result.note { try removal.compact() }
+            }
+            result.collect {
+                let reader = try removal.reading.open()
+                // As a store opens it: the checkpoint's files, then what comes behind.
+                for file in reader.checkpoint?.files ?? [] { try reader.openCheckpointFile(file).close() }
+                var versions: [UInt64] = [reader.checkpoint?.version ?? 0]
+                try reader.replay(after: versions[0], through: reader.publishedVersion, isOpening: true) {
+                    versions.append($0.version)
+                }
+                reader.finishOpening()
+                return versions
+            }
+            storage.beforeEachCall(nil)
+            calls = storage.callCount - before
+            let possible: [[UInt64]] = [Array(0...9), Array(0...10), [9, 10], [9]]
+            #expect(possible.contains(result.result ?? []), "at call \(moment) of \(calls): \(result)")
+            moment += 1
+        } while moment < calls
+        #expect(calls > 20)
+    }
+
+    @Test("a segment that is shorter than it was ends there, and stops nobody") func shortened() throws {
+        let bench = Bench()
+        let log = try bench.open()
+        for _ in 1...4 { try log.waitUntilDurable(try bench.commit(log, [3000])) }
+        let manifest = try log.folder.readManifest()
+        let path = log.folder.segment(1)
+        let reader = try SegmentReader(log.folder, manifest.openSegment, storeID: manifest.storeID)
+        var frames: [FrameHeader] = []
+        var offset = SegmentHeader.byteCount
+        while case .frame(let frame, _) = try reader.item(at: offset) {
+            frames.append(frame)
+            offset += frame.frameByteCount
+        }
+        #expect(frames.count == 4)
+        let file = try bench.storage.open(path, .readWrite)
+        for length in [Int(frames[2].offset) + 100, Int(frames[1].offset), 100, 0] {
+            try file.truncate(to: length)
+            for looksAnew in [false, true] {
+                if looksAnew { try reader.refresh() }
+                for frame in frames.reversed() where Int(frame.offset) >= length {
+                    if case .frame = try reader.item(at: Int(frame.offset)), looksAnew {
+                        Issue.record("a frame behind the end")
+                    }
+                    #expect(try !looksAnew || reader.header(at: Int(frame.offset)) == nil)
+                    #expect(try reader.endOfZeros(from: Int(frame.offset)) >= Int(frame.offset))
+                    if looksAnew { #expect(throws: LogError.self) { _ = try reader.payload(of: frame) } }
+                }
+            }
+        }
+    }
+}
+
+/// What a reader got, on whatever thread.
+private final class Versions: @unchecked Sendable, CustomStringConvertible {
+    // Guarded by `lock`.
+    private var versions: [UInt64]?
+    private var failure: (any Error)?
+    private let lock = Lock()
+
+    var result: [UInt64]? { lock.withLock { versions } }
+    var error: LogError? { lock.withLock { failure as? LogError } }
+
+    func collect(_ body: () throws -> [UInt64]) {
+        do {
+            let all = try body()
+            lock.withLock { versions = all }
+        } catch {
+            lock.withLock { failure = error }
+        }
+    }
+
+    /// Runs what the reader is disturbed by.
+    func note(_ body: () throws -> Void) {
+        do { try body() } catch { Issue.record("\(error)") }
+    }
+
+    var description: String {
+        lock.withLock { failure.map { "\($0)" } ?? "\(versions ?? [])" }
+    }
+}

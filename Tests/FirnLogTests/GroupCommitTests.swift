@@ -1,0 +1,62 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnLog
+
+@Suite("What a sync makes durable", .timeLimit(.minutes(20))) struct GroupCommitTests {
+    @Test("is what was written before it began, and nothing that came while it ran", arguments: [false, true])
+    func onlyBefore(leads: Bool) throws {
+        let bench = Bench()
+        let file = try bench.storage.open("/segment", .create)
+        let page = try SharedPage(StoreFolder(path: "", storage: bench.storage), StoreID(high: 1, low: 2))
+        let group = GroupCommit(file: file, version: 0, page: page, publishesWhenWritten: false)
+        let isSyncing = Gate()
+        let hold = Gate()
+        bench.storage.beforeEachCall { call in
+            guard call.operation == .sync else { return }
+            isSyncing.open()
+            hold.wait()
+        }
+        group.noteWritten(2)
+        let leader = try StorageThread.start(name: "leader") {
+            do { if leads { try group.syncAll() } else { try group.wait(for: 1) } } catch { Issue.record("\(error)") }
+        }
+        isSyncing.wait()
+        group.noteWritten(5)
+        hold.open()
+        leader.join()
+        #expect(group.durableVersion == 2 && group.publishedVersion == 2)
+        #expect(page.durableMark == 2 && page.published == 2)
+        func syncs() -> Int { bench.storage.disk.ioTrace.count { $0.operation == .sync } }
+        #expect(syncs() == 1)
+        try group.wait(for: 2)
+        #expect(syncs() == 1)
+        try group.wait(for: 3)
+        #expect(syncs() == 2 && group.durableVersion == 5 && page.durableMark == 5)
+    }
+
+    @Test("so a commit that was written while another's sync ran is acknowledged by a sync of its own")
+    func powerCut() throws {
+        let bench = Bench()
+        let log = try bench.open()
+        for round in 0..<8 as Range<UInt64> {
+            let first = try bench.commit(log, [300])
+            let done = Gate()
+            bench.storage.beforeEachCall { call in
+                // The sync has begun: what it covers is decided.
+                guard call.operation == .sync, call.path.hasSuffix("segment"), !done.isOpen else { return }
+                done.open()
+                do { try bench.commit(log, [500]) } catch { Issue.record("\(error)") }
+            }
+            try log.waitUntilDurable(first)
+            bench.storage.beforeEachCall(nil)
+            #expect(log.writtenVersion == first + 1 && log.durableVersion == first && log.publishedVersion == first)
+            let between = try bench.afterPowerCut(keeping: 0, seed: round).open()
+            #expect(between.recovery.lastVersion >= first)
+            try log.waitUntilDurable(first + 1)
+            let after = try bench.afterPowerCut(keeping: 0, seed: round).open()
+            #expect(after.recovery.lastVersion == first + 1)
+        }
+    }
+}

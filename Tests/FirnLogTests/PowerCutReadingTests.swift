@@ -1,0 +1,63 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnLog
+
+@Suite("Reading only, after a power cut", .timeLimit(.minutes(20))) struct PowerCutReadingTests {
+    /// The disk may have kept a younger state of the shared page than of the log, where commits need no sync.
+    @Test(
+        "what the disk has is shown, whatever the shared page says",
+        arguments: [Durability.full, .relaxed(milliseconds: 1000), .none])
+    func stalePage(_ durability: Durability) throws {
+        var (fewer, followed) = (0, 0)
+        for seed in 0..<60 as Range<UInt64> {
+            let bench = Bench(seed: seed) { $0.durability = durability }
+            let log = try bench.open()
+            var lengths: [UInt64: [Int]] = [:]
+            var chance = SeededRandom(seed: seed)
+            var synced: UInt64 = 0
+            for version in 1...12 as ClosedRange<UInt64> {
+                lengths[version] = [chance.below(3000)]
+                try bench.commit(log, lengths[version]!)
+                if chance.below(4) == 0 {
+                    try log.sync()
+                    synced = version
+                }
+            }
+            var after = bench.afterPowerCut(keeping: 0.5, seed: seed)
+            after.options.access = .readOnly
+            // Without one the reader sees the store as it was when it was opened, for good.
+            let hasPage = try after.storage.status("/store/shared")?.byteCount == SharedPage.byteCount
+            let reader = try after.open()
+            let last = reader.publishedVersion
+            #expect(last == reader.recovery.lastVersion && last >= synced && reader.durableVersion <= last)
+            if last < 12 { fewer += 1 }
+            let script = LogScript([])
+            script.lengths = lengths
+            script.acknowledged = synced
+            script.begun = 12
+            try script.check(reader, "seed \(seed)")
+            #expect(try reader.waitForVersion(after: last, milliseconds: 0) == last)
+
+            // A writer that comes makes the page true, and the reader sees what is published from then on.
+            var writing = after.another()
+            writing.options.access = .readWrite(waitMilliseconds: 0)
+            let writer = try writing.open()
+            #expect(writer.recovery.lastVersion >= last)
+            let next = try writing.commit(writer, [100])
+            try writer.waitUntilDurable(next)
+            guard hasPage else {
+                #expect(reader.publishedVersion == last)
+                continue
+            }
+            followed += 1
+            #expect(reader.publishedVersion == next && reader.durableVersion >= last)
+            #expect(try reader.waitForVersion(after: last, milliseconds: 10_000) == next)
+            var seen = 0
+            try reader.replay(after: 0, through: next) { _ in seen += 1 }
+            #expect(seen == Int(next))
+        }
+        #expect(fewer > 10 && followed > 10)
+    }
+}
