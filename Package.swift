@@ -46,13 +46,20 @@ let package = Package(
         // All of the life of a store that is larger than memory: `Tools/prove-memory`.
         .executableTarget(
             name: "firn-memory-proof", dependencies: ["FirnCore", "FirnLog", "FirnStorage"], path: "Tests/MemoryProof"),
+        // Forged stores: `Tools/fuzz`. What it found is replayed by the tests.
+        .target(
+            name: "FuzzTargets", dependencies: ["FirnCore", "FirnLog", "FirnStorage", "FirnBytes"],
+            path: "Tests/Fuzz/Targets"),
+        .executableTarget(name: "firn-fuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Driver"),
         .target(name: "FirnTestSupport", dependencies: ["FirnStorage"], path: "Tests/FirnTestSupport"),
         .testTarget(name: "FirnBytesTests", dependencies: ["FirnBytes"]),
         .testTarget(name: "FirnStorageTests", dependencies: ["FirnStorage", "FirnTestSupport"]),
         .testTarget(name: "FirnLogTests", dependencies: ["FirnLog", "FirnTestSupport"], exclude: ["Golden"]),
         .testTarget(
-            name: "FirnCoreTests", dependencies: ["FirnCore", "FirnTestSupport", "firn-crash-child"],
+            name: "FirnCoreTests", dependencies: ["FirnCore", "FirnTestSupport", "FuzzTargets", "firn-crash-child"],
             exclude: ["Golden"]),
+        .testTarget(
+            name: "FuzzTests", dependencies: ["FuzzTargets", "firn-fuzz", "FirnTestSupport"], path: "Tests/Fuzz/Tests"),
         .testTarget(name: "FirnQueryTests", dependencies: ["FirnQuery", "FirnTestSupport"]),
         .testTarget(
             name: "ToolTests",

@@ -1,9 +1,19 @@
 #include "firn_space.h"
 
 firn_space_t *firn_spaces[FIRN_SPACE_COUNT];
-void (*firn_touch)(firn_space_t *space, uintptr_t address);
+void *(*firn_touch)(firn_space_t *space, uintptr_t address);
 
-void firn_set_touch(void (*touch)(firn_space_t *space, uintptr_t address)) { firn_touch = touch; }
+void firn_set_touch(void *(*touch)(firn_space_t *space, uintptr_t address)) { firn_touch = touch; }
+
+static __thread void *fault_record;
+
+__attribute__((noinline)) void *firn_fault_record(void) { return fault_record; }
+
+__attribute__((noinline)) void *firn_set_fault_record(void *record) {
+    void *before = fault_record;
+    fault_record = record;
+    return before;
+}
 
 static void set_entries(firn_space_t *space, firn_space_t *entry) {
     uintptr_t first = space->base >> FIRN_SPACE_SHIFT;

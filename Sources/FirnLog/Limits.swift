@@ -12,6 +12,16 @@ public enum LogLimits {
     public static let checkpointCount = 1 << 16
     /// Files in the space of one checkpoint.
     public static let checkpointFileCount = 1 << 10
+    /// The greatest version, generation and id of a checkpoint, so that counting on from what a file says never overflows. A store that counted up once every nanosecond would reach it after 146 years.
+    public static let number: UInt64 = 1 << 62
+    /// The greatest epoch, and the greatest number of a segment, for the same reason.
+    public static let epoch: UInt32 = 1 << 31
+    /// The longest that a sealed segment may claim to be; with `segmentCount` of them, the sum still fits in 63 bits.
+    public static let longestSegmentByteCount = 1 << 42
+    /// The longest file of a checkpoint, and the greatest place in the space of one.
+    public static let checkpointByteCount = 1 << 42
+    /// The longest foot of a checkpoint. It is read into memory whole; the schema in it has 16 MiB at most, and the rest is what its holes take.
+    public static let footByteCount = 256 << 20
     /// Parts in one commit.
     public static let partCount = 1 << 31
     /// The bytes of a segment, at which the log goes on in a new one. A commit is never split, so one that is longer than a segment

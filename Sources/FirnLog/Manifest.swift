@@ -82,6 +82,11 @@ struct Manifest: Equatable {
         var version: UInt64
         var byteCount: UInt64
         var crc: UInt32
+
+        /// Whether its numbers are within what `LogLimits` allows.
+        var isPossible: Bool {
+            id <= LogLimits.number && version <= LogLimits.number && byteCount <= LogLimits.checkpointByteCount
+        }
     }
 
     var storeID: StoreID
@@ -202,12 +207,18 @@ struct Manifest: Equatable {
             throw .damage("its checksum is wrong", offset: 0)
         }
         let checkpointID: UInt64 = get(64)
+        guard get(16, UInt64.self) <= LogLimits.number, get(40, UInt32.self) <= LogLimits.epoch else {
+            throw .damage("its generation or epoch is beyond what a store can reach", offset: 16)
+        }
         var manifest = Manifest(
             storeID: StoreID(high: get(24), low: get(32)), generation: get(16), epoch: get(40), features: features,
             created: get(96),
             checkpoint: checkpointID == 0
                 ? nil : Checkpoint(id: checkpointID, version: get(72), byteCount: get(80), crc: get(88)),
             retention: RetentionWord(raw: get(104)), segments: [])
+        guard manifest.checkpoint?.isPossible ?? true else {
+            throw .damage("its checkpoint makes no sense", offset: 64)
+        }
         for index in 0..<count {
             let at = headByteCount + index * entryByteCount
             let state: UInt32 = get(at + 8)
@@ -216,7 +227,10 @@ struct Manifest: Equatable {
                 firstVersion: get(at + 16), lastVersion: get(at + 24), byteCount: get(at + 32))
             let previous = manifest.segments.last
             guard state <= 1, entry.isSealed == (index < count - 1), entry.firstVersion >= 1,
-                entry.byteCount <= UInt64(Int.max / 2), entry.epoch <= manifest.epoch,
+                entry.segment <= LogLimits.epoch, entry.epoch <= manifest.epoch,
+                entry.firstVersion <= LogLimits.number, entry.lastVersion <= LogLimits.number,
+                entry.byteCount <= LogLimits.longestSegmentByteCount,
+                !entry.isSealed || entry.byteCount % 64 == 0 && entry.byteCount >= SegmentHeader.byteCount,
                 previous == nil
                     || previous!.segment < entry.segment && previous!.lastVersion &+ 1 == entry.firstVersion
                         && previous!.epoch <= entry.epoch,
@@ -228,7 +242,7 @@ struct Manifest: Equatable {
             let at = headByteCount + count * entryByteCount + index * checkpointByteCount
             let entry = Checkpoint(id: get(at), version: get(at + 8), byteCount: get(at + 16), crc: get(at + 24))
             let next = manifest.earlier.last
-            guard let live = manifest.checkpoint, entry.id > next?.id ?? 0, entry.id < live.id,
+            guard let live = manifest.checkpoint, entry.isPossible, entry.id > next?.id ?? 0, entry.id < live.id,
                 entry.version >= next?.version ?? 0, entry.version <= live.version
             else { throw .damage("entry \(index) of its earlier checkpoints makes no sense", offset: at) }
             manifest.earlier.append(entry)

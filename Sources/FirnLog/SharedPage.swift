@@ -107,13 +107,14 @@ final class SharedPage: @unchecked Sendable {
         var highest: UInt64 = 0
         for pair in [32, 48] {
             let mark = load(pair)
-            if load(pair + 8) == mark ^ storeHigh ^ Self.checkSalt { highest = max(highest, mark) }
+            guard mark <= LogLimits.number, load(pair + 8) == mark ^ storeHigh ^ Self.checkSalt else { continue }
+            highest = max(highest, mark)
         }
         return highest
     }
 
     /// The version that readers may see: durable, or written where the durability asks for no more.
-    var published: UInt64 { load(64) }
+    var published: UInt64 { min(load(64), LogLimits.number) }
 
     /// 0, or one more than the last durable version before a write or sync failed.
     var failureMark: UInt64 { load(72) }

@@ -160,6 +160,11 @@ struct StoreFolder: Sendable {
     func replaceManifest(
         _ previous: Manifest?, with next: Manifest, renamed: inout Bool
     ) throws(LogError) {
+        guard next.generation <= LogLimits.number, next.epoch <= LogLimits.epoch,
+            next.openSegment.segment <= LogLimits.epoch, next.openSegment.firstVersion <= LogLimits.number
+        else {
+            throw LogError(.damage, path: manifest, detail: "its numbers have come to their end; copy the store")
+        }
         let bytes = next.encode() + (previous?.encode() ?? [])
         try removeIfPresent(newManifest)
         do {

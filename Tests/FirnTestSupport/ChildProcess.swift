@@ -2,7 +2,7 @@
     import FirnStorage
     import Glibc
 
-    /// A running `firn-crash-child`, and what it says.
+    /// A running `firn-crash-child`, or another program, and what it says.
     public final class ChildProcess {
         struct Failure: Error { let number: Int32 }
 
@@ -16,13 +16,18 @@
         private let output: Int32
         private var buffer: [UInt8] = []
 
-        public init(_ words: String...) throws {
+        public convenience init(_ words: String...) throws {
+            try self.init(program: "firn-crash-child", words)
+        }
+
+        /// Another program that was built beside the tests.
+        public init(program name: String, _ words: [String]) throws {
             var link = [CChar](repeating: 0, count: 4096)
             let length = readlink("/proc/self/exe", &link, link.count - 1)
             guard length > 0 else { throw Failure(number: errno) }
             let runner = String(decoding: link[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
             // Beside the tests.
-            let program = String(runner[..<runner.lastIndex(of: "/")!] + "/firn-crash-child")
+            let program = String(runner[..<runner.lastIndex(of: "/")!] + "/" + name)
             var ends: [Int32] = [0, 0]
             guard pipe(&ends) == 0 else { throw Failure(number: errno) }
             // The writer's end of another test's child must not stay open in this one.

@@ -17,9 +17,15 @@ enum { FIRN_SPACE_SHIFT = 32, FIRN_SPACE_COUNT = 1 << 16, FIRN_STORED_UNIT = 32 
 /* By the upper half of an address. An entry changes only while no node of the space can be reached. */
 extern firn_space_t *_Nullable firn_spaces[FIRN_SPACE_COUNT];
 
-/* How a node is touched. Set once, before the first space is entered. */
-extern void (*_Nullable firn_touch)(firn_space_t *_Nonnull space, uintptr_t address);
-void firn_set_touch(void (*_Nonnull touch)(firn_space_t *_Nonnull space, uintptr_t address));
+/* How a node is touched: gives its address, or that of a node to read instead. Set once, before the first space is entered. */
+extern void *_Nonnull (*_Nullable firn_touch)(firn_space_t *_Nonnull space, uintptr_t address);
+void firn_set_touch(void *_Nonnull (*_Nonnull touch)(firn_space_t *_Nonnull space, uintptr_t address));
+
+/* Where the calling thread notes damage that it meets, instead of stopping: FirnCore's `Faults`. NULL where it stops. Not inlined, so that no address of
+ * thread-local memory outlives a call. */
+void *_Nullable firn_fault_record(void);
+/* Sets it, and returns what it was. */
+void *_Nullable firn_set_fault_record(void *_Nullable record);
 
 /* Enters a space, or takes it out. */
 void firn_enter_space(firn_space_t *_Nonnull space);
@@ -31,7 +37,7 @@ static inline __attribute__((always_inline)) void *_Nonnull firn_stored_node(uin
     firn_space_t *space = firn_spaces[address >> FIRN_SPACE_SHIFT & (FIRN_SPACE_COUNT - 1)];
     uintptr_t unit = (address - space->base) / FIRN_STORED_UNIT;
     uint64_t bits = __atomic_load_n(&space->touched[unit >> 6], __ATOMIC_ACQUIRE);
-    if (__builtin_expect((bits >> (unit & 63) & 1) == 0, 0)) firn_touch(space, address);
+    if (__builtin_expect((bits >> (unit & 63) & 1) == 0, 0)) return firn_touch(space, address);
     return (void *)address;
 }
 

@@ -26,10 +26,21 @@ final class NodeSpace: @unchecked Sendable {
     private let onDamage: (@Sendable (StoreDamage) -> Void)?
     /// Where the files are counted.
     private let heldFiles: HeldFiles
+    /// What the nodes have to be that were there when the space was opened, by the schema that they have; nil for a space that this process has made.
+    private let origin: Origin?
+    private var claims = NodeClaims()
 
     private static let numbers = Atomic<UInt64>(0)
     /// Guards the entering and leaving of all spaces: the addresses of one that has gone may be another thread's new one at once. Nothing is locked under it.
     private static let entering = Lock()
+
+    /// What is known of the version that a space was opened with.
+    private struct Origin {
+        let schema: SchemaReference
+        /// No node of the version is younger.
+        let stamp: UInt64
+        let standIns: StandIns
+    }
 
     private struct Place {
         let entry: Checkpoint.File
@@ -45,10 +56,12 @@ final class NodeSpace: @unchecked Sendable {
 
     /// A space with room for files of `byteCount` bytes.
     ///
-    /// - Parameter holes: where in the files nothing is to be read, in ascending order.
+    /// - Parameters:
+    ///   - holes: where in the files nothing is to be read, in ascending order.
+    ///   - opening: of the version that lies there already; nil where this process writes the first.
     init(
         byteCount: Int, holes: [Range<Int>] = [], log: Log?, heldFiles: HeldFiles,
-        onDamage: (@Sendable (StoreDamage) -> Void)?
+        opening: (schema: SchemaReference, stamp: UInt64)? = nil, onDamage: (@Sendable (StoreDamage) -> Void)?
     ) throws(StorageError) {
         let room = ReservedMemory.roundUp(byteCount)
         // A bit for each unit, which the system gives as zeros that cost memory only where nodes are touched.
@@ -60,6 +73,7 @@ final class NodeSpace: @unchecked Sendable {
         self.log = log
         self.onDamage = onDamage
         self.heldFiles = heldFiles
+        origin = opening.map { Origin(schema: $0.schema, stamp: $0.stamp, standIns: StandIns($0.schema)) }
         descriptor = .allocate(capacity: 1)
         descriptor.initialize(
             to: firn_space_t(
@@ -201,12 +215,75 @@ final class NodeSpace: @unchecked Sendable {
         }
     }()
 
-    /// Makes the node at `address` ready to be read; stops the program, after telling, where it can't be.
-    private func touch(_ address: UInt) {
+    /// Makes the node at `address` ready to be read. Where it can't be, notes that and gives a node to read instead, or, where nobody would be told, stops the program after telling.
+    private func touch(_ address: UInt) -> UnsafeMutableRawPointer {
         if let damage = tryTouch(address) {
+            if let standIn = standIn(address), Faults.note(damage.description) { return standIn.address }
             onDamage?(damage)
             fatalError("Firn: \(damage)")
         }
+        return base + Int(address - UInt(bitPattern: base))
+    }
+
+    /// What is read in the place of a damaged node; nil where nothing says what it should be.
+    private func standIn(_ address: UInt) -> Node? {
+        lock.lock()
+        defer { lock.unlock() }
+        let unit = Int(address - UInt(bitPattern: base)) / StoredNode.unit
+        guard let origin, let claim = claims.find(unit) else { return nil }
+        return origin.standIns.node(claim)
+    }
+
+    /// Says what the root of the version is that the space was opened with, and checks it.
+    func openRoot(at place: Int) -> StoreDamage? {
+        lock.lock()
+        let fault = fault(of: UInt64(truncatingIfNeeded: place) | 1)
+        if fault == nil { _ = claims.enter(NodeClaim(.root), place / StoredNode.unit) }
+        lock.unlock()
+        if let fault { return StoreDamage(path: files.last.map { path(of: $0) } ?? "", offset: 0, detail: fault) }
+        return tryTouch(UInt(bitPattern: base) + UInt(place))
+    }
+
+    private func path(of file: Checkpoint.File) -> String {
+        lock.withLock { places.first { $0.entry == file }?.path ?? "" }
+    }
+
+    /// Why a reference, as a file has it, can't lead to a node; nil where it may. The lock is held.
+    private func fault(of word: UInt64) -> String? {
+        let place = word &- 1
+        guard word & 1 == 1, place % UInt64(StoredNode.unit) == 0, place < UInt64(byteCount),
+            places.contains(where: { $0.entry.nodes.contains(Int(place)) })
+        else { return "a reference leads to no place where a node can lie" }
+        return nil
+    }
+
+    /// Checks a node, whose bytes are whole, against what is claimed of it, enters claims for those that it refers to, and makes addresses of its references. The lock is held.
+    private func prepare(_ node: Node, _ claim: NodeClaim, _ origin: Origin) -> String? {
+        guard node.stamp <= origin.stamp else { return "a node is younger than the version that it is part of" }
+        var check = NodeCheck(node, claim, origin.schema)
+        if let fault = check.fault() { return fault }
+        guard claims.enter(check.full, Int(UInt(bitPattern: node.address) - UInt(bitPattern: base)) / StoredNode.unit)
+        else { return "a node is of another level or size than was expected" }
+        for ref in check.refs {
+            let word = ref.place.loadUnaligned(as: UInt64.self)
+            if let fault = fault(of: word) { return fault }
+            let place = Int(word - 1)
+            let isKnown = claims.find(place / StoredNode.unit) != nil
+            guard claims.enter(ref.claim, place / StoredNode.unit) else {
+                return "a node is referred to as two different things"
+            }
+            // What was checked before is checked for what this node expects of it.
+            if firn_is_touched(descriptor, UInt(bitPattern: base) + UInt(place)) != 0 {
+                guard isKnown, check.isEnough(Node(base + place), ref.claim) else {
+                    return "a node is referred to as another thing than it is"
+                }
+            }
+        }
+        let distance = UInt64(UInt(bitPattern: base))
+        for ref in check.refs {
+            ref.place.storeBytes(of: ref.place.loadUnaligned(as: UInt64.self) &+ distance, as: UInt64.self)
+        }
+        return nil
     }
 
     /// As `touch`, but gives the damage back.
@@ -234,10 +311,17 @@ final class NodeSpace: @unchecked Sendable {
         if let fault = StoredNode.fault(at: start, place: offset, room: room) {
             return StoreDamage(path: places[index].path, offset: inFile, detail: fault)
         }
-        let distance = UInt64(UInt(bitPattern: base))
-        StoredNode.forEachRef(Node(start)) { slot in
-            let word = slot.loadUnaligned(as: UInt64.self)
-            if word != 0 { slot.storeBytes(of: word &+ distance, as: UInt64.self) }
+        if let origin, let claim = claims.find(offset / StoredNode.unit) {
+            if let fault = prepare(Node(start), claim, origin) {
+                return StoreDamage(path: places[index].path, offset: inFile, detail: fault)
+            }
+        } else {
+            // This process has written it, and knows what refers to it.
+            let distance = UInt64(UInt(bitPattern: base))
+            StoredNode.forEachRef(Node(start)) { slot in
+                let word = slot.loadUnaligned(as: UInt64.self)
+                if word != 0 { slot.storeBytes(of: word &+ distance, as: UInt64.self) }
+            }
         }
         firn_set_touched(descriptor, address)
         return nil

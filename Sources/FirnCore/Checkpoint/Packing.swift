@@ -134,16 +134,33 @@ enum Packing {
         let width = Int(node.load(widthOffset, as: UInt8.self))
         let pressed = Int(node.load(pressedOffset, as: UInt32.self))
         return withUnsafeTemporaryAllocation(byteCount: width * rows + heap, alignment: 16) { buffer in
+            let target = UnsafeMutableRawBufferPointer(rebasing: buffer[..<(width * rows + heap)])
             do throws(BytesError) {
-                try LZ4.decompress(
-                    UnsafeRawBufferPointer(start: node.address + 64, count: pressed),
-                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<(width * rows + heap)]))
+                try LZ4.decompress(UnsafeRawBufferPointer(start: node.address + 64, count: pressed), into: target)
+                guard isWhole(target, rows: rows, width: width) else {
+                    throw BytesError(.invalid("its lengths make no sense"), offset: 0)
+                }
             } catch {
                 // The checksum was right, so it was written so.
-                fatalError("Firn: a chunk of a checkpoint cannot be decompressed (\(error)); run `firn verify`")
+                Faults.contradiction("a compressed chunk of a checkpoint makes no sense (\(error))")
+                // Values without bytes, which any column of text may have.
+                target.initializeMemory(as: UInt8.self, repeating: 0)
             }
             return text(node, space, from: UnsafeRawPointer(buffer.baseAddress.unsafelyUnwrapped))
         }
+    }
+
+    /// Whether the lengths that compressed text begins with are those of values that lie behind them.
+    private static func isWhole(_ bytes: UnsafeMutableRawBufferPointer, rows: Int, width: Int) -> Bool {
+        guard let lengths = bytes.baseAddress else { return rows == 0 }
+        var end = 0
+        for row in 0..<rows {
+            let length = NodeCheck.length(row, width, lengths)
+            if length == Int(Chunk.Slot.null) { continue }
+            guard length < Int(Chunk.Slot.tree), end <= 0xFFFF else { return false }
+            end += length
+        }
+        return width * rows + end <= bytes.count
     }
 
     private static func dictionary(_ node: Node, _ space: UnsafeMutablePointer<firn_space_t>) -> Node {

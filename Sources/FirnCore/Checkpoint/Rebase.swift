@@ -62,7 +62,14 @@ struct Rebase {
             let pin = store.versions.pinForStore(.published)
             rounds.append(pin)
             copied = 0
-            _ = move(NodeRef(pin.snapshot.root).word, .root(pin.snapshot.reference))
+            do throws(StoreError) {
+                try Faults.throwing { () throws(StoreError) in
+                    _ = move(NodeRef(pin.snapshot.root).word, .root(pin.snapshot.reference))
+                }
+            } catch {
+                discard()
+                throw error
+            }
             if copied < Rebase.smallRound { break }
         }
         store.queue.acquire()
@@ -77,7 +84,16 @@ struct Rebase {
             throw error
         }
         precondition(store.stamps.load(ordering: .relaxed) < stamp, "Firn: a rebase ran out of stamps")
-        let root = move(NodeRef(before.snapshot.root).word, .root(before.snapshot.reference))
+        let root: UInt64
+        do throws(StoreError) {
+            root = try Faults.throwing { () throws(StoreError) in
+                move(NodeRef(before.snapshot.root).word, .root(before.snapshot.reference))
+            }
+        } catch {
+            store.queue.release()
+            discard()
+            throw error
+        }
         store.heap.account(nodes: writer.state.pointee.nodeDelta, bytes: writer.state.pointee.byteDelta)
         store.versions.replaceTip(stamp: stamp, root: NodeRef(root).node, space: space)
         let after = store.versions.pinForStore(.published)

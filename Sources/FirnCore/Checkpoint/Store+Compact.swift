@@ -157,8 +157,13 @@ extension Store {
         publish(through: log.publishedVersion)
         let pin = versions.pinForStore(.published)
         let since = log.byteCountSinceCheckpoint
-        guard let plan = try self.plan(pin, log, effort) else { return nil }
-        let written = try write(pin, log, plan, effort.pace)
+        let planned = try Faults.throwing { () throws(StoreError) in
+            guard let plan = try self.plan(pin, log, effort) else {
+                return nil as (plan: CheckpointPlan, written: WrittenCheckpoint)?
+            }
+            return (plan, try write(pin, log, plan, effort.pace))
+        }
+        guard let (plan, written) = planned else { return nil }
         let checkpoint = written.checkpoint
         let history = try neededByHistory(log)
         let needed = min(pin.version, history.after, log.oldestVersionNeededByOthers ?? .max)
@@ -184,6 +189,12 @@ extension Store {
             version: checkpoint.version, byteCount: file.byteCount, isWhole: plan.addition == nil)
     }
 
+    private struct WrittenCheckpoint {
+        let checkpoint: Checkpoint
+        let nodes: WrittenNodes
+        let forwarding: Forwarding
+    }
+
     private func makeSpace(_ log: Log, _ byteCount: Int) throws(StoreError) -> NodeSpace {
         do {
             return try NodeSpace(
@@ -195,7 +206,7 @@ extension Store {
 
     private func write(
         _ pin: Pin, _ log: Log, _ plan: CheckpointPlan, _ pace: Pace?
-    ) throws(StoreError) -> (checkpoint: Checkpoint, nodes: WrittenNodes, forwarding: Forwarding) {
+    ) throws(StoreError) -> WrittenCheckpoint {
         let addition = plan.addition
         let file: CheckpointFileWriter
         do { file = try log.beginCheckpoint(start: addition?.start ?? 0) } catch { throw StoreError(error) }
@@ -208,13 +219,17 @@ extension Store {
             if let end = pace?.restEnd(after: byteCount) { compactor.rest(until: end) }
         }
         let root = try writer.write()
+        // Without its foot the file is none.
+        try Faults.check()
         let state = StoredVersion(
             root: Int(root & ~1), stamp: pin.stamp, garbage: addition?.garbageAfter ?? 0,
             holes: addition?.holes ?? [], schema: pin.snapshot.schema)
         do throws(LogError) {
             let checkpoint = try file.finish(
                 version: pin.version, time: pin.time, earlier: addition?.files ?? [], state: state.encode())
-            return (checkpoint, writer.nodes(of: checkpoint.files[checkpoint.files.count - 1]), writer.forwarding)
+            return WrittenCheckpoint(
+                checkpoint: checkpoint, nodes: writer.nodes(of: checkpoint.files[checkpoint.files.count - 1]),
+                forwarding: writer.forwarding)
         } catch {
             throw StoreError(error)
         }

@@ -52,9 +52,13 @@ struct StoredVersion {
                 let stamp = try reader.readUInt64()
                 let garbage = try reader.readUInt64()
                 let holes = garbage & holesBit == 0 ? [] : try decodeHoles(&reader)
+                guard root <= LogLimits.checkpointByteCount, stamp <= LogLimits.number,
+                    garbage & ~holesBit <= LogLimits.checkpointByteCount
+                else { throw BytesError(.invalid("a root at \(root) of stamp \(stamp)"), offset: 0) }
+                let schema = try SchemaCoding.decode(reader.readBytes(reader.remaining))
+                if let fault = schema.fault { throw BytesError(.invalid(fault), offset: reader.offset) }
                 return StoredVersion(
-                    root: Int(truncatingIfNeeded: root), stamp: stamp, garbage: Int(garbage & ~holesBit),
-                    holes: holes, schema: try SchemaCoding.decode(reader.readBytes(reader.remaining)))
+                    root: Int(root), stamp: stamp, garbage: Int(garbage & ~holesBit), holes: holes, schema: schema)
             }
         }
         return try result.get()
@@ -78,7 +82,7 @@ struct StoredVersion {
             // More than there are addresses must not overflow.
             let start = end + Int(min(try reader.readVarint(), 1 << 42)) * StoredNode.unit
             end = start + Int(min(try reader.readVarint(), 1 << 42)) * StoredNode.unit
-            guard end > start, end < 1 << 47 else {
+            guard end > start, end <= 2 * LogLimits.checkpointByteCount else {
                 throw BytesError(.invalid("a hole from \(start) to \(end)"), offset: reader.offset)
             }
             holes.append(start..<end)
@@ -119,14 +123,15 @@ extension NodeSpace {
                 "checkpoint \(checkpoint.id) of \(log.options.folder) lists a hole outside of its files; run `firn verify`"
             )
         }
+        let reference = SchemaReference(version.schema)
         let space: NodeSpace
         do {
             space = try NodeSpace(
                 byteCount: roomFor(last.start + last.byteCount), holes: version.holes, log: log,
-                heldFiles: heldFiles, onDamage: options.onDamage)
+                heldFiles: heldFiles, opening: (reference, version.stamp), onDamage: options.onDamage)
         } catch { throw StoreError(LogError(error)) }
         for file in checkpoint.files { try space.add(file, log, options) }
-        if let damage = space.tryTouch(UInt(bitPattern: space.base) + UInt(version.root)) {
+        if let damage = space.openRoot(at: version.root) {
             throw StoreError(.damage, damage.description)
         }
         return (space, version)

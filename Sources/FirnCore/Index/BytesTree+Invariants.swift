@@ -80,7 +80,7 @@ extension BytesTree {
         return total
     }
 
-    private static func checkBytes(_ page: BytesPage, _ place: String) throws {
+    static func checkBytes(_ page: BytesPage, _ place: String) throws {
         var bytes = 0
         for index in 0..<page.count {
             let key = page.key(index)

@@ -148,3 +148,23 @@ public struct Schema: Sendable, Hashable {
 
     public subscript(id: TableID) -> TableSchema { tables[id.index] }
 }
+
+extension Schema {
+    /// What no store can have, although the schema can be written down: nil where there is nothing. A schema that a file holds is asked before it is used.
+    var fault: String? {
+        for table in tables where !table.isRemoved {
+            for (number, column) in table.columns.enumerated() where !column.isRemoved {
+                if column.isIndexed, column.collection != .none {
+                    return "\(table.name).\(column.name) is a collection with an index"
+                }
+                if number == table.primaryKey, column.collection != .none || column.type == .link {
+                    return "\(table.name).\(column.name) can't be a primary key"
+                }
+            }
+            if let key = table.primaryKey, key >= table.columns.count || table.columns[key].isRemoved {
+                return "the primary key of \(table.name) is a property that it does not have"
+            }
+        }
+        return nil
+    }
+}

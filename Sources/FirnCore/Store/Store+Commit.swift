@@ -28,17 +28,22 @@ extension WriteTransaction {
         let version = base.version + 1
         let store = store
         var time = max(store.clock.now(), base.time)
-        // The log and the notes tell the same.
-        lazy var deltas = makeDeltas()
-        if let log = store.log {
-            do {
-                time = try append(deltas, to: log, version: version)
-            } catch {
-                cancel()
-                throw StoreError(error)
+        do throws(StoreError) {
+            try checkFaults()
+            try noting { () throws(StoreError) in
+                // The log and the notes tell the same.
+                lazy var deltas = makeDeltas()
+                if let log = store.log {
+                    do throws(LogError) { time = try append(deltas, to: log, version: version) } catch {
+                        throw StoreError(error)
+                    }
+                }
+                if store.keepsNotes { store.keep(makeNotes(deltas), after: base.version, version) }
             }
+        } catch {
+            cancel()
+            throw error
         }
-        if store.keepsNotes { store.keep(makeNotes(deltas), after: base.version, version) }
         let root = NodeRef(rootSlot.pointee).node
         let stamp = writer.stamp
         let reference = reference

@@ -44,8 +44,10 @@ extension Store {
         let progress: Log.Progress?
         do {
             progress = try read { try follower.apply(&$0) }
+            try follower.finish()
         } catch {
             let last = follower.version
+            let error = follower.fault ?? error
             follower.cancel()
             guard let stop = error as? ForeignSchema else { throw replayError(error, after: last, log) }
             log.dropWriting()
@@ -58,7 +60,6 @@ extension Store {
             )
         }
         guard let progress else { return }
-        follower.finish()
         log.advance(to: progress)
         publish(through: progress.version)
     }
@@ -183,9 +184,15 @@ private final class FollowedCommits {
         return begun
     }
 
+    var fault: StoreError? { transaction?.fault }
+
     func cancel() { transaction?.cancel() }
 
-    func finish() { transaction?.finishFollowing(version: version, time: time) }
+    func finish() throws(StoreError) {
+        guard let transaction else { return }
+        try transaction.finishFollowing(version: version, time: time)
+        self.transaction = nil
+    }
 }
 
 extension Schema {

@@ -1,3 +1,4 @@
+import CFirn
 import FirnBytes
 import FirnLog
 
@@ -34,13 +35,18 @@ extension Store {
         var last: (version: UInt64, time: Int64) = (0, 0)
         let reached: LogPosition?
         do {
-            try past?.begin(transaction)
-            reached = try log.replay(after: after, through: through, from: position, isOpening: isOpening) { commit in
-                last = (commit.version, commit.time)
-                try transaction.apply(&commit, as: past)
+            reached = try transaction.noting {
+                try past?.begin(transaction)
+                let reached = try log.replay(after: after, through: through, from: position, isOpening: isOpening) {
+                    last = ($0.version, $0.time)
+                    try transaction.apply(&$0, as: past)
+                }
+                try past?.end(transaction)
+                return reached
             }
-            try past?.end(transaction)
+            try transaction.checkFaults()
         } catch {
+            let error = transaction.fault ?? error
             transaction.cancel()
             throw replayError(error, after: last.version, log)
         }
@@ -66,6 +72,8 @@ extension WriteTransaction {
     func apply(
         _ commit: inout CommitReader, as past: PastSchema? = nil, check: (Schema) throws -> Void = { _ in }
     ) throws {
+        let outer = firn_set_fault_record(faults)
+        defer { _ = firn_set_fault_record(outer) }
         let version = commit.version
         let reader = ChangesetReader(version: version, direction: .forward)
         while let part = try commit.next() {
@@ -85,6 +93,7 @@ extension WriteTransaction {
                         try follow(schema, from: version, as: past)
                     } else {
                         try apply(&block)
+                        try checkFaults()
                     }
                 }
             }
@@ -106,8 +115,12 @@ extension WriteTransaction {
     }
 
     /// Enters what other processes have committed as the version that they ended with. Nothing is logged, and the write lock stays.
-    func finishFollowing(version: UInt64, time: Int64) {
-        if store.keepsNotes { store.keep(makeNotes(makeDeltas()), after: base.version, version) }
+    func finishFollowing(version: UInt64, time: Int64) throws(StoreError) {
+        if store.keepsNotes {
+            let notes = noting { makeNotes(makeDeltas()) }
+            try checkFaults()
+            store.keep(notes, after: base.version, version)
+        }
         scripts = [:]
         enter(version: version, time: time)
     }

@@ -18,6 +18,7 @@ extension WriteTransaction {
         case .elements(var elements): try append(&elements)
         case .nextKey(let table, let key):
             _ = try layout(table)
+            guard key <= ChangesetFormat.keyLimit else { throw ChangesetBlock.Refusal("the next key is \(key)") }
             let node = ownTable(table)
             node.nextKey = max(node.nextKey, key)
         case .deleteOld: throw ChangesetBlock.Refusal("old values were handed to recovery")
@@ -54,7 +55,7 @@ extension WriteTransaction {
         ChangesetBlock.Refusal("a value of \(schema.name) is no \(schema.type)")
     }
 
-    private func tooLong(_ byteCount: Int, _ schema: ColumnSchema) -> ChangesetBlock.Refusal {
+    private static func tooLong(_ byteCount: Int, _ schema: ColumnSchema) -> ChangesetBlock.Refusal {
         ChangesetBlock.Refusal("a value of \(byteCount) bytes in \(schema.name)")
     }
 
@@ -70,7 +71,7 @@ extension WriteTransaction {
         }
         // A mixed value may be a little longer, for its tag.
         guard bytes.count <= Limits.valueByteCount || schema.type == .mixed else {
-            throw tooLong(bytes.count, schema)
+            throw Self.tooLong(bytes.count, schema)
         }
         return bytes
     }
@@ -80,19 +81,42 @@ extension WriteTransaction {
         if value == .null, schema.type != .link, schema.collection == .none, !schema.isNullable, schema.type != .mixed {
             throw ChangesetBlock.Refusal("a null in \(schema.name), which has none")
         }
-        try Self.checkLength(value)
+        try Self.check(value, schema)
         return value
     }
 
-    /// A changeset may hold a little more than the longest value, for a mixed one's tag.
-    private static func checkLength(_ value: Value) throws {
-        let byteCount =
-            switch value {
-            case .string(let string): string.utf8.count
-            case .data(let data): data.count
-            default: 0
+    /// Whether a value, or an element, is one that the property may have.
+    private static func check(_ value: Value, _ schema: ColumnSchema) throws {
+        switch value {
+        // A changeset may hold a little more than the longest value, for a mixed one's tag.
+        case .string(let string):
+            if string.utf8.count > Limits.valueByteCount { throw tooLong(string.utf8.count, schema) }
+        case .data(let data): if data.count > Limits.valueByteCount { throw tooLong(data.count, schema) }
+        case .list(let elements) where schema.collection == .list, .set(let elements) where schema.collection == .set:
+            for element in elements { try checkElement(element, schema) }
+        case .map(let entries) where schema.collection == .map:
+            if !entries.isEmpty {
+                throw ChangesetBlock.Refusal("\(schema.name) is a map with entries, which this release can't have")
             }
-        if byteCount > Limits.valueByteCount { throw ChangesetBlock.Refusal("a value of \(byteCount) bytes") }
+        default: break
+        }
+    }
+
+    private func checkElements(_ elements: [Value], _ schema: ColumnSchema) throws {
+        guard schema.collection != .map || elements.isEmpty else {
+            throw ChangesetBlock.Refusal("\(schema.name) is a map with entries, which this release can't have")
+        }
+        for element in elements { try Self.checkElement(element, schema) }
+    }
+
+    private static func checkElement(_ value: Value, _ schema: ColumnSchema) throws {
+        if value == .null, !schema.isNullable, schema.type != .mixed, schema.type != .link {
+            throw ChangesetBlock.Refusal("a null among the elements of \(schema.name), which has none")
+        }
+        switch value {
+        case .string, .data: try check(value, schema)
+        default: break
+        }
     }
 
     // MARK: Rows
@@ -219,7 +243,7 @@ extension WriteTransaction {
         for index in 0..<keys.count {
             let value = UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + Int(lengths[first + index])])
             offset += value.count
-            guard value.count <= Limits.valueByteCount else { throw tooLong(value.count, schema) }
+            guard value.count <= Limits.valueByteCount else { throw Self.tooLong(value.count, schema) }
             guard isPlain || value.isUTF8 else { throw noValue(schema) }
             guard let place = rows.own(keys[index]) else { throw noObject(cells.table, keys[index]) }
             let (leaf, row) = rows.putBytes(
@@ -240,11 +264,12 @@ extension WriteTransaction {
     }
 
     private func apply(_ script: inout ChangesetBlock.Script) throws {
-        _ = try column(script.table, script.column, script.new)
+        let schema = try column(script.table, script.column, script.new)
         try check(script.table, script.key)
         guard let elements = script.new.nextElements(script.new.nextCount()) else {
             throw ChangesetBlock.Refusal("an element of a script makes no sense")
         }
+        try checkElements(elements, schema)
         var rest = elements[...]
         try edit(script.table, script.column, script.key) { change in
             for operation in script.operations { try Self.apply(operation, &rest, &change) }
@@ -279,11 +304,12 @@ extension WriteTransaction {
         guard elements.place == .inserted || elements.place == .updated else {
             throw ChangesetBlock.Refusal("old elements were handed to recovery")
         }
-        _ = try column(elements.table, elements.column, elements.values)
+        let schema = try column(elements.table, elements.column, elements.values)
         try check(elements.table, elements.key)
         guard let values = elements.values.nextElements(elements.values.nextCount()) else {
             throw ChangesetBlock.Refusal("an element makes no sense")
         }
+        try checkElements(values, schema)
         edit(elements.table, elements.column, elements.key) { change in
             for value in values { change.append(value) }
         }

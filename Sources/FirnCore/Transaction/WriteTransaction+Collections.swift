@@ -20,7 +20,7 @@ public struct ListChange {
     private func unlink(_ value: Value) {
         if isLink, case .link(let target) = value {
             let isThere = PairTree.remove(UInt64(target), cell.key, at: backlinks, transaction.writer)
-            precondition(isThere, "Firn: a backlink from object \(cell.key) to \(target) is missing")
+            if !isThere { Faults.contradiction("a backlink from object \(cell.key) to \(target) is missing") }
         }
     }
 
@@ -67,6 +67,12 @@ extension WriteTransaction {
     public func edit<R, E: Error>(
         _ id: TableID, _ column: Int, _ key: Int64, _ body: (inout ListChange) throws(E) -> R
     ) throws(E) -> R {
+        try noting { () throws(E) in try editCell(id, column, key, body) }
+    }
+
+    private func editCell<R, E: Error>(
+        _ id: TableID, _ column: Int, _ key: Int64, _ body: (inout ListChange) throws(E) -> R
+    ) throws(E) -> R {
         let schema = reference.tables[id.index].columns[column]
         let rows = rows(id)
         let place = place(rows, id, key)
@@ -79,7 +85,7 @@ extension WriteTransaction {
                 ListCell(place.leaf.chunk(column), place.row, ElementLayout(schema)), writer, scratch: scratch),
             script: isNew ? nil : scripts.removeValue(forKey: cell) ?? ListScript())
         defer {
-            if change.editor.isChanged {
+            if change.editor.isChanged, !hasFault {
                 let after = put(change.editor.finish(), rows, column, place.leaf, place.row, isFresh: isFresh(id, key))
                 if writer.owns(after.leaf.chunkNode(column)) { after.leaf.chunk(column).mark(after.row) }
             }
@@ -99,11 +105,12 @@ extension WriteTransaction {
 }
 
 extension Value {
-    /// A list's or set's elements; none of null.
+    /// A list's or set's elements; none of null, or of a map without entries.
     var elements: [Value] {
         switch self {
         case .list(let values), .set(let values): values
         case .null: []
+        case .map(let entries) where entries.isEmpty: []
         default: preconditionFailure("Firn: \(self) is no list or set")
         }
     }

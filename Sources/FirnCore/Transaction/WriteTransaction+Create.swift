@@ -10,12 +10,14 @@ public struct FreshRow {
 extension WriteTransaction {
     /// Begins an object: its values are 0, empty or null.
     public func beginRow(_ id: TableID) -> FreshRow {
-        if writer.state.pointee.byteDelta >= writer.state.pointee.handOutAt { handOutRows(of: id) }
-        let rows = rows(id)
-        let key = rows.table.nextKey
-        rows.table.nextKey = key + 1
-        let place = rows.append(key)
-        return FreshRow(table: id, key: key, leaf: place.leaf, row: place.row)
+        noting {
+            if writer.state.pointee.byteDelta >= writer.state.pointee.handOutAt { handOutRows(of: id) }
+            let rows = rows(id)
+            let key = rows.table.nextKey
+            rows.table.nextKey = key + 1
+            let place = hasFault ? blankRow(rows) : rows.append(key)
+            return FreshRow(table: id, key: key, leaf: place.leaf, row: place.row)
+        }
     }
 
     /// Begins an object with a key handed out before (by the transaction whose changeset is applied).
@@ -31,6 +33,11 @@ extension WriteTransaction {
 
     /// Enters a filled object into its indexes and its targets' backlinks. Throws, and takes the object back, where its primary key is taken.
     public func endRow(_ fresh: FreshRow) throws(StoreError) {
+        try noting { () throws(StoreError) in try enterRow(fresh) }
+    }
+
+    private func enterRow(_ fresh: FreshRow) throws(StoreError) {
+        if hasFault { return }
         let plan = plan(fresh.table)
         if !plan.hasEntries || appendToLoneKey(fresh, plan) { return }
         let layout = reference.tables[fresh.table.index]
@@ -97,6 +104,8 @@ extension WriteTransaction {
     @inline(never)
     private func fillAny(_ fresh: inout FreshRow, _ column: Int, _ bytes: UnsafeRawBufferPointer) {
         checkLength(bytes.count, fresh.table, column)
+        // The row is in no table.
+        if hasFault { return }
         let table = TableNode(NodeRef(RootNode(NodeRef(rootSlot.pointee).node).slot(fresh.table.index).pointee).node)
         let rows = RowWriter(writer: writer, table: table, layouts: plan(fresh.table).layouts)
         let place = rows.putBytes(bytes, column, fresh.leaf, fresh.row, isFresh: true)
@@ -112,6 +121,7 @@ extension WriteTransaction {
     public func fill(_ fresh: inout FreshRow, _ column: Int, _ value: Value) {
         let schema = reference.tables[fresh.table.index].columns[column]
         if schema.collection != .none {
+            if hasFault { return }
             let rows = rows(fresh.table)
             var editor = ListEditor(
                 ListCell(fresh.leaf.chunk(column), fresh.row, ElementLayout(schema)), writer, scratch: scratch)

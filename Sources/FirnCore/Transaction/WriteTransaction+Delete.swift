@@ -2,10 +2,12 @@ extension WriteTransaction {
     /// Deletes an object: links to it become nil, lists and sets lose it, embedded objects that it owns go with it. All of it is in the changeset, so replay runs
     /// no rules.
     public func delete(_ id: TableID, _ key: Int64) {
-        // A stack of its own: chains of embedded objects may be long.
-        var pending = [(id, key)]
-        while let (table, object) = pending.popLast() {
-            deleteOne(table, object) { pending.append(($0, $1)) }
+        noting {
+            // A stack of its own: chains of embedded objects may be long.
+            var pending = [(id, key)]
+            while !hasFault, let (table, object) = pending.popLast() {
+                deleteOne(table, object) { pending.append(($0, $1)) }
+            }
         }
     }
 
@@ -22,6 +24,7 @@ extension WriteTransaction {
         let layout = reference.tables[id.index]
         let rows = rows(id)
         let place = place(rows, id, key)
+        if hasFault { return }
         for column in layout.links {
             let schema = layout.columns[column]
             let isOwner = schema.target.map { reference.tables[$0.index].schema.isEmbedded } ?? false
@@ -37,7 +40,7 @@ extension WriteTransaction {
             scripts[CellID(table: id, column: column, key: key)] = nil
         }
         retireOwnNodes(layout, place.leaf, place.row)
-        rows.remove(key)
+        if !hasFault { rows.remove(key) }
     }
 
     /// Takes every link from one column to an object away; the object's own links (`except`) go with it.
@@ -49,7 +52,11 @@ extension WriteTransaction {
             if source != own, sources.last != source { sources.append(source) }
             return true
         }
-        for source in sources {
+        for source in sources where !hasFault {
+            guard table(origin).find(source) != nil else {
+                Faults.contradiction("object \(source) is said to link to \(target), and is not there")
+                continue
+            }
             switch schema.collection {
             case .none: setLink(origin, column, source, to: -1)
             case .list, .set:
@@ -66,15 +73,16 @@ extension WriteTransaction {
 
     /// Deletes every object of a table.
     public func deleteAll(_ id: TableID) {
-        let view = table(id)
-        guard view.count > 0 else { return }
-        var keys: [Int64] = []
-        keys.reserveCapacity(view.count)
-        view.forEachLeaf { leaf, _ in
-            for row in 0..<leaf.count { keys.append(leaf.key(row)) }
-            return true
+        noting {
+            let view = table(id)
+            guard view.count > 0 else { return }
+            var keys: [Int64] = []
+            view.forEachLeaf { leaf, _ in
+                for row in 0..<leaf.count { keys.append(leaf.key(row)) }
+                return !hasFault
+            }
+            // From the end, so that no row has to move up. An object may have gone as another's embedded one.
+            for key in keys.reversed() where !hasFault && table(id).find(key) != nil { delete(id, key) }
         }
-        // From the end, so that no row has to move up. An object may have gone as another's embedded one.
-        for key in keys.reversed() where table(id).find(key) != nil { delete(id, key) }
     }
 }

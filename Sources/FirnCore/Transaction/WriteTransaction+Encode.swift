@@ -39,6 +39,10 @@ final class PartSink {
 
     /// Takes a part and gives memory for the next.
     func take(_ part: consuming ByteWriter, isLast: Bool) -> ByteWriter {
+        // Old values are read here for the first time: without the last part there is no commit.
+        if let text = Faults.text, failure == nil {
+            failure = LogError(.damage, path: log.options.folder, detail: text)
+        }
         if isLast, appender == nil, failure == nil {
             do throws(LogError) {
                 position = try log.commit(version: version, .changes, part.bytes, mayUseReserve: mayUseReserve)

@@ -2,8 +2,13 @@ extension WriteTransaction {
     /// Gives the store another schema: tables and columns added, removed, indexed or no longer. Numbers stay: the new schema names every table and column of the old one at its
     /// place. New columns hold blanks. Costs O(rows) of each table whose columns or indexes change.
     public func changeSchema(to new: Schema) throws(StoreError) {
+        try Self.check(new, follows: reference.schema)
+        noting { applySchema(new) }
+        try checkFaults()
+    }
+
+    private func applySchema(_ new: Schema) {
         let old = reference.schema
-        try Self.check(new, follows: old)
         growRoot(to: new.tables.count)
         let layouts = SchemaReference(new)
         setSchema(layouts)
@@ -23,6 +28,7 @@ extension WriteTransaction {
         guard new.tables.count >= old.tables.count else {
             try fail("a schema with fewer tables than the store has ever had")
         }
+        if let fault = new.fault { try fail(fault) }
         guard new.tables.count <= Limits.tableCount else { try fail("more than \(Limits.tableCount) classes") }
         for (place, table) in new.tables.enumerated() {
             guard (1...Limits.nameByteCount).contains(table.name.utf8.count) else {

@@ -3,25 +3,31 @@ extension WriteTransaction {
 
     /// The accessor's slow path: makes a cell of a plain column writable in place, and marks it. Afterwards the chunk bears the current stamp.
     public func ownCell(_ id: TableID, _ column: Int, _ key: Int64) -> (leaf: Leaf, row: Int) {
-        let rows = rows(id)
-        let place = place(rows, id, key)
-        rows.ownChunk(place.leaf, column).mark(place.row)
-        return place
+        noting {
+            let rows = rows(id)
+            let place = place(rows, id, key)
+            rows.ownChunk(place.leaf, column).mark(place.row)
+            return place
+        }
     }
 
     /// Sets a value of a fixed-width type; its width must be the column's.
     public func set<T: BitwiseCopyable>(_ id: TableID, _ column: Int, _ key: Int64, fixed value: T) {
-        change(id, column, key) { _, chunk, row in
-            chunk.putFixed(value, row)
-            return nil
+        noting {
+            change(id, column, key) { _, chunk, row in
+                chunk.putFixed(value, row)
+                return nil
+            }
         }
     }
 
     /// Sets a string or data value.
     public func set(_ id: TableID, _ column: Int, _ key: Int64, bytes: UnsafeRawBufferPointer) {
         checkLength(bytes.count, id, column)
-        changeVariable(id, column, key) { rows, leaf, row in
-            rows.putBytes(bytes, column, leaf, row, isFresh: isFresh(id, key))
+        noting {
+            changeVariable(id, column, key) { rows, leaf, row in
+                rows.putBytes(bytes, column, leaf, row, isFresh: isFresh(id, key))
+            }
         }
     }
 
@@ -40,17 +46,19 @@ extension WriteTransaction {
         let schema = reference.tables[id.index].columns[column]
         if schema.type == .link, schema.collection == .none { return setLink(id, column, key, to: -1) }
         precondition(schema.isNullable, "Firn: \(schema.name) may not be null")
-        guard schema.layout.form == .variable else {
-            change(id, column, key) { _, chunk, row in
-                chunk.putNull(row)
-                return nil
+        noting {
+            guard schema.layout.form == .variable else {
+                change(id, column, key) { _, chunk, row in
+                    chunk.putNull(row)
+                    return nil
+                }
+                return
             }
-            return
-        }
-        changeVariable(id, column, key) { rows, leaf, row in
-            rows.releaseOwnNode(column, leaf, row)
-            rows.ownChunk(leaf, column).putNull(row)
-            return (leaf, row)
+            changeVariable(id, column, key) { rows, leaf, row in
+                rows.releaseOwnNode(column, leaf, row)
+                rows.ownChunk(leaf, column).putNull(row)
+                return (leaf, row)
+            }
         }
     }
 
@@ -65,9 +73,11 @@ extension WriteTransaction {
                 if let bytes { set(id, column, key, bytes: bytes) } else { setNull(id, column, key) }
             }
         }
-        change(id, column, key) { _, chunk, row in
-            putFixed(value, schema, chunk, row)
-            return nil
+        noting {
+            change(id, column, key) { _, chunk, row in
+                putFixed(value, schema, chunk, row)
+                return nil
+            }
         }
     }
 
@@ -78,6 +88,7 @@ extension WriteTransaction {
         let layout = reference.tables[id.index]
         let rows = rows(id)
         let place = place(rows, id, key)
+        if hasFault { return }
         let chunk = rows.ownChunk(place.leaf, column)
         chunk.mark(place.row)
         let isIndexed = layout.columns[column].isIndexed || layout.primaryKey == column
@@ -94,6 +105,7 @@ extension WriteTransaction {
         let layout = reference.tables[id.index]
         let rows = rows(id)
         let place = place(rows, id, key)
+        if hasFault { return }
         let isIndexed = layout.columns[column].isIndexed || layout.primaryKey == column
         if isIndexed { removeFromIndex(rows, layout, column, place.leaf.chunk(column), place.row, key) }
         let (leaf, row) = body(rows, place.leaf, place.row)
@@ -110,26 +122,31 @@ extension WriteTransaction {
     ) {
         let isThere = ColumnIndex.remove(
             layout.columns[column], chunk, row, key: key, at: rows.table.index(column), writer)
-        precondition(
-            isThere, "Firn: the index of \(layout.schema.name).\(layout.columns[column].name) lacks object \(key)")
+        if !isThere {
+            Faults.contradiction(
+                "the index of \(layout.schema.name).\(layout.columns[column].name) lacks object \(key)")
+        }
     }
 
     // MARK: Links
 
     /// Sets a to-one link; -1 is nil. The target must exist.
     public func setLink(_ id: TableID, _ column: Int, _ key: Int64, to target: Int64) {
-        let rows = rows(id)
-        let place = place(rows, id, key)
-        let chunk = rows.ownChunk(place.leaf, column)
-        chunk.mark(place.row)
-        let old: Int64 = chunk.load(place.row)
-        if old >= 0 { removeBacklink(rows, column, old, key) }
-        chunk.store(target, place.row)
-        if target >= 0 { PairTree.insert(UInt64(target), key, at: rows.table.backlinks(column), writer) }
+        noting {
+            let rows = rows(id)
+            let place = place(rows, id, key)
+            if hasFault { return }
+            let chunk = rows.ownChunk(place.leaf, column)
+            chunk.mark(place.row)
+            let old: Int64 = chunk.load(place.row)
+            if old >= 0 { removeBacklink(rows, column, old, key) }
+            chunk.store(target, place.row)
+            if target >= 0 { PairTree.insert(UInt64(target), key, at: rows.table.backlinks(column), writer) }
+        }
     }
 
     func removeBacklink(_ rows: RowWriter, _ column: Int, _ target: Int64, _ key: Int64) {
         let isThere = PairTree.remove(UInt64(target), key, at: rows.table.backlinks(column), writer)
-        precondition(isThere, "Firn: a backlink from object \(key) to \(target) is missing")
+        if !isThere { Faults.contradiction("a backlink from object \(key) to \(target) is missing") }
     }
 }

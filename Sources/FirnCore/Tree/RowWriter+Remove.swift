@@ -26,7 +26,10 @@ extension RowWriter {
     private func remove(_ key: Int64, _ slot: UnsafeMutablePointer<UInt64>) -> Bool {
         if NodeRef(slot.pointee).node.isLeaf {
             let leaf = ownLeaf(slot)
-            guard let row = leaf.row(of: key) else { preconditionFailure("Firn: no row has key \(key)") }
+            guard let row = leaf.row(of: key) else {
+                Faults.contradiction("no row has key \(key)")
+                return false
+            }
             removeRow(leaf, row)
             return leaf.count == 0
         }

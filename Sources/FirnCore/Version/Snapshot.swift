@@ -8,7 +8,13 @@ public final class SchemaReference: Sendable {
 
     public init(_ schema: Schema) {
         self.schema = schema
-        tables = schema.tables.indices.map { TableLayout(schema, TableID($0)) }
+        var incoming: [TableID: [(table: TableID, column: Int)]] = [:]
+        for (origin, table) in schema.tables.enumerated() where !table.isRemoved {
+            for (column, property) in table.columns.enumerated() where !property.isRemoved && property.isLink {
+                if let target = property.target { incoming[target, default: []].append((TableID(origin), column)) }
+            }
+        }
+        tables = schema.tables.indices.map { TableLayout(schema, TableID($0), incoming: incoming[TableID($0)] ?? []) }
         let buffer = UnsafeMutableBufferPointer<TablePlan>.allocate(capacity: tables.count)
         for (place, table) in tables.enumerated() { buffer.initializeElement(at: place, to: TablePlan(table)) }
         plans = UnsafeBufferPointer(buffer)
@@ -57,7 +63,8 @@ final class TableLayout: Sendable {
     /// Columns of other (or this) tables that link here.
     let incoming: [(table: TableID, column: Int)]
 
-    init(_ schema: Schema, _ id: TableID) {
+    /// - Parameter incoming: the columns that link here.
+    init(_ schema: Schema, _ id: TableID, incoming: [(table: TableID, column: Int)] = []) {
         self.id = id
         let table = schema[id]
         self.schema = table
@@ -73,13 +80,6 @@ final class TableLayout: Sendable {
         links = live.filter { table.columns[$0].isLink }
         variable = live.filter { table.columns[$0].layout.form == .variable }
         encoderColumns = ChangesetEncoder.columns(of: table)
-        var incoming: [(TableID, Int)] = []
-        for (origin, other) in schema.tables.enumerated() where !other.isRemoved {
-            for (column, property) in other.columns.enumerated()
-            where !property.isRemoved && property.isLink && property.target == id {
-                incoming.append((TableID(origin), column))
-            }
-        }
         self.incoming = incoming
     }
 

@@ -146,7 +146,8 @@ public struct Checkpoint: Sendable, Equatable {
             let at = headByteCount + place * fileByteCount
             let start: UInt64 = get(at + 8)
             let length: UInt64 = get(at + 16)
-            guard start < 1 << 47, length < 1 << 47, length >= 64, length % 32 == 0,
+            guard start <= LogLimits.checkpointByteCount, length <= LogLimits.checkpointByteCount, length >= 64,
+                length % 32 == 0, get(at, UInt64.self) <= LogLimits.number,
                 start % UInt64(ReservedMemory.alignment) == 0,
                 files.last.map({ UInt64($0.start + $0.byteCount) <= start }) ?? true
             else { return nil }

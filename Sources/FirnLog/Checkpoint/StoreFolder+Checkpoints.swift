@@ -9,8 +9,10 @@ extension StoreFolder {
 
     /// The id in the name of a checkpoint's file; nil for other names.
     static func checkpointID(of name: String) -> UInt64? {
-        guard name.utf8.count >= 21, name.hasSuffix(".checkpoint") else { return nil }
-        return UInt64(name.dropLast(11))
+        guard name.utf8.count >= 21, name.hasSuffix(".checkpoint"), let id = UInt64(name.dropLast(11)),
+            id <= LogLimits.number
+        else { return nil }
+        return id
     }
 
     /// Reads what the manifest names, and checks its foot. The nodes are checked when they are touched.
@@ -24,10 +26,14 @@ extension StoreFolder {
                 .damage, path: path, offset: min(size, Int(entry.byteCount)),
                 detail: "the file has \(size) bytes, but the manifest says \(entry.byteCount)")
         }
-        let last = try read(file, at: max(0, size - 8), count: min(size, 8))
+        guard size >= CheckpointHead.byteCount + 8 else {
+            throw LogError(.damage, path: path, offset: 0, detail: "the file of \(size) bytes is too short")
+        }
+        let last = try read(file, at: size - 8, count: 8)
         let length = Int(last.withUnsafeBytes { UInt32(littleEndian: $0.loadUnaligned(as: UInt32.self)) })
         let crc = last.withUnsafeBytes { UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: 4, as: UInt32.self)) }
-        guard length % 64 == 0, length <= size - CheckpointHead.byteCount, crc == entry.crc,
+        guard length % 64 == 0, length <= min(size - CheckpointHead.byteCount, LogLimits.footByteCount),
+            crc == entry.crc,
             let checkpoint = try read(file, at: size - length, count: length)
                 .withUnsafeBytes({ Checkpoint.decode(foot: $0) }),
             checkpoint.id == entry.id, checkpoint.version == entry.version,

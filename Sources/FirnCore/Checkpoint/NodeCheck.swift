@@ -1,0 +1,294 @@
+/// Checks a node of a checkpoint, when it is first touched, against what it has to be (`NodeClaim`): every number in it is bounded by the node's own length, by what its parent counts, and by the
+/// schema, so that what reads it afterwards need look at none again. Its checksum has been found right; that says nothing of who made it.
+///
+/// Cost: O(bytes of the node), as the checksum.
+struct NodeCheck {
+    let node: Node
+    let claim: NodeClaim
+    let schema: SchemaReference
+    /// Where the node's references lie, and what they lead to.
+    private(set) var refs: [(place: UnsafeMutableRawPointer, claim: NodeClaim)] = []
+    /// Rows, entries or elements in a node of a tree and below.
+    private var total: Int?
+
+    init(_ node: Node, _ claim: NodeClaim, _ schema: SchemaReference) {
+        self.node = node
+        self.claim = claim
+        self.schema = schema
+    }
+
+    /// No tree is higher: each level but the root's has at least two children, or the tree would hold more than there are addresses.
+    static let highestLevel = 12
+    /// The greatest key, so that counting on never overflows.
+    private static let keys: ClosedRange<Int64> = 0...(1 << 62)
+
+    /// Says why the node is not what it has to be; nil where it is, and `refs` are its references then.
+    mutating func fault() -> String? {
+        total = node.count
+        return switch claim.role {
+        case .root: root()
+        case .table(let table): self.table(table)
+        case .rows(let table): rows(table)
+        case .keys: leafKeys()
+        case .chunk, .dictionary: chunk()
+        case .pairs: node.width == 0 ? pairLeaf() : pairInner()
+        case .bytes: bytesPage()
+        case .list(let cells): node.kindNumber == Node.Kind.listInner.rawValue ? listInner(cells) : listLeaf(cells)
+        case .blob(let cells): blob(cells)
+        }
+    }
+
+    /// The claim with what the parent did not say and the node does: with it the node can't be taken for one of another level.
+    var full: NodeClaim {
+        switch claim.role {
+        case .rows, .pairs, .bytes, .list: NodeClaim(claim.role, level: node.width, count: total)
+        default: claim
+        }
+    }
+
+    mutating func add(_ place: UnsafeMutableRawPointer, _ claim: NodeClaim) { refs.append((place, claim)) }
+
+    /// Whether a node that was checked before has what another parent expects of it, beyond what a claim can say.
+    func isEnough(_ child: Node, _ claim: NodeClaim) -> Bool {
+        switch claim.role {
+        case .chunk, .keys, .dictionary: child.capacity >= claim.count ?? 0
+        default: true
+        }
+    }
+
+    func isKind(_ kind: Node.Kind) -> Bool { node.kindNumber == kind.rawValue }
+
+    private static let wrongKind = "a reference leads to a node of another kind"
+
+    // MARK: Tables and rows
+
+    private mutating func root() -> String? {
+        let tables = schema.tables
+        guard isKind(.root) else { return Self.wrongKind }
+        guard node.count <= tables.count, 32 + 8 * node.count <= node.byteCount else {
+            return "a root of \(node.count) tables, where the schema has \(tables.count)"
+        }
+        for table in 0..<node.count where RootNode(node).slot(table).pointee != 0 {
+            guard !tables[table].schema.isRemoved else { return "a table that was removed has a node" }
+            add(UnsafeMutableRawPointer(RootNode(node).slot(table)), NodeClaim(.table(table)))
+        }
+        return nil
+    }
+
+    private mutating func table(_ number: Int) -> String? {
+        let layout = schema.tables[number]
+        let table = TableNode(node)
+        guard isKind(.table) else { return Self.wrongKind }
+        guard node.byteCount >= 64, table.columnCount == layout.columns.count,
+            TableNode.byteCount(columns: table.columnCount) <= node.byteCount
+        else { return "a table's node does not fit its \(layout.columns.count) columns" }
+        guard (0...1 << 48).contains(table.rowCount), Self.keys.contains(table.nextKey) else {
+            return "a table of \(table.rowCount) rows, whose next key is \(table.nextKey)"
+        }
+        guard table.rows.pointee != 0 || table.rowCount == 0 else { return "a table of rows has none" }
+        let count = Int(table.rowCount)
+        if table.rows.pointee != 0 {
+            add(UnsafeMutableRawPointer(table.rows), NodeClaim(.rows(number), count: count))
+        }
+        for (column, schema) in layout.columns.enumerated() {
+            if table.index(column).pointee != 0 {
+                guard layout.indexed.contains(column) else { return "a column without an index has one" }
+                let isPairs = ColumnIndex(schema).isPairs
+                add(
+                    UnsafeMutableRawPointer(table.index(column)),
+                    NodeClaim(isPairs ? .pairs : .bytes, count: schema.isLink ? nil : count))
+            }
+            if table.backlinks(column).pointee != 0 {
+                guard layout.links.contains(column) else { return "a column without links has backlinks" }
+                add(UnsafeMutableRawPointer(table.backlinks(column)), NodeClaim(.pairs))
+            }
+        }
+        return nil
+    }
+
+    private mutating func rows(_ table: Int) -> String? {
+        guard node.isLeaf else { return rowInner(table) }
+        let layout = schema.tables[table]
+        let leaf = Leaf(node)
+        guard isKind(.leaf), claim.level ?? 0 == 0 else { return Self.wrongKind }
+        guard node.byteCount >= 64, leaf.columnCount == layout.columns.count,
+            Leaf.byteCount(columns: leaf.columnCount) <= node.byteCount
+        else { return "a leaf does not fit its table's \(layout.columns.count) columns" }
+        guard leaf.count <= Limits.rowsPerLeaf, leaf.count == claim.count ?? leaf.count,
+            leaf.count > 0 || claim.level == nil
+        else { return "a leaf of \(leaf.count) rows, where \(claim.count ?? 0) were expected" }
+        guard Self.keys.contains(leaf.firstKey) else { return "a leaf's first key is \(leaf.firstKey)" }
+        if leaf.keysSlot.pointee != 0 {
+            add(UnsafeMutableRawPointer(leaf.keysSlot), NodeClaim(.keys, count: leaf.count))
+        }
+        for (column, schema) in layout.columns.enumerated() {
+            guard schema.isRemoved == (leaf.chunkSlot(column).pointee == 0) else {
+                return "a leaf lacks a column, or has one that was removed"
+            }
+            if schema.isRemoved { continue }
+            add(
+                UnsafeMutableRawPointer(leaf.chunkSlot(column)),
+                NodeClaim(.chunk(CellClass(schema)), count: leaf.count))
+        }
+        return nil
+    }
+
+    /// The level of an inner node; nil where it can't be one.
+    private func innerLevel(_ kind: Node.Kind, byteCount: Int) -> Int? {
+        guard isKind(kind), (1...Self.highestLevel).contains(node.level), claim.level ?? node.level == node.level,
+            node.byteCount >= byteCount, (1...Limits.fanout).contains(node.count)
+        else { return nil }
+        return node.level
+    }
+
+    /// Adds the children of an inner node, each of which has its own count; nil where all is well.
+    private mutating func addChildren(
+        _ refs: UnsafeMutablePointer<UInt64>, _ level: Int, most: Int, _ count: (Int) -> Int
+    ) -> String? {
+        var total = 0
+        for child in 0..<node.count {
+            let below = count(child)
+            guard refs[child] != 0, below > 0, below <= most else {
+                return "a child of \(below) entries, where \(most) are possible"
+            }
+            total += below
+            add(UnsafeMutableRawPointer(refs + child), NodeClaim(claim.role, level: level - 1, count: below))
+        }
+        self.total = total
+        return total == claim.count ?? total
+            ? nil : "an inner node counts \(total) entries, where \(claim.count ?? 0) were expected"
+    }
+
+    /// Entries below a node of a level, if each leaf has `leaf` at most; no more than fits a claim.
+    private static func most(_ leaf: Int, level: Int) -> Int { leaf << min(6 * level, 46 - 10) }
+
+    private mutating func rowInner(_ table: Int) -> String? {
+        guard let level = innerLevel(.rowInner, byteCount: RowNode.byteCount) else { return Self.wrongKind }
+        let inner = RowNode(node)
+        for child in 1..<max(inner.count, 1) where inner.keys[child] <= inner.keys[child - 1] {
+            return "the keys of an inner node do not ascend"
+        }
+        return addChildren(inner.refs, level, most: Self.most(Limits.rowsPerLeaf, level: level - 1)) {
+            Int(inner.counts[$0])
+        }
+    }
+
+    private mutating func leafKeys() -> String? {
+        let rows = claim.count ?? 0
+        guard isKind(.chunk), node.byteCount >= 64, node.width == 8, node.capacity >= rows,
+            node.capacity <= Limits.rowsPerLeaf
+        else { return Self.wrongKind }
+        switch node.form {
+        case Chunk.Form.fixed.rawValue:
+            guard 64 + 8 * node.capacity <= node.byteCount else { return "a leaf's keys end early" }
+        case Packing.Form.integers.rawValue:
+            guard packedNumbersFit(nullable: false) else { return "a leaf's packed keys end early" }
+        default: return "a leaf's keys are of the form \(node.form)"
+        }
+        var last: Int64 = -1
+        for row in 0..<rows {
+            let key = Packing.isPacked(node) ? Int64(bitPattern: Packing.number(node, row)) : Chunk(node).load(row)
+            guard key > last, Self.keys.contains(key) else { return "the keys of a leaf do not ascend" }
+            last = key
+        }
+        return nil
+    }
+
+    // MARK: Indexes
+
+    private mutating func pairInner() -> String? {
+        guard let level = innerLevel(.pairInner, byteCount: PairInner.byteCount) else { return Self.wrongKind }
+        let inner = PairInner(node)
+        return addChildren(inner.refs, level, most: Self.most(PairTree.fanout, level: level - 1)) {
+            Int(inner.counts[$0])
+        }
+    }
+
+    private func pairLeaf() -> String? {
+        guard isKind(.pairLeaf), claim.level ?? 0 == 0 else { return Self.wrongKind }
+        let isRow = node.form == PairLeaf.rowForm
+        guard node.form <= PairLeaf.rowForm, [4, 16, 64].contains(node.capacity), node.count <= node.capacity,
+            node.count > 0, node.count == claim.count ?? node.count,
+            (isRow ? PairRow.byteCount : PairLeaf.byteCount(capacity: node.capacity)) <= node.byteCount
+        else { return "a leaf of an index has \(node.count) entries, where \(claim.count ?? 0) were expected" }
+        for index in 0..<node.count {
+            let value =
+                isRow ? PairRow(node).value(index) : node.load(32 + 8 * (node.capacity + index), as: Int64.self)
+            guard Self.keys.contains(value) else { return "an index leads to object \(value)" }
+        }
+        return nil
+    }
+
+    private mutating func bytesPage() -> String? {
+        let page = BytesPage(node)
+        let level = node.width
+        guard isKind(level == 0 ? .bytesLeaf : .bytesInner), level <= Self.highestLevel, claim.level ?? level == level
+        else { return Self.wrongKind }
+        guard node.byteCount == BytesPage.fullByteCount || level == 0 && [256, 1024].contains(node.byteCount),
+            node.count > 0, node.count <= node.byteCount / 16, page.heapStart <= node.byteCount,
+            BytesPage.slotsOffset + 8 * node.count <= page.heapStart
+        else { return "a page of an index of \(node.count) entries in \(node.byteCount) bytes" }
+        do { try BytesTree.checkBytes(page, "") } catch { return "a page of an index makes no sense:\(error)" }
+        // What was a reference must not be part of another entry once it is an address.
+        var ranges = (0..<node.count).map { index in
+            let offset = Int(page.slots[index] >> 16 & 0xFFFF)
+            return offset..<(offset + (page.fixedWords + page.key(index).wordCount) * 8)
+        }
+        guard Self.areApart(&ranges) else { return "entries of an index overlap" }
+        guard level > 0 else {
+            guard node.count == claim.count ?? node.count else { return "a leaf of an index has \(node.count) entries" }
+            for index in 0..<node.count where !Self.keys.contains(page.value(index)) {
+                return "an index leads to object \(page.value(index))"
+            }
+            return nil
+        }
+        var total = 0
+        let most = Self.most(256, level: level)
+        for index in 0..<node.count {
+            let below = page.childCount(index)
+            guard page.refSlot(index).pointee != 0, below > 0, below <= most else {
+                return "a child of \(below) entries"
+            }
+            total += below
+            add(UnsafeMutableRawPointer(page.refSlot(index)), NodeClaim(.bytes, level: level - 1, count: below))
+        }
+        self.total = total
+        return total == claim.count ?? total ? nil : "an inner page counts \(total) entries"
+    }
+
+    /// Whether no two ranges share a byte.
+    static func areApart(_ ranges: inout [Range<Int>]) -> Bool {
+        ranges.sort { $0.lowerBound < $1.lowerBound }
+        return zip(ranges, ranges.dropFirst()).allSatisfy { $0.upperBound <= $1.lowerBound }
+    }
+
+    // MARK: Collections and blobs
+
+    private mutating func listInner(_ cells: CellClass) -> String? {
+        guard let level = innerLevel(.listInner, byteCount: ListTree.Inner.byteCount) else { return Self.wrongKind }
+        let inner = ListTree.Inner(node)
+        return addChildren(inner.refs, level, most: Self.most(ListTree.leafElementCount, level: level - 1)) { child in
+            Int(inner.ends[child]) - inner.start(child)
+        }
+    }
+
+    private mutating func listLeaf(_ cells: CellClass) -> String? {
+        let start = ListTree.Leaf.blockOffset
+        guard isKind(.listLeaf), claim.level ?? 0 == 0, cells.collection != .none else { return Self.wrongKind }
+        guard node.byteCount >= 64, node.capacity <= ListTree.leafByteCount, start + node.capacity <= node.byteCount,
+            node.count > 0, node.count <= ListTree.leafElementCount, node.count == claim.count ?? node.count
+        else { return "a leaf of a collection of \(node.count) elements in \(node.capacity) bytes" }
+        guard let found = block(at: start, length: node.capacity, cells), found == node.count else {
+            return "a leaf of a collection whose elements make no sense"
+        }
+        return refsAreListed(table: (start + node.capacity + 3) & ~3, countAt: 32)
+    }
+
+    private func blob(_ cells: CellClass) -> String? {
+        guard isKind(.blob) else { return Self.wrongKind }
+        guard node.count <= ChangesetFormat.blobByteCount, 32 + node.count <= node.byteCount else {
+            return "a value of \(node.count) bytes in a node of \(node.byteCount)"
+        }
+        return isValue(Blob(node).bytes, cells) ? nil : "a value is no \(cells.type)"
+    }
+}

@@ -1,0 +1,182 @@
+/// What a node of a checkpoint has to be, by what the node that refers to it is, and by the schema.
+///
+/// A node's own bytes do not say what table or column it serves; who reads it trusts its parent for that, and looks at nothing again. So a parent, when it is touched, enters a claim for each of its
+/// children, and a child is checked against its claim when it is touched: `NodeCheck`. Roles only lead downwards (root, table, rows by falling level, leaf, chunk, tree by falling
+/// level, blob), so no path through checked nodes is a circle.
+enum NodeRole: Hashable {
+    case root
+    /// A table's node, by the table's number.
+    case table(Int)
+    /// A node of the table's row tree.
+    case rows(Int)
+    /// The chunk of a leaf's keys.
+    case keys
+    /// The chunk of a column.
+    case chunk(CellClass)
+    /// The values that the chunks of a column name by number.
+    case dictionary(CellClass)
+    /// A node of an index of numbers, or of backlinks.
+    case pairs
+    /// A node of an index of bytes.
+    case bytes
+    /// A node of a collection's tree.
+    case list(CellClass)
+    /// A value of a column, or an element of a collection.
+    case blob(CellClass)
+}
+
+/// What the cells of a column are, as far as their layout goes.
+struct CellClass: Hashable {
+    let type: ColumnType
+    let collection: CollectionKind
+    let isNullable: Bool
+
+    init(_ column: ColumnSchema) {
+        type = column.type
+        collection = column.collection
+        isNullable = column.isNullable
+    }
+
+    fileprivate init?(bits: UInt64) {
+        guard let type = ColumnType(rawValue: UInt8(bits & 15)),
+            let kind = CollectionKind(rawValue: UInt8(bits >> 4 & 3))
+        else { return nil }
+        self.type = type
+        collection = kind
+        isNullable = bits >> 6 & 1 != 0
+    }
+
+    fileprivate var bits: UInt64 {
+        UInt64(type.rawValue) | UInt64(collection.rawValue) << 4 | (isNullable ? 1 << 6 : 0)
+    }
+
+    /// As a column, for what asks no more of it.
+    var column: ColumnSchema {
+        ColumnSchema(
+            name: "", type: type, collection: collection, isNullable: isNullable,
+            target: type == .link ? TableID(0) : nil)
+    }
+
+    /// Whether a value, or an element, may be null.
+    var mayBeNull: Bool { isNullable || type == .mixed || type == .link }
+}
+
+/// A role, and what the parent counts in the child.
+struct NodeClaim: Hashable {
+    let role: NodeRole
+    /// The level above the leaves; nil for the root of a tree, which may have any.
+    var level: Int?
+    /// Rows, entries or elements in the node and below; of a chunk, at least so many rows. Nil where the parent does not say.
+    var count: Int?
+
+    init(_ role: NodeRole, level: Int? = nil, count: Int? = nil) {
+        self.role = role
+        self.level = level
+        self.count = count
+    }
+}
+
+/// The claims on the nodes of a space, by place: a hash table in raw memory, 16 bytes an entry, one for each node that a touched one refers to. It is guarded by the space's lock.
+struct NodeClaims: ~Copyable {
+    /// ```
+    /// key    ┌ unit + 1 (44 bits) ┬ kind of role (4) ┬ its detail (16) ┐      0: free
+    /// value  ┌ level (8; 255: unknown) ┬ count (56; all ones: unknown) ┐
+    /// ```
+    private typealias Entry = (key: UInt64, value: UInt64)
+    private var entries: [Entry] = []
+    private(set) var count = 0
+
+    private static let unknownCount: UInt64 = 1 << 56 - 1
+    private static let unitShift: UInt64 = 20
+
+    func find(_ unit: Int) -> NodeClaim? {
+        guard !entries.isEmpty else { return nil }
+        let entry = entries[place(of: unit)]
+        return entry.key == 0 ? nil : Self.decode(entry)
+    }
+
+    /// Enters a claim. False where another one contradicts it.
+    mutating func enter(_ claim: NodeClaim, _ unit: Int) -> Bool {
+        if (count + 1) * 3 > entries.count * 2 { grow() }
+        let place = place(of: unit)
+        guard entries[place].key != 0 else {
+            count += 1
+            entries[place] = Self.encode(claim, unit)
+            return true
+        }
+        guard var known = Self.decode(entries[place]), known.role == claim.role,
+            known.level == nil || claim.level == nil || known.level == claim.level
+        else { return false }
+        switch claim.role {
+        case .chunk, .keys, .dictionary:
+            // Several leaves, or versions of one, may count different rows of a chunk.
+            known.count = max(known.count ?? 0, claim.count ?? 0)
+        default:
+            guard known.count == nil || claim.count == nil || known.count == claim.count else { return false }
+            known.count = known.count ?? claim.count
+        }
+        known.level = known.level ?? claim.level
+        entries[place] = Self.encode(known, unit)
+        return true
+    }
+
+    private func place(of unit: Int) -> Int {
+        let mask = entries.count - 1
+        var place = Int(truncatingIfNeeded: UInt64(unit) &* 0x9E37_79B9_7F4A_7C15 >> 24) & mask
+        while entries[place].key != 0, entries[place].key >> Self.unitShift != UInt64(unit) + 1 {
+            place = (place + 1) & mask
+        }
+        return place
+    }
+
+    private mutating func grow() {
+        let old = entries
+        entries = [Entry](repeating: (0, 0), count: max(64, old.count * 2))
+        for entry in old where entry.key != 0 {
+            entries[place(of: Int(entry.key >> Self.unitShift) - 1)] = entry
+        }
+    }
+
+    private static func encode(_ claim: NodeClaim, _ unit: Int) -> Entry {
+        let (kind, detail): (UInt64, UInt64) =
+            switch claim.role {
+            case .root: (0, 0)
+            case .table(let table): (1, UInt64(table))
+            case .rows(let table): (2, UInt64(table))
+            case .keys: (3, 0)
+            case .chunk(let cells): (4, cells.bits)
+            case .dictionary(let cells): (5, cells.bits)
+            case .pairs: (6, 0)
+            case .bytes: (7, 0)
+            case .list(let cells): (8, cells.bits)
+            case .blob(let cells): (9, cells.bits)
+            }
+        return (
+            (UInt64(unit) + 1) << unitShift | kind << 16 | detail,
+            UInt64(claim.level ?? 255) << 56 | (claim.count.map { UInt64($0) } ?? unknownCount)
+        )
+    }
+
+    private static func decode(_ entry: Entry) -> NodeClaim? {
+        let detail = entry.key & 0xFFFF
+        let role: NodeRole
+        switch entry.key >> 16 & 15 {
+        case 0: role = .root
+        case 1: role = .table(Int(detail))
+        case 2: role = .rows(Int(detail))
+        case 3: role = .keys
+        case 6: role = .pairs
+        case 7: role = .bytes
+        case let kind:
+            guard let cells = CellClass(bits: detail) else { return nil }
+            switch kind {
+            case 4: role = .chunk(cells)
+            case 5: role = .dictionary(cells)
+            case 8: role = .list(cells)
+            default: role = .blob(cells)
+            }
+        }
+        let (level, count) = (Int(entry.value >> 56), entry.value & unknownCount)
+        return NodeClaim(role, level: level == 255 ? nil : level, count: count == unknownCount ? nil : Int(count))
+    }
+}

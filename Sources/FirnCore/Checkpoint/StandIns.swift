@@ -1,0 +1,228 @@
+import CFirn
+
+/// What is read in the place of nodes of a space that are damaged, by work that will throw (`Faults`): nodes of the kind and shape that the parent expects, with as many rows, entries or elements as it
+/// counts there, all of them blank. No key that an object can have is found in one. They are made when they are asked for, on the heap, and live as long as their space. Guarded by the space's lock.
+final class StandIns {
+    private let schema: SchemaReference
+    private var made: [NodeClaim: Node] = [:]
+    private var memory: [UnsafeMutableRawPointer] = []
+
+    /// The key of the first row of a leaf, which no object has.
+    private static let firstKey: Int64 = .min / 2
+
+    init(_ schema: SchemaReference) { self.schema = schema }
+
+    deinit { for memory in memory { firn_deallocate(memory) } }
+
+    func node(_ claim: NodeClaim) -> Node {
+        if let node = made[claim] { return node }
+        let node = make(claim)
+        made[claim] = node
+        return node
+    }
+
+    private func make(_ claim: NodeClaim) -> Node {
+        let count = claim.count ?? 0
+        switch claim.role {
+        case .root:
+            return allocate(.root, byteCount: 32 + 8 * schema.tables.count, count: schema.tables.count)
+        case .table(let table):
+            let columns = schema.tables[table].columns.count
+            let node = allocate(.table, byteCount: TableNode.byteCount(columns: columns))
+            node.store(UInt32(columns), 56)
+            return node
+        case .rows(let table):
+            let level = claim.level ?? Self.level(of: count, leaf: Limits.rowsPerLeaf)
+            return level == 0 ? leaf(table, min(count, Limits.rowsPerLeaf)) : rowInner(claim, level)
+        case .keys:
+            let node = allocate(.chunk, byteCount: 64 + 8 * Limits.rowsPerLeaf, capacity: Limits.rowsPerLeaf, width: 8)
+            for row in 0..<Limits.rowsPerLeaf { node.store(Self.firstKey + Int64(row), 64 + 8 * row) }
+            return node
+        case .chunk(let cells), .dictionary(let cells): return chunk(cells)
+        case .pairs:
+            let level = claim.level ?? Self.level(of: count, leaf: PairTree.fanout)
+            return level == 0 ? pairLeaf(min(max(count, 1), PairTree.fanout)) : pairInner(claim, level)
+        case .bytes:
+            let level = claim.level ?? Self.level(of: count, leaf: Self.pageEntries)
+            return bytesPage(claim, level)
+        case .list(let cells):
+            let level = claim.level ?? Self.level(of: count, leaf: ListTree.leafElementCount)
+            return level == 0 ? listLeaf(cells, min(max(count, 1), ListTree.leafElementCount)) : listInner(claim, level)
+        case .blob(let cells):
+            // A mixed value has at least a tag, that of null.
+            return allocate(.blob, byteCount: 64, count: cells.type == .mixed ? 1 : 0)
+        }
+    }
+
+    private func allocate(
+        _ kind: Node.Kind, byteCount: Int, count: Int = 0, capacity: Int = 0, width: Int = 0, form: UInt8 = 0
+    ) -> Node {
+        let length = StoredNode.roundUp(byteCount)
+        guard let memory = firn_allocate_zeros(1, length) else { fatalError("Firn: there is no memory left") }
+        self.memory.append(memory)
+        let node = Node(memory)
+        // As a checkpoint's: it is never written, and never freed.
+        node.store(kind.rawValue | Node.storedBit, 16)
+        node.form = form
+        node.width = width
+        node.count = count
+        node.capacity = capacity
+        node.byteCount = length
+        return node
+    }
+
+    // MARK: Trees
+
+    /// The least level at which a node holds so many.
+    private static func level(of count: Int, leaf: Int) -> Int {
+        var level = 0
+        while leaf << (6 * level) < count, level < NodeCheck.highestLevel { level += 1 }
+        return level
+    }
+
+    /// How many there are in each child of a node at a level: full ones, and a last one with the rest.
+    private static func shares(_ count: Int, _ level: Int, leaf: Int) -> [Int] {
+        let most = leaf << min(6 * (level - 1), 36)
+        var rest = max(count, 1)
+        var shares: [Int] = []
+        while rest > most, shares.count < Limits.fanout - 1 {
+            shares.append(most)
+            rest -= most
+        }
+        return shares + [rest]
+    }
+
+    private func children(_ claim: NodeClaim, _ level: Int, leaf: Int) -> [(node: Node, count: Int)] {
+        Self.shares(claim.count ?? 0, level, leaf: leaf).map {
+            (node(NodeClaim(claim.role, level: level - 1, count: $0)), $0)
+        }
+    }
+
+    private func rowInner(_ claim: NodeClaim, _ level: Int) -> Node {
+        let children = children(claim, level, leaf: Limits.rowsPerLeaf)
+        let node = allocate(
+            .rowInner, byteCount: RowNode.byteCount, count: children.count, capacity: Limits.fanout, width: level)
+        let inner = RowNode(node)
+        for (place, child) in children.enumerated() {
+            inner.keys[place] = Self.firstKey + Int64(place)
+            inner.refs[place] = NodeRef(child.node).word
+            inner.counts[place] = Int64(child.count)
+        }
+        return node
+    }
+
+    private func leaf(_ table: Int, _ count: Int) -> Node {
+        let columns = schema.tables[table].columns
+        let node = allocate(.leaf, byteCount: Leaf.byteCount(columns: columns.count), count: count)
+        let leaf = Leaf(node)
+        leaf.firstKey = Self.firstKey
+        node.store(UInt32(columns.count), 48)
+        for (column, schema) in columns.enumerated() where !schema.isRemoved {
+            let chunk = self.node(NodeClaim(.chunk(CellClass(schema)), count: Limits.rowsPerLeaf))
+            leaf.chunkSlot(column).pointee = NodeRef(chunk).word
+        }
+        return node
+    }
+
+    private func pairInner(_ claim: NodeClaim, _ level: Int) -> Node {
+        let children = children(claim, level, leaf: PairTree.fanout)
+        let node = allocate(
+            .pairInner, byteCount: PairInner.byteCount, count: children.count, capacity: PairTree.fanout, width: level)
+        let inner = PairInner(node)
+        for (place, child) in children.enumerated() {
+            inner.keys[place] = .max
+            inner.refs[place] = NodeRef(child.node).word
+            inner.counts[place] = Int64(child.count)
+        }
+        return node
+    }
+
+    private func pairLeaf(_ count: Int) -> Node {
+        let capacity = PairTree.fanout
+        let node = allocate(
+            .pairLeaf, byteCount: PairLeaf.byteCount(capacity: capacity), count: count, capacity: capacity)
+        let leaf = PairLeaf(node)
+        for place in 0..<count {
+            leaf.keys[place] = .max
+            leaf.values[place] = .max - 1
+        }
+        return node
+    }
+
+    /// Entries of a page, of 8 bytes of slot and 32 at most of entry.
+    private static let pageEntries = 64
+
+    private func bytesPage(_ claim: NodeClaim, _ level: Int) -> Node {
+        let children = level == 0 ? [] : children(claim, level, leaf: Self.pageEntries)
+        let count = level == 0 ? min(max(claim.count ?? 0, 1), Self.pageEntries) : children.count
+        let words = level == 0 ? 1 : 3
+        let length = BytesPage.fullByteCount
+        let start = length - 8 * words * count
+        let node = allocate(
+            level == 0 ? .bytesLeaf : .bytesInner, byteCount: length, count: count, capacity: start, width: level)
+        let page = BytesPage(node)
+        for place in 0..<count {
+            // Without a key.
+            page.slots[place] = UInt64(start + 8 * words * place) << 16
+            page.entry(place)[0] = UInt64(bitPattern: .max - 1)
+            guard level > 0 else { continue }
+            page.entry(place)[1] = NodeRef(children[place].node).word
+            page.entry(place)[2] = UInt64(children[place].count)
+        }
+        return node
+    }
+
+    private func listInner(_ claim: NodeClaim, _ level: Int) -> Node {
+        let children = children(claim, level, leaf: ListTree.leafElementCount)
+        let node = allocate(.listInner, byteCount: ListTree.Inner.byteCount, count: children.count, width: level)
+        let inner = ListTree.Inner(node)
+        var end = 0
+        for (place, child) in children.enumerated() {
+            end += child.count
+            inner.refs[place] = NodeRef(child.node).word
+            inner.ends[place] = UInt32(truncatingIfNeeded: end)
+        }
+        return node
+    }
+
+    // MARK: Values
+
+    private func chunk(_ cells: CellClass) -> Node {
+        let layout = cells.column.layout
+        let rows = Limits.rowsPerLeaf
+        let node = allocate(
+            .chunk, byteCount: layout.byteCount(capacity: rows, heap: 0), capacity: rows, width: layout.width,
+            form: layout.form.rawValue)
+        guard layout.blank != .zero || cells.collection != .none else { return node }
+        for row in 0..<rows {
+            switch layout.form {
+            case .fixed: node.store(Int64(-1), 64 + 8 * row)
+            case .nullable: node.store(UInt8(1), 64 + layout.width * rows + row)
+            case .variable: Chunk(node).setSlot(Chunk.Slot(offset: 0, length: Chunk.Slot.null), row)
+            }
+        }
+        return node
+    }
+
+    private func listLeaf(_ cells: CellClass, _ count: Int) -> Node {
+        let layout = ElementLayout(cells.column)
+        // An element of varying length takes a byte: a null, or no bytes. A map's key is empty.
+        let each = layout.form == .variable ? (layout.collection == .map ? 2 : 1) : layout.width
+        let length = 2 + count * (each + (layout.form == .nullable ? 1 : 0))
+        let start = ListTree.Leaf.blockOffset
+        let node = allocate(.listLeaf, byteCount: start + length, count: count, capacity: length)
+        (node.address + start).storeBytes(of: UInt16(count), as: UInt16.self)
+        guard layout.form == .variable else { return node }
+        // Code 2 stands for no bytes. A value of a map of numbers, and a mixed one, is none without bytes, but may be null.
+        let value: UInt8 = cells.type == .string || cells.type == .data ? 2 : 0
+        for element in 0..<count {
+            if layout.collection == .map {
+                node.store(UInt8(2), start + 2 + 2 * element)
+                node.store(value, start + 3 + 2 * element)
+            } else {
+                node.store(value, start + 2 + element)
+            }
+        }
+        return node
+    }
+}

@@ -1,0 +1,43 @@
+extension Store {
+    /// Reads all of the newest version: every node and every value. O(objects).
+    ///
+    /// - Throws: `.damage`, with the first thing that is broken or contradicts itself.
+    package func verify() throws(StoreError) {
+        try checkOpen()
+        let pin = versions.pinForStore(.published)
+        try Faults.throwing { () throws(StoreError) in
+            for table in pin.snapshot.schema.tables.indices.map(TableID.init)
+            where !pin.snapshot.schema[table].isRemoved {
+                try pin.snapshot.table(table).verify()
+            }
+        }
+        withExtendedLifetime(pin) {}
+    }
+}
+
+extension TableView {
+    /// Reads every value, and looks each object up by its key and in the indexes.
+    fileprivate func verify() throws(StoreError) {
+        var rows = 0
+        forEachLeaf { leaf, _ in
+            for row in 0..<leaf.count {
+                if find(leaf.key(row)) == nil {
+                    Faults.contradiction("object \(leaf.key(row)) is not where its key is")
+                }
+                for (column, schema) in layout.columns.enumerated() where !schema.isRemoved {
+                    _ = value(column, leaf, row)
+                }
+            }
+            rows += leaf.count
+            return Faults.text == nil
+        }
+        try Faults.check()
+        if rows != count { Faults.contradiction("\(schema.name) has \(rows) objects, and counts \(count)") }
+        for (column, schema) in layout.columns.enumerated() where !schema.isRemoved {
+            var entries = 0
+            ColumnIndex.forEachNode(schema, index(column)) { _ in entries += 1 }
+            PairTree.forEachNode(backlinks(column)) { _ in entries += 1 }
+        }
+        try Faults.check()
+    }
+}

@@ -1,0 +1,183 @@
+import FirnLog
+import FirnStorage
+import FuzzTargets
+import Testing
+
+@testable import FirnCore
+
+@Suite("Damage to a large checkpoint is thrown by what meets it", .timeLimit(.minutes(5)))
+struct DamageWhileWritingTests {
+    private static let folder = "/store"
+    private static let item = TableID(0)
+    private static let schema = Schema(
+        version: 1,
+        tables: [
+            TableSchema(
+                name: "Item", primaryKey: 0,
+                columns: [
+                    ColumnSchema(name: "id", type: .int), ColumnSchema(name: "name", type: .string, isIndexed: true),
+                    ColumnSchema(name: "text", type: .string), ColumnSchema(name: "next", type: .link, target: item),
+                    ColumnSchema(name: "tags", type: .string, collection: .list),
+                ])
+        ])
+    private static let count = 20_000
+
+    private static func open(_ storage: any Storage) throws -> Store {
+        var options = LogOptions(folder: folder)
+        options.usesThreads = false
+        return try Store(StoreOptions(log: options), storage: storage, clock: ManualClock())
+    }
+
+    private static func write(_ store: Store, _ body: (WriteTransaction) throws -> Void) throws {
+        let transaction = try store.beginWrite()
+        do { try body(transaction) } catch {
+            transaction.cancel()
+            throw error
+        }
+        _ = try transaction.commit()
+    }
+
+    /// Reaches into everything that a table has.
+    private static func change(_ transaction: WriteTransaction) throws {
+        for key in stride(from: Int64(0), to: Int64(count), by: 500) {
+            transaction.set(item, 1, key, .string("renamed \(key)"))
+            transaction.set(item, 2, key + 1, .string("changed"))
+            transaction.set(item, 3, key + 2, .link(key))
+            transaction.edit(item, 4, key + 3) { $0.append(.string("more")) }
+            transaction.delete(item, key + 4)
+        }
+        try BaseStore.add(transaction, item, [0: .int(1_000_000), 1: .string("new")])
+    }
+
+    /// A store with a checkpoint above 1 MiB, whose nodes are checked when they are touched; with changes in the log behind it, or without.
+    private static func files(changed: Bool) throws -> [String: [UInt8]] {
+        let storage = MemoryStorage()
+        let store = try open(storage)
+        try write(store) { transaction in
+            try transaction.changeSchema(to: schema)
+            for id in 0..<count {
+                try BaseStore.add(
+                    transaction, item,
+                    [
+                        0: .int(Int64(id)), 1: .string("name \(id * 7919 % count)"),
+                        2: .string("text \(id &* 48271) of an item, no two of which are the same, \(id % 977)"),
+                        3: id == 0 ? .null : .link(Int64(id / 2)),
+                    ])
+            }
+        }
+        _ = try store.compact()
+        if changed { try write(store, change) }
+        try store.close()
+        var files: [String: [UInt8]] = [:]
+        for part in ["", "/log", "/checkpoint"] {
+            for name in try storage.list(folder + part) where name != "lock" {
+                let path = folder + part + "/" + name
+                if try storage.status(path)?.kind == .file { files[path] = try storage.bytes(path) }
+            }
+        }
+        return files
+    }
+
+    private static func storage(_ files: [String: [UInt8]]) throws -> MemoryStorage {
+        let storage = MemoryStorage()
+        for part in ["", "/log", "/checkpoint"] { try storage.createFolder(folder + part) }
+        for (path, bytes) in files {
+            let file = try storage.open(path, .create)
+            try bytes.withUnsafeBytes { try file.write($0, at: 0) }
+            file.close()
+        }
+        return storage
+    }
+
+    /// Some nodes of each kind, and the middle bytes of each.
+    private static func flips(_ checkpoint: [UInt8]) -> [(kind: UInt8, byte: Int)] {
+        let kinds = Dictionary(grouping: Forging.nodes(of: checkpoint)) { checkpoint[$0.lowerBound + 16] & 0x3F }
+        return kinds.sorted { $0.key < $1.key }.flatMap { kind, nodes in
+            stride(from: 0, to: nodes.count, by: max(1, nodes.count / 6)).map {
+                (kind, nodes[$0].lowerBound + nodes[$0].count / 2)
+            }
+        }
+    }
+
+    @Test("opening throws, where the log behind is replayed onto it") func replay() throws {
+        let files = try Self.files(changed: true)
+        let path = try #require(files.keys.first { $0.hasSuffix(".checkpoint") })
+        let checkpoint = try #require(files[path])
+        #expect(checkpoint.count > 1 << 20)
+        var refused: Set<UInt8> = []
+        for (kind, byte) in Self.flips(checkpoint) {
+            var files = files
+            files[path]![byte] ^= 8
+            do {
+                try Self.open(try Self.storage(files)).close()
+            } catch let error as StoreError {
+                #expect("\(error)".contains(path) && "\(error)".contains("firn verify"), "\(error)")
+                refused.insert(kind)
+            }
+        }
+        let expected: [Node.Kind] = [
+            .root, .table, .rowInner, .leaf, .chunk, .pairInner, .pairLeaf, .bytesInner, .bytesLeaf,
+        ]
+        #expect(refused.isSuperset(of: expected.map(\.rawValue)), "\(refused)")
+        // And without damage it opens.
+        try Self.open(try Self.storage(files)).close()
+    }
+
+    @Test("a write throws, changes nothing, and the store goes on") func write() throws {
+        let files = try Self.files(changed: false)
+        let path = try #require(files.keys.first { $0.hasSuffix(".checkpoint") })
+        let checkpoint = try #require(files[path])
+        var refused: Set<UInt8> = []
+        for (kind, byte) in Self.flips(checkpoint) where kind > Node.Kind.table.rawValue {
+            var files = files
+            files[path]![byte] ^= 8
+            let store = try Self.open(try Self.storage(files))
+            let before = store.publishedVersion
+            do {
+                try Self.write(store, Self.change)
+            } catch let error as StoreError {
+                #expect("\(error)".contains(path), "\(error)")
+                #expect(store.publishedVersion == before)
+                refused.insert(kind)
+                // What the damage does not touch can still be changed.
+                try Self.write(store) { try $0.changeSchema(to: Schema(version: 2, tables: Self.schema.tables)) }
+                #expect(store.publishedVersion == before + 1)
+            }
+            do { _ = try store.compact() } catch {
+                #expect("\(error)".contains(path), "\(error)")
+            }
+            try store.close()
+        }
+        let expected: [Node.Kind] = [.rowInner, .leaf, .chunk, .pairInner, .pairLeaf, .bytesInner, .bytesLeaf]
+        #expect(refused.isSuperset(of: expected.map(\.rawValue)), "\(refused)")
+    }
+
+    @Test("following throws, and the store stays where it was") func follow() throws {
+        let files = try Self.files(changed: false)
+        let path = try #require(files.keys.first { $0.hasSuffix(".checkpoint") })
+        let checkpoint = try #require(files[path])
+        var refused = 0
+        for (kind, byte) in Self.flips(checkpoint)
+        where kind == Node.Kind.leaf.rawValue || kind == Node.Kind.chunk.rawValue {
+            let storage = try Self.storage(files)
+            let writer = try Self.open(storage)
+            // The follower opens a file that is damaged; the writer has read all of it before.
+            try writer.verify()
+            let file = try storage.open(path, .readWrite)
+            let bytes = [checkpoint[byte] ^ 8]
+            let follower = try Self.open(storage)
+            try bytes.withUnsafeBytes { try file.write($0, at: byte) }
+            file.close()
+            let before = follower.publishedVersion
+            try Self.write(writer, Self.change)
+            do { try follower.catchUp() } catch {
+                #expect("\(error)".contains(path), "\(error)")
+                #expect(follower.publishedVersion == before)
+                refused += 1
+            }
+            try follower.close()
+            try writer.close()
+        }
+        #expect(refused > 0)
+    }
+}

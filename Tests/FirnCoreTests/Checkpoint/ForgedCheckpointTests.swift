@@ -1,0 +1,129 @@
+import FirnLog
+import FirnStorage
+import FuzzTargets
+import Testing
+
+@testable import FirnCore
+
+@Suite("A checkpoint that was forged is an error, whatever its checksums say", .timeLimit(.minutes(5)))
+struct ForgedCheckpointTests {
+    /// Opens the base store with a forged checkpoint, reads and changes everything; gives the error that is met.
+    private func damage(_ forge: (inout [UInt8]) -> Void) throws -> StoreError? {
+        let base = BaseStore.made
+        var bytes = base.checkpoint
+        var manifest = base.manifest
+        forge(&bytes)
+        Forging.sealCheckpoint(&bytes, in: &manifest)
+        let storage = try base.storage(
+            replacing: [base.checkpointPath: bytes, BaseStore.folder + "/manifest": manifest])
+        do throws(StoreError) {
+            let store = try Store(BaseStore.options(), storage: storage)
+            try store.verify()
+            try store.close()
+        } catch {
+            return error
+        }
+        return nil
+    }
+
+    private func foot(_ bytes: [UInt8]) -> Int {
+        bytes.count - Int(Forging.get(bytes, bytes.count - 8, UInt32.self))
+    }
+
+    /// Where the state begins: behind one file's entry.
+    private func state(_ bytes: [UInt8]) -> Int {
+        foot(bytes) + 48 + 24 * Int(Forging.get(bytes, foot(bytes) + 40, UInt32.self))
+    }
+
+    private func nodes(_ bytes: [UInt8], _ kind: Node.Kind) -> [Range<Int>] {
+        Forging.nodes(of: bytes).filter { bytes[$0.lowerBound + 16] & 0x3F == kind.rawValue }
+    }
+
+    @Test("the base store itself is whole") func whole() throws {
+        #expect(try damage { _ in } == nil)
+    }
+
+    @Test(
+        "a root that is negative, beyond the files, or no place of a node",
+        arguments: [.max, 1 << 63, 1 << 62, 1 << 42, 1 << 30, 0, 33, 64 + 32] as [UInt64])
+    func root(_ place: UInt64) throws {
+        let error = try damage { Forging.put(place, &$0, state($0)) }
+        #expect(error != nil)
+    }
+
+    @Test("a stamp with which the next transaction's would overflow", arguments: [.max, 1 << 63] as [UInt64])
+    func stamp(_ stamp: UInt64) throws {
+        #expect(try damage { Forging.put(stamp, &$0, state($0) + 8) } != nil)
+    }
+
+    @Test("a node that is younger than the version that it is part of") func youngNode() throws {
+        let error = try damage { bytes in Forging.put(UInt64.max, &bytes, nodes(bytes, .leaf)[0].lowerBound) }
+        #expect(error?.description.contains("younger") == true)
+    }
+
+    @Test("a root of 16 million tables") func tables() throws {
+        let error = try damage { bytes in
+            Forging.put(UInt32(1 << 24), &bytes, nodes(bytes, .root)[0].lowerBound + 20)
+        }
+        #expect(error?.description.contains("tables") == true)
+    }
+
+    @Test(
+        "a reference into no space, into a head, or to the midst of a node",
+        arguments: [.max, 1 << 45 | 1, 1 << 40 | 1, 1, 2, 65 + 16, 8, 33] as [UInt64])
+    func reference(_ word: UInt64) throws {
+        for (kind, offset) in [(Node.Kind.root, 32), (.table, 32), (.rowInner, 544), (.leaf, 64)] {
+            let error = try damage { Forging.put(word, &$0, nodes($0, kind)[0].lowerBound + offset) }
+            #expect(error != nil, "\(kind)")
+        }
+    }
+
+    @Test("a reference to a node of another kind, or of the same kind in another role") func otherKind() throws {
+        let base = BaseStore.made.checkpoint
+        for (parent, offset) in [
+            (Node.Kind.root, 32), (.table, 32), (.rowInner, 544), (.leaf, 64), (.leaf, 40), (.pairInner, 1056),
+            (.listInner, 32),
+        ] {
+            guard let from = nodes(base, parent).first else { continue }
+            for child in [Node.Kind.root, .table, .rowInner, .leaf, .chunk, .blob, .pairLeaf, .bytesLeaf, .listLeaf] {
+                guard let to = nodes(base, child).last else { continue }
+                let word = UInt64(to.lowerBound) + 1
+                // Another chunk with as many rows of the same type has its place nowhere but in its bytes.
+                if Forging.get(base, from.lowerBound + offset, UInt64.self) == word
+                    || parent == .leaf && child == .chunk
+                {
+                    continue
+                }
+                let error = try damage { Forging.put(word, &$0, from.lowerBound + offset) }
+                #expect(error != nil, "\(parent) to \(child)")
+            }
+        }
+    }
+
+    @Test("counts that do not agree with the node's length, its parent or the schema") func counts() throws {
+        for (kind, offset) in [
+            (Node.Kind.leaf, 20), (.leaf, 48), (.table, 40), (.table, 56), (.rowInner, 20), (.rowInner, 1056),
+            (.chunk, 24), (.pairLeaf, 20), (.pairLeaf, 24), (.pairInner, 20), (.bytesLeaf, 20), (.bytesLeaf, 24),
+            (.listLeaf, 20), (.listLeaf, 24), (.listLeaf, 38), (.listInner, 20), (.listInner, 544), (.blob, 20),
+        ] {
+            for value in [UInt32.max, 0, 1 << 20, 3] {
+                let base = BaseStore.made.checkpoint
+                guard let node = nodes(base, kind).last else { continue }
+                if Forging.get(base, node.lowerBound + offset, UInt32.self) == value { continue }
+                // A shorter value, or list, is one, too.
+                if value < 4, kind == .blob || kind == .listInner && offset == 20 && value > 0 { continue }
+                let error = try damage { Forging.put(value, &$0, node.lowerBound + offset) }
+                #expect(error != nil, "\(kind), byte \(offset): \(value)")
+            }
+        }
+    }
+
+    @Test("an inner node that is its own child is no endless way") func circle() throws {
+        for kind in [Node.Kind.rowInner, .pairInner, .listInner] {
+            guard let node = nodes(BaseStore.made.checkpoint, kind).first else { continue }
+            let refs = kind == .rowInner ? 544 : kind == .pairInner ? 1056 : 32
+            let error = try damage { Forging.put(UInt64(node.lowerBound) + 1, &$0, node.lowerBound + refs) }
+            #expect(error != nil, "\(kind)")
+        }
+    }
+}

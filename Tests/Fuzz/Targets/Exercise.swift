@@ -1,0 +1,77 @@
+import FirnCore
+import FirnLog
+import FirnStorage
+
+/// All that a program may do to a store, as far as it may throw.
+enum Exercise {
+    /// Errors are what is expected of a forged store.
+    static func attempt(_ body: () throws -> Void) { _ = try? body() }
+
+    static func run(_ storage: MemoryStorage) throws {
+        attempt {
+            let reader = try open(storage, access: .readOnly)
+            defer { attempt { try reader.close() } }
+            try reader.verify()
+        }
+        attempt {
+            let store = try open(storage)
+            defer { attempt { try store.close() } }
+            attempt { try store.verify() }
+            attempt { try write(store) }
+            attempt { _ = try store.compact() }
+            attempt { try write(store) }
+            attempt { try store.verify() }
+        }
+        attempt {
+            let store = try open(storage)
+            try store.verify()
+            try store.close()
+        }
+    }
+
+    private static func open(
+        _ storage: MemoryStorage, access: LogOptions.Access = .readWrite(waitMilliseconds: 0)
+    ) throws -> Store {
+        try Store(
+            BaseStore.options(access: access), storage: storage, clock: ManualClock(now: 1_800_000_000_000_000_000),
+            randomness: SeededRandomness(seed: 7))
+    }
+
+    /// Reaches into each table: sets, makes and deletes objects, and edits a collection.
+    static func write(_ store: Store) throws {
+        for table in store.schema.tables.indices.map(TableID.init) where !store.schema[table].isRemoved {
+            try write(store) { transaction in
+                for key in [0, 2, 60, 400] as [Int64] where transaction.table(table).find(key) != nil {
+                    for (number, column) in store.schema[table].columns.enumerated()
+                    where !column.isRemoved && column.collection != .map && !column.isLink
+                        && store.schema[table].primaryKey != number
+                    {
+                        transaction.set(table, number, key, BaseStore.value(column, Int(key) + 1))
+                    }
+                }
+            }
+            try write(store) { transaction in
+                var row = transaction.beginRow(table)
+                for (number, column) in store.schema[table].columns.enumerated()
+                where !column.isRemoved && column.collection == .none && !column.isLink {
+                    transaction.fill(&row, number, BaseStore.value(column, 5000 + number))
+                }
+                try transaction.endRow(row)
+            }
+            try write(store) { transaction in
+                for key in [1, 61, 401] as [Int64] where transaction.table(table).find(key) != nil {
+                    transaction.delete(table, key)
+                }
+            }
+        }
+    }
+
+    private static func write(_ store: Store, _ body: (WriteTransaction) throws -> Void) throws {
+        let transaction = try store.beginWrite()
+        do { try body(transaction) } catch {
+            transaction.cancel()
+            throw error
+        }
+        _ = try transaction.commit()
+    }
+}

@@ -1,0 +1,216 @@
+import FirnBytes
+
+/// Gives forged bytes the checksums that they would have if Firn had written them, so that what lies behind the checksums is reached.
+package enum Forging {
+    package static func get<T: FixedWidthInteger>(_ bytes: [UInt8], _ offset: Int, _: T.Type = T.self) -> T {
+        bytes.withUnsafeBytes { T(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: T.self)) }
+    }
+
+    package static func put<T: FixedWidthInteger>(_ value: T, _ bytes: inout [UInt8], _ offset: Int) {
+        bytes.withUnsafeMutableBytes { $0.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self) }
+    }
+
+    package static func crc(_ bytes: [UInt8], _ range: Range<Int>) -> UInt32 {
+        bytes.withUnsafeBytes { CRC32C.checksum(UnsafeRawBufferPointer(rebasing: $0[range])) }
+    }
+
+    // MARK: Manifest
+
+    /// Seals each block of a manifest as far as its lengths tell where it ends.
+    package static func sealManifest(_ bytes: inout [UInt8]) {
+        var start = 0
+        for _ in 0..<2 {
+            guard bytes.count - start >= 128 else { return }
+            put(crc(bytes, start..<start + 60), &bytes, start + 60)
+            let count = Int(get(bytes, start + 12, UInt32.self))
+            guard count >= 132, count <= bytes.count - start else { return }
+            put(crc(bytes, start..<start + count - 4), &bytes, start + count - 4)
+            start += count
+        }
+    }
+
+    // MARK: Segments
+
+    /// Seals the head of a segment and the frames that follow each other from `start` on (0: from the head), and puts them in the right place of the chain.
+    @discardableResult
+    package static func sealSegment(_ bytes: inout [UInt8], from start: Int) -> UInt32 {
+        guard bytes.count >= 64 else { return 0 }
+        if start == 0 { put(crc(bytes, 0..<60), &bytes, 60) }
+        var chain: UInt32 = get(bytes, 60)
+        var offset = 64
+        while offset + 80 <= bytes.count, get(bytes, offset, UInt32.self) == 0x4E52_4946 {
+            let stored = Int(get(bytes, offset + 64, UInt32.self))
+            if offset >= start {
+                put(get(bytes, 16, UInt64.self), &bytes, offset + 8)
+                put(get(bytes, 32, UInt32.self), &bytes, offset + 16)
+                put(get(bytes, 12, UInt32.self), &bytes, offset + 20)
+                put(UInt64(offset), &bytes, offset + 24)
+                put(chain, &bytes, offset + 72)
+                if offset + 80 + stored <= bytes.count {
+                    put(crc(bytes, offset + 80..<offset + 80 + stored), &bytes, offset + 68)
+                }
+                put(crc(bytes, offset..<offset + 76), &bytes, offset + 76)
+            }
+            chain = get(bytes, offset + 76)
+            let next = (offset + 80 + stored + 63) & ~63
+            guard next <= bytes.count else { break }
+            offset = next
+        }
+        return chain
+    }
+
+    /// Where the frames of a segment end, and the version and time of the last.
+    package static func end(of segment: [UInt8]) -> (offset: Int, version: UInt64, time: Int64) {
+        var offset = 64
+        var version: UInt64 = get(segment, 40) - 1
+        var time: Int64 = 0
+        while offset + 80 <= segment.count, get(segment, offset, UInt32.self) == 0x4E52_4946 {
+            version = get(segment, offset + 32)
+            time = get(segment, offset + 40)
+            offset = (offset + 80 + Int(get(segment, offset + 64, UInt32.self)) + 63) & ~63
+        }
+        return (offset, version, time)
+    }
+
+    private struct Frame {
+        var kind: UInt8 = 2
+        var flags: UInt8 = 1
+        var version: UInt64
+        var time: Int64
+        var mark: UInt64 = 0
+        var part: UInt32 = 0
+        var raw: UInt32?
+        var payload: [UInt8] = []
+
+        func append(to bytes: inout [UInt8]) {
+            let start = bytes.count
+            bytes += [UInt8](repeating: 0, count: 80) + payload
+            bytes += [UInt8](repeating: 0, count: -bytes.count & 63)
+            put(UInt32(0x4E52_4946), &bytes, start)
+            put(UInt16(1), &bytes, start + 4)
+            bytes[start + 6] = kind
+            bytes[start + 7] = flags
+            put(version, &bytes, start + 32)
+            put(time, &bytes, start + 40)
+            put(mark, &bytes, start + 48)
+            put(part, &bytes, start + 56)
+            put(raw ?? UInt32(payload.count), &bytes, start + 60)
+            put(UInt32(payload.count), &bytes, start + 64)
+        }
+    }
+
+    /// Frames from an input: for each kind (1 byte), flags (1), what is added to the version and to the part (signed, 1 each), bytes of the payload (2), the payload. Flags above 3 add 2^62 to the
+    /// version (bit 2), the mark (3), the time (4), the raw length (5).
+    package static func appendFrames(_ input: [UInt8], to segment: [UInt8]) -> [UInt8] {
+        let (end, version, time) = end(of: segment)
+        var bytes = Array(segment[..<end])
+        var place = 0
+        while place + 6 <= input.count, bytes.count < 1 << 20 {
+            let flags = input[place + 1]
+            let count = min(Int(get(input, place + 4, UInt16.self)), input.count - place - 6)
+            var frame = Frame(
+                version: version &+ UInt64(bitPattern: Int64(Int8(bitPattern: input[place + 2]))), time: time)
+            frame.kind = input[place]
+            frame.flags = flags & 3
+            frame.part = UInt32(bitPattern: Int32(Int8(bitPattern: input[place + 3])))
+            if flags & 4 != 0 { frame.version &+= 1 << 62 }
+            if flags & 8 != 0 { frame.mark = .max }
+            if flags & 16 != 0 { frame.time = .max }
+            if flags & 32 != 0 { frame.raw = 16 << 20 }
+            frame.payload = Array(input[(place + 6)..<(place + 6 + count)])
+            frame.append(to: &bytes)
+            place += 6 + count
+        }
+        sealSegment(&bytes, from: end)
+        return bytes
+    }
+
+    /// One commit whose parts an input holds: bytes of each (3; bit 23: it is a schema), and those.
+    package static func appendCommit(_ input: [UInt8], to segment: [UInt8]) -> [UInt8] {
+        let (end, version, time) = end(of: segment)
+        var bytes = Array(segment[..<end])
+        var place = 0
+        var part: UInt32 = 0
+        repeat {
+            var frame = Frame(version: version + 1, time: time)
+            if place + 3 <= input.count {
+                let word = Int(input[place]) | Int(input[place + 1]) << 8 | Int(input[place + 2]) << 16
+                let count = min(word & 0x7F_FFFF, input.count - place - 3)
+                frame.kind = word & 0x80_0000 == 0 ? 2 : 1
+                frame.payload = Array(input[(place + 3)..<(place + 3 + count)])
+                place += 3 + count
+            } else {
+                place = input.count
+            }
+            frame.flags = place >= input.count ? 1 : 0
+            frame.part = part
+            part += 1
+            frame.append(to: &bytes)
+        } while place < input.count
+        sealSegment(&bytes, from: end)
+        return bytes
+    }
+
+    /// The commits of a segment, in the form that `appendCommit` takes.
+    package static func commits(of segment: [UInt8]) -> [[UInt8]] {
+        var commits: [[UInt8]] = []
+        var parts: [UInt8] = []
+        var offset = 64
+        while offset + 80 <= segment.count, get(segment, offset, UInt32.self) == 0x4E52_4946 {
+            let stored = Int(get(segment, offset + 64, UInt32.self))
+            let raw = Int(get(segment, offset + 60, UInt32.self))
+            var payload = Array(segment[(offset + 80)..<(offset + 80 + stored)])
+            if segment[offset + 7] & 2 != 0 {
+                var target = [UInt8](repeating: 0, count: raw)
+                _ = try? payload.withUnsafeBytes { source in
+                    try target.withUnsafeMutableBytes { try LZ4.decompress(source, into: $0) }
+                }
+                payload = target
+            }
+            if segment[offset + 6] <= 2 {
+                let schemaBit = segment[offset + 6] == 1 ? 0x80 : 0
+                parts += [UInt8(raw & 255), UInt8(raw >> 8 & 255), UInt8(raw >> 16 | schemaBit)] + payload
+                if segment[offset + 7] & 1 != 0 {
+                    commits.append(parts)
+                    parts = []
+                }
+            }
+            offset = (offset + 80 + stored + 63) & ~63
+        }
+        return commits
+    }
+
+    // MARK: Checkpoints
+
+    /// Where the nodes of a checkpoint's file begin, as far as their lengths tell.
+    package static func nodes(of bytes: [UInt8]) -> [Range<Int>] {
+        guard bytes.count >= 128 else { return [] }
+        let end = bytes.count - min(Int(get(bytes, bytes.count - 8, UInt32.self)), bytes.count)
+        var nodes: [Range<Int>] = []
+        var offset = 64
+        while offset + 32 <= end {
+            let count = Int(get(bytes, offset + 28, UInt32.self))
+            guard count >= 32, count % 32 == 0, offset + count <= end else { break }
+            nodes.append(offset..<offset + count)
+            offset += count
+        }
+        return nodes
+    }
+
+    /// Seals the nodes and the foot of a checkpoint, and enters the foot in the manifest.
+    package static func sealCheckpoint(_ bytes: inout [UInt8], in manifest: inout [UInt8]) {
+        for node in nodes(of: bytes) {
+            put(UInt32(0), &bytes, node.lowerBound + 8)
+            put(UInt32(node.lowerBound / 32), &bytes, node.lowerBound + 12)
+            put(crc(bytes, node), &bytes, node.lowerBound + 8)
+        }
+        guard bytes.count >= 128, manifest.count >= 128 else { return }
+        let length = Int(get(bytes, bytes.count - 8, UInt32.self))
+        if length >= 8, length <= bytes.count {
+            put(crc(bytes, bytes.count - length..<bytes.count - 4), &bytes, bytes.count - 4)
+        }
+        put(UInt64(bytes.count), &manifest, 80)
+        put(get(bytes, bytes.count - 4, UInt32.self), &manifest, 88)
+        sealManifest(&manifest)
+    }
+}

@@ -1,0 +1,119 @@
+import FirnBytes
+import FirnCore
+import FirnLog
+import FirnStorage
+
+/// What is forged: each target makes a store from its input, with right checksums, and then opens, reads, writes and closes it. Whatever the input is, that must end, and either work or throw.
+public enum FuzzTarget: String, CaseIterable, Sendable {
+    /// The file `manifest`.
+    case manifest
+    /// The open segment.
+    case segment
+    /// Frames behind a good segment, as fields: see `frames`.
+    case frame
+    /// The parts of one commit behind a good segment.
+    case changeset
+    /// Changes to the nodes of a checkpoint, and to its foot: see `Patches`.
+    case checkpoint
+    /// Changes to the shared page while a process has the store open: see `Patches`.
+    case page
+    /// Changes to every file of a store, at any place.
+    case store
+
+    /// Runs the target on an input.
+    public func run(_ input: [UInt8]) {
+        do {
+            if self == .page { return try Self.runPage(input) }
+            try Exercise.run(try storage(for: input))
+        } catch {
+            // Making the storage does not depend on the input.
+            fatalError("\(error)")
+        }
+    }
+
+    /// The store that an input stands for.
+    public func storage(for input: [UInt8]) throws -> MemoryStorage {
+        let base = BaseStore.made
+        switch self {
+        case .manifest:
+            var bytes = input
+            Forging.sealManifest(&bytes)
+            return try base.storage(replacing: [BaseStore.folder + "/manifest": bytes])
+        case .segment:
+            var bytes = input
+            Forging.sealSegment(&bytes, from: 0)
+            return try base.storage(replacing: [base.segmentPath: bytes])
+        case .frame:
+            return try base.storage(replacing: [base.segmentPath: Forging.appendFrames(input, to: base.segment)])
+        case .changeset:
+            return try base.storage(replacing: [base.segmentPath: Forging.appendCommit(input, to: base.segment)])
+        case .checkpoint:
+            var bytes = base.checkpoint
+            var manifest = base.manifest
+            Patches(input).applyToNodes(of: &bytes)
+            Forging.sealCheckpoint(&bytes, in: &manifest)
+            return try base.storage(replacing: [
+                base.checkpointPath: bytes, BaseStore.folder + "/manifest": manifest,
+            ])
+        case .page: return try base.storage(replacing: [:])
+        case .store:
+            var files = base.files
+            Patches(input).apply(to: &files, order: files.keys.sorted())
+            var manifest = files[BaseStore.folder + "/manifest"]!
+            Forging.sealManifest(&manifest)
+            var checkpoint = files[base.checkpointPath]!
+            Forging.sealCheckpoint(&checkpoint, in: &manifest)
+            var segment = files[base.segmentPath]!
+            Forging.sealSegment(&segment, from: 0)
+            files[BaseStore.folder + "/manifest"] = manifest
+            files[base.checkpointPath] = checkpoint
+            files[base.segmentPath] = segment
+            return try base.storage(replacing: files)
+        }
+    }
+
+    /// Inputs to begin with.
+    public var seeds: [[UInt8]] {
+        let base = BaseStore.made
+        switch self {
+        case .manifest: return [base.manifest]
+        case .segment: return [base.segment]
+        case .frame: return [[2, 1, 0, 0, 4, 0, 1, 2, 3, 4]]
+        case .changeset: return Forging.commits(of: base.segment)
+        case .checkpoint, .page, .store: return [[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]
+        }
+    }
+
+    /// Beside a process that has the store open the page is changed; another one opens it, and both write.
+    private static func runPage(_ input: [UInt8]) throws {
+        let storage = try BaseStore.made.storage(replacing: [:])
+        let options = BaseStore.options()
+        let first = try Store(options, storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 1))
+        let page = try storage.sharedMemory(BaseStore.folder + "/shared", byteCount: 4096)
+        let head = Array(page.bytes[..<32])
+        Patches(input).apply(toPage: page.bytes)
+        // Who opens read-only waits for seconds for a page that makes sense.
+        let isHeadWhole = head.elementsEqual(page.bytes[..<32])
+        Exercise.attempt {
+            let second = try Store(
+                options, storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 2))
+            try? second.catchUp()
+            _ = second.otherProcesses
+            try Exercise.write(second)
+            try second.close()
+        }
+        if isHeadWhole {
+            Exercise.attempt {
+                var options = options
+                options.log?.access = .readOnly
+                let reader = try Store(
+                    options, storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 2))
+                try reader.close()
+            }
+        }
+        Exercise.attempt { try Exercise.write(first) }
+        Exercise.attempt { _ = try first.compact() }
+        Exercise.attempt { try first.close() }
+        try Exercise.run(storage)
+    }
+}
