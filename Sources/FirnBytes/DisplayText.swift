@@ -1,0 +1,86 @@
+/// Makes text harmless to a terminal and to a reader of messages: what comes from a store, a file's name or a caller may hold characters that move the
+/// cursor, reverse the direction of what follows, or can't be seen.
+///
+/// These are shown as `\u{202E}`: control characters, line and paragraph separators, format characters (bidirectional overrides among them), characters that
+/// are private, unassigned or invisible, and combining marks that have no letter before them or are more than `markLimit` in a row. What is left is shown as
+/// it is, so text in any language stays readable.
+public struct DisplayText {
+    /// How many combining marks in a row are shown; more than that only serve to smear the lines above and below. No language needs as many.
+    public static let markLimit = 8
+
+    /// Marks since the last letter; `markLimit` where there was no letter.
+    private var marks = markLimit
+
+    public init() {}
+
+    /// The text on one line: newlines are shown as `\n`.
+    public static func line(_ text: String) -> String { escaped(text, keepsNewlines: false) }
+
+    /// A text of several lines, whose newlines stay.
+    public static func lines(_ text: String) -> String { escaped(text, keepsNewlines: true) }
+
+    /// At most `count` characters of the text, on one line and in quotation marks, within which quotation marks and backslashes are escaped.
+    public static func quoted(_ text: String, count: Int = 60) -> String {
+        var display = DisplayText()
+        var out = "\""
+        for scalar in text.unicodeScalars.prefix(count) {
+            if scalar == "\"" || scalar == "\\" { out += "\\" }
+            display.append(scalar, to: &out)
+        }
+        return out + (text.unicodeScalars.dropFirst(count).isEmpty ? "\"" : "…\"")
+    }
+
+    private static func escaped(_ text: String, keepsNewlines: Bool) -> String {
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F || keepsNewlines && $0 == 0x0A }) { return text }
+        var display = DisplayText()
+        var out = ""
+        for scalar in text.unicodeScalars {
+            if keepsNewlines, scalar == "\n" {
+                out += "\n"
+                display = DisplayText()
+            } else {
+                display.append(scalar, to: &out)
+            }
+        }
+        return out
+    }
+
+    /// Appends a character that follows those appended before.
+    public mutating func append(_ scalar: Unicode.Scalar, to out: inout String) {
+        if shows(scalar) {
+            out.unicodeScalars.append(scalar)
+        } else {
+            switch scalar {
+            case "\n": out += "\\n"
+            case "\r": out += "\\r"
+            case "\t": out += "\\t"
+            default: out += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+            }
+        }
+    }
+
+    /// Whether a character that follows those asked for before is shown as it is.
+    public mutating func shows(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.value >= 0x20 && scalar.value < 0x7F {
+            marks = 0
+            return true
+        }
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator, .format, .surrogate, .privateUse, .unassigned:
+            marks = Self.markLimit
+            return false
+        case .nonspacingMark, .enclosingMark, .spacingMark:
+            marks += 1
+            // The two choose between the forms of the character before, mostly an emoji's.
+            if scalar.value == 0xFE0E || scalar.value == 0xFE0F { return marks <= Self.markLimit }
+            return marks <= Self.markLimit && !scalar.properties.isDefaultIgnorableCodePoint
+        default:
+            guard !scalar.properties.isDefaultIgnorableCodePoint else {
+                marks = Self.markLimit
+                return false
+            }
+            marks = 0
+            return true
+        }
+    }
+}
