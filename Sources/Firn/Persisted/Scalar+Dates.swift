@@ -1,23 +1,24 @@
 public import FirnCore
 public import Foundation
 
+/// A date is stored as seconds and nanoseconds since 1970, both of one sign, and read back as the `Date` nearest to that. So a date comes back to half a
+/// nanosecond, or as it was where a `Date` is coarser than that (more than 100 days from 2001).
+///
+/// What can't be stored is tamed when it is assigned or compared with: NaN becomes the start of 1970; what is later than the latest timestamp, infinity
+/// included, becomes that one (2^63 - 1 seconds after 1970), and what is earlier than 2^63 seconds before 2001 becomes the earliest. These are read back as the
+/// dates that they are. So assigning what was read changes nothing, and the order of the store is the order of the dates that are read.
 extension Timestamp {
     /// Seconds between 1970 and the reference date, 2001.
     private static var reference: Int64 { 978_307_200 }
 
-    /// Keeps nanoseconds; goes through no Double that counts from 1970, which would lose bits. NaN becomes 1970, what is too far away clamps.
     init(_ date: Date) {
+        // Goes through no Double that counts from 1970, which would lose bits.
         let interval = date.timeIntervalSinceReferenceDate
-        guard !interval.isNaN else {
-            self.init(seconds: 0, nanoseconds: 0)
-            return
-        }
-        let limit = 9.0e18
-        guard abs(interval) < limit else {
-            self.init(seconds: interval < 0 ? .min : .max, nanoseconds: 0)
-            return
-        }
         let whole = interval.rounded(.down)
+        guard whole > -0x1p63, whole < Timestamp.latest else {
+            self.init(seconds: interval.isNaN ? 0 : interval < 0 ? .min : .max, nanoseconds: 0)
+            return
+        }
         var seconds = Int64(whole) + Timestamp.reference
         var nanoseconds = Int32(((interval - whole) * 1e9).rounded())
         if nanoseconds == 1_000_000_000 {
@@ -32,11 +33,13 @@ extension Timestamp {
         self.init(seconds: seconds, nanoseconds: nanoseconds)
     }
 
+    /// What the latest timestamp is as a date. The number before it among the Doubles is the last that is stored exactly.
+    private static let latest = Double(Int64.max - reference)
+
     var date: Date {
-        if seconds == .min { return .distantPast }
-        if seconds == .max { return .distantFuture }
+        let (whole, isTooEarly) = seconds.subtractingReportingOverflow(Timestamp.reference)
         return Date(
-            timeIntervalSinceReferenceDate: Double(seconds - Timestamp.reference) + Double(nanoseconds) / 1_000_000_000)
+            timeIntervalSinceReferenceDate: Double(isTooEarly ? .min : whole) + Double(nanoseconds) / 1_000_000_000)
     }
 }
 
