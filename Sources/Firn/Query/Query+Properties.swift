@@ -1,20 +1,25 @@
 import FirnQuery
 
-extension Query where T: ObjectBase {
+/// What has properties that a query can name: objects. A protocol, because Swift does not check the constraint to a superclass of a dynamic member that is asked
+/// of another one: `$0.name.count` would compile, and trace the properties of a string.
+public protocol _QueriedObject: ObjectBase {}
+extension ObjectBase: _QueriedObject {}
+
+extension Query where T: _QueriedObject {
     /// A property of the object.
     public subscript<V>(dynamicMember member: KeyPath<T, V>) -> Query<V> {
         Query<V>(expression.appending(KeyPathTracer.known(member)))
     }
 }
 
-extension Query where T: OptionalProtocol, T.Wrapped: ObjectBase {
+extension Query where T: OptionalProtocol, T.Wrapped: _QueriedObject {
     /// A property of the linked object; nil where the link is.
     public subscript<V>(dynamicMember member: KeyPath<T.Wrapped, V>) -> Query<V> {
         Query<V>(expression.appending(KeyPathTracer.known(member)))
     }
 }
 
-extension Query where T: RealmCollection, T.Element: ObjectBase {
+extension Query where T: RealmCollection, T.Element: _QueriedObject {
     /// A property of the elements: a condition on it holds if it holds for any element.
     public subscript<V>(dynamicMember member: KeyPath<T.Element, V>) -> Query<V> {
         Query<V>(expression.appending(KeyPathTracer.known(member)))

@@ -1,0 +1,104 @@
+import Firn
+import Foundation
+import Testing
+
+/// SPEC R37, R72: what `where { }` does not have is refused by the compiler, not by a stop when it runs.
+///
+/// Runs the compiler on small programs that use the module under test.
+@Suite(.timeLimit(.minutes(5))) struct QueryTypingTests {
+    private static let model = """
+        import Firn
+        import Foundation
+        class Dog: Object {
+            @Persisted var name = ""
+            @Persisted var nick: String?
+            @Persisted var age = 0
+            @Persisted var born: Date?
+            @Persisted var data = Data()
+            @Persisted var id: UUID
+            @Persisted var owner: Person?
+            @Persisted(originProperty: "dogs") var keepers: LinkingObjects<Person>
+        }
+        class Person: Object {
+            @Persisted var name = ""
+            @Persisted var dogs: List<Dog>
+            @Persisted var words: List<String>
+        }
+        func results(_ dogs: Results<Dog>, _ people: Results<Person>, _ ann: Person) {
+
+        """
+
+    /// The compiler's errors for conditions on dogs, and the numbers of the conditions that they are about.
+    private func errors(_ lines: [String]) throws -> (text: String, lines: Set<Int>) {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appendingPathComponent("Conditions.swift")
+        let text = Self.model + lines.joined(separator: "\n") + "\n}\n"
+        try text.write(to: file, atomically: true, encoding: .utf8)
+
+        let built = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [
+            "swiftc", "-typecheck", "-swift-version", "6", "-I", built.appendingPathComponent("Modules").path,
+            "-module-cache-path", built.appendingPathComponent("ModuleCache").path,
+            "-Xcc", "-fmodule-map-file=" + built.appendingPathComponent("CFirn.build/module.modulemap").path,
+            "-Xcc", "-fmodule-map-file=" + package.appendingPathComponent("Sources/CLZ4/module.modulemap").path,
+            file.path,
+        ]
+        let output = Pipe()
+        process.standardError = output
+        process.standardOutput = output
+        try process.run()
+        let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        let first = Self.model.split(separator: "\n", omittingEmptySubsequences: false).count
+        var numbers: Set<Int> = []
+        // Lines that begin with a space show the place again.
+        for line in said.split(separator: "\n") where line.contains("error:") && !line.hasPrefix(" ") {
+            let parts = line.split(separator: ":")
+            let number = parts.count > 1 && line.hasPrefix(file.path) ? Int(parts[1]) : nil
+            // An error that is not about a condition is one of this test: the module was not found, or the model is wrong.
+            numbers.insert(try #require(number.map { $0 - first }, "\(said)"))
+        }
+        try #require(numbers.isEmpty == (process.terminationStatus == 0), "\(said)")
+        return (said, numbers)
+    }
+
+    @Test func aMemberOfAValueIsRefusedByTheCompiler() throws {
+        let conditions = [
+            "_ = dogs.where { $0.name.count > 3 }",
+            "_ = dogs.where { $0.name.isEmpty }",
+            "_ = dogs.where { $0.name.utf8.count == 3 }",
+            "_ = dogs.where { $0.nick.count == 3 }",
+            "_ = dogs.where { $0.age.magnitude == 3 }",
+            "_ = dogs.where { $0.born.timeIntervalSince1970 > 3 }",
+            "_ = dogs.where { $0.data.count > 3 }",
+            "_ = dogs.where { $0.id.uuidString == \"\" }",
+            "_ = dogs.where { $0.owner.name.count == 3 }",
+            "_ = dogs.where { $0.keepers.name.count == 3 }",
+            "_ = people.where { $0.words.isEmpty }",
+            "_ = people.where { $0.words.utf8 == 3 }",
+            "_ = dogs.where { $0.nothing == 3 }",
+        ]
+        let (said, lines) = try errors(conditions)
+        for (number, condition) in conditions.enumerated() where !lines.contains(number) {
+            Issue.record("this compiles: \(condition)\n\(said)")
+        }
+    }
+
+    @Test func whatQueriesHaveCompiles() throws {
+        let (said, lines) = try errors([
+            "_ = dogs.where { $0.name == \"x\" && $0.age > 3 || !($0.nick == nil) }",
+            "_ = dogs.where { $0.owner.name.starts(with: \"A\") && $0.owner == ann }",
+            "_ = dogs.where { $0.owner.dogs.age.max == 3 && $0.keepers.count == 1 && $0.keepers.name == \"Ann\" }",
+            "_ = people.where { $0.dogs.owner.name == \"Ann\" && $0.words.contains(\"x\") && $0.words.count > 3 }",
+            "_ = people.where { $0.dogs.age.sum > 3 && $0.dogs.age.avg > 3 && $0.dogs.age.in([1, 2]) }",
+            "_ = dogs.where { $0.born > Date() && $0.id == UUID() && $0.data == Data() }",
+        ])
+        #expect(lines.isEmpty, "\(said)")
+    }
+}
