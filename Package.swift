@@ -26,7 +26,8 @@ let package = Package(
         .target(
             name: "Firn",
             dependencies: [
-                "FirnQuery", "FirnCore", "FirnStorage", "CFirn", .product(name: "Logging", package: "swift-log"),
+                "FirnQuery", "FirnCore", "FirnStorage", "FirnBytes", "CFirn",
+                .product(name: "Logging", package: "swift-log"),
             ]),
         .executableTarget(
             name: "FirnTool",

@@ -1,9 +1,9 @@
 #include "firn_accessor.h"
 
-__thread bool firn_making_accessor;
+__thread uintptr_t firn_accessor_state;
 
-__attribute__((noinline)) bool firn_set_making_accessor(bool value) {
-    bool before = firn_making_accessor;
-    firn_making_accessor = value;
+__attribute__((noinline)) uintptr_t firn_set_accessor_state(uintptr_t state) {
+    uintptr_t before = firn_accessor_state;
+    firn_accessor_state = state;
     return before;
 }

@@ -89,12 +89,12 @@ extension LinkingObjects: _Persistable {
     public static func _collection(
         of object: ObjectBase, _ column: Int32, _ stored: inout LinkingObjects
     ) -> LinkingObjects {
-        object.isManaged ? _frozenCollection(of: object, column) : stored
+        object.isManaged && column != _BoundColumn.ignored ? _frozenCollection(of: object, column) : stored
     }
 
     public static func _frozenCollection(of object: ObjectBase, _ column: Int32) -> LinkingObjects {
         let realm = RealmInstance.of(object._row)
-        let property = object.classInfo.properties[Int(column & .max)]
+        let property = object.classInfo.properties[_BoundColumn.number(column)]
         let origin = realm.binding(of: Element.self)
         guard let linking = property.origin.flatMap({ origin.info.property(named: $0) }) else {
             preconditionFailure("Firn: \(property.name) has no linking property")

@@ -29,18 +29,18 @@ extension List: _Persistable {
 
     @usableFromInline @inline(never)
     static func _make(_ object: ObjectBase, _ column: Int32, _ stored: inout List?) -> List {
-        guard object.isManaged else {
+        guard object.isManaged, column != _BoundColumn.ignored else {
             let list = List()
             stored = list
             return list
         }
-        let list = List(object._row, TableBinding.of(object._row).property(column: Int(column & .max)))
+        let list = List(object._row, TableBinding.of(object._row).property(column: _BoundColumn.number(column)))
         stored = list
         return list
     }
 
     public static func _frozenCollection(of object: ObjectBase, _ column: Int32) -> List {
-        List(object._row, TableBinding.of(object._row).property(column: Int(column & .max)))
+        List(object._row, TableBinding.of(object._row).property(column: _BoundColumn.number(column)))
     }
 
     /// Copies the elements; assigning a list to itself leaves it as it is.

@@ -1,3 +1,5 @@
+import FirnCore
+
 /// A value that fits not what it is meant for. The entries that take untyped values turn it into a `Realm.Error` or a message.
 struct ValueFault: Error, CustomStringConvertible {
     /// The property, from the outermost object inwards, as `owner.dogs[2].age`.
@@ -5,6 +7,12 @@ struct ValueFault: Error, CustomStringConvertible {
     var reason: String
 
     init(_ reason: String) { self.reason = reason }
+
+    /// The primary key of an object that is to be made is another's.
+    init(existing info: ClassInfo, _ key: Value) {
+        reason =
+            "an object of \(info.name) with the primary key \(key.keyText) exists; pass update: .modified to change it"
+    }
 
     init(_ value: Any, isNo type: Any.Type) {
         let text = String(describing: value)

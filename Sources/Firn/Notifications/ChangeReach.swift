@@ -114,7 +114,7 @@ struct ObservedPath {
         for name in text.split(separator: ".", omittingEmptySubsequences: false) {
             guard let current = table, let property = current.info.property(named: String(name)) else {
                 let place =
-                    table.map { "\($0.info.name) has no property \"\(name)\"" }
+                    table.map { $0.info.lacks(String(name)) }
                     ?? "what comes before \"\(name)\" is no object"
                 fatalError(
                     "Firn: the key path \"\(text)\" can't be observed: \(place). Name properties of \(binding.info.name), joined by dots."

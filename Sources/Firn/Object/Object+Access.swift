@@ -28,7 +28,13 @@ extension ObjectBase {
     final func set(_ value: Value, column: Int) {
         let (transaction, binding) = beginSet(column)
         if case .data(let bytes) = value { checkLength(bytes.count) }
+        if case .null = value, binding.property(column: column).isRequired { stopForRequired(column) }
         transaction.set(binding.table, column, _row.key, value)
+    }
+
+    @inline(never)
+    private final func stopForRequired(_ column: Int) -> Never {
+        fatalError("Firn: \(name(column)) can't be set to nil, because requiredProperties() names it.")
     }
 
     final func set(_ text: String, column: Int) {
@@ -76,9 +82,7 @@ extension ObjectBase {
     private final func property(_ name: String) -> PropertyInfo {
         let info = classInfo
         guard let property = info.property(named: name) ?? info.stored.first(where: { $0.columnName == name }) else {
-            fatalError(
-                "Firn: the class \(info.name) has no property \"\(name)\"; it has \(info.properties.map(\.name).joined(separator: ", "))."
-            )
+            fatalError("Firn: \(info.lacks(name)).")
         }
         return property
     }

@@ -47,7 +47,7 @@ extension _OptionalPersistable where Self: Object {
         return key < 0 ? nil : _linked(row, key)
     }
     public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?) {
-        object.setLink(value, column: Int(column & .max))
+        object.setLink(value, column: _BoundColumn.number(column))
     }
     public static func _tracedOptional(by tracer: KeyPathTracer) -> Self? { tracer.object(Self.self) as? Self }
     public static func _anyOptional(_ value: Self?) -> Any? { value }

@@ -65,7 +65,10 @@ extension ObjectBase {
         let source = try ValueSource(value, for: info)
         for (position, property) in info.stored.enumerated() {
             guard let value = source.value(property, at: position) else { continue }
-            do { try setUnmanaged(property, value) } catch let fault as ValueFault { throw fault.inside(property.name) }
+            do {
+                try property.checkRequired(value)
+                try setUnmanaged(property, value)
+            } catch let fault as ValueFault { throw fault.inside(property.name) }
         }
     }
 

@@ -18,17 +18,24 @@ open class Object: ObjectBase, ThreadConfined, RealmCollectionValue, _RealmColle
     /// An unmanaged object with values from a dictionary by property name, an array by property order, another object, or any class or struct
     /// by its properties' names.
     ///
-    /// Absent properties keep their initial values. Stops the program where a value fits not its property; `init(validating:)` throws instead.
+    /// Absent properties keep their initial values. Stops the program where a value does not fit its property, and where a property that
+    /// `requiredProperties()` names is nil in the end; `init(validating:)` throws instead.
     public convenience init(value: Any) {
         self.init()
-        do { try populate(from: value) } catch { fatalError("Firn: \(type(of: self))(value:): \(error)") }
+        do {
+            try populate(from: value)
+            try checkRequired(classInfo)
+        } catch { fatalError("Firn: \(type(of: self))(value:): \(error)") }
     }
 
     /// As `init(value:)`.
     ///
-    /// - Throws: `Realm.Error` with `.invalidInput`, naming the property, where a value fits not.
+    /// - Throws: `Realm.Error` with `.invalidInput`, naming the property, where a value does not fit, or is nil for a required property.
     public convenience init(validating value: Any) throws {
         self.init()
-        do { try populate(from: value) } catch let fault as ValueFault { throw fault.error(type(of: self)) }
+        do {
+            try populate(from: value)
+            try checkRequired(classInfo)
+        } catch let fault as ValueFault { throw fault.error(type(of: self)) }
     }
 }

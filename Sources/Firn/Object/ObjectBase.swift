@@ -13,7 +13,7 @@ open class ObjectBase: Hashable, CustomStringConvertible {
     public required init() {
         _row = _Row()
         // The initial values of the subclasses have been decided; objects that the rest of their initialisers make are ordinary ones.
-        if firn_is_making_accessor() { _ = firn_set_making_accessor(false) }
+        if firn_is_making_accessor() { _ = firn_set_accessor_state(UInt(bitPattern: address)) }
     }
 
     deinit {
@@ -37,10 +37,13 @@ open class ObjectBase: Hashable, CustomStringConvertible {
     /// The names of properties with an index; an addition to `@Persisted(indexed: true)`.
     open class func indexedProperties() -> [String] { [] }
 
-    /// The names of `@Persisted` properties that Firn is to leave alone.
+    /// The names of `@Persisted` properties that Firn is to leave alone: each instance keeps its own value, managed or not. An object that is read from
+    /// the realm starts with the declared initial values, all of which are then computed for each instance. Such a property can't be queried, sorted
+    /// by or observed.
     open class func ignoredProperties() -> [String] { [] }
 
-    /// The names of optional properties that may not be nil.
+    /// The names of optional properties that may not be nil once the object is managed: adding an object that lacks a value, and setting nil, stop the
+    /// program, and the `validating:` entries throw. The schema shows them as not optional. Links and collections can't be required.
     open class func requiredProperties() -> [String] { [] }
 
     /// The stored names of properties, where they differ from those in Swift.

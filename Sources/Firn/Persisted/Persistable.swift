@@ -46,6 +46,8 @@ public protocol _Persistable {
 
     /// The value of a managed row that is up to date.
     static func _get(_ row: _Row, _ column: Int) -> Self
+    /// As `_get`, of a column that holds no nulls although the type has nil.
+    static func _getRequired(_ row: _Row, _ column: Int) -> Self
     /// Writes the value in place and marks it, if the row is up to date and its chunk the running transaction's own; false where that is not so. Takes no object, so that it
     /// is specialised and inlined into the application's module.
     static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool
@@ -92,6 +94,8 @@ extension _Persistable {
 
     public static func _traced(by tracer: KeyPathTracer) -> Self? { nil }
 
+    public static func _getRequired(_ row: _Row, _ column: Int) -> Self { _get(row, column) }
+
     @inlinable @inline(__always)
     public static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool { false }
 }
@@ -100,6 +104,8 @@ extension _Persistable {
 public protocol _OptionalPersistable {
     static var _optionalShape: _Shape { get }
     static func _getOptional(_ row: _Row, _ column: Int) -> Self?
+    /// As `_getOptional`, of a column that holds no nulls.
+    static func _getPresent(_ row: _Row, _ column: Int) -> Self?
     static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool
     static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?)
     static func _tracedOptional(by tracer: KeyPathTracer) -> Self?
@@ -109,6 +115,8 @@ public protocol _OptionalPersistable {
 }
 
 extension _OptionalPersistable {
+    public static func _getPresent(_ row: _Row, _ column: Int) -> Self? { _getOptional(row, column) }
+
     @inlinable @inline(__always)
     public static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool { false }
 }
@@ -122,6 +130,7 @@ extension Optional: _Persistable where Wrapped: _OptionalPersistable {
     @inlinable @inline(__always) public static func _unwrap(_ stored: Wrapped?) -> Wrapped? { stored }
     @inlinable @inline(__always)
     public static func _get(_ row: _Row, _ column: Int) -> Wrapped? { Wrapped._getOptional(row, column) }
+    public static func _getRequired(_ row: _Row, _ column: Int) -> Wrapped? { Wrapped._getPresent(row, column) }
     @inlinable @inline(__always)
     public static func _store(_ row: _Row, _ column: Int32, _ value: Wrapped?) -> Bool {
         Wrapped._storeOptional(row, column, value)

@@ -14,12 +14,14 @@ public import CFirn
 /// While the object is unmanaged the value lies in the wrapper. Once the object is managed it is read from the store at each access: a few
 /// nanoseconds for a number. A property without an initial value starts with 0, false, an empty string, nil or an empty collection.
 ///
+/// A `Date` is stored to the nanosecond, so one within 100 days of 2001 is rounded to that. NaN is stored as the start of 1970, and what lies beyond 2^63 seconds,
+/// infinity included, as the latest or earliest date that can be stored; what is read is what is stored, and queries convert what they compare with likewise.
+///
 /// Reading may be done on the thread, queue or actor of the object's realm only, writing only in a write transaction; anything else stops the program.
 @frozen
 @propertyWrapper
 public struct Persisted<Value: _Persistable> {
-    /// The column's number once the object is managed, negative where a write must go through the store. It lies first: the object's binder
-    /// writes it by the wrapper's offset, without knowing `Value`.
+    /// A `_BoundColumn` once the object is managed. It lies first: the object's binder writes it by the wrapper's offset, without knowing `Value`.
     @usableFromInline var _column: Int32
     @usableFromInline let _options: _PersistedOptions
     @usableFromInline var _stored: Value._Stored
@@ -58,13 +60,17 @@ public struct Persisted<Value: _Persistable> {
                 if Value._isCollection {
                     // Threads may share a frozen object, so its wrappers are not even borrowed for writing.
                     if object._row.isFrozen {
-                        return Value._frozenCollection(of: object, object[keyPath: storage]._column)
+                        let column = object[keyPath: storage]._column
+                        if column == _BoundColumn.ignored { return Value._unwrap(object[keyPath: storage]._stored) }
+                        return Value._frozenCollection(of: object, column)
                     }
                     return Value._collection(
                         of: object, object[keyPath: storage]._column, &object[keyPath: storage]._stored)
                 }
+                let column = object[keyPath: storage]._column
+                if _BoundColumn.isOdd(column) { return object[keyPath: storage]._readOddly(object) }
                 if !object._row.isCurrent { object._row = _relocate(object._row) }
-                return Value._get(object._row, Int(object[keyPath: storage]._column & .max))
+                return Value._get(object._row, _BoundColumn.number(column))
             }
             if object._row.core != nil, let traced = object[keyPath: storage]._traced(object) { return traced }
             if Value._isCollection {
@@ -78,8 +84,13 @@ public struct Persisted<Value: _Persistable> {
                 Value._replaceCollection(
                     of: object, object[keyPath: storage]._column, &object[keyPath: storage]._stored, with: newValue)
             } else if object._row.leaf != nil {
-                if !Value._store(object._row, object[keyPath: storage]._column, newValue) {
-                    Value._set(object, object[keyPath: storage]._column, newValue)
+                let column = object[keyPath: storage]._column
+                if !Value._store(object._row, column, newValue) {
+                    if column == _BoundColumn.ignored {
+                        object[keyPath: storage]._stored = Value._wrap(newValue)
+                    } else {
+                        Value._set(object, column, newValue)
+                    }
                 }
             } else {
                 object[keyPath: storage]._stored = Value._wrap(newValue)
@@ -87,11 +98,19 @@ public struct Persisted<Value: _Persistable> {
         }
     }
 
+    /// The value of a managed object's property that is not read in the common way, see `_BoundColumn`.
+    @usableFromInline @inline(never)
+    func _readOddly(_ object: ObjectBase) -> Value {
+        if _column == _BoundColumn.ignored { return Value._unwrap(_stored) }
+        if !object._row.isCurrent { object._row = _relocate(object._row) }
+        return Value._getRequired(object._row, _BoundColumn.number(_column))
+    }
+
     /// Tells the tracer that made the object that this property was asked for, and goes on tracing behind a link.
     @usableFromInline @inline(never)
     func _traced(_ object: ObjectBase) -> Value? {
         let tracer = KeyPathTracer.of(object)
-        tracer.record(object, property: Int(_column))
+        tracer.record(object, bound: _column)
         return Value._traced(by: tracer)
     }
 }

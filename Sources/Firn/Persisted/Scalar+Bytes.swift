@@ -56,13 +56,13 @@ extension Data: _Scalar {
         row.place.cell(column, row.row).bytes.map { Data($0) }
     }
     public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Data) {
-        object.set(value, column: Int(column & .max))
+        object.set(value, column: _BoundColumn.number(column))
     }
     public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Data?) {
         if let value {
-            object.set(value, column: Int(column & .max))
+            object.set(value, column: _BoundColumn.number(column))
         } else {
-            object.set(.null, column: Int(column & .max))
+            object.set(.null, column: _BoundColumn.number(column))
         }
     }
 }
@@ -85,5 +85,5 @@ func _readOptionalString(_ cell: VariableCell) -> String? {
 @usableFromInline
 @_effects(releasenone) @inline(never)
 func _setString(_ object: ObjectBase, _ column: Int32, _ value: String) {
-    object.set(value, column: Int(column & .max))
+    object.set(value, column: _BoundColumn.number(column))
 }

@@ -24,6 +24,7 @@ extension _Scalar {
     public static var _optionalMemory: _Memory { .opaque }
     @inlinable @inline(__always) public static func _wrap(_ value: Self) -> Self { value }
     @inlinable @inline(__always) public static func _unwrap(_ stored: Self) -> Self { stored }
+    public static func _getPresent(_ row: _Row, _ column: Int) -> Self? { _get(row, column) }
     public static func _tracedOptional(by tracer: KeyPathTracer) -> Self? { nil }
 
     public var _boxed: Any { self }
@@ -118,11 +119,11 @@ extension _FixedScalar {
 @usableFromInline
 @_effects(releasenone) @inline(never)
 func _setSlowly<Value: _Scalar>(_ object: ObjectBase, _ column: Int32, _ value: Value) {
-    object.set(value._value, column: Int(column & .max))
+    object.set(value._value, column: _BoundColumn.number(column))
 }
 
 @usableFromInline
 @_effects(releasenone) @inline(never)
 func _setOptionalSlowly<Value: _Scalar>(_ object: ObjectBase, _ column: Int32, _ value: Value?) {
-    object.set(value.map(\._value) ?? .null, column: Int(column & .max))
+    object.set(value.map(\._value) ?? .null, column: _BoundColumn.number(column))
 }

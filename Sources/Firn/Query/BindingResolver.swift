@@ -15,13 +15,18 @@ struct BindingResolver: PropertyResolver {
     func property(_ name: String, of table: TableID) -> ResolvedProperty? {
         guard let bound = binding.table(table), let property = bound.info.property(named: name) else {
             // A table without a class here, or a column's own name.
-            return stored.property(name, of: table)
+            return refusal(of: name, of: table) == nil ? stored.property(name, of: table) : nil
         }
         guard property.isLinkingObjects else { return .column(bound.column(property)) }
         guard let origin = property.shape.target.flatMap({ binding.table(of: $0) }),
             let linking = property.origin.flatMap({ origin.info.property(named: $0) })
         else { return nil }
         return .backlinks(origin.table, origin.column(linking))
+    }
+
+    func refusal(of name: String, of table: TableID) -> String? {
+        guard let info = binding.table(table)?.info, info.isIgnored(name) else { return nil }
+        return "'\(info.name)' does not store '\(name)', because its ignoredProperties() names it."
     }
 
     func className(of table: TableID) -> String { binding.table(table)?.info.name ?? stored.className(of: table) }

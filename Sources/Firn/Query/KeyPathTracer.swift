@@ -2,7 +2,8 @@ import CFirn
 
 /// Finds out which properties a key path reads, by reading it from an object that only takes notes.
 ///
-/// The object looks unmanaged but has a core, whose owner is the tracer; its wrappers hold their property's place. A link gives another such
+/// The object looks unmanaged but has a core, whose owner is the tracer; its wrappers hold their property's place, those of ignored properties a
+/// negative number. A link gives another such
 /// object, so `\Person.dog?.name` is traced as `dog.name`.
 public final class KeyPathTracer {
     private let core: UnsafeMutablePointer<firn_realm_core_t>
@@ -33,16 +34,27 @@ public final class KeyPathTracer {
     /// An object that tells this tracer what is read from it.
     func object(_ type: ObjectBase.Type) -> ObjectBase {
         let object = type.init()
-        for property in object.classInfo.properties {
+        let info = object.classInfo
+        for property in info.properties {
             (object.address + property.offset).storeBytes(of: Int32(property.place), as: Int32.self)
+        }
+        for (number, property) in info.ignored.enumerated() {
+            (object.address + property.offset).storeBytes(of: Int32(-1 - number), as: Int32.self)
         }
         object._row.core = core
         objects.append(object)
         return object
     }
 
-    func record(_ object: ObjectBase, property: Int) {
-        let property = object.classInfo.properties[property]
+    /// Notes a property by what `object(_:)` wrote into its wrapper. Stops the program where the property is ignored.
+    func record(_ object: ObjectBase, bound: Int32) {
+        let info = object.classInfo
+        guard bound >= 0 else {
+            fatalError(
+                "Firn: \(info.name).\(info.ignored[Int(-1 - bound)].name) can't be queried, sorted by or observed: \(info.name).ignoredProperties() names it, so it is not stored."
+            )
+        }
+        let property = info.properties[Int(bound)]
         properties.append(property)
         names.append(property.name)
     }

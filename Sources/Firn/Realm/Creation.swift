@@ -6,8 +6,8 @@ import Foundation
 /// An object gets its row first, with all values but its links and lists; those are set once every object that they lead to has a row. So cycles need no care.
 final class Creation {
     // Unretained: both outlive the call, or the transaction that this is kept for, and counting them would cost more than a column.
-    private unowned(unsafe) let realm: RealmInstance
-    private unowned(unsafe) let transaction: WriteTransaction
+    unowned(unsafe) let realm: RealmInstance
+    unowned(unsafe) let transaction: WriteTransaction
     let policy: Realm.UpdatePolicy
     /// Links and lists that are yet to be set.
     private var pending: [Pending] = []
@@ -37,14 +37,15 @@ final class Creation {
 
     /// Enters what the caller of `add` named.
     func addRoot(_ object: ObjectBase) throws {
-        checkPolicy(type(of: object))
+        try checkPolicy(type(of: object))
         _ = try add(object)
     }
 
-    /// Stops the program where objects of a class without a primary key are to be updated. Nested ones are created then.
-    private func checkPolicy(_ type: ObjectBase.Type) {
+    /// Throws where objects of a class without a primary key are to be updated. Nested ones are created then.
+    func checkPolicy(_ type: ObjectBase.Type) throws {
         if policy != .error, realm.binding(of: type).info.primaryKey == nil {
-            fatalError("Firn: update: .\(policy) needs a primary key, which \(type.className()) does not have.")
+            throw Realm.Error(
+                .invalidInput, "update: .\(policy) needs a primary key, which \(type.className()) does not have.")
         }
     }
 
@@ -107,6 +108,7 @@ final class Creation {
         }
         let binding = realm.binding(of: type(of: object))
         let info = binding.info
+        if !info.required.isEmpty { try object.checkRequired(info) }
         if let primaryKey = info.primaryKey, policy != .error {
             let value = primaryKey.wrapper.storeValue(object.address + primaryKey.offset) ?? .null
             if let key = transaction.table(binding.table).firstKey(primaryKey: value) {
@@ -120,10 +122,8 @@ final class Creation {
         for step in binding.fills { fill(&row, step, address) }
         do throws(StoreError) { try transaction.endRow(row) } catch {
             guard error.code == .primaryKeyTaken else { throw Realm.Error(error, realm.configuration.fileURL) }
-            let value = info.primaryKey.flatMap { $0.wrapper.any(address + $0.offset, of: object) }
             throw ValueFault(
-                "an object of \(info.name) with the primary key \(value.map { "\($0)" } ?? "nil") exists; pass update: .modified to change it"
-            )
+                existing: info, info.primaryKey.flatMap { $0.wrapper.storeValue(address + $0.offset) } ?? .null)
         }
         finish(object, binding, row.key, isUpdate: false)
         return row.key
@@ -237,7 +237,7 @@ final class Creation {
 
     /// The managed object that `any` describes: a new one, or an updated one.
     func create(_ type: ObjectBase.Type, _ any: Any) throws -> ObjectBase {
-        checkPolicy(type)
+        try checkPolicy(type)
         let object = try resolve(type, any, isTop: true)
         _ = try add(object)
         return object
@@ -265,12 +265,15 @@ final class Creation {
     }
 
     /// The object that is to be updated instead of made.
-    private func existing(_ info: ClassInfo, _ values: ValueSource) throws -> ObjectBase? {
+    func existing(_ info: ClassInfo, _ values: ValueSource) throws -> ObjectBase? {
         guard policy != .error, let primaryKey = info.primaryKey,
             let any = values.value(primaryKey, at: primaryKey.number)
         else { return nil }
         let value: Value?
-        do { value = try primaryKey.wrapper.storeValue(from: any) } catch let fault as ValueFault {
+        do {
+            try primaryKey.checkRequired(any)
+            value = try primaryKey.wrapper.storeValue(from: any)
+        } catch let fault as ValueFault {
             throw fault.inside(primaryKey.name)
         }
         let binding = realm.binding(of: info.type)
@@ -281,7 +284,10 @@ final class Creation {
     private func populate(_ object: ObjectBase, _ info: ClassInfo, _ values: ValueSource) throws {
         for (position, property) in info.stored.enumerated() {
             guard let value = values.value(property, at: position) else { continue }
-            do { try object.setUnmanaged(property, try content(property, value)) } catch let fault as ValueFault {
+            do {
+                try property.checkRequired(value)
+                try object.setUnmanaged(property, try content(property, value))
+            } catch let fault as ValueFault {
                 throw fault.inside(property.name)
             }
         }
@@ -293,6 +299,7 @@ final class Creation {
         for (position, property) in info.stored.enumerated() where !property.isPrimaryKey {
             guard let value = values.value(property, at: position) else { continue }
             do {
+                try property.checkRequired(value)
                 let content = try content(property, value)
                 if property.isCollection {
                     let elements = try property.wrapper.elements(content, realm)
@@ -318,56 +325,6 @@ final class Creation {
                 throw fault.inside("[\(index)]")
             }
         }
-    }
-
-    // MARK: Checking
-
-    /// Throws what creating an object of `value` would find wrong, changing nothing.
-    func checkValue(_ type: ObjectBase.Type, _ value: Any) throws {
-        let info = realm.binding(of: type).info
-        let values = try ValueSource(value, for: info)
-        let sample = type.init()
-        for (position, property) in info.stored.enumerated() {
-            guard let value = values.value(property, at: position) else { continue }
-            do { try sample.setUnmanaged(property, value) } catch let fault as ValueFault {
-                throw fault.inside(property.name)
-            }
-        }
-        try checkKeys(sample)
-    }
-
-    /// Throws where an unmanaged object, or one that it reaches, has a primary key that exists.
-    func checkKeys(_ object: ObjectBase) throws {
-        guard policy == .error else { return }
-        var seen: Set<ObjectIdentifier> = []
-        var keys: Set<Key> = []
-        var next = [object]
-        while let object = next.popLast() {
-            guard !object.isManaged, seen.insert(ObjectIdentifier(object)).inserted else { continue }
-            let binding = realm.binding(of: type(of: object))
-            if let primaryKey = binding.info.primaryKey,
-                let value = primaryKey.wrapper.storeValue(object.address + primaryKey.offset),
-                transaction.table(binding.table).firstKey(primaryKey: value) != nil
-                    || !keys.insert(Key(table: binding.table, value: value)).inserted
-            {
-                throw ValueFault(
-                    "an object of \(binding.info.name) with the primary key \(value) exists; pass update: .modified to change it"
-                )
-            }
-            for property in binding.info.stored where property.isLink {
-                let place = object.address + property.offset
-                if property.isCollection {
-                    next += property.wrapper.madeCollection(place)?.objects ?? []
-                } else if let target = property.wrapper.any(place, of: object) as? ObjectBase {
-                    next.append(target)
-                }
-            }
-        }
-    }
-
-    private struct Key: Hashable {
-        let table: TableID
-        let value: Value
     }
 }
 

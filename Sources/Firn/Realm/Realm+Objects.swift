@@ -32,11 +32,12 @@ extension Realm {
 
     /// As `add(_:update:)`.
     ///
-    /// - Throws: `Realm.Error` with `.invalidInput` where the primary key exists and `update` is `.error`; nothing is changed then.
+    /// - Throws: `Realm.Error` with `.invalidInput` for all that `add(_:update:)` stops at: the primary key exists and `update` is `.error`, the class has
+    ///   none and `update` is not, a required property is nil, a value is too long, an object is another realm's or deleted. Nothing is changed then.
     public func add(validating object: Object, update: UpdatePolicy = .error) throws {
         let creation = Creation(instance, update, "add an object")
         do {
-            try creation.checkKeys(object)
+            try creation.checkObject(object)
             try creation.addRoot(object)
         } catch let fault as ValueFault { throw fault.error(Swift.type(of: object)) }
     }
@@ -57,7 +58,8 @@ extension Realm {
 
     /// As `create(_:value:update:)`.
     ///
-    /// - Throws: `Realm.Error` with `.invalidInput`, naming the property, where a value fits not or the primary key exists; nothing is changed then.
+    /// - Throws: `Realm.Error` with `.invalidInput`, naming the property, where a value does not fit, is too long, or is nil for a required property; where
+    ///   the primary key exists and `update` is `.error`, and where the class has none and `update` is not. Nothing is changed then.
     @discardableResult
     public func create<T: Object>(_ type: T.Type, validating value: Any, update: UpdatePolicy = .error) throws -> T {
         let creation = Creation(instance, update, "create an object of \(type.className())")
@@ -112,7 +114,8 @@ extension Realm {
             found = table.firstKey(primaryKeyInt: Int64(key))
         } else {
             do {
-                guard let value = try property.wrapper.storeValue(from: key) else { return nil }
+                guard let value = try property.wrapper.storeValue(from: key), value != .null || property.isNullable
+                else { return nil }
                 found = table.firstKey(primaryKey: value)
             } catch { fatalError("Firn: object(ofType: \(type).self, forPrimaryKey:): \(error)") }
         }

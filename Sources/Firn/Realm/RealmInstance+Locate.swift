@@ -68,10 +68,36 @@ extension RealmInstance {
 
     @inline(__always)
     private func make(_ binding: TableBinding, _ row: _Row) -> ObjectBase {
-        _ = firn_set_making_accessor(true)
-        let object = binding.info.type.init()
-        _ = firn_set_making_accessor(false)
+        let object = instance(of: binding.info)
         adopt(object, binding, row)
+        return object
+    }
+
+    /// An instance to be an accessor: without its initial values, as nobody would read them, where its class allows that.
+    @inline(__always)
+    private func instance(of info: ClassInfo) -> ObjectBase {
+        guard !info.computesInitialValues else { return completeInstance(of: info) }
+        let before = firn_set_accessor_state(UInt(FIRN_MAKING_ACCESSOR))
+        let object = info.type.init()
+        let blank = firn_set_accessor_state(before)
+        guard blank == UInt(bitPattern: object.address) else {
+            // The class's initialiser made another object, which lost its initial values instead. It goes with this instance.
+            info.makesOtherObjects()
+            return completeInstance(of: info)
+        }
+        return object
+    }
+
+    @inline(never)
+    private func completeInstance(of info: ClassInfo) -> ObjectBase {
+        // This may be in the initialiser of an accessor.
+        let before = firn_set_accessor_state(0)
+        defer { _ = firn_set_accessor_state(before) }
+        let object = info.type.init()
+        // A frozen object makes no collections later, since threads share it.
+        if isFrozen {
+            for property in info.ignored { _ = property.wrapper.any(object.address + property.offset, of: object) }
+        }
         return object
     }
 

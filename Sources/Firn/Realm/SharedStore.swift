@@ -297,6 +297,7 @@ final class SharedStore: @unchecked Sendable {
                 "The realm can't be opened with classes that the store lacks while this thread, queue or actor is in a write transaction of it, which that would wait for. Open it before.",
                 fileURL: configuration.fileURL)
         }
+        var faults: [String] = []
         do throws(StoreError) {
             let transaction = try store.beginWrite(replacing: nil, at: place)
             guard transaction.reference.schema == current else {
@@ -304,9 +305,15 @@ final class SharedStore: @unchecked Sendable {
                 return nil
             }
             try transaction.changeSchema(to: plan.schema)
-            try transaction.commit()
+            faults = plan.keyFaults(in: transaction)
+            if faults.isEmpty { try transaction.commit() } else { transaction.cancel() }
         } catch {
             throw Realm.Error(error, configuration.fileURL)
+        }
+        guard faults.isEmpty else {
+            throw mismatch(
+                "The store can't be migrated, because several objects would have one primary key. Nothing was changed. Open it with the classes of before, and give each object a key of its own:",
+                faults, configuration)
         }
         return true
     }

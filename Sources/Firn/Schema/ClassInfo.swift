@@ -1,6 +1,7 @@
 @_spi(Reflection) import Swift
 import FirnCore
 import FirnStorage
+import Synchronization
 
 /// What Firn knows of a class: its stored properties, in the order of their declaration, a superclass's first.
 ///
@@ -18,11 +19,33 @@ final class ClassInfo: @unchecked Sendable {
     let faults: [String]
     /// Whether any property is a link or a collection.
     let hasReferences: Bool
-    /// Whether an instance consists of stored properties only, so that one may serve for another row.
-    let isPure: Bool
+    /// The wrapped properties that Firn leaves alone.
+    let ignored: [IgnoredProperty]
+    /// Those that may not be nil although their Swift type may.
+    let required: [PropertyInfo]
     private let byName: [String: PropertyInfo]
+    // Set by any thread that finds it out, never cleared.
+    private let needsInitialValues: Atomic<Bool>
 
     func property(named name: String) -> PropertyInfo? { byName[name] }
+
+    /// Whether `ignoredProperties()` names a wrapped property.
+    func isIgnored(_ name: String) -> Bool { ignored.contains { $0.name == name } }
+
+    /// Says that there is no such property, and what there is.
+    func lacks(_ name: String) -> String {
+        isIgnored(name)
+            ? "the class \(self.name) does not store \"\(name)\", because its ignoredProperties() names it"
+            : "the class \(self.name) has no property \"\(name)\"; it has \(properties.map(\.name).joined(separator: ", "))"
+    }
+
+    /// Whether accessors compute their initial values: an ignored property keeps its own, and so does an object that the class's initialiser makes.
+    var computesInitialValues: Bool {
+        @inline(__always) get { needsInitialValues.load(ordering: .relaxed) }
+    }
+
+    /// The class's initialiser was found to make other objects.
+    func makesOtherObjects() { needsInitialValues.store(true, ordering: .relaxed) }
 
     // Guards `known`: classes are looked up on any thread.
     private static let lock = Lock()
@@ -51,19 +74,19 @@ final class ClassInfo: @unchecked Sendable {
         let required = Set(type.requiredProperties())
         let namedKey = type.primaryKey()
         var found: [PropertyInfo] = []
-        var isPure = true
+        var leftAlone: [IgnoredProperty] = []
         _forEachField(of: type, options: _EachFieldOptions(rawValue: 1)) { label, offset, field, _ in
-            guard let wrapper = field as? any AnyPersisted.Type else {
-                if field != _Row.self { isPure = false }
-                return true
-            }
+            guard let wrapper = field as? any AnyPersisted.Type else { return true }
             var name = String(cString: label)
             if name.hasPrefix("_") { name.removeFirst() }
+            let place = sample.address + offset
             if ignored.contains(name) {
-                isPure = false
+                leftAlone.append(
+                    IgnoredProperty(
+                        name: name, offset: offset, wrapper: wrapper,
+                        isPrimaryKey: name == namedKey || wrapper.options(place).contains(.primaryKey)))
                 return true
             }
-            let place = sample.address + offset
             let property = PropertyInfo(
                 name: name, columnName: mapping[name] ?? name, offset: offset, wrapper: wrapper,
                 options: wrapper.options(place), isNamedKey: name == namedKey, isNamedIndex: indexed.contains(name),
@@ -78,8 +101,10 @@ final class ClassInfo: @unchecked Sendable {
         hasReferences = stored.contains { $0.isLink || $0.isCollection }
         for (number, property) in stored.enumerated() { property.number = number }
         for (number, property) in found.enumerated() { property.place = number }
+        self.ignored = leftAlone
+        self.required = stored.filter { $0.isRequired && $0.shape.isNullable }
+        needsInitialValues = Atomic(!leftAlone.isEmpty)
         byName = Dictionary(found.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        self.isPure = isPure
         let keys = stored.filter(\.isPrimaryKey)
         primaryKey = keys.first
 
@@ -100,6 +125,11 @@ final class ClassInfo: @unchecked Sendable {
                 "\(name) has \(keys.count) primary keys (\(keys.map { "\"\($0.name)\"" }.joined(separator: ", "))); a class has one at most."
             )
         }
+        for property in leftAlone where property.isPrimaryKey {
+            faults.append(
+                "\(name) has the primary key \"\(property.name)\", which is ignored; take it out of ignoredProperties()."
+            )
+        }
         var columns: Set<String> = []
         for property in stored {
             if !columns.insert(property.columnName).inserted {
@@ -111,6 +141,16 @@ final class ClassInfo: @unchecked Sendable {
         }
         self.faults = faults
     }
+}
+
+/// A wrapped property that `ignoredProperties()` names: its value stays in the instance, managed or not.
+struct IgnoredProperty {
+    let name: String
+    /// Where its wrapper lies in an instance.
+    let offset: Int
+    let wrapper: any AnyPersisted.Type
+    /// Whether the class declares it as its primary key, which is a fault.
+    let isPrimaryKey: Bool
 }
 
 /// A property of a class.
@@ -137,8 +177,8 @@ final class PropertyInfo: @unchecked Sendable {
     var isLinkingObjects: Bool { shape.isLinkingObjects }
     var isCollection: Bool { shape.collection != .none }
     var isLink: Bool { shape.type == .link && !isLinkingObjects }
-    /// Whether the column may hold null.
-    var isNullable: Bool { shape.isNullable }
+    /// Whether the property may be nil, and its column hold null.
+    var isNullable: Bool { shape.isNullable && !isRequired }
 
     init(
         name: String, columnName: String, offset: Int, wrapper: any AnyPersisted.Type, options: _PersistedOptions,
@@ -160,7 +200,7 @@ final class PropertyInfo: @unchecked Sendable {
     func column(target: TableID?) -> ColumnSchema {
         ColumnSchema(
             name: columnName, type: shape.type, collection: shape.collection,
-            isNullable: shape.type == .link ? shape.collection == .none : shape.isNullable, isIndexed: isIndexed,
+            isNullable: shape.type == .link ? shape.collection == .none : isNullable, isIndexed: isIndexed,
             target: target)
     }
 
@@ -193,7 +233,12 @@ final class PropertyInfo: @unchecked Sendable {
                 "\(full) is of type \(shape.swiftType), which can't be indexed; integers, Bool, String, Date, ObjectId and UUID can."
             )
         }
-        if isRequired && !shape.isNullable {
+        if isRequired && shape.collection != .none {
+            faults.append(
+                "\(full) is a collection, which requiredProperties() can't name; declare its elements without \"?\".")
+        } else if isRequired && shape.type == .link {
+            faults.append("\(full) is a link, which can always become nil, so requiredProperties() can't name it.")
+        } else if isRequired && !shape.isNullable {
             faults.append("\(full) is not optional, so requiredProperties() need not name it.")
         }
         return faults

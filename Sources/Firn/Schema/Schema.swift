@@ -40,6 +40,7 @@ public struct Property: CustomStringConvertible, Equatable {
     /// The name under which it is stored.
     public let columnName: String
     public let type: PropertyType
+    /// Whether the value may be nil: of an optional type, and not named by `requiredProperties()`.
     public let isOptional: Bool
     public let isIndexed: Bool
     public let isPrimaryKey: Bool
@@ -53,7 +54,7 @@ public struct Property: CustomStringConvertible, Equatable {
         name = info.name
         columnName = info.columnName
         type = info.isLinkingObjects ? .linkingObjects : PropertyType(info.shape.type)
-        isOptional = info.shape.isNullable
+        isOptional = info.isNullable
         isIndexed = info.isIndexed
         isPrimaryKey = info.isPrimaryKey
         isArray = info.shape.collection == .list || info.isLinkingObjects

@@ -1,4 +1,6 @@
+import FirnBytes
 import FirnCore
+import Foundation
 
 /// What becomes of a store's schema when classes are opened on it.
 ///
@@ -85,6 +87,44 @@ struct SchemaPlan {
         var text = column.target.map { "link to \(schema[$0].name)" } ?? "\(column.type)"
         if column.isNullable && column.type != .link { text = "optional \(text)" }
         return column.collection == .none ? text : "\(column.collection) of \(text)"
+    }
+}
+
+extension SchemaPlan {
+    /// How many keys of a class a message names.
+    private static let namedKeys = 5
+
+    /// The primary keys that more than one object would have, one sentence for each class. The transaction has changed its schema to the plan's.
+    func keyFaults(in transaction: WriteTransaction) -> [String] {
+        var faults: [String] = []
+        for (place, (before, table)) in zip(old.tables, schema.tables).enumerated() where !table.isRemoved {
+            guard let column = table.primaryKey else { continue }
+            // A column that was the primary key has no duplicates, unless several objects lose their nil.
+            if before.primaryKey == column, before.columns[column].isNullable == table.columns[column].isNullable {
+                continue
+            }
+            let (total, first) = transaction.table(TableID(place)).duplicatePrimaryKeys(limit: Self.namedKeys)
+            guard total > 0 else { continue }
+            let keys = first.map { "\($0.value.keyText) (\($0.count) objects)" } + (total > first.count ? ["…"] : [])
+            faults.append(
+                "\"\(table.name).\(table.columns[column].name)\": \(total) \(total == 1 ? "key is" : "keys are") held by several objects: \(keys.joined(separator: ", "))."
+            )
+        }
+        return faults
+    }
+}
+
+extension Value {
+    /// A primary key as messages name it.
+    var keyText: String {
+        switch self {
+        case .null: "nil"
+        case .int(let number): "\(number)"
+        case .string(let text): DisplayText.quoted(text)
+        case .objectID(let bytes): ObjectId(bytes).stringValue
+        case .uuid(let bytes): UUID(_raw: bytes).uuidString
+        default: DisplayText.line("\(self)")
+        }
     }
 }
 

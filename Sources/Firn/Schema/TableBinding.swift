@@ -28,7 +28,7 @@ final class TableBinding: @unchecked Sendable {
 
     struct Bind {
         let offset: Int32
-        /// Negative where a write concerns more than the cell.
+        /// A `_BoundColumn`.
         let column: Int32
     }
 
@@ -38,7 +38,7 @@ final class TableBinding: @unchecked Sendable {
         var columns: [Int] = []
         var layouts: [ElementLayout] = []
         var byColumn: [PropertyInfo?] = Array(repeating: nil, count: schema.columns.count)
-        let binds = UnsafeMutableBufferPointer<Bind>.allocate(capacity: info.properties.count)
+        let binds = UnsafeMutableBufferPointer<Bind>.allocate(capacity: info.properties.count + info.ignored.count)
         for property in info.properties {
             guard let column = property.isLinkingObjects ? property.place : schema.column(named: property.columnName)
             else {
@@ -50,9 +50,19 @@ final class TableBinding: @unchecked Sendable {
                 columns.append(column)
                 layouts.append(ElementLayout(schema.columns[column]))
                 byColumn[column] = property
-                if !schema.columns[column].isPlain || schema.primaryKey == column { bound |= .min }
+                if !schema.columns[column].isPlain || schema.primaryKey == column {
+                    bound |= _BoundColumn.writesThroughStore
+                }
+                if property.shape.isNullable && property.isRequired {
+                    bound |= _BoundColumn.writesThroughStore | _BoundColumn.readsOddly
+                }
             }
             binds.initializeElement(at: property.place, to: Bind(offset: Int32(property.offset), column: bound))
+        }
+        for (number, property) in info.ignored.enumerated() {
+            binds.initializeElement(
+                at: info.properties.count + number,
+                to: Bind(offset: Int32(property.offset), column: _BoundColumn.ignored))
         }
         self.columns = columns
         self.layouts = layouts

@@ -15,6 +15,12 @@ public protocol PropertyResolver {
     func className(of table: TableID) -> String
     /// The names that an error may suggest.
     func propertyNames(of table: TableID) -> [String]
+    /// Why a property that the class has can't be queried, as a sentence; nil where that is not so.
+    func refusal(of name: String, of table: TableID) -> String?
+}
+
+extension PropertyResolver {
+    public func refusal(of name: String, of table: TableID) -> String? { nil }
 }
 
 /// Names are the columns'.

@@ -122,7 +122,9 @@ extension QueryCompiler {
     private func unknown(_ name: String, in bound: BoundPath) -> QueryError {
         let known = resolver.propertyNames(of: bound.table).sorted().joined(separator: ", ")
         return QueryError(
-            .unknownProperty, "'\(resolver.className(of: bound.table))' has no property '\(name)'.",
+            .unknownProperty,
+            resolver.refusal(of: name, of: bound.table)
+                ?? "'\(resolver.className(of: bound.table))' has no property '\(name)'.",
             advice: "Its properties are: \(known).", at: bound.place)
     }
 }

@@ -143,4 +143,64 @@ import Testing
         }
         expectMessage(result, "belongs to another realm")
     }
+
+    /// SEMANTICS 25: what stops in `add` and `create` is thrown by their twins, and nothing is changed.
+    @Test(arguments: [Realm.UpdatePolicy.modified, .all])
+    func updatingAClassWithoutAPrimaryKeyIsThrownByTheTwins(policy: Realm.UpdatePolicy) throws {
+        let realm = try memoryRealm()
+        try realm.write {
+            let created = try #require(throws: Realm.Error.self) {
+                try realm.create(Person.self, validating: ["name": "Ann"], update: policy)
+            }
+            let person = Person()
+            let added = try #require(throws: Realm.Error.self) { try realm.add(validating: person, update: policy) }
+            for error in [created, added] {
+                #expect(error.code == .invalidInput)
+                #expect(error.message.contains("Person") && error.message.contains("primary key"), "\(error)")
+            }
+            #expect(person.realm == nil && realm.objects(Person.self).count == 0)
+            // Objects within of such a class are created.
+            try realm.create(Dog.self, validating: ["id": 1, "owner": ["name": "Ann"]], update: policy)
+        }
+        #expect(realm.objects(Person.self).map(\.name) == ["Ann"])
+    }
+
+    @Test func whatAddStopsAtIsThrownByItsTwinAndNothingIsChanged() throws {
+        let realm = try memoryRealm()
+        let other = try memoryRealm()
+        let foreign = Dog(1, "Rex")
+        try other.write { other.add(foreign) }
+        let gone = Dog(2, "Max")
+        try realm.write { realm.add(gone) }
+        try realm.write { realm.delete(gone) }
+        let long = Everything()
+        long.data = Data(count: 17 << 20)
+        let texts = Person()
+        texts.name = String(repeating: "x", count: 17 << 20)
+        try realm.write {
+            for (object, part) in [
+                (foreign as Object, "another realm"), (gone, "deleted"), (long, "bytes"), (texts, "bytes"),
+                (Person(value: ["dogs": [foreign]]), "another realm"),
+            ] {
+                let error = try #require(throws: Realm.Error.self) { try realm.add(validating: object) }
+                #expect(error.code == .invalidInput && error.message.contains(part), "\(error)")
+            }
+            for value: [String: Any] in [["data": Data(count: 17 << 20)], ["optionalString": texts.name]] {
+                let error = try #require(throws: Realm.Error.self) {
+                    try realm.create(Everything.self, validating: value)
+                }
+                #expect(error.code == .invalidInput && error.message.contains("bytes"), "\(error)")
+            }
+        }
+        #expect(realm.isEmpty)
+    }
+
+    /// SEMANTICS 25
+    @Test func updatingAClassWithoutAPrimaryKeyStops() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let realm = try memoryRealm()
+            try realm.write { realm.create(Person.self, value: ["name": "Ann"], update: .all) }
+        }
+        expectMessage(result, "update: .all needs a primary key", "Person")
+    }
 }
