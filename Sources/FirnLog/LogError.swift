@@ -1,3 +1,4 @@
+import FirnBytes
 import FirnStorage
 
 /// Why the log could not be opened, read or written: what, where, and what to do about it.
@@ -67,7 +68,10 @@ public struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    public var description: String {
+    /// On a terminal harmless whatever the files are called, see `DisplayText`.
+    public var description: String { DisplayText.lines(sentence) }
+
+    private var sentence: String {
         let place = offset.map { "\(path) at byte \($0)" } ?? path
         let found = detail.isEmpty ? "" : " (\(detail))"
         switch code {

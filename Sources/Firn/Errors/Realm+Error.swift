@@ -1,3 +1,4 @@
+import FirnBytes
 public import Foundation
 
 extension Realm {
@@ -57,12 +58,13 @@ extension Realm {
 
         init(_ code: Code, _ message: String, fileURL: URL? = nil) {
             self.code = code
-            self.message = message
+            // Names and values that come from a store are shown harmlessly, see `DisplayText`.
+            self.message = DisplayText.lines(message)
             self.fileURL = fileURL
         }
 
         public var description: String {
-            (message.isEmpty ? "\(code)" : message) + (fileURL.map { " (\($0.path))" } ?? "")
+            (message.isEmpty ? "\(code)" : message) + (fileURL.map { " (\(DisplayText.line($0.path)))" } ?? "")
         }
         public var localizedDescription: String { description }
         public var errorDescription: String? { description }

@@ -1,3 +1,4 @@
+import FirnBytes
 public import Foundation
 import FirnCore
 
@@ -98,7 +99,7 @@ extension SchemaBinding {
         for binding in tables where binding.table.index < past.tables.count {
             let table = past[binding.table]
             if table.name != binding.info.name {
-                faults.append("The class \"\(binding.info.name)\" was named \"\(table.name)\".")
+                faults.append("The class \"\(binding.info.name)\" was named \"\(DisplayText.line(table.name))\".")
             }
             for property in binding.info.stored {
                 let column = binding.column(property)

@@ -1,3 +1,4 @@
+import FirnBytes
 public import FirnCore
 
 /// One value of a property or of a collection: everything but objects and collections. Its wrapper keeps it as it is.
@@ -61,7 +62,7 @@ extension _Scalar {
 @inline(never)
 func stopForStrangeValue(_ value: Value, _ type: Any.Type) -> Never {
     fatalError(
-        "Firn: the store holds \(value), which is no value of \(type). Give the enum a case for it, or migrate the property."
+        "Firn: the store holds \(DisplayText.line("\(value)")), which is no value of \(type). Give the enum a case for it, or migrate the property."
     )
 }
 

@@ -59,14 +59,14 @@ struct SchemaPlan {
             table.columns[place].isIndexed = column.isIndexed
         }
         for (place, column) in table.columns.enumerated() where !column.isRemoved && !wanted.contains(column.name) {
-            differences.append("Property \"\(name).\(column.name)\" has been removed.")
+            differences.append("Property \"\(name).\(DisplayText.line(column.name))\" has been removed.")
             SchemaPlan.remove(place, from: &table)
         }
         let key = info.primaryKey.flatMap { table.column(named: $0.columnName) }
         let oldName = table.primaryKey.map { table.columns[$0].name }
         let newName = info.primaryKey?.columnName
         if !isNew && oldName != newName {
-            switch (oldName, newName) {
+            switch (oldName.map(DisplayText.line), newName) {
             case (nil, let new?): differences.append("Primary key \"\(name).\(new)\" has been added.")
             case (let old?, nil): differences.append("Primary key \"\(name).\(old)\" has been removed.")
             case (let old?, let new?):
@@ -84,7 +84,7 @@ struct SchemaPlan {
     }
 
     static func name(_ column: ColumnSchema, _ schema: FirnCore.Schema) -> String {
-        var text = column.target.map { "link to \(schema[$0].name)" } ?? "\(column.type)"
+        var text = column.target.map { "link to \(DisplayText.line(schema[$0].name))" } ?? "\(column.type)"
         if column.isNullable && column.type != .link { text = "optional \(text)" }
         return column.collection == .none ? text : "\(column.collection) of \(text)"
     }

@@ -1,3 +1,4 @@
+import FirnBytes
 import FirnLog
 
 /// What a store refuses, or what befell it: what happened, where, and what to do.
@@ -32,7 +33,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
     init(_ code: Code, _ text: String) {
         self.code = code
-        self.text = text
+        self.text = DisplayText.lines(text)
     }
 
     init(_ error: LogError) {
