@@ -1,4 +1,5 @@
 import ArgumentParser
+import FirnBytes
 import FirnStorage
 
 /// `firn info STORE`: what a store is and holds.
@@ -165,7 +166,7 @@ struct InfoCommand: ParsableCommand {
         var text: String {
             let manifest = store.manifest
             var lines = [
-                "store         \(store.files.path)", "id            \(manifest.storeID)",
+                "store         \(DisplayText.line(store.files.path))", "id            \(manifest.storeID)",
                 "format        \(FormatNumbers.format)",
                 "created       \(TimeText.milliseconds(manifest.created))",
                 "epoch         \(manifest.epoch), generation \(manifest.generation) of the manifest",
@@ -192,10 +193,10 @@ struct InfoCommand: ParsableCommand {
             lines.append("classes" + (counts.areKnown ? "" : " (how many objects is not known: commits are missing)"))
             for (number, table) in (schema?.tables ?? []).enumerated() where !table.isRemoved {
                 let amount = counts.areKnown ? "  \(Amount.of(counts.counts[number] ?? 0, "object"))" : ""
-                lines.append("  \(table.name)\(amount)\(table.isEmbedded ? "  embedded" : "")")
+                lines.append("  \(DisplayText.line(table.name))\(amount)\(table.isEmbedded ? "  embedded" : "")")
                 for (place, column) in table.columns.enumerated() where !column.isRemoved {
                     let extra = table.primaryKey == place ? ", primary key" : column.isIndexed ? ", indexed" : ""
-                    lines.append("    \(column.name): \(column.typeName(in: schema!))\(extra)")
+                    lines.append("    " + DisplayText.line("\(column.name): \(column.typeName(in: schema!))\(extra)"))
                 }
             }
             return lines.joined(separator: "\n")

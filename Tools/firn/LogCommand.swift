@@ -42,7 +42,7 @@ struct LogCommand: ParsableCommand {
                 }
                 if change.deleted > 0 { words.append("-\(change.deleted)") }
                 if !words.isEmpty {
-                    changes.append("\(schema?.name(table) ?? "table \(table)") \(words.joined(separator: " "))")
+                    changes.append("\(schema?.shownName(table) ?? "table \(table)") \(words.joined(separator: " "))")
                 }
             }
             if counts.changesSchema { changes.insert("schema", at: 0) }

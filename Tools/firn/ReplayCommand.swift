@@ -1,4 +1,5 @@
 import ArgumentParser
+import FirnBytes
 import FirnStorage
 
 /// `firn replay STORE --to VERSION --output NEW`: a new store that holds the versions up to one.
@@ -82,7 +83,7 @@ struct ReplayCommand: ParsableCommand {
             let checkpoint =
                 plan.checkpoint == nil ? "" : " and a checkpoint of \(Amount.bytes(maker.checkpointByteCount))"
             try output.line(
-                "\(new) holds \(versions): \(Amount.bytes(maker.byteCount)) in "
+                "\(DisplayText.line(new)) holds \(versions): \(Amount.bytes(maker.byteCount)) in "
                     + "\(Amount.of(maker.manifest.segments.count, "segment"))\(checkpoint), store \(id)")
         }
         return .fine

@@ -1,3 +1,5 @@
+import FirnBytes
+
 /// Something that reading a store met and that is worth saying.
 struct Finding: Error, Equatable, CustomStringConvertible {
     enum Kind: String {
@@ -22,8 +24,9 @@ struct Finding: Error, Equatable, CustomStringConvertible {
         self.text = text
     }
 
+    /// On one line, whatever the file is called and the store's classes are.
     var description: String {
         let place = offset.map { "\(file), byte \($0)" } ?? file
-        return "\(kind.rawValue): \(place): \(text)"
+        return DisplayText.line("\(kind.rawValue): \(place): \(text)")
     }
 }

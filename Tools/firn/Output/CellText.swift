@@ -1,3 +1,5 @@
+import FirnBytes
+
 /// Values for people (long ones shortened) and for programs (whole).
 enum CellText {
     /// Characters of a text that are shown, elements of a collection likewise.
@@ -20,7 +22,7 @@ enum CellText {
         case .uuid(let high, let low): return uuid(high, low)
         case .decimal(let high, let low): return DecimalText.text(high, low)
         case .link(let key): return "#\(key)"
-        case .anyLink(let table, let key): return "\(schema?.name(table) ?? "table \(table)") #\(key)"
+        case .anyLink(let table, let key): return "\(schema?.shownName(table) ?? "table \(table)") #\(key)"
         case .list(let elements): return "[" + shortened(elements) { text($0, schema) } + "]"
         case .set(let elements): return "{" + shortened(elements) { text($0, schema) } + "}"
         case .map(let entries):
@@ -59,15 +61,10 @@ enum CellText {
         let piece = String(decoding: bytes.prefix(characterCount * 4 + 4), as: UTF8.self)
         let shown = piece.unicodeScalars.prefix(characterCount)
         var out = "\""
+        var display = DisplayText()
         for scalar in shown {
-            switch scalar {
-            case "\"": out += "\\\""
-            case "\\": out += "\\\\"
-            case "\n": out += "\\n"
-            case _ where scalar.properties.generalCategory == .control || scalar.value == 0x2028:
-                out += "\\u{" + String(scalar.value, radix: 16) + "}"
-            default: out.unicodeScalars.append(scalar)
-            }
+            if scalar == "\"" || scalar == "\\" { out += "\\" }
+            display.append(scalar, to: &out)
         }
         if shown.count < piece.unicodeScalars.count || bytes.count > characterCount * 4 + 4 {
             return out + "…\" (\(bytes.count) B)"

@@ -1,3 +1,5 @@
+import FirnBytes
+
 /// Gathers a version's blocks, which come by the column, into objects, and writes these. It lets go of what it holds when it is much, so an object may
 /// come in several pieces.
 struct ChangeCollector {
@@ -200,13 +202,17 @@ struct ChangeCollector {
 
     // MARK: Words
 
-    private func name(_ table: Int, _ column: Int) -> String { schema?.name(table, column) ?? "column \(column)" }
+    /// As it is in JSON, as it is shown in words.
+    private func name(_ table: Int, _ column: Int) -> String {
+        let name = schema?.name(table, column) ?? "column \(column)"
+        return isJSON ? name : DisplayText.line(name)
+    }
     private func text(_ cell: Cell) -> String { CellText.text(cell, schema) }
     private func json(_ cell: Cell) -> JSON { CellText.json(cell, schema) }
 
     private func text(_ object: Object) -> String {
         let sign = object.change == .inserted ? "+" : object.change == .deleted ? "-" : "~"
-        var line = "\(sign) \(schema?.name(object.table) ?? "table \(object.table)") #\(object.key)"
+        var line = "\(sign) \(schema?.shownName(object.table) ?? "table \(object.table)") #\(object.key)"
         if case .string(let key)? = object.primaryKey { line += " \(key)" }
         for property in object.properties { line += "\n    \(property.name): \(property.text)" }
         return line

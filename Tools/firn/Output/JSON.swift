@@ -1,4 +1,6 @@
-/// A value of JSON, to be written on one line.
+import FirnBytes
+
+/// A value of JSON, to be written on one line. What is not to be shown as it is (see `DisplayText`) is written as an escape, which means the same to a program.
 indirect enum JSON {
     case null
     case bool(Bool)
@@ -45,16 +47,17 @@ indirect enum JSON {
 
     private static func write(_ text: String, to out: inout String) {
         out += "\""
+        var display = DisplayText()
         for scalar in text.unicodeScalars {
+            let shows = display.shows(scalar)
             switch scalar {
             case "\"": out += "\\\""
             case "\\": out += "\\\\"
             case "\n": out += "\\n"
             case "\r": out += "\\r"
             case "\t": out += "\\t"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-                out += "\\u" + hexadecimal(UInt64(scalar.value), digits: 4)
-            default: out.unicodeScalars.append(scalar)
+            case _ where shows: out.unicodeScalars.append(scalar)
+            default: for unit in String(scalar).utf16 { out += "\\u" + hexadecimal(UInt64(unit), digits: 4) }
             }
         }
         out += "\""

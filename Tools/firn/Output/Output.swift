@@ -1,4 +1,10 @@
+import FirnBytes
+
 /// Where a subcommand's lines go: the process's streams, or a test's arrays.
+///
+/// Names, values and the names of files come from whoever wrote the store, so nothing reaches a stream but through `DisplayText`. What is put into a line is
+/// escaped where the line is made (`DisplayText.line`, `CellText`, `JSON`), so that it can't begin a line of its own; what a line is made of is escaped here,
+/// whatever was forgotten.
 final class Output {
     private let out: (String) throws -> Void
     private let error: (String) -> Void
@@ -22,7 +28,7 @@ final class Output {
 
     /// A line of the result.
     func line(_ text: String) throws {
-        buffer += text
+        buffer += DisplayText.lines(text)
         buffer += "\n"
         if buffer.utf8.count > 32_768 { try flush() }
     }
@@ -38,7 +44,7 @@ final class Output {
     /// A line for the person at the terminal, beside the result.
     func warn(_ text: String) {
         clearProgress()
-        error(text + "\n")
+        error(DisplayText.lines(text) + "\n")
     }
 
     /// How far a long work is; shown on a terminal only, in place.

@@ -88,6 +88,9 @@ struct StoreSchema {
         tables.indices.contains(table) ? tables[table].name : "table \(table)"
     }
 
+    /// As `name(_:)`, for a line that a person reads.
+    func shownName(_ table: Int) -> String { DisplayText.line(name(table)) }
+
     func column(_ table: Int, _ column: Int) -> Column? {
         guard tables.indices.contains(table), tables[table].columns.indices.contains(column) else { return nil }
         return tables[table].columns[column]
