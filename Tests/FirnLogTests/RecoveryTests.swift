@@ -95,9 +95,9 @@ struct Bench {
         let after = bench.afterPowerCut(keeping: 1)
         try after.storage.remove("/store/shared")
         try after.flip(Bench.segment, at: second + 100)
-        let error = #expect(throws: LogError.self) { try after.open() }
-        #expect(error?.code == .damage && error?.offset == second && error?.path == Bench.segment)
-        #expect("\(error!)".contains("firn verify"))
+        let error = try #require(throws: LogError.self) { try after.open() }
+        #expect(error.code == .damage && error.offset == second && error.path == Bench.segment)
+        #expect("\(error)".contains("firn verify"))
     }
 
     @Test("refuses a flip in the last commit of a store that was idle or closed", arguments: [true, false])

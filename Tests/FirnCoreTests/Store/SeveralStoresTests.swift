@@ -257,9 +257,9 @@ import Testing
         let version = try transaction.commit().number
         store.letOthersWrite()
         for attempt in 0..<2 {
-            let error = #expect(throws: StoreError.self) { try other.catchUp() }
-            #expect(error?.code == .schemaChangedElsewhere)
-            let text = "\(error!)"
+            let error = try #require(throws: StoreError.self) { try other.catchUp() }
+            #expect(error.code == .schemaChangedElsewhere)
+            let text = "\(error)"
             #expect(text.contains("version \(version)") && text.contains("Counter") && text.contains("open it again"))
             #expect(other.publishedVersion == version - 1, "attempt \(attempt)")
             #expect(other.pin().snapshot.table(TableID(0)).value(1, of: 0) == .int(4))

@@ -102,8 +102,8 @@ import Testing
                     try transaction.commit()
                     #expect(store.schema == schema)
                 } else {
-                    let error = #expect(throws: StoreError.self) { try transaction.changeSchema(to: schema) }
-                    #expect(error?.code == .schema && "\(error!)".count < 400)
+                    let error = try #require(throws: StoreError.self) { try transaction.changeSchema(to: schema) }
+                    #expect(error.code == .schema && "\(error)".count < 400)
                     transaction.cancel()
                     #expect(store.schema.tables.isEmpty)
                 }

@@ -14,8 +14,10 @@ import Testing
         var told: [String] = []
         var copy: [C.Element] = []
         var token: NotificationToken?
+        private let realm: Realm
 
         init(_ collection: C, _ keyPaths: [String]? = nil) {
+            realm = collection.realm!
             token = collection.observe(keyPaths: keyPaths) { [weak self] change in
                 MainActor.assumeIsolated {
                     guard let self else { return }
@@ -36,7 +38,7 @@ import Testing
         }
         func next(_ count: Int = 1) async -> [String] {
             await wait { told.count >= count }
-            await settle(seconds: 0.03)
+            await settle(realm)
             defer { told = [] }
             return told
         }
@@ -60,7 +62,7 @@ import Testing
         #expect(await follower.next() == ["[1] [5] [0, 4]"])
         #expect(follower.copy.map(\.id) == dogs.map(\.id))
         try realm.write {}
-        await settle()
+        await settle(realm)
         #expect(follower.told.isEmpty)
     }
 
@@ -146,7 +148,7 @@ import Testing
         let other = Follower(realm.objects(Dog.self).sorted(byKeyPath: "id"))
         _ = await (follower.next(), other.next())
         try realm.write(withoutNotifying: [follower.token!, other.token!]) { realm.add(Dog(1, "a")) }
-        await settle()
+        await settle(realm)
         #expect(follower.told.isEmpty && other.told.isEmpty)
         try realm.write { realm.add(Dog(2, "b")) }
         #expect(await follower.next() == ["[] [1] []"])
@@ -206,9 +208,10 @@ import Testing
             #expect(!now.realm!.refresh())
             if now.count < 4 { try! now.realm!.write { now.realm!.add(Dog(now.count, "more")) } }
         }
-        await settle()
+        await settle(realm)
         try realm.write { realm.add(Dog(0, "first")) }
         await wait { updates == 4 }
+        await settle(realm)
         #expect(updates == 4 && dogs.count == 4)
         token.invalidate()
     }

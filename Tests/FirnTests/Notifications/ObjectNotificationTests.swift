@@ -26,7 +26,7 @@ import Testing
         try realm.write { realm.add(dog) }
         var seen: [String] = []
         let token = dog.observe { (change: ObjectChange<Dog>) in seen.append(text(change)) }
-        await settle()
+        await settle(realm)
         #expect(seen.isEmpty)
         try realm.write { dog.age = 4 }
         #expect(seen.isEmpty)
@@ -39,11 +39,11 @@ import Testing
         await wait { seen.count == 3 }
         #expect(seen.last?.hasPrefix("owner: - > Person {") == true)
         try realm.write { dog.owner?.name = "not told" }
-        await settle()
+        await settle(realm)
         #expect(seen.count == 3)
         token.invalidate()
         try realm.write { dog.age = 5 }
-        await settle()
+        await settle(realm)
         #expect(seen.count == 3 && !token.invalidate())
     }
 
@@ -54,7 +54,7 @@ import Testing
         try realm.write { realm.add(dog) }
         var seen: [String] = []
         let token = dog.observe { (change: ObjectChange<Dog>) in seen.append(text(change)) }
-        await settle()
+        await settle(realm)
         try onAnotherThread(name, types) { other in
             try other.write {
                 other.objects(Dog.self)[0].age = 7
@@ -82,7 +82,7 @@ import Testing
         try realm.write { realm.delete(dog) }
         await wait { seen.count == 2 }
         try realm.write { realm.add(Dog(2, "")) }
-        await settle()
+        await settle(realm)
         #expect(seen == ["deleted", "deleted"])
         withExtendedLifetime(tokens) {}
     }
@@ -113,7 +113,7 @@ import Testing
         func told(_ body: () throws -> Void) async throws -> [String] {
             seen = []
             try realm.write(body)
-            await settle()
+            await settle(realm)
             return seen.sorted()
         }
         #expect(try await told { person.name = "Ann" } == ["all:name=Ann", "name:name=Ann"])
@@ -135,7 +135,7 @@ import Testing
         var seen = 0
         let token = dog.observe(keyPaths: [\Dog.name, \Dog.owner?.name]) { (_: ObjectChange<Dog>) in seen += 1 }
         try realm.write { dog.age = 3 }
-        await settle()
+        await settle(realm)
         #expect(seen == 0)
         try realm.write { dog.owner = Person() }
         await wait { seen == 1 }

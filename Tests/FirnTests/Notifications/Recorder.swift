@@ -1,16 +1,28 @@
 import Firn
 import Foundation
-
-/// Runs the main queue's and the main actor's pending work, until `isDone` or a few seconds have passed.
-@MainActor
-func settle(_ isDone: () -> Bool = { false }, seconds: Double = 0.1) async {
-    let end = Date(timeIntervalSinceNow: isDone() ? 0 : max(seconds, 0.02))
-    while Date() < end, !isDone() { try? await Task.sleep(for: .milliseconds(2)) }
-}
+import Testing
 
 /// Waits until `isDone`, at most ten seconds.
 @MainActor
-func wait(for isDone: () -> Bool) async { await settle(isDone, seconds: 10) }
+func wait(for isDone: () -> Bool) async {
+    let end = Date(timeIntervalSinceNow: 10)
+    while Date() < end, !isDone() { try? await Task.sleep(for: .milliseconds(2)) }
+}
+
+/// Waits until the realm has told its observers all that is due, so that who has been told nothing by then is told nothing.
+///
+/// It adds an observer and waits for its first call: a turn tells the observers in the order in which they were added, so the others have been told before. Twice,
+/// as a block may write. The realm must have the class `Dog`.
+@MainActor
+func settle(_ realm: Realm, at location: SourceLocation = #_sourceLocation) async {
+    for _ in 0..<2 {
+        var isTold = false
+        let token = realm.objects(Dog.self).observe { _ in isTold = true }
+        await wait { isTold }
+        #expect(isTold, "the realm tells its observers nothing", sourceLocation: location)
+        token.invalidate()
+    }
+}
 
 /// Thrown when a body on another thread does not end.
 struct OtherThreadHangs: Error {}

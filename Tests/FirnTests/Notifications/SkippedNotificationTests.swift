@@ -23,7 +23,7 @@ import Testing
         let others = realm.objects(Dog.self).where { $0.age > 0 }.observe { change in
             if case .update = change { updates += 1 }
         }
-        await settle()
+        await settle(realm)
 
         let binding = realm.instance.binding(of: Dog.self)
         let age = try #require(binding.info.stored.first { $0.name == "age" })
@@ -36,7 +36,7 @@ import Testing
             #expect(dog.age == 9)
             dog.name = "Max"
         }
-        await settle()
+        await settle(realm)
         #expect(told == ["age: 9"])
         #expect(updates == 1)
         try realm.write { dog.name = "Ben" }

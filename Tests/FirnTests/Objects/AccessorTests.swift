@@ -204,9 +204,12 @@ import Testing
             let dog = Dog(1, "Rex")
             try realm.write { realm.add(dog) }
             nonisolated(unsafe) let other = dog
-            let thread = Thread { print(other.age) }
-            thread.start()
-            usleep(2_000_000)
+            let done = DispatchSemaphore(value: 0)
+            Thread {
+                print(other.age)
+                done.signal()
+            }.start()
+            _ = done.wait(timeout: .patience)
         }
         expectMessage(result, "Firn: ", "on another thread")
     }

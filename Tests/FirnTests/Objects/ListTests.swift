@@ -115,6 +115,34 @@ import Testing
         }
         expectMessage(result, "Person.numbers", "outside of a write transaction")
     }
+
+    /// What is done to a managed list on a thread that is not its realm's stops, reading included.
+    @Test(arguments: 0..<7)
+    func aListOnAnotherThreadStops(use: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [use] in
+            let realm = try memoryRealm()
+            let person = Person(value: ["numbers": [1, 2, 3], "dogs": [[1, "Rex"]]])
+            try realm.write { realm.add(person) }
+            // The list is up to date on its own thread.
+            #expect(person.numbers.count == 3 && person.dogs.count == 1)
+            nonisolated(unsafe) let (numbers, dogs) = (person.numbers, person.dogs)
+            let done = DispatchSemaphore(value: 0)
+            Thread {
+                switch use {
+                case 0: print(numbers.count)
+                case 1: print(numbers[0])
+                case 2: for number in numbers { print(number) }
+                case 3: print(dogs[0].isInvalidated)
+                case 4: print(dogs.where { $0.age > 0 }.count)
+                case 5: print(numbers.isInvalidated)
+                default: numbers.append(4)
+                }
+                done.signal()
+            }.start()
+            _ = done.wait(timeout: .patience)
+        }
+        expectMessage(result, "Firn: ", "on another thread")
+    }
 }
 
 struct SplitMix: RandomNumberGenerator {

@@ -126,7 +126,7 @@ import Testing
             person.dogs[0].name = "Max"
         }
         await wait { calls == 10 }
-        await settle()
+        await settle(realm)
         #expect(calls == 10)
         #expect(held() == expected.sorted())
         #expect(realm.activeVersions.count == 1)

@@ -92,8 +92,8 @@
             var configuration = Realm.Configuration(
                 fileURL: URL(fileURLWithPath: folder.path + "/store"), objectTypes: [Counter.self])
             configuration.schemaVersion = 1
-            let error = #expect(throws: Realm.Error.self) { _ = try Realm(configuration: configuration) }
-            #expect(error?.code == .alreadyOpen && "\(error!)".contains("extra"))
+            let error = try #require(throws: Realm.Error.self) { _ = try Realm(configuration: configuration) }
+            #expect(error.code == .alreadyOpen && "\(error)".contains("extra"))
             try other.close()
             #expect(try Realm(configuration: configuration).objects(Counter.self).count == 1)
         }
