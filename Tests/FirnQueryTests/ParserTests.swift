@@ -98,22 +98,25 @@ import Testing
             ])
     ])
 
-    @Test(arguments: [
-        "age == 'x'", "name > 3", "name LIKE[d] 'x'", "name <[c] 'x'", "age BEGINSWITH 'x'", "age BETWEEN {1}",
-        "age BETWEEN 3", "age IN 3",
-        "ALL age == 3", "tags == tags", "age == {1, 2}", "dog > nil", "age.name == 3", "name.@count > 3",
-        "tags.@sum > 3", "dog == %@",
-        "SUBQUERY(tags, $x, $x.age == 3).@count > 0", "SUBQUERY(dog, $x, $x.age == 3).@count > 0", "$x.age == 3",
-        "name MATCHES 'x'",
-        "age[c] == 3", "dog.tags.name == 'x'", "name ==[c] 3", "@links.Person.name == 3", "tags[0].x == 3",
-        "dog.dog.dog.x == 1",
-    ])
-    func whatCantBeComparedIsRefused(text: String) throws {
+    @Test(
+        arguments: [
+            ("age == 'x'", .type), ("name > 3", .type), ("name LIKE[d] 'x'", .type), ("name <[c] 'x'", .type),
+            ("age BEGINSWITH 'x'", .type), ("age BETWEEN {1}", .type), ("age BETWEEN 3", .type), ("age IN 3", .type),
+            ("ALL age == 3", .type), ("tags == tags", .type), ("age == {1, 2}", .type), ("dog > nil", .type),
+            ("age.name == 3", .type), ("name.@count > 3", .type), ("tags.@sum > 3", .type), ("dog == %@", .type),
+            ("SUBQUERY(tags, $x, $x.age == 3).@count > 0", .type), ("SUBQUERY(dog, $x, $x.age == 3).@count > 0", .type),
+            ("$x.age == 3", .type), ("name MATCHES 'x'", .unsupported), ("age[c] == 3", .syntax),
+            ("dog.tags.name == 'x'", .type), ("name ==[c] 3", .type), ("@links.Person.name == 3", .type),
+            ("tags[0].x == 3", .type), ("dog.dog.dog.x == 1", .unknownProperty),
+        ] as [(String, QueryError.Code)])
+    func whatCantBeComparedIsRefused(text: String, code: QueryError.Code) throws {
         let arguments: [QueryArgument] = text.contains("%@") ? [.value(.typedLink(TableID(7), 1))] : []
-        #expect(throws: QueryError.self) {
+        let error = try #require(throws: QueryError.self) {
             _ = try CompiledPredicate(
                 parse(text, arguments), table: TableID(0), schema: Self.schema, resolver: NoTable7(Self.schema))
         }
+        #expect(error.code == code, "\(error)")
+        #expect(!error.message.isEmpty && !error.advice.isEmpty)
     }
 
     struct NoTable7: PropertyResolver {
@@ -128,6 +131,7 @@ import Testing
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func hostileTextNeverTraps(seed: UInt64) {
         var random = SeededRandom(seed: seed)
+        var parsed = 0
         let pieces = [
             "age", "name", "==", ">", "'x'", "\"", "'", "\\", "(", ")", "{", "}", "[", "]", "[c]", "AND", "OR", "NOT",
             "!", "ANY", "IN", "BETWEEN",
@@ -138,12 +142,18 @@ import Testing
         for _ in 0..<4000 {
             let text = (0..<random.below(12)).map { _ in pieces[random.below(pieces.count)] }.joined(
                 separator: random.below(2) == 0 ? " " : "")
-            if let predicate = try? Predicate(parsing: text, [.value(.int(1)), .value(.string("age"))]) {
-                _ = try? CompiledPredicate(predicate, table: TableID(0), schema: Self.schema)
-            } else {
-                do { _ = try Predicate(parsing: text) } catch { _ = error.description }
+            do {
+                let predicate = try Predicate(parsing: text, [])
+                parsed += 1
+                _ = try CompiledPredicate(predicate, table: TableID(0), schema: Self.schema)
+            } catch {
+                #expect(!error.description.isEmpty)
+                if let place = error.place { #expect((0...place.text.utf8.count).contains(place.offset), "\(text)") }
             }
+            _ = try? Predicate(parsing: text, [.value(.int(1)), .value(.string("age"))])
         }
+        // Text of which nothing can be read would prove little.
+        #expect(parsed > 10)
     }
 
     @Test func deepNestingIsRefusedAndLongChainsAreNot() throws {
