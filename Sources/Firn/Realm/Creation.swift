@@ -305,7 +305,8 @@ final class Creation {
                     let elements = try property.wrapper.elements(content, realm)
                     set(binding, property, key, .list(elements))
                 } else if property.isLink {
-                    set(binding, property, key, .link(try (content as? ObjectBase).map { try add($0) } ?? -1))
+                    // A nil link is read as null, whatever it is written as.
+                    set(binding, property, key, try (content as? ObjectBase).map { .link(try add($0)) } ?? .null)
                 } else if let value = try property.wrapper.storeValue(from: content) {
                     set(binding, property, key, value)
                 }
