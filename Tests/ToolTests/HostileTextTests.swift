@@ -102,9 +102,10 @@ import Testing
                 gather(try JSONSerialization.jsonObject(with: Data(line.utf8), options: .fragmentsAllowed))
             }
         }
-        for text in Self.hostile {
-            for whole in [text, "list " + text, text + text] {
-                #expect(found.contains(whole), "\(whole.debugDescription)")
+        for (number, text) in Self.hostile.enumerated() {
+            // The first class's object is deleted in the version that changes the lists.
+            for whole in [text, "list " + text, number == 0 ? text : text + text] where !found.contains(whole) {
+                Issue.record("\(whole.unicodeScalars.map { String($0.value, radix: 16) }) is not found")
             }
         }
     }

@@ -48,16 +48,18 @@ private class Kennel: Object {
 
     @Test func modifiedMarksNothingWhereAllIsEqual() async throws {
         let realm = try memoryRealm([Kennel.self, Dog.self, Person.self])
-        let kennel = try realm.write { realm.create(Kennel.self, value: value) }
-        #expect(try await told(realm, kennel) { realm.create(Kennel.self, value: value, update: .modified) } == [])
-        #expect(try await told(realm, kennel) { realm.add(self.kennel(), update: .modified) } == [])
+        let kennel = try realm.write { realm.create(Kennel.self, value: value, update: .modified) }
+        let created = try await told(realm, kennel) { realm.create(Kennel.self, value: value, update: .modified) }
+        #expect(created == [])
+        let added = try await told(realm, kennel) { realm.add(self.kennel(), update: .modified) }
+        #expect(added == [])
         let dogs = realm.objects(Dog.self)
         #expect(dogs.map(\.name) == ["Rex", "Max"] && kennel.best == dogs[0] && Array(kennel.dogs) == Array(dogs))
     }
 
     @Test func modifiedMarksWhatDiffersAndNothingElse() async throws {
         let realm = try memoryRealm([Kennel.self, Dog.self, Person.self])
-        let kennel = try realm.write { realm.create(Kennel.self, value: value) }
+        let kennel = try realm.write { realm.create(Kennel.self, value: value, update: .modified) }
         for (name, other) in [
             ("name", "south"), ("rooms", 4), ("area", NSNull()), ("area", 2.25),
             ("opened", Date(timeIntervalSinceReferenceDate: 7e8 + 1)), ("photo", Data([1])), ("numbers", [1, 2]),
@@ -82,7 +84,7 @@ private class Kennel: Object {
 
     @Test func allMarksWhatIsGivenAlsoWhereItIsEqual() async throws {
         let realm = try memoryRealm([Kennel.self, Dog.self, Person.self])
-        let kennel = try realm.write { realm.create(Kennel.self, value: value) }
+        let kennel = try realm.write { realm.create(Kennel.self, value: value, update: .modified) }
         #expect(
             try await told(realm, kennel) { realm.create(Kennel.self, value: value, update: .all) } == Self.all)
         #expect(
