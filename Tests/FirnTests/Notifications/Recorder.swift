@@ -24,6 +24,12 @@ func settle(_ realm: Realm, at location: SourceLocation = #_sourceLocation) asyn
     }
 }
 
+/// Returns when all has run that the main queue had been given before.
+@MainActor
+func mainQueueIsThrough() async {
+    await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
+}
+
 /// Thrown when a body on another thread does not end.
 struct OtherThreadHangs: Error {}
 

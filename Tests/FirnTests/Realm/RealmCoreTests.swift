@@ -42,7 +42,7 @@ import Testing
         do {
             let (old, next) = try objects()
             dropElsewhere(old)
-            await settle { false }
+            await mainQueueIsThrough()
             dog = try next()
         }
         #expect(instance != nil && dog?.name == "Rex")
@@ -64,7 +64,7 @@ import Testing
         do {
             let (old, new) = try objects()
             dropElsewhere(old)
-            await settle { false }
+            await mainQueueIsThrough()
             #expect(instance != nil && new.object?.name == "Rex")
             new.object = nil
         }
