@@ -5,7 +5,7 @@ import Testing
 @testable import FirnLog
 
 /// Finding 7: a disk may spoil the whole sector that it writes when the power fails.
-@Suite("With a sector given, a power cut takes no acknowledged commit", .timeLimit(.minutes(2))) struct SectorTests {
+@Suite("With a sector given, a power cut takes no acknowledged commit", .timeLimit(.minutes(20))) struct SectorTests {
     /// Spoils what a disk may spoil that was writing when its power failed: every sector of `sector` bytes that holds a byte of a
     /// segment written, or the end of one cut, since the segment's last sync.
     private func spoil(_ disk: SimulatedDisk, _ trace: [SimulatedCall], sector: Int, seed: UInt64) throws {

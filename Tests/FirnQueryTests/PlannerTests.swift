@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 import FirnTestSupport
 import Testing
 
@@ -51,6 +52,62 @@ import Testing
             }
         }
         #expect(used > 25)
+    }
+
+    /// The index holds the beginning of a long text only, so what it finds is looked at; so is what an OR finds where one part has no index.
+    @Test func whatAnIndexKnowsInPartIsComparedInFull() throws {
+        let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
+        let transaction = try store.beginWrite()
+        try transaction.changeSchema(
+            to: Schema(tables: [
+                TableSchema(
+                    name: "Page",
+                    columns: [
+                        ColumnSchema(name: "text", type: .string, isIndexed: true),
+                        ColumnSchema(name: "number", type: .int),
+                    ])
+            ]))
+        let head = String(repeating: "a", count: 200)
+        let texts = (0..<3000).map { $0 < 40 ? head + "\($0 % 20)" : "page \($0)" }
+        for (place, text) in texts.enumerated() {
+            var row = transaction.beginRow(TableID(0))
+            transaction.fill(&row, 0, .string(text))
+            transaction.fill(&row, 1, .int(Int64(place)))
+            try transaction.endRow(row)
+        }
+        try transaction.commit()
+        let pin = store.pin()
+        func found(_ text: String) throws -> (result: [Int64], count: Int, explanation: String) {
+            let query = try Query([.filter(try Predicate(parsing: text))], table: TableID(0), schema: store.schema)
+            return (
+                query.run(in: pin.snapshot).keys(in: pin.snapshot.table(TableID(0))), query.count(in: pin.snapshot),
+                query.explain(in: pin.snapshot)
+            )
+        }
+        for (text, holds) in [
+            ("text == '\(head)7'", { $0 == head + "7" }),
+            ("text BEGINSWITH '\(head)1'", { $0.hasPrefix(head + "1") }),
+            ("text BEGINSWITH '\(head)'", { $0.hasPrefix(head) }),
+            ("text IN {'\(head)3', '\(head)4', 'page 77'}", { [head + "3", head + "4", "page 77"].contains($0) }),
+        ] as [(String, (String) -> Bool)] {
+            let expected = texts.indices.filter { holds(texts[$0]) }.map { Int64($0) }
+            let answer = try found(text)
+            #expect(answer.result == expected && answer.count == expected.count, "\(text)")
+            #expect(answer.explanation.contains("index of text"), "\(text): \(answer.explanation)")
+        }
+        let either = try found("text == 'page 50' OR number == 60")
+        #expect(either.result == [50, 60] && either.count == 2 && either.explanation.contains("objects of Page"))
+    }
+
+    /// Sums of integers are exact to 128 bits, and stay at the largest integer where they pass it.
+    @Test func sumsThatPassAnIntegerStayAtTheLargest() {
+        for (values, expected) in [
+            ([Int64.max, Int64.max], Int64.max), ([Int64.min, -1], Int64.min), ([.max, .max, .min, .min], -2),
+        ] {
+            var sum = Accumulator(.int, for: .sum)
+            for value in values { sum.add(.int(value)) }
+            #expect(sum.result(.sum) == .int(expected))
+        }
     }
 
     @Test func foldingTakesCaseAndDiacriticsOff() {

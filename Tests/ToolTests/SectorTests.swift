@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnTool
 
-@Suite("A store whose sync groups begin in sectors of their own", .timeLimit(.minutes(1))) struct SectorTests {
+@Suite("A store whose sync groups begin in sectors of their own", .timeLimit(.minutes(20))) struct SectorTests {
     private static func make() throws -> SampleStore {
         let sample = SampleStore(empty: ())
         var options = LogOptions(folder: SampleStore.path)

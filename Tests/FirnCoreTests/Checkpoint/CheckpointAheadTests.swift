@@ -5,7 +5,7 @@ import Testing
 @testable import FirnCore
 @testable import FirnLog
 
-@Suite("A store whose log ends before its checkpoint", .timeLimit(.minutes(1))) struct CheckpointAheadTests {
+@Suite("A store whose log ends before its checkpoint", .timeLimit(.minutes(20))) struct CheckpointAheadTests {
     private static let table = TableID(0)
 
     private static func options(_ storage: SimulatedStorage) -> StoreOptions {

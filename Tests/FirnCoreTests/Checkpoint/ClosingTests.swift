@@ -6,7 +6,7 @@ import Testing
 @testable import FirnCore
 
 /// Finding 28.
-@Suite("Closing a store writes the checkpoint that is due", .timeLimit(.minutes(2))) struct ClosingTests {
+@Suite("Closing a store writes the checkpoint that is due", .timeLimit(.minutes(20))) struct ClosingTests {
     private static func options(usesThreads: Bool = false) -> StoreOptions {
         var log = LogOptions(folder: "/store", verify: .everything)
         log.usesThreads = usesThreads

@@ -84,6 +84,33 @@ import Testing
         #expect(Self.fault(held.snapshot, original) == nil, "seed \(seed), the version before")
     }
 
+    /// Leaves of few rows join, but not where their long values would not fit into one chunk.
+    @Test(arguments: 1...3) func deletingRowsOfLongValuesJoinsWhatFits(seed: UInt64) throws {
+        let store = try Self.make(700)
+        var random = SeededRandom(seed: seed)
+        let long = try store.beginWrite()
+        var texts: [Int64: String] = [:]
+        for key in 0..<Int64(700) {
+            texts[key] = Self.text(key, [900, 1000, 20][random.below(seed == 3 ? 3 : 2)])
+            long.set(Self.table, 1, key, .string(texts[key]!))
+        }
+        try long.commit()
+        let held = store.pin()
+        let original = texts
+        while texts.count > 20 {
+            let transaction = try store.beginWrite()
+            for _ in 0..<40 {
+                guard let key = texts.keys.sorted().randomElement(using: &random) else { break }
+                transaction.delete(Self.table, key)
+                texts[key] = nil
+            }
+            try transaction.commit()
+            store._checkInvariants()
+            #expect(Self.fault(store.pin().snapshot, texts) == nil, "seed \(seed), \(texts.count) left")
+        }
+        #expect(Self.fault(held.snapshot, original) == nil, "seed \(seed), the version before")
+    }
+
     /// The inner node above is full, so it splits too, at each place that a child may have in it.
     @Test(arguments: [0, 30, 31, 32, 33, 62, 63]) func theNodeAboveSplitsWithIt(_ child: Int) throws {
         let count = Limits.fanout * Limits.rowsPerLeaf

@@ -112,6 +112,8 @@ final class StoreScript {
             do {
                 try self.commit(body, to: store)
                 hold()
+                // And one that is not durable yet when the compaction goes on.
+                _ = try self.begin(store, body).write()
             } catch { stopped = error }
         }) { work in
             nonisolated(unsafe) let work = work
@@ -121,6 +123,8 @@ final class StoreScript {
             if let stopped { throw stopped }
             #expect(report?.isWhole == isWhole && held.count > 1, "nothing was done beside the compaction")
         }
+        try store.waitUntilPublished(begun)
+        acknowledged = begun
         for (pin, oracle) in held {
             let fault = oracle.check(pin.snapshot, "version \(pin.version), held beside a compaction")
             #expect(fault == nil)

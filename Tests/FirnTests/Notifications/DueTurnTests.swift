@@ -7,7 +7,7 @@ import Testing
 
 /// Every turn that falls into a transaction is due again when that has ended, however it ends; and an observer is told of everything after the call that made it.
 @MainActor
-@Suite(.timeLimit(.minutes(2))) struct DueTurnTests {
+@Suite(.timeLimit(.minutes(20))) struct DueTurnTests {
     private let name = UUID().uuidString
     private let types: [ObjectBase.Type] = [Dog.self, Person.self]
     private func open() throws -> Realm { try memoryRealm(types, name) }

@@ -11,7 +11,7 @@ final class Shipment: Object {
 /// Kept until the process ends, as programs keep their realm.
 nonisolated(unsafe) private var keptRealm: Realm?
 
-@Suite("A program that ends leaves next to nothing to replay", .timeLimit(.minutes(5))) struct ClosingTests {
+@Suite("A program that ends leaves next to nothing to replay", .timeLimit(.minutes(20))) struct ClosingTests {
     private static func configuration(_ path: String) -> Realm.Configuration {
         Realm.Configuration(fileURL: URL(fileURLWithPath: path), objectTypes: [Shipment.self])
     }

@@ -9,7 +9,7 @@ import Testing
 
 /// A forked child has its parent's memory and none of its threads and locks. Whatever it uses of a realm stops it with a message; nothing that it lets go of, and no exec, harms
 /// it or its parent.
-@Suite(.timeLimit(.minutes(2))) struct ForkTests {
+@Suite(.timeLimit(.minutes(20))) struct ForkTests {
     /// What a child does.
     enum Use: String, CaseIterable, Codable {
         case property, frozenProperty, frozenList, results, frozenResults, realm, write, observe, frozenOfAnotherQueue

@@ -6,7 +6,7 @@ import Testing
 @testable import Firn
 
 /// No lock is held while opening waits or asks the application. Where one were, these would wait for ever; so they run in processes of their own, which an alarm ends.
-@Suite(.timeLimit(.minutes(5))) struct OpeningTests {
+@Suite(.timeLimit(.minutes(20))) struct OpeningTests {
     @Test func storesOpenWhileOneAsksWhetherToCompact() async {
         await #expect(processExitsWith: .success) { try openWhileOneAsks() }
     }

@@ -6,7 +6,7 @@ import Testing
 
 /// The core that accessors read, and what is counted on it.
 @MainActor
-@Suite(.timeLimit(.minutes(2))) struct RealmCoreTests {
+@Suite(.timeLimit(.minutes(20))) struct RealmCoreTests {
     private let name = UUID().uuidString
     private let types: [ObjectBase.Type] = [Dog.self, Person.self]
     private func open() throws -> Realm { try memoryRealm(types, name) }

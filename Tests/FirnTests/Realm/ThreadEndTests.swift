@@ -6,7 +6,7 @@ import Testing
 @testable import Firn
 
 /// A realm belongs to one thread, and ends with it. Threads of the system follow each other at the same address, so what is found by that address would be the dead thread's.
-@Suite(.timeLimit(.minutes(2))) struct ThreadEndTests {
+@Suite(.timeLimit(.minutes(20))) struct ThreadEndTests {
     private let name = UUID().uuidString
     private let types: [ObjectBase.Type] = [Dog.self, Person.self]
     private func open() throws -> Realm { try memoryRealm(types, name) }

@@ -1,0 +1,76 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnLog
+
+/// What tells that a commit was durable, in each place where it is told, when other places are lost.
+@Suite("Durable marks", .timeLimit(.minutes(20))) struct MarkTests {
+    @Test("are believed in a frame whose payload is damaged, as its head is whole")
+    func markOfADamagedFrame() throws {
+        let bench = Bench()
+        let log = try bench.open()
+        var starts: [Int] = []
+        for _ in 0..<3 {
+            starts.append(log.writer!.tail.end)
+            try log.waitUntilDurable(try bench.commit(log))
+        }
+        let after = bench.afterPowerCut(keeping: 1)
+        try? after.storage.remove("/store/shared")
+        // The third bears the mark that covers the second.
+        for start in starts.dropFirst() { try after.flip(Bench.segment, at: start + 90) }
+        let error = #expect(throws: LogError.self) { try after.open() }
+        #expect(error?.code == .damage, "the second commit was durable")
+        // Without the third nothing says so.
+        try after.flip(Bench.segment, at: starts[1] + 90)
+        #expect(try after.open().recovery.lastVersion == 2)
+    }
+
+    @Test("of the shared page lie in two pairs, written by turns, so that one is whole whenever its writer stops")
+    func pairs() throws {
+        for torn in [32, 48] {
+            let page = try SharedPage(StoreFolder(path: "", storage: MemoryStorage()), StoreID(high: 1, low: 2))
+            page.prepare(epoch: 1, durable: 4, published: 4, generation: 1, fresh: true)
+            for mark in 5...8 as ClosedRange<UInt64> {
+                page.setDurable(mark)
+                #expect(page.durableMark == mark)
+            }
+            page.store(999, torn)
+            #expect([7, 8].contains(page.durableMark), "pair \(torn)")
+        }
+    }
+
+    /// The sync of a mark fails: the system calls its page clean, and the disk lacks it. Whoever takes over must not go on behind it.
+    @Test("that a failed sync may have lost are no place to go on from for the process that takes over")
+    func lostMark() throws {
+        let first = Bench { $0.idleMilliseconds = 60_000 }
+        let second = first.another()
+        let (log, other) = (try first.open(), try second.open())
+        try log.waitUntilDurable(try first.commit(log))
+        first.storage.inject(SimulatedFault(.io, residue: .nothing, times: 1) { $0.operation == .sync })
+        #expect(throws: LogError.self) { try log.writeMark() }
+        log.giveUpWriting()
+        try other.awaitWriting()
+        let progress = try other.readRest { commit in while try commit.next() != nil {} }
+        other.advance(to: progress)
+        try other.beginWriting()
+        try other.waitUntilDurable(try second.commit(other))
+        for keeping in [0.0, 1.0] {
+            let after = second.afterPowerCut(keeping: keeping)
+            #expect(try after.open().recovery.lastVersion == 2, "a commit that was acknowledged is gone")
+        }
+    }
+
+    @Test("a manifest whose generation before is not the one before is refused") func generations() {
+        let first = Manifest(
+            storeID: StoreID(high: 7, low: 8), created: 99,
+            segments: [Manifest.Segment(segment: 1, epoch: 1, firstVersion: 1)])
+        for (current, before) in [(5, 3), (5, 5), (5, 6), (2, 0)] as [(UInt64, UInt64)] {
+            var (new, old) = (first, first)
+            new.generation = current
+            old.generation = before
+            let file = new.encode() + old.encode()
+            #expect(throws: Manifest.Refusal.self) { try file.withUnsafeBytes { _ = try Manifest.decode(file: $0) } }
+        }
+    }
+}
