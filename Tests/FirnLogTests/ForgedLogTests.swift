@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnLog
 
-@Suite("A manifest or page that was forged is an error, whatever its checksums say", .timeLimit(.minutes(2)))
+@Suite("A manifest or page that was forged is an error, whatever its checksums say", .timeLimit(.minutes(20)))
 struct ForgedLogTests {
     private static func options(_ access: LogOptions.Access = .readWrite(waitMilliseconds: 0)) -> LogOptions {
         var options = LogOptions(folder: "/store", access: access)

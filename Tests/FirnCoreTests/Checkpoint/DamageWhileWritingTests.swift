@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnCore
 
-@Suite("Damage to a large checkpoint is thrown by what meets it", .timeLimit(.minutes(5)))
+@Suite("Damage to a large checkpoint is thrown by what meets it", .timeLimit(.minutes(20)))
 struct DamageWhileWritingTests {
     private static let folder = "/store"
     private static let item = TableID(0)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnCore
 
-@Suite("A checkpoint that was forged is an error, whatever its checksums say", .timeLimit(.minutes(5)))
+@Suite("A checkpoint that was forged is an error, whatever its checksums say", .timeLimit(.minutes(20)))
 struct ForgedCheckpointTests {
     /// Opens the base store with a forged checkpoint, reads and changes everything; gives the error that is met.
     private func damage(_ forge: (inout [UInt8]) -> Void) throws -> StoreError? {

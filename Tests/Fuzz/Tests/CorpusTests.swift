@@ -6,7 +6,7 @@ import Testing
     import Glibc
 
     /// What `Tools/fuzz` has found, and whole stores, in Tests/Fuzz/Corpus/TARGET: each file is named for what it showed. They run in a process of their own, so that one that crashes again has a name.
-    @Suite("Inputs that once crashed, hung or took memory without end", .timeLimit(.minutes(10)))
+    @Suite("Inputs that once crashed, hung or took memory without end", .timeLimit(.minutes(20)))
     struct CorpusTests {
         private static let folder = String(#filePath.dropLast("Tests/CorpusTests.swift".count)) + "Corpus"
 
