@@ -360,13 +360,13 @@ final class LogTail: @unchecked Sendable {
             }
             old.close()
             page?.setGeneration(next.generation)
-            end = bytes.count
             commitStart = 0
             chain = headerCRC
             lock.withLock {
                 sector = wantedSector
                 self.file = file
                 manifest = next
+                end = bytes.count
                 filled = bytes.count
             }
             return file
