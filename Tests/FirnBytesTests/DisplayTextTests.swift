@@ -1,7 +1,7 @@
 import FirnBytes
 import Testing
 
-@Suite("Text that is shown", .timeLimit(.minutes(2))) struct DisplayTextTests {
+@Suite("Text that is shown", .timeLimit(.minutes(20))) struct DisplayTextTests {
     @Test("no character that moves, hides or reverses text is shown, whatever it is") func unsafe() {
         var shown = 0
         for value in UInt32(0)...0x10FFFF {

@@ -7,7 +7,7 @@ import Testing
 @testable import FirnTool
 
 /// A store whose names and values are chosen to deceive whoever reads what the tool prints.
-@Suite("What a terminal sees", .timeLimit(.minutes(2))) struct HostileTextTests {
+@Suite("What a terminal sees", .timeLimit(.minutes(20))) struct HostileTextTests {
     /// A character of each kind that is not to be shown.
     static let kinds: [UInt32] = [
         0x00, 0x07, 0x08, 0x09, 0x0A, 0x0D, 0x1B, 0x7F, 0x80, 0x85, 0x9B, 0x9F, 0xAD, 0x61C, 0x200B, 0x200D, 0x200E,

@@ -21,7 +21,7 @@ private class Plain: Object {
 }
 
 /// What comes from a store, a file's name or a caller is shown in messages without what moves, hides or reverses text.
-@Suite(.timeLimit(.minutes(2))) struct MessageTests {
+@Suite(.timeLimit(.minutes(20))) struct MessageTests {
     private func expectHarmless(_ text: String) {
         for scalar in text.unicodeScalars where scalar != "\n" {
             switch scalar.properties.generalCategory {

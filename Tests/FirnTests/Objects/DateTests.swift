@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// SEMANTICS 74: what is stored is what is read, and order, equality and self-assignment agree.
-@Suite(.timeLimit(.minutes(2))) struct DateTests {
+@Suite(.timeLimit(.minutes(20))) struct DateTests {
     private class Event: Object {
         @Persisted var number = 0
         @Persisted var date = Date(timeIntervalSinceReferenceDate: 0)

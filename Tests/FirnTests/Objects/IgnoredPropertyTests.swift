@@ -29,7 +29,7 @@ private class KeyIgnored: Object {
 }
 
 /// SPEC S50: Firn leaves an ignored property alone, also one that is `@Persisted`.
-@Suite(.timeLimit(.minutes(2))) struct IgnoredPropertyTests {
+@Suite(.timeLimit(.minutes(20))) struct IgnoredPropertyTests {
     private func realm() throws -> Realm { try memoryRealm([Forgetful.self]) }
 
     @Test func anIgnoredPropertyKeepsItsOwnValueAndTouchesNoOther() throws {

@@ -65,7 +65,7 @@ private class Counted: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct InitialValueTests {
+@Suite(.timeLimit(.minutes(20))) struct InitialValueTests {
     @Test func objectsThatAnInitialiserMakesHaveTheirInitialValuesWhateverItMakes() throws {
         let realm = try memoryRealm([Maker.self])
         try realm.write { realm.add(Maker()) }

@@ -16,7 +16,7 @@ private class MaybeNamed: Object {
 }
 
 /// Rules of SEMANTICS that concern single objects, their keys and their links.
-@Suite(.timeLimit(.minutes(5))) struct ObjectRuleTests {
+@Suite(.timeLimit(.minutes(20))) struct ObjectRuleTests {
     /// SEMANTICS 30
     @Test func anOptionalPrimaryKeyIsNilForOneObjectAtMost() throws {
         let realm = try memoryRealm([MaybeKeyed.self, MaybeNamed.self])

@@ -46,7 +46,7 @@ private class RequiredLink: Object {
 }
 
 /// SPEC S53, S16, S23, S30: an optional property that `requiredProperties()` names may not be nil.
-@Suite(.timeLimit(.minutes(2))) struct RequiredPropertyTests {
+@Suite(.timeLimit(.minutes(20))) struct RequiredPropertyTests {
     private func realm() throws -> Realm { try memoryRealm([Strict.self]) }
 
     @Test func theSchemaShowsARequiredPropertyAsNotOptional() throws {

@@ -19,7 +19,7 @@ private class Kennel: Object {
 
 /// SEMANTICS 25: `.all` marks every property given as changed, `.modified` only those whose values differ.
 @MainActor
-@Suite(.timeLimit(.minutes(5))) struct UpdatePolicyTests {
+@Suite(.timeLimit(.minutes(20))) struct UpdatePolicyTests {
     private let value: [String: Any] = [
         "id": 1, "name": "north", "rooms": 3, "area": 2.5, "opened": Date(timeIntervalSinceReferenceDate: 7e8),
         "photo": Data([1, 2]), "numbers": [1, 2, 2], "words": ["a", ""], "dogs": [[1, "Rex"], [2, "Max"]],

@@ -5,7 +5,7 @@ import Testing
 /// SPEC R37, R72: what `where { }` does not have is refused by the compiler, not by a stop when it runs.
 ///
 /// Runs the compiler on small programs that use the module under test.
-@Suite(.timeLimit(.minutes(5))) struct QueryTypingTests {
+@Suite(.timeLimit(.minutes(20))) struct QueryTypingTests {
     private static let model = """
         import Firn
         import Foundation

@@ -44,7 +44,7 @@ class KeyedByNew: Object {
 }
 
 /// SPEC S49, SEMANTICS 80, 81: no migration ends with two objects of one primary key.
-@Suite(.timeLimit(.minutes(2))) struct PrimaryKeyMigrationTests {
+@Suite(.timeLimit(.minutes(20))) struct PrimaryKeyMigrationTests {
     private let url = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).firn")
 
     private func fill(_ values: [(Int, String?)]) throws {
