@@ -41,12 +41,15 @@ import Testing
     }
 
     /// The sync of a mark fails: the system calls its page clean, and the disk lacks it. Whoever takes over must not go on behind it.
-    @Test("that a failed sync may have lost are no place to go on from for the process that takes over")
-    func lostMark() throws {
+    @Test(
+        "that a failed sync may have lost are no place to go on from for the process that takes over",
+        // So that the mark now shares a sector with the next commit, now lies in one of its own, which is then lost.
+        arguments: (0..<16).map { 100 + 40 * $0 })
+    func lostMark(_ length: Int) throws {
         let first = Bench { $0.idleMilliseconds = 60_000 }
         let second = first.another()
         let (log, other) = (try first.open(), try second.open())
-        try log.waitUntilDurable(try first.commit(log))
+        try log.waitUntilDurable(try first.commit(log, [length]))
         first.storage.inject(SimulatedFault(.io, residue: .nothing, times: 1) { $0.operation == .sync })
         #expect(throws: LogError.self) { try log.writeMark() }
         log.giveUpWriting()
@@ -55,10 +58,8 @@ import Testing
         other.advance(to: progress)
         try other.beginWriting()
         try other.waitUntilDurable(try second.commit(other))
-        for keeping in [0.0, 1.0] {
-            let after = second.afterPowerCut(keeping: keeping)
-            #expect(try after.open().recovery.lastVersion == 2, "a commit that was acknowledged is gone")
-        }
+        let after = second.afterPowerCut(keeping: 0)
+        #expect(try after.open().recovery.lastVersion == 2, "a commit that was acknowledged is gone")
     }
 
     @Test("a manifest whose generation before is not the one before is refused") func generations() {
