@@ -53,11 +53,20 @@ let package = Package(
             path: "Tests/Fuzz/Targets"),
         .executableTarget(name: "firn-fuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Driver"),
         .target(name: "FirnTestSupport", dependencies: ["FirnStorage"], path: "Tests/FirnTestSupport"),
+        // A store on a simulated machine against an oracle: `Tools/simulate`, and its short run among the tests.
+        .target(
+            name: "FirnSimulation", dependencies: ["FirnCore", "FirnLog", "FirnStorage", "FirnTestSupport"],
+            path: "Tests/Simulation"),
+        .executableTarget(name: "firn-simulate", dependencies: ["FirnSimulation"], path: "Tests/Simulate"),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: ["FirnSimulation", "FirnCore", "FirnLog", "FirnStorage", "FirnTestSupport"]),
         .testTarget(name: "FirnBytesTests", dependencies: ["FirnBytes"]),
         .testTarget(name: "FirnStorageTests", dependencies: ["FirnStorage", "FirnTestSupport"]),
         .testTarget(name: "FirnLogTests", dependencies: ["FirnLog", "FirnTestSupport"], exclude: ["Golden"]),
         .testTarget(
-            name: "FirnCoreTests", dependencies: ["FirnCore", "FirnTestSupport", "FuzzTargets", "firn-crash-child"],
+            name: "FirnCoreTests",
+            dependencies: ["FirnCore", "FirnSimulation", "FirnTestSupport", "FuzzTargets", "firn-crash-child"],
             exclude: ["Golden"]),
         .testTarget(
             name: "FuzzTests", dependencies: ["FuzzTargets", "firn-fuzz", "FirnTestSupport"], path: "Tests/Fuzz/Tests"),

@@ -132,6 +132,7 @@ extension Log {
                 detail: "version \(start.version) was published and has been read here, but the log ends with "
                     + "\(recovery.lastVersion) after its writer died")
         }
+        try recovery.syncNames()
         _ = try recovery.makeDurable(despite: hasFailed)
         page.prepare(
             epoch: recovery.manifest.epoch, durable: recovery.lastVersion, published: recovery.lastVersion,

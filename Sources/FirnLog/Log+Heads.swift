@@ -51,6 +51,22 @@ extension Log {
         }
     }
 
+    /// Runs `body` on the manifest in force, and again on the next one where it throws because another process's compactor has removed what the first one lists.
+    func readingOn<Result>(
+        _ body: (Manifest) throws(LogError) -> Result
+    ) throws(LogError) -> Result {
+        var manifest = try manifest()
+        while true {
+            do throws(LogError) {
+                return try body(manifest)
+            } catch {
+                let next = try folder.readManifest()
+                if next.generation == manifest.generation { throw error }
+                manifest = next
+            }
+        }
+    }
+
     /// The newest version up to `through` whose time fulfils a condition that holds up to some moment and not after it; nil where none does.
     ///
     /// Cost: one header of each segment that begins later, and the headers of one segment.

@@ -50,7 +50,7 @@ extension Log {
             end: place.offset, filled: place.offset, chain: place.chain, lastTime: place.time,
             schema: place.schema ?? [], sector: place.sector, isReserveGone: false, isOurs: false)
         tail.markWritten = place.mark
-        let lock = WriterLock(locks: locks, page: page, isReady: false, mayWait: options.usesThreads)
+        let lock = WriterLock(locks: locks, page: page, isReady: false, mayWait: options.usesThreads, clock: clock)
         let writer = LogWriter(group: group, tail: tail, lock: lock, follower: follower)
         try writer.keeper?.start()
         let report = RecoveryReport(

@@ -40,6 +40,8 @@ extension Log {
             // Only what is listed from here on is kept for this reader.
             let storeID = try folder.readManifest().storeID
             let slot = readerSlot(try SharedPage(reading: folder, storeID), locks)
+            // Without threads nobody gets further while this one waits.
+            let mostAttempts = options.usesThreads ? readingAttempts : 3
             var attempt = 0
             var failures = 0
             while true {
@@ -48,13 +50,13 @@ extension Log {
                 do throws(LogError) {
                     if let log = try read(options, folder, locks, manifest, slot: slot) { return log }
                     // Somebody is recovering the store.
-                    guard attempt < readingAttempts else {
+                    guard attempt < mostAttempts else {
                         throw LogError(.locked(processID: SharedPage.writerProcess(folder)), path: folder.path)
                     }
                     restThread(nanoseconds: 2_000_000)
                 } catch {
                     // A writer may have come meanwhile and changed what was being read.
-                    guard error.isOfFiles, attempt < readingAttempts else { throw error }
+                    guard error.isOfFiles, attempt < mostAttempts else { throw error }
                     let hasChanged = try folder.readManifest() != manifest
                     if hasChanged { continue }
                     failures += 1

@@ -110,6 +110,8 @@ public final class Log: @unchecked Sendable {
             try stored { () throws(StorageError) in try storage.syncFolder(folder.parent) }
         } else {
             try checkVolume(folder.path, storage)
+            // It may have been made by a process that died before its name was durable.
+            if found == .empty { try folder.syncParent() }
         }
         let locks = try StoreLocks(folder)
         do throws(LogError) {
@@ -130,7 +132,7 @@ public final class Log: @unchecked Sendable {
                     return log
                 }
                 if let log = try join(options, folder, clock, locks) { return log }
-                if SystemClock.shared.monotonic() >= deadline {
+                if !options.usesThreads || SystemClock.shared.monotonic() >= deadline {
                     throw LogError(.locked(processID: SharedPage.writerProcess(folder)), path: folder.path)
                 }
                 restThread(nanoseconds: pause)
@@ -197,6 +199,8 @@ public final class Log: @unchecked Sendable {
             // Whatever a crash left between the manifest and the removal of what it no longer lists, or of a checkpoint that was never finished. Beside others it may be one that is being written.
             try removeUnneeded(folder, manifest, Set(recovery.checkpoints.flatMap { $0.files.map(\.id) }), newest: .max)
         }
+        // A writer takes its number off the page when all that it did is durable.
+        if !isPageValid || page.writerProcess != 0 || page.failureMark != 0 { try recovery.syncNames() }
         report.secondedCommits = try recovery.makeDurable(despite: isPageValid && page.failureMark != 0)
         report.epoch = recovery.manifest.epoch
 
@@ -217,7 +221,7 @@ public final class Log: @unchecked Sendable {
             chain: recovery.scan.chain, lastTime: recovery.scan.lastTime, schema: recovery.scan.schema ?? [],
             sector: recovery.sector, isReserveGone: isReserveGone)
         tail.markWritten = max(recovery.scan.mark, recovery.manifest.openSegment.firstVersion - 1)
-        let lock = WriterLock(locks: locks, page: page, isReady: true, mayWait: options.usesThreads)
+        let lock = WriterLock(locks: locks, page: page, isReady: true, mayWait: options.usesThreads, clock: clock)
         let writer = LogWriter(group: group, tail: tail, lock: lock, follower: LogFollower(folder))
         try writer.keeper?.start()
         let log = Log(

@@ -172,6 +172,17 @@ struct Recovery {
         durable = checkpoint.version
     }
 
+    /// Makes the names durable that were read: a process that died, or whose sync failed, may have replaced the manifest and not got to the sync of its folder. What is committed to a segment that only that manifest
+    /// lists would go with it when the power goes.
+    func syncNames() throws(LogError) {
+        try stored { () throws(StorageError) in
+            try folder.storage.syncFolder(folder.log)
+            if checkpoint != nil { try folder.storage.syncFolder(folder.checkpoints) }
+            try folder.storage.syncFolder(folder.path)
+        }
+        if lastVersion == 0 { try folder.syncParent() }
+    }
+
     /// Steps 5 and 6, where there is need: the log is durable and whole after it. Returns how many commits were written again. After a failed write or sync (`hasFailed`) a new segment is
     /// begun in any case, as marks behind the last commit may be missing on the disk.
     mutating func makeDurable(despite hasFailed: Bool) throws(LogError) -> Int {

@@ -219,6 +219,13 @@ struct StoreFolder: Sendable {
         }
     }
 
+    /// Makes the store's own name durable. The folder above may be one that this user can't read: then whoever made the store's folder there answers for it.
+    func syncParent() throws(LogError) {
+        do throws(StorageError) { try storage.syncFolder(parent) } catch {
+            if error.code != .permissionDenied { throw LogError(error) }
+        }
+    }
+
     func createFolderIfAbsent(_ path: String) throws(LogError) {
         do {
             try storage.createFolder(path, permissions: fileMode)

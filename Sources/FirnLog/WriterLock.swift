@@ -35,6 +35,8 @@ final class WriterLock: @unchecked Sendable {
     private let locks: StoreLocks
     private let page: SharedPage
     private let mayWait: Bool
+    /// The system's where threads wait; else the store's, so that a simulation decides whose turn it is.
+    private let clock: any Clock
     private let state: Atomic<State>
     private let lock = Lock()
     private let arrived = Condition()
@@ -44,7 +46,8 @@ final class WriterLock: @unchecked Sendable {
     private let yieldedTurn = Atomic<UInt32>(0)
     private let wantsRest = Atomic<Bool>(false)
 
-    init(locks: StoreLocks, page: SharedPage, isReady: Bool, mayWait: Bool) {
+    init(locks: StoreLocks, page: SharedPage, isReady: Bool, mayWait: Bool, clock: any Clock) {
+        self.clock = mayWait ? SystemClock.shared : clock
         self.locks = locks
         self.page = page
         self.mayWait = mayWait
@@ -61,7 +64,7 @@ final class WriterLock: @unchecked Sendable {
 
     /// Whether this process has written for as long as it may while others wait.
     var isTurnOver: Bool {
-        SystemClock.shared.monotonic() - heldSince.load(ordering: .relaxed) > Self.turn
+        clock.monotonic() - heldSince.load(ordering: .relaxed) > Self.turn
     }
 
     // MARK: Getting it
@@ -88,24 +91,24 @@ final class WriterLock: @unchecked Sendable {
             try check()
             let left = courtesyLeft
             if left <= 0, try tryLock() { return }
+            if left <= 0 { page.wishForWriter(isUrgent: isUrgent) }
             guard mayWait else {
                 throw LogError(.locked(processID: Int32(exactly: page.writerProcess)), path: locks.path)
             }
-            if left <= 0 { page.wishForWriter(isUrgent: isUrgent) }
             let ticket = page.news
             // Between the first look and the ticket it may have been given up.
             if left <= 0, try tryLock() { return }
-            let since = SystemClock.shared.monotonic()
+            let since = clock.monotonic()
             let wait = left > 0 ? left : Self.patience
             page.waitForNews(ticket, nanoseconds: wait, countsCommits: true)
-            isUrgent = SystemClock.shared.monotonic() - since >= wait
+            isUrgent = clock.monotonic() - since >= wait
         }
     }
 
     private func tryLock() throws(LogError) -> Bool {
         guard try locks.tryLockWriter() else { return false }
         page.countTurn()
-        heldSince.store(SystemClock.shared.monotonic(), ordering: .relaxed)
+        heldSince.store(clock.monotonic(), ordering: .relaxed)
         yieldedAt.store(0, ordering: .relaxed)
         wantsRest.store(false, ordering: .relaxed)
         state.store(.locked, ordering: .releasing)
@@ -116,7 +119,7 @@ final class WriterLock: @unchecked Sendable {
     private var courtesyLeft: Int64 {
         let yielded = yieldedAt.load(ordering: .relaxed)
         guard yielded != 0, page.turns == yieldedTurn.load(ordering: .relaxed) else { return 0 }
-        return yielded + Self.courtesy - SystemClock.shared.monotonic()
+        return yielded + Self.courtesy - clock.monotonic()
     }
 
     /// By the holder of the write lock, once everything that others wrote was read.
@@ -137,7 +140,7 @@ final class WriterLock: @unchecked Sendable {
     func release() {
         if page.isWriterWanted {
             yieldedTurn.store(page.turns, ordering: .relaxed)
-            yieldedAt.store(SystemClock.shared.monotonic(), ordering: .relaxed)
+            yieldedAt.store(clock.monotonic(), ordering: .relaxed)
         }
         page.clearWish()
         state.store(.away, ordering: .releasing)

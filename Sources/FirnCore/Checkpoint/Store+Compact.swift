@@ -32,7 +32,7 @@ extension Store {
 
     /// - Parameter rewritesAll: whether all is written anew where the share is passed, and not the part of it alone of which the least is alive.
     @discardableResult
-    func compact(garbageShare: Double, rewritesAll: Bool = true) throws(StoreError) -> CompactionReport? {
+    package func compact(garbageShare: Double, rewritesAll: Bool = true) throws(StoreError) -> CompactionReport? {
         try checkWritable()
         return try compactor.run { () throws(StoreError) in
             try writeCheckpoint(Effort(garbageShare: garbageShare, rewritesAll: rewritesAll, pace: nil))

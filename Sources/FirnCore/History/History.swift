@@ -33,7 +33,13 @@ final class History: Sendable {
         let known = find(number, as: target)
         if let known { return known }
         let base = bases.last { $0.version < number || $0.version == number && $0.serves(target) }
-        guard let base else { throw StoreError(.damage, "no checkpoint leads to version \(number); run `firn verify`") }
+        guard let base else {
+            // Held here, perhaps, but older than what today's schema can be put on.
+            throw StoreError(
+                .versionNotRetained,
+                "version \(number) can't be shown with what the schema has got since: no checkpoint before it is retained"
+            )
+        }
         let past: PastStore
         if let taken = take(from: base.version, to: number) {
             past = taken

@@ -114,7 +114,7 @@ final class PastStore: @unchecked Sendable {
 extension Store {
     /// The versions from which past ones can be replayed, oldest first, each with all later commits in the log: the empty one, unless the log's beginning has been let go, and the checkpoints
     /// that are listed.
-    func historyBases(_ log: Log) throws(StoreError) -> [HistoryBase] {
+    func historyBases(_ log: Log, _ checkpoints: [Checkpoint]) throws(StoreError) -> [HistoryBase] {
         var bases: [HistoryBase] = []
         let first: UInt64
         do throws(LogError) {
@@ -123,7 +123,7 @@ extension Store {
         } catch {
             throw StoreError(error)
         }
-        for checkpoint in log.listedCheckpoints where checkpoint.version + 1 >= first {
+        for checkpoint in checkpoints where checkpoint.version + 1 >= first {
             bases.append(try .stored(checkpoint, log, options, heldFiles))
         }
         return bases

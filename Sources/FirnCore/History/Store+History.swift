@@ -55,6 +55,9 @@ extension Store {
                 // A compaction may just have let the checkpoint go that it was to begin from.
                 let now = try retainedPast(past.log)
                 if now.checkpoints == past.checkpoints { throw error }
+                guard now.bases.first.map({ $0.version <= number }) ?? false else {
+                    throw notRetained(number, oldest: now.oldest, newest: now.newest.version)
+                }
                 past = now
             }
         }
@@ -133,9 +136,10 @@ extension Store {
     }
 
     func retainedPast(_ log: Log) throws(StoreError) -> RetainedPast {
-        let checkpoints = log.listedCheckpoints.map(\.id)
-        let bases = try historyBases(log)
+        let (checkpoints, all) = try basesInForce(log)
         let newest = versions.published
+        // Another process may have written a checkpoint of a version that this one has not read yet.
+        let bases = all.filter { $0.version <= newest.version }
         let oldest = bases.first?.version ?? newest.version
         // The clock may be behind the log, whose time never goes back.
         let now = max(clock.now(), newest.time)
@@ -151,6 +155,21 @@ extension Store {
             throw StoreError(error)
         }
         return RetainedPast(newest: newest, log: log, checkpoints: checkpoints, bases: bases, oldest: result)
+    }
+
+    /// The checkpoints that are listed, and what a past version can be replayed from. Another process's compactor may replace them meanwhile: then they are read anew.
+    private func basesInForce(_ log: Log) throws(StoreError) -> (ids: [UInt64], bases: [HistoryBase]) {
+        var tried: [UInt64]?
+        while true {
+            let checkpoints: [Checkpoint]
+            do throws(LogError) { checkpoints = try log.checkpointsInForce } catch { throw StoreError(error) }
+            do throws(StoreError) {
+                return (checkpoints.map(\.id), try historyBases(log, checkpoints))
+            } catch {
+                if tried == checkpoints.map(\.id) { throw error }
+                tried = checkpoints.map(\.id)
+            }
+        }
     }
 
     /// What must stay for what is retained when a checkpoint of the newest version is published: the log after a version, which is the newest base that is not after any of it, and of the checkpoints listed that

@@ -120,7 +120,7 @@ extension Store {
     }
 
     /// By the follower's thread, whenever there is news.
-    func attendToOthers() {
+    package func attendToOthers() {
         guard let log, !log.isForked, !isClosed else { return }
         if log.shouldGiveUpWriting || log.takeWishForRest() { letOthersWrite() }
         // Somebody may have come who asks for more than was told.

@@ -23,9 +23,9 @@ public struct StoreOptions: Sendable {
     /// When a checkpoint is written.
     public var compaction = CompactionRule()
     /// Bytes by which a transaction's nodes grow between hand-outs of `EarlyParts`. Copying the last leaf each time costs a fiftieth of it.
-    var handOutByteCount = 4 << 20
+    package var handOutByteCount = 4 << 20
     /// Bytes of the log that opening a retained version reads at most, about: for so many a checkpoint is kept.
-    var historyCheckpointByteCount = 256 << 20
+    package var historyCheckpointByteCount = 256 << 20
     /// Called while a compaction runs, between writing the checkpoint and putting it in the place of what it was written from.
     var besideCompaction: (@Sendable () -> Void)?
     /// Called before what versions need is written out; what it throws is what the disk would.
@@ -51,7 +51,7 @@ public struct StoreOptions: Sendable {
 /// * `history` (guarded by itself) keeps what past versions need.
 public final class Store: Sendable {
     public let heap: NodeHeap
-    let log: Log?
+    package let log: Log?
     let versions: VersionTable
     let queue = WriteQueue()
     let noteKeeper = NoteKeeper()
@@ -146,7 +146,11 @@ public final class Store: Sendable {
         let files = checkpoint.files.map(\.id)
         heldFiles.retain(files)
         defer { heldFiles.release(files) }
-        guard log.listedCheckpoints.contains(checkpoint) else {
+        let isListed: Bool
+        do throws(LogError) { isListed = try log.checkpointsInForce.contains(checkpoint) } catch {
+            throw StoreError(error)
+        }
+        guard isListed else {
             throw StoreError(
                 .versionNotRetained, "the checkpoint of version \(checkpoint.version) has just been let go")
         }

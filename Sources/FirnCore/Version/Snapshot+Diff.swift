@@ -2,7 +2,7 @@ extension Snapshot {
     /// What differs between this version and a later one, by values: a column that was assigned the value it had does not count. Both must be pinned, of one store.
     ///
     /// Cost: O(nodes changed and the rows in them).
-    func difference(to next: Snapshot) -> ChangeNotes {
+    package func difference(to next: Snapshot) -> ChangeNotes {
         var result = ChangeNotes()
         let old = RootNode(root)
         let new = RootNode(next.root)

@@ -9,6 +9,17 @@ extension Log {
     /// Every checkpoint that the store lists, oldest first; the live one last.
     public var listedCheckpoints: [Checkpoint] { checkpoints.withLock { $0.listed } }
 
+    /// Every checkpoint that the manifest in force lists, oldest first. The compactor of another process may have replaced what this one knows.
+    public var checkpointsInForce: [Checkpoint] {
+        get throws(LogError) {
+            let known = listedCheckpoints
+            return try readingOn { manifest throws(LogError) in
+                let ids = (manifest.earlier + (manifest.checkpoint.map { [$0] } ?? [])).map(\.id)
+                return known.map(\.id) == ids ? known : try folder.readCheckpoints(manifest)
+            }
+        }
+    }
+
     /// Bytes of the segments that hold commits of the versions `after + 1 ... through`, about.
     public func byteCount(after: UInt64, through: UInt64) -> Int {
         guard let manifest = writer?.tail.snapshot().manifest else { return 0 }

@@ -72,26 +72,18 @@ final class PosixFile: StorageFile {
         return status
     }
 
-    // Apple's systems refuse more than 2 GiB in one call, and Linux cuts it short.
-    private static let longestTransfer = 1 << 30
-
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StorageError) -> Int {
         try begin("read")
         defer { end() }
         try FileRange.check(offset: offset, "read", path)
         guard let target = buffer.baseAddress else { return 0 }
-        var done = 0
-        while done < buffer.count {
-            let count = pread(
-                descriptor, target + done, min(buffer.count - done, Self.longestTransfer), off_t(offset + done))
-            if count == 0 { break }
-            if count > 0 {
-                done += count
-            } else if errno != EINTR {
-                throw .last("read", path)
+        do throws(Transfer.Failure) {
+            return try Transfer.read(count: buffer.count) { done, length in
+                pread(descriptor, target + done, length, off_t(offset + done))
             }
+        } catch {
+            throw .last("read", path)
         }
-        return done
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StorageError) {
@@ -100,17 +92,14 @@ final class PosixFile: StorageFile {
         try FileRange.check(offset: offset, "write", path)
         if !isWritable { throw StorageError(.notWritable, operation: "write", path: path) }
         guard let source = bytes.baseAddress else { return }
-        var done = 0
-        while done < bytes.count {
-            let count = pwrite(
-                descriptor, source + done, min(bytes.count - done, Self.longestTransfer), off_t(offset + done))
-            if count > 0 {
-                done += count
-            } else if count == 0 {
-                // The system promises progress or an error. Neither would spin here for ever.
-                throw StorageError(.io, operation: "write", path: path)
-            } else if errno != EINTR {
-                throw .last("write", path)
+        do throws(Transfer.Failure) {
+            try Transfer.write(count: bytes.count) { done, length in
+                pwrite(descriptor, source + done, length, off_t(offset + done))
+            }
+        } catch {
+            switch error {
+            case .system: throw .last("write", path)
+            case .noProgress: throw StorageError(.io, operation: "write", path: path)
             }
         }
     }

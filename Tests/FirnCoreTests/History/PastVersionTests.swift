@@ -1,4 +1,5 @@
 import FirnLog
+import FirnSimulation
 import FirnStorage
 import FirnTestSupport
 import Testing
@@ -105,7 +106,7 @@ import Testing
         let history = History(byteCount: byteCount)
         func open(_ number: UInt64) throws {
             let version = try history.open(
-                number, of: store, log, bases: try store.historyBases(log), as: store.schema)
+                number, of: store, log, bases: try store.historyBases(log, log.listedCheckpoints), as: store.schema)
             #expect(version.pin.version == number)
             #expect(try #require(oracles[number]).check(version.pin.snapshot, "version \(number)") == nil)
         }

@@ -1,3 +1,4 @@
+import FirnSimulation
 import FirnStorage
 import FirnTestSupport
 import Testing

@@ -1,4 +1,5 @@
 import FirnLog
+import FirnSimulation
 import FirnStorage
 import FirnTestSupport
 import Testing

@@ -1,3 +1,4 @@
+import FirnSimulation
 import FirnStorage
 import Foundation
 import Synchronization

@@ -57,7 +57,7 @@ public struct SimulatedFault: Sendable {
         case nothing
         /// A write: its first bytes, how many the seed says. A sync: as `nothing`, but the seed picks sectors that are on the disk.
         case some
-        /// A write: all its bytes. A sync: everything is on the disk.
+        /// A write: all its bytes. A sync: everything is on the disk. A rename, a removal, a creation, a truncation: it took effect, and yet failed.
         case all
     }
 

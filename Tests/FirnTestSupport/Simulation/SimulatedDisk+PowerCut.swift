@@ -13,11 +13,13 @@ extension SimulatedDisk {
     /// What the disk would hold if the power went now; this disk goes on unchanged. Many seeds tell many outcomes of one moment.
     public func afterPowerCut(seed: UInt64, _ survival: Survival = .seeded) -> SimulatedDisk {
         guarded.withLock { state in
-            let disk = SimulatedDisk(seed: seed, capacity: state.capacity, survival: survival, earlier: stories(state))
+            let disk = SimulatedDisk(
+                seed: seed, capacity: state.capacity, traits: traits, survival: survival, earlier: stories(state))
             let (data, names) = Self.chances(seed, survival)
             disk.guarded.withLock { new in
                 new.volume = state.volume
-                var copier = Copier(data: data)
+                new.canDeallocate = state.canDeallocate
+                var copier = Copier(data: data, traits: traits)
                 for change in state.pendingNames where names.flip() { copier.apply(change) }
                 copier.fill(new.tree.root, from: state.tree.root)
                 new.used = copier.used
@@ -45,13 +47,15 @@ extension SimulatedDisk {
     /// Copies what survives of one disk to another.
     private struct Copier {
         let data: Chance
+        let traits: DiskTraits
         var used = 0
         /// The names of each folder that has more, or fewer, than its durable ones.
         private var changed: [ObjectIdentifier: [String: SimulatedNode]] = [:]
         private var copies: [ObjectIdentifier: SimulatedNode] = [:]
 
-        init(data: Chance) {
+        init(data: Chance, traits: DiskTraits) {
             self.data = data
+            self.traits = traits
         }
 
         mutating func apply(_ change: NameChange) {
@@ -74,7 +78,7 @@ extension SimulatedDisk {
 
         private mutating func copy(_ node: SimulatedNode) -> SimulatedNode {
             if let copy = copies[ObjectIdentifier(node)] { return copy }
-            let copy = SimulatedNode(isFolder: node.children != nil)
+            let copy = SimulatedNode(isFolder: node.children != nil, traits)
             copies[ObjectIdentifier(node)] = copy
             if node.children != nil {
                 fill(copy, from: node)

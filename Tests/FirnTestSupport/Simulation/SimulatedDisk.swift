@@ -11,6 +11,12 @@ import FirnStorage
 /// in any order, and renames may be there before the data; after a failed sync reads show bytes that no later sync will save; any call can
 /// fail, fill the disk or be the last one that its process makes; a killed process loses its locks and handles and nothing else.
 ///
+/// With `DiskTraits` it does worse: sectors that are garbage after a power cut, blocks given back that come back. `SimulatedDisk+Media` spoils what is
+/// at rest: stale and misdirected sectors.
+///
+/// It does not model: a file system that loses or mixes up whole files, a disk that reports a sync that it has not done (but for single sectors, see `makeStale`),
+/// memory that is short, and signals.
+///
 /// Everything follows from the seed and the order of the calls. One lock guards the whole disk.
 public final class SimulatedDisk: Sendable, CustomStringConvertible {
     /// Which of the changes that nothing made durable survive a power cut.
@@ -34,7 +40,7 @@ public final class SimulatedDisk: Sendable, CustomStringConvertible {
     }
 
     struct State {
-        var tree = NameTree(root: SimulatedNode(isFolder: true))
+        var tree: NameTree<SimulatedNode>
         var pendingNames: [NameChange] = []
         var processes: [SimulatedStorage.Process] = []
         var lastOwner = 0
@@ -43,6 +49,7 @@ public final class SimulatedDisk: Sendable, CustomStringConvertible {
         var canDeallocate = true
         var volume = Volume(fileSystem: "simulated", isNetwork: false, availableByteCount: .max)
         var trace: [SimulatedCall] = []
+        var traceHash = TraceHash()
         let chance: Chance
 
         /// Takes note that the last name of `node` has gone.
@@ -67,21 +74,27 @@ public final class SimulatedDisk: Sendable, CustomStringConvertible {
     }
 
     public let seed: UInt64
+    public let traits: DiskTraits
     private let survival: Survival?
     // What happened to the disks that this one was before its power went, the last few.
     private let earlier: [Story]
     let guarded: Guarded<State>
 
     /// - Parameter capacity: how many bytes the files may have together; nil for no end.
-    public convenience init(seed: UInt64, capacity: Int? = nil) {
-        self.init(seed: seed, capacity: capacity, earlier: [])
+    public convenience init(seed: UInt64, capacity: Int? = nil, traits: DiskTraits = DiskTraits()) {
+        self.init(seed: seed, capacity: capacity, traits: traits, earlier: [])
     }
 
-    init(seed: UInt64, capacity: Int?, survival: Survival? = nil, earlier: [Story]) {
+    init(seed: UInt64, capacity: Int?, traits: DiskTraits, survival: Survival? = nil, earlier: [Story]) {
+        precondition(traits.sectorSize == 512 || traits.sectorSize == 4096, "a sector has 512 or 4096 bytes")
         self.seed = seed
+        self.traits = traits
         self.survival = survival
         self.earlier = earlier
-        guarded = Guarded(State(capacity: capacity, chance: Chance(seed: seed)))
+        guarded = Guarded(
+            State(
+                tree: NameTree(root: SimulatedNode(isFolder: true, traits)), capacity: capacity,
+                chance: Chance(seed: seed)))
     }
 
     /// A process that sees the disk. The first is 1.
@@ -125,6 +138,15 @@ public final class SimulatedDisk: Sendable, CustomStringConvertible {
     public func clearTrace() {
         guarded.withLock { $0.trace.removeAll(keepingCapacity: true) }
     }
+
+    /// Forgets old calls now and then, for runs that make millions.
+    public func clearTraceIfLong() {
+        guarded.withLock { if $0.trace.count > 4000 { $0.trace.removeFirst(3900) } }
+    }
+
+    /// A hash of every call since the beginning, whatever was cleared: two runs that did the same have the same one, in every process and on every machine. Names of scratch files are left out, since
+    /// they are never the same twice.
+    public var traceHash: UInt64 { guarded.withLock { $0.traceHash.value } }
 
     /// How many calls of one kind the trace has, of all paths or of those that end in `suffix`.
     public func count(_ operation: SimulatedCall.Operation, suffix: String = "") -> Int {

@@ -1,5 +1,13 @@
 import FirnStorage
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// An open file of a process on a `SimulatedDisk`. Its state is guarded by the disk's lock.
 final class SimulatedFile: StorageFile, @unchecked Sendable {
     let path: String
@@ -104,7 +112,7 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
     }
 
     func truncate(to byteCount: Int) throws(StorageError) {
-        try storage.call(.truncate, path, at: byteCount) { (state) throws(StorageError) in
+        try storage.change(.truncate, path, at: byteCount) { (state) throws(StorageError) in
             try checkOpen("truncate")
             try FileRange.check(offset: byteCount, "truncate", path)
             try checkWritable("truncate")
@@ -121,12 +129,22 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
             try FileRange.check(deallocating: range, size: node.bytes.count, path)
             try checkWritable("deallocate")
             guard state.canDeallocate else { return false }
-            // As a write of zeros, which may have come as far as any other.
-            let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: range.count, alignment: 16)
-            defer { zeros.deallocate() }
-            zeros.initializeMemory(as: UInt8.self, repeating: 0)
-            try write(UnsafeRawBufferPointer(zeros), at: range.lowerBound, &state, verdict)
-            return true
+            switch verdict {
+            case .proceed:
+                node.punch(range, count: range.count)
+                return true
+            // Any part of it may have been done.
+            case .stop:
+                node.punch(range, count: state.chance.below(range.count + 1))
+                return true
+            case .fail(let error, let residue):
+                switch residue {
+                case .nothing: break
+                case .some: node.punch(range, count: state.chance.below(range.count + 1))
+                case .all: node.punch(range, count: range.count)
+                }
+                throw error
+            }
         }
     }
 
@@ -135,6 +153,22 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
             try checkOpen("map")
             try FileRange.check(mapping: range, size: node.bytes.count, path)
             return StableRegion(node.bytes.buffer(), range)
+        }
+    }
+
+    /// Puts a copy there: Firn never writes a file again that it has mapped so.
+    func mapPrivately(byteCount: Int, at address: UnsafeMutableRawPointer) throws(StorageError) -> Bool {
+        guard storage.disk.traits.mapsPrivately else { return false }
+        return try storage.call(.map, path, length: byteCount) { (_) throws(StorageError) in
+            try checkOpen("map")
+            try FileRange.check(mapping: 0..<byteCount, size: node.bytes.count, path)
+            let mapped = mmap(
+                address, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)
+            guard mapped == address else {
+                throw StorageError(.outOfMemory, operation: "map", path: path, number: errno)
+            }
+            _ = node.bytes.read(into: UnsafeMutableRawBufferPointer(start: address, count: byteCount), at: 0)
+            return true
         }
     }
 

@@ -11,7 +11,9 @@ import FirnStorage
 /// A file or folder of a `SimulatedDisk`, twice: as the page cache shows it, and as the disk has it for certain, with the changes
 /// between the two in order. Guarded by the disk's lock.
 final class SimulatedNode: NameTreeNode {
-    static let sectorSize = 512
+    /// Bytes that a power cut leaves old or new together.
+    var sectorSize: Int { traits.sectorSize }
+    private let traits: DiskTraits
 
     /// What a folder's names stand for, as processes see it; nil for a file.
     var children: [String: SimulatedNode]?
@@ -35,15 +37,20 @@ final class SimulatedNode: NameTreeNode {
 
     /// A change of a file, whole sectors as they stood in the page cache after it, since that is what a disk is given.
     struct Change {
+        enum Kind { case write, truncation, holePunch }
         /// A multiple of the sector size.
         var start: Int
         var sectors: [UInt8]
         /// The file's length after it.
         var length: Int
-        var isTruncation = false
+        var kind = Kind.write
     }
 
-    init(isFolder: Bool) {
+    /// What the disk's sectors held before, by their start, the oldest first. Kept where the traits ask for it.
+    private(set) var past: [Int: [[UInt8]]] = [:]
+
+    init(isFolder: Bool, _ traits: DiskTraits) {
+        self.traits = traits
         children = isFolder ? [:] : nil
     }
 
@@ -66,14 +73,26 @@ final class SimulatedNode: NameTreeNode {
     func truncate(to byteCount: Int) -> Bool {
         guard bytes.truncate(to: byteCount) else { return false }
         allocated = min(allocated, byteCount)
-        pending.append(Change(start: 0, sectors: [], length: byteCount, isTruncation: true))
+        pending.append(Change(start: 0, sectors: [], length: byteCount, kind: .truncation))
         return true
     }
 
+    /// Gives the blocks of a range back, of which the first `count` bytes were reached: they read as zeros from then on.
+    func punch(_ range: Range<Int>, count: Int) {
+        let end = range.lowerBound + count / Self.blockSize * Self.blockSize
+        guard end > range.lowerBound else { return }
+        let zeros = [UInt8](repeating: 0, count: end - range.lowerBound)
+        _ = zeros.withUnsafeBytes { bytes.write($0, at: range.lowerBound) }
+        pending.append(Change(start: range.lowerBound, sectors: zeros, length: bytes.count, kind: .holePunch))
+    }
+
+    /// Bytes that a file system gives back together.
+    private static let blockSize = 4096
+
     /// The sectors around `range` as they stand now.
     private func change(_ range: Range<Int>) -> Change {
-        let start = range.lowerBound / Self.sectorSize * Self.sectorSize
-        let end = (range.upperBound + Self.sectorSize - 1) / Self.sectorSize * Self.sectorSize
+        let start = range.lowerBound / sectorSize * sectorSize
+        let end = (range.upperBound + sectorSize - 1) / sectorSize * sectorSize
         let sectors = [UInt8](unsafeUninitializedCapacity: end - start) { buffer, count in
             // Capacities are multiples of the sector size, and zero behind the end.
             UnsafeMutableRawBufferPointer(buffer).baseAddress!.copyMemory(
@@ -87,7 +106,10 @@ final class SimulatedNode: NameTreeNode {
     func sync() {
         if isShared { pending.append(change(0..<bytes.count)) }
         for change in pending {
-            change.sectors.withUnsafeBytes { _ = durable.write($0, at: change.start) }
+            if change.kind != .holePunch || !traits.losesHolePunches {
+                if traits.remembersSectors { remember(change) }
+                change.sectors.withUnsafeBytes { _ = durable.write($0, at: change.start) }
+            }
             _ = durable.truncate(to: change.length)
         }
         pending.removeAll(keepingCapacity: true)
@@ -103,19 +125,58 @@ final class SimulatedNode: NameTreeNode {
         while held < changes.count, chance.flip() { held += 1 }
         if !changes.isEmpty, held < changes.count, chance.flip() { held = chance.below(changes.count + 1) }
         for (index, change) in changes.enumerated() {
-            if change.isTruncation {
+            if change.kind == .truncation {
                 if index < held { _ = result.truncate(to: change.length) }
                 continue
             }
+            let unit = change.kind == .holePunch ? Self.blockSize : sectorSize
             change.sectors.withUnsafeBytes { sectors in
-                for sector in stride(from: 0, to: sectors.count, by: Self.sectorSize) where chance.flip() {
-                    let piece = UnsafeRawBufferPointer(rebasing: sectors[sector..<(sector + Self.sectorSize)])
+                for sector in stride(from: 0, to: sectors.count, by: unit) where chance.flip() {
+                    let piece = UnsafeRawBufferPointer(rebasing: sectors[sector..<(sector + unit)])
                     _ = result.write(piece, at: change.start + sector)
                 }
             }
         }
+        if traits.tearsSectors { tear(changes, &result, chance) }
         _ = result.truncate(to: held == 0 ? durable.count : changes[held - 1].length)
         return result
+    }
+
+    /// The power goes amid some of the writes: their sectors are garbage, whatever they held before.
+    private func tear(_ changes: [Change], _ result: inout StableBytes, _ chance: Chance) {
+        for change in changes where change.kind == .write {
+            for start in stride(from: change.start, to: change.start + change.sectors.count, by: sectorSize)
+            where chance.below(4) == 0 {
+                let garbage = (0..<sectorSize).map { _ in UInt8(truncatingIfNeeded: chance.next()) }
+                let length = max(result.count, min(start + sectorSize, change.length))
+                garbage.withUnsafeBytes { _ = result.write($0, at: start) }
+                _ = result.truncate(to: length)
+            }
+        }
+    }
+
+    private func remember(_ change: Change) {
+        for start in stride(from: change.start, to: change.start + change.sectors.count, by: sectorSize) {
+            past[start, default: []].append(sector(at: start))
+        }
+    }
+
+    /// A sector as the disk has it.
+    func sector(at start: Int) -> [UInt8] {
+        var old = [UInt8](repeating: 0, count: sectorSize)
+        _ = old.withUnsafeMutableBytes { durable.read(into: $0, at: start) }
+        return old
+    }
+
+    /// Changes what the disk, and the page cache above it, have for a sector. The length stays.
+    func replaceSector(at start: Int, with sector: [UInt8]) {
+        let (seen, stored) = (bytes.count, durable.count)
+        sector.withUnsafeBytes {
+            _ = bytes.write($0, at: start)
+            _ = durable.write($0, at: start)
+        }
+        _ = bytes.truncate(to: seen)
+        _ = durable.truncate(to: stored)
     }
 
     /// What a sync that fails leaves on the disk; the rest is forgotten, though the page cache shows it.

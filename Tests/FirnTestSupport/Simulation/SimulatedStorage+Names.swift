@@ -5,7 +5,7 @@ extension SimulatedStorage {
     public func open(_ path: String, _ mode: OpenMode, permissions: FileMode) throws(StorageError) -> any StorageFile {
         try call(mode == .create ? .create : .open, path) { (state) throws(StorageError) in
             if mode == .create {
-                let node = SimulatedNode(isFolder: false)
+                let node = SimulatedNode(isFolder: false, disk.traits)
                 try Self.insert(node, at: path, &state, "create")
                 return SimulatedFile(self, node, path, mode)
             }
@@ -16,8 +16,8 @@ extension SimulatedStorage {
     }
 
     public func createFolder(_ path: String, permissions: FileMode) throws(StorageError) {
-        try call(.createFolder, path) { (state) throws(StorageError) in
-            try Self.insert(SimulatedNode(isFolder: true), at: path, &state, "create folder")
+        try change(.createFolder, path) { (state) throws(StorageError) in
+            try Self.insert(SimulatedNode(isFolder: true, disk.traits), at: path, &state, "create folder")
         }
     }
 
@@ -37,7 +37,7 @@ extension SimulatedStorage {
     }
 
     public func rename(_ path: String, to newPath: String) throws(StorageError) {
-        try call(.rename, path) { (state) throws(StorageError) in
+        try change(.rename, path) { (state) throws(StorageError) in
             let old = try state.tree.place(of: path, "rename")
             guard let node = old.folder.children?[old.name] else {
                 throw StorageError(.notFound, operation: "rename", path: path)
@@ -58,7 +58,7 @@ extension SimulatedStorage {
     }
 
     public func remove(_ path: String) throws(StorageError) {
-        try call(.remove, path) { (state) throws(StorageError) in
+        try change(.remove, path) { (state) throws(StorageError) in
             let place = try state.tree.place(of: path, "remove")
             guard let node = place.folder.children?[place.name] else {
                 throw StorageError(.notFound, operation: "remove", path: path)
@@ -93,7 +93,7 @@ extension SimulatedStorage {
 
     public func lockFile(_ path: String, _ opening: SharedOpening) throws(StorageError) -> any StorageLock {
         try call(.lockFile, path) { (state) throws(StorageError) in
-            let node = try Self.node(at: path, opening, &state, "open of a lock file")
+            let node = try node(at: path, opening, &state, "open of a lock file")
             state.lastOwner += 1
             process.locks[state.lastOwner] = node
             return SimulatedLock(self, node, owner: state.lastOwner, path)
@@ -105,7 +105,7 @@ extension SimulatedStorage {
     ) throws(StorageError) -> any SharedMemory {
         try call(.sharedMemory, path, length: byteCount) { (state) throws(StorageError) in
             let operation = "map of shared memory"
-            let node = try Self.node(at: path, opening, &state, operation)
+            let node = try node(at: path, opening, &state, operation)
             if case .existing = opening, node.bytes.count < byteCount {
                 throw StorageError(.notFound, operation: operation, path: path)
             }
@@ -121,7 +121,7 @@ extension SimulatedStorage {
             node.allocated += growth
             state.used += growth
             node.isShared = true
-            return StableSharedMemory(buffer, byteCount: byteCount)
+            return SimulatedSharedMemory(self, buffer, byteCount: byteCount)
         }
     }
 
@@ -159,7 +159,7 @@ extension SimulatedStorage {
             SimulatedDisk.NameChange(set: place, clear: nil, node: node, waitsFor: [place.folder]))
     }
 
-    private static func node(
+    private func node(
         at path: String, _ opening: SharedOpening, _ state: inout SimulatedDisk.State, _ operation: String
     ) throws(StorageError) -> SimulatedNode {
         if case .existing = opening { _ = try state.tree.existing(path, operation) }
@@ -167,8 +167,8 @@ extension SimulatedStorage {
             guard node.children == nil else { throw StorageError(.isAFolder, operation: operation, path: path) }
             return node
         }
-        let node = SimulatedNode(isFolder: false)
-        try insert(node, at: path, &state, operation)
+        let node = SimulatedNode(isFolder: false, disk.traits)
+        try Self.insert(node, at: path, &state, operation)
         return node
     }
 

@@ -13,8 +13,14 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
         var crashAt: Int?
         var isStopped = false
         var faults: [SimulatedFault] = []
+        /// How many calls have failed by order.
+        var faultCount = 0
         var locks: [LockTable.Owner: SimulatedNode] = [:]
         var beforeCall: (@Sendable (SimulatedCall) -> Void)?
+        /// How often its shared memory was asked for; see `crashAtAccess`.
+        var accessCount = 0
+        var crashAtAccess: Int?
+        var beforeAccess: (@Sendable (Int) -> Void)?
 
         init(number: Int) {
             self.number = number
@@ -55,6 +61,40 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
     public var crashAt: Int? {
         get { disk.guarded.withLock { _ in process.crashAt } }
         set { disk.guarded.withLock { _ in process.crashAt = newValue } }
+    }
+
+    /// How many of its calls have failed by order.
+    public var faultCount: Int { disk.guarded.withLock { _ in process.faultCount } }
+
+    /// How often this process has been about to touch its shared memory.
+    public var accessCount: Int { disk.guarded.withLock { _ in process.accessCount } }
+
+    /// The touch of shared memory before which the process stops, counted from 0; nil to let it run. The store's page is asked for anew for each word, so this stops a process between any two stores.
+    public var crashAtAccess: Int? {
+        get { disk.guarded.withLock { _ in process.crashAtAccess } }
+        set { disk.guarded.withLock { _ in process.crashAtAccess = newValue } }
+    }
+
+    /// Runs `body` on the calling thread before each touch of shared memory, with its number. The caller may hold locks of the store's.
+    public func beforeEachAccess(_ body: (@Sendable (Int) -> Void)?) {
+        let old = disk.guarded.withLock { _ in
+            defer { process.beforeAccess = body }
+            return process.beforeAccess
+        }
+        withExtendedLifetime(old) {}
+    }
+
+    /// Counts a touch of shared memory, which may be where the process stops. True where it still runs.
+    func touchSharedMemory() -> Bool {
+        let (number, hook) = disk.guarded.withLock { _ in
+            defer { process.accessCount += 1 }
+            if let crashAt = process.crashAtAccess, process.accessCount >= crashAt, !process.isStopped {
+                process.stop()
+            }
+            return (process.accessCount, process.beforeAccess)
+        }
+        hook?(number)
+        return disk.guarded.withLock { _ in !process.isStopped }
     }
 
     /// True once it has been killed, or has met `crashAt`, or its disk has lost the power.
@@ -105,6 +145,7 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
             guard !process.isStopped else { throw StorageError.stop(path) }
             let place = state.trace.count
             state.trace.append(call)
+            defer { state.traceHash.add(state.trace[place]) }
             let verdict = verdict(on: call)
             do throws(StorageError) {
                 let result = try body(&state, verdict)
@@ -113,6 +154,22 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
             } catch {
                 state.trace[place].error = error.code
                 throw error
+            }
+        }
+    }
+
+    /// As `call(residue:)`, for changes that happen wholly or not at all: where one fails, its residue says whether it took effect all the same.
+    func change<Result>(
+        _ operation: SimulatedCall.Operation, _ path: String, at offset: Int = 0,
+        _ body: (inout SimulatedDisk.State) throws(StorageError) -> Result
+    ) throws(StorageError) -> Result {
+        try call(operation, path, at: offset) { (state, verdict) throws(StorageError) in
+            switch verdict {
+            case .proceed: return try body(&state)
+            case .fail(let error, let residue):
+                if residue == .all { _ = try body(&state) }
+                throw error
+            case .stop: throw StorageError.stop(path)
             }
         }
     }
@@ -139,6 +196,7 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
         for index in process.faults.indices
         where process.faults[index].remaining > 0 && process.faults[index].applies(call) {
             process.faults[index].remaining -= 1
+            process.faultCount += 1
             let fault = process.faults[index]
             let error = StorageError(
                 fault.code, operation: call.operation.rawValue, path: call.path, number: fault.number)

@@ -1,35 +1,34 @@
+import FirnCore
 import FirnTestSupport
 
-@testable import FirnCore
-
 /// What a store must hold, as plainly as can be: dictionaries of values. Copying it is keeping a version.
-struct Oracle {
-    var schema: Schema
+package struct Oracle: Sendable {
+    package var schema: Schema
     /// The objects' values, by table and key.
-    private(set) var tables: [[Int64: [Value]]]
+    package private(set) var tables: [[Int64: [Value]]]
     /// The objects' keys, ascending.
-    private(set) var keys: [[Int64]]
+    package private(set) var keys: [[Int64]]
     private var byPrimaryKey: [[Value: Int64]]
 
-    init(_ schema: Schema) {
+    package init(_ schema: Schema) {
         self.schema = schema
         tables = schema.tables.map { _ in [:] }
         keys = schema.tables.map { _ in [] }
         byPrimaryKey = schema.tables.map { _ in [:] }
     }
 
-    subscript(table: Int, key: Int64, column: Int) -> Value {
+    package subscript(table: Int, key: Int64, column: Int) -> Value {
         get { tables[table][key]![column] }
         set { tables[table][key]![column] = newValue }
     }
 
-    mutating func insert(_ table: Int, _ key: Int64, _ values: [Value]) {
+    package mutating func insert(_ table: Int, _ key: Int64, _ values: [Value]) {
         tables[table][key] = values
         keys[table].append(key)
         byPrimaryKey[table][values[schema.tables[table].primaryKey!]] = key
     }
 
-    mutating func delete(_ table: Int, _ key: Int64) {
+    package mutating func delete(_ table: Int, _ key: Int64) {
         byPrimaryKey[table][tables[table][key]![schema.tables[table].primaryKey!]] = nil
         tables[table][key] = nil
         keys[table].remove(at: keys[table].firstIndex(of: key)!)
@@ -49,19 +48,27 @@ struct Oracle {
     }
 
     /// A schema with one more column, in which every object holds `value`.
-    mutating func addColumn(_ table: Int, _ column: ColumnSchema, holding value: Value) {
+    package mutating func addColumn(_ table: Int, _ column: ColumnSchema, holding value: Value) {
         schema.tables[table].columns.append(column)
         for key in keys[table] { tables[table][key]!.append(value) }
     }
 
-    mutating func deleteAll(_ table: Int) {
+    /// A schema with one more table, which is empty.
+    package mutating func addTable(_ table: TableSchema) {
+        schema.tables.append(table)
+        tables.append([:])
+        keys.append([])
+        byPrimaryKey.append([:])
+    }
+
+    package mutating func deleteAll(_ table: Int) {
         for key in keys[table] { delete(table, key) }
     }
 
-    func key(_ table: Int, primaryKey: Value) -> Int64? { byPrimaryKey[table][primaryKey] }
+    package func key(_ table: Int, primaryKey: Value) -> Int64? { byPrimaryKey[table][primaryKey] }
 
     /// Stops where the snapshot holds anything else.
-    func check(_ snapshot: Snapshot, _ label: @autoclosure () -> String) -> String? {
+    package func check(_ snapshot: Snapshot, _ label: @autoclosure () -> String) -> String? {
         for (place, rows) in tables.enumerated() {
             let view = snapshot.table(TableID(place))
             if view.count != rows.count {
@@ -88,7 +95,7 @@ struct Oracle {
 }
 
 /// A schema that has a column of every kind.
-func modelSchema() -> Schema {
+package func modelSchema() -> Schema {
     Schema(tables: [
         TableSchema(
             name: "A", primaryKey: 0,
@@ -121,10 +128,12 @@ func modelSchema() -> Schema {
 }
 
 /// Random values of a column's type, with its edges.
-struct ValueMaker {
-    var random: SeededRandom
+package struct ValueMaker {
+    package var random: SeededRandom
 
-    mutating func value(_ column: ColumnSchema, isLong: Bool = false) -> Value {
+    package init(random: SeededRandom) { self.random = random }
+
+    package mutating func value(_ column: ColumnSchema, isLong: Bool = false) -> Value {
         if column.isNullable, random.below(6) == 0 { return .null }
         switch column.type {
         case .bool: return .bool(random.below(2) == 0)

@@ -1,0 +1,96 @@
+import FirnSimulation
+import FirnStorage
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+// Runs seed after seed, and says which one fails: `Tools/simulate` builds it and passes its arguments on.
+
+/// What is said where a run stops the program: the seed, which no error can carry then. Written before each run, and read by the signal's handler.
+nonisolated(unsafe) let message = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
+nonisolated(unsafe) var messageLength = 0
+
+func announce(_ text: String) {
+    messageLength = min(text.utf8.count, 255)
+    for (place, byte) in text.utf8.prefix(255).enumerated() { message[place] = CChar(bitPattern: byte) }
+}
+
+func catchSignals() {
+    for number in [SIGILL, SIGTRAP, SIGSEGV, SIGABRT, SIGBUS, SIGALRM] {
+        signal(number) { number in
+            _ = write(2, message, messageLength)
+            signal(number, SIG_DFL)
+            raise(number)
+        }
+    }
+}
+
+func usage() -> Never {
+    print(
+        """
+        usage: Tools/simulate [--seeds N] [--seed FIRST] [--operations N] [--verbose] [--story]
+
+          --seeds N        how many seeds are run (100)
+          --seed FIRST     the first one (1)
+          --operations N   calls of the store's API for each seed, about (20000)
+          --verbose        a line for each seed
+          --story          a line for each step
+        """)
+    exit(64)
+}
+
+var seeds: UInt64 = 100
+var first: UInt64 = 1
+var isVerbose = false
+var options = Simulation.Options()
+var words = CommandLine.arguments.dropFirst()
+while let word = words.popFirst() {
+    switch word {
+    case "--verbose": isVerbose = true
+    case "--story": options.onStep = { say($0) }
+    case "--seeds", "--seed", "--operations":
+        guard let number = words.popFirst().flatMap({ UInt64($0) }) else { usage() }
+        switch word {
+        case "--seeds": seeds = number
+        case "--seed": first = number
+        default: options.operations = Int(number)
+        }
+    default: usage()
+    }
+}
+
+// Nothing that was said is lost where the program stops.
+func say(_ text: String) {
+    print(text)
+    fflush(nil)
+}
+if options.onStep == nil { catchSignals() }
+let start = SystemClock.shared.monotonic()
+var total = Simulation.Report()
+var failures = 0
+for seed in first..<(first + seeds) {
+    announce(
+        "\nsimulate: seed \(seed) stopped the program. Again: Tools/simulate --seed \(seed) --seeds 1 --operations \(options.operations)\n"
+    )
+    // A run takes a few seconds; one that takes this long hangs.
+    alarm(600)
+    do {
+        let report = try Simulation.run(seed: seed, options)
+        total.add(report)
+        if isVerbose { print("seed \(seed): \(report)") }
+    } catch {
+        failures += 1
+        print("FAILED: \(error)\nAgain: Tools/simulate --seed \(seed) --seeds 1 --operations \(options.operations)")
+    }
+}
+alarm(0)
+let seconds = Double(SystemClock.shared.monotonic() - start) / 1e9
+print(
+    "\(seeds) seeds, \(failures) failed; \(total); \(Int(seconds)) s, \(Int(Double(total.operations) / max(seconds, 0.001) * 3600)) operations an hour"
+)
+exit(failures == 0 ? 0 : 1)

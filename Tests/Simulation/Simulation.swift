@@ -1,0 +1,279 @@
+import FirnCore
+import FirnLog
+import FirnStorage
+import FirnTestSupport
+
+/// A seeded run of a whole system: up to three simulated processes that use one store on one simulated disk, by the calls that a program makes, while processes are killed, the power goes, calls fail,
+/// the disk is full and clocks are set. After each step the store must be what an oracle of plain dictionaries says (`Ledger`):
+///
+/// - After a power cut every commit is there that was acknowledged with `.full`. With `.relaxed` and `.none` the commits that are there are the first so many, each whole.
+/// - After the end of a process, every commit is there that was acknowledged, or that any process saw.
+/// - A version that is held, and one opened from history, is what it was.
+/// - Nothing is reported as damaged, and no call fails without a cause that the run itself has given.
+///
+/// Everything follows from the seed: there is one thread, and stores work without threads of their own (`usesThreads = false`). Where a process is **suspended**, as by SIGSTOP, at a call of the storage, others
+/// take whole steps before it goes on; so processes are interleaved at each of their calls. A process may also end between two stores to the shared page. All processes have the same number, as in containers.
+///
+/// What is not simulated: threads within a process (see `ThreadedSimulation`), faults when a getter first touches a checkpoint (the disk can be mapped, and mappings never fail once they are made), memory that is
+/// short, and what `SimulatedDisk` leaves out.
+package final class Simulation {
+    package struct Options: Sendable {
+        /// How many calls of the store's API are made, about.
+        package var operations = 20_000
+        /// Power cuts that leave a sector as garbage that was being written, with all that it held.
+        package var tearsSectors = false
+        package var powerCuts = true
+        package var faults = true
+        package var crashes = true
+        package var suspensions = true
+        /// Told each step as it is taken.
+        package var onStep: (@Sendable (String) -> Void)?
+        /// Nil lets the seed choose for each process.
+        package var durability: Durability?
+
+        package init() {}
+    }
+
+    package struct Report: Sendable, CustomStringConvertible {
+        /// Calls of the store's API.
+        package var operations = 0
+        package var commits = 0
+        package var crashes = 0
+        package var powerCuts = 0
+        package var faults = 0
+        package var suspensions = 0
+        package var compactions = 0
+        /// Of every call of every disk and of every version seen.
+        package var hash = TraceHash()
+
+        package init() {}
+
+        package mutating func add(_ other: Report) {
+            operations += other.operations
+            commits += other.commits
+            crashes += other.crashes
+            powerCuts += other.powerCuts
+            faults += other.faults
+            suspensions += other.suspensions
+            compactions += other.compactions
+            hash.add(Int(truncatingIfNeeded: other.hash.value))
+        }
+
+        package var description: String {
+            "\(operations) operations, \(commits) commits, \(compactions) checkpoints, \(powerCuts) power cuts, \(crashes) processes ended, \(faults) calls failed, \(suspensions) suspensions, hash "
+                + String(hash.value, radix: 16)
+        }
+    }
+
+    package struct Failure: Error, CustomStringConvertible { package let description: String }
+
+    let seed: UInt64
+    let options: Options
+    var random: SeededRandom
+    var operations: RandomOperations
+    var disk: SimulatedDisk
+    let clock = ManualClock()
+    var ledger = Ledger()
+    var processes: [SimulatedProcess] = []
+    package var report = Report()
+    /// Steps that run while a process is suspended.
+    var depth = 0
+    let retention: HistoryRetention
+    /// The last steps, for who looks into a failure.
+    private var story: [String] = []
+
+    package init(seed: UInt64, _ options: Options = Options()) {
+        self.seed = seed
+        self.options = options
+        random = SeededRandom(seed: seed)
+        operations = RandomOperations(seed: seed &+ 1, rowGoal: 8 + random.below(40))
+        var traits = DiskTraits()
+        traits.mapsPrivately = true
+        traits.tearsSectors = options.tearsSectors
+        traits.sectorSize = random.below(3) == 0 ? 4096 : 512
+        traits.losesHolePunches = random.below(4) == 0
+        disk = SimulatedDisk(seed: random.next(), traits: traits)
+        disk.canDeallocate = random.below(4) != 0
+        retention = [.none, .none, .versions(12), .everything][random.below(4)]
+        for number in 0..<(1 + random.below(3)) { processes.append(SimulatedProcess(number)) }
+    }
+
+    package static func run(seed: UInt64, _ options: Options = Options()) throws -> Report {
+        let simulation = Simulation(seed: seed, options)
+        do {
+            try simulation.run()
+        } catch {
+            throw Failure(
+                description:
+                    "seed \(seed): \(error)\n\(simulation.story.suffix(60).joined(separator: "\n"))\n\(simulation.disk)"
+            )
+        }
+        return simulation.report
+    }
+
+    private func run() throws {
+        while report.operations < options.operations { try step() }
+        // Whatever has happened, the store opens, and goes on.
+        try cutPower()
+        try open(processes[0], isLast: true)
+        try transact(processes[0])
+        guard processes[0].store != nil else { throw fail("the store can't be used at the end") }
+        try close(processes[0])
+        report.hash.add(Int(truncatingIfNeeded: disk.traceHash))
+    }
+
+    func fail(_ text: String) -> Failure { Failure(description: text) }
+
+    func tell(_ text: @autoclosure () -> String) {
+        let indent = String(repeating: "  ", count: depth)
+        let text = indent + text()
+        options.onStep?(text)
+        story.append(text)
+        if story.count > 2000 { story.removeFirst(1000) }
+    }
+
+    /// The calls of the last step; only who reads the story along wants them.
+    private func tellCalls() {
+        guard let onStep = options.onStep else { return disk.clearTraceIfLong() }
+        for call in disk.ioTrace { onStep("    \(call)") }
+        disk.clearTrace()
+    }
+
+    // MARK: Steps
+
+    /// One step of a random process that is not in the middle of another.
+    func step() throws {
+        let free = processes.filter { !$0.isBusy }
+        guard !free.isEmpty else { return }
+        let process = free[random.below(free.count)]
+        try bury()
+        report.operations += 1
+        if depth == 0 { tellCalls() }
+        let dice = random.below(1000)
+        guard process.store != nil else {
+            if dice < 20, options.powerCuts, depth == 0 { return try cutPower() }
+            return try open(process)
+        }
+        switch dice {
+        case 0..<470: try transact(process)
+        case 470..<520: try pin(process)
+        case 520..<570: try checkPins(process)
+        case 570..<620: process.dropPin(random.below(max(process.pins.count, 1)))
+        case 620..<700: try follow(process)
+        case 700..<740: try compact(process)
+        case 740..<780: try readHistory(process)
+        case 780..<800: try close(process)
+        case 800..<830: clock.advance(by: Int64(random.below(4_000_000)))
+        case 830..<840: jumpClock()
+        case 840..<870: try syncInBackground(process)
+        case 870..<890 where options.crashes: armCrash(process)
+        case 890..<896 where options.crashes: kill(process)
+        case 896..<915 where options.faults: armFault(process)
+        case 915..<920 where options.faults: changeCapacity()
+        case 920..<926 where options.powerCuts && depth == 0: try cutPower()
+        case 926..<960 where options.suspensions: armSuspension(process)
+        default: try transact(process)
+        }
+    }
+
+    /// Lets the stores of processes go that have ended.
+    func bury() throws {
+        for process in processes where process.store != nil && process.storage.isStopped && !process.isBusy {
+            end(process)
+        }
+    }
+
+    func end(_ process: SimulatedProcess) {
+        tell("process \(process.number) has ended")
+        report.crashes += 1
+        process.end()
+    }
+
+    private func jumpClock() {
+        let hour: Int64 = 3_600_000_000_000
+        clock.set(now: clock.now() + Int64(random.below(48) - 24) * hour)
+        tell("the clock is set")
+    }
+
+    private func changeCapacity() {
+        if disk.capacity != nil {
+            disk.capacity = nil
+        } else {
+            disk.capacity = disk.usedByteCount + random.below(64 << 10)
+        }
+        tell("the disk has room for \(disk.capacity.map(String.init) ?? "everything")")
+    }
+
+    // MARK: Faults
+
+    private func armCrash(_ process: SimulatedProcess) {
+        if random.below(3) == 0 {
+            process.storage.crashAtAccess = process.storage.accessCount + random.below(60)
+        } else {
+            process.storage.crashAt = process.storage.callCount + random.below(60)
+        }
+        tell("process \(process.number) will end soon")
+    }
+
+    private func kill(_ process: SimulatedProcess) {
+        tell("process \(process.number) is killed")
+        disk.kill(process.storage)
+        end(process)
+    }
+
+    private func armFault(_ process: SimulatedProcess) {
+        let call = process.storage.callCount + random.below(40)
+        let residue = [SimulatedFault.Residue.nothing, .some, .all][random.below(3)]
+        if random.below(3) == 0 {
+            process.storage.inject(SimulatedFault(.noSpace, number: 28, residue: residue, atCall: call))
+        } else {
+            process.storage.inject(SimulatedFault(.io, residue: residue, atCall: call))
+        }
+        tell("a call of process \(process.number) will fail")
+    }
+
+    /// The process will be stopped for a while at one of its next calls.
+    private func armSuspension(_ process: SimulatedProcess) {
+        guard depth == 0, processes.count > 1 else { return }
+        let call = process.storage.callCount + random.below(40)
+        let count = 1 + random.below(4)
+        let storage: SimulatedStorage = process.storage
+        tell("process \(process.number) will be suspended soon")
+        // The hook runs on this thread: there is no other.
+        nonisolated(unsafe) let simulation = self
+        nonisolated(unsafe) let suspended = process
+        storage.beforeEachCall { now in
+            guard now.index >= call, suspended.isBusy, simulation.depth == 0 else { return }
+            storage.beforeEachCall(nil)
+            simulation.suspend(suspended, at: now, steps: count)
+        }
+    }
+
+    private func suspend(_ process: SimulatedProcess, at call: SimulatedCall, steps: Int) {
+        tell("process \(process.number) is suspended before \(call)")
+        report.suspensions += 1
+        depth += 1
+        defer { depth -= 1 }
+        do {
+            for _ in 0..<steps { try step() }
+        } catch {
+            process.failure = process.failure ?? error
+        }
+        tell("process \(process.number) goes on")
+    }
+
+    func cutPower() throws {
+        for process in processes { process.end() }
+        tellCalls()
+        tell("the power goes")
+        report.hash.add(Int(truncatingIfNeeded: disk.traceHash))
+        disk = disk.powerOff()
+        disk.capacity = nil
+        ledger.losePower()
+        isSettled = false
+        report.powerCuts += 1
+    }
+
+    /// Whether a process that writes has opened the store since the power came back.
+    var isSettled = true
+}

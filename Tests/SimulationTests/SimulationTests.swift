@@ -1,0 +1,40 @@
+import FirnSimulation
+import FirnTestSupport
+import Testing
+
+/// Whole systems, seed by seed: see `Simulation`. `Tools/simulate` runs more of them, and longer.
+@Suite(.timeLimit(.minutes(10))) struct SimulationTests {
+    private func options(_ operations: Int) -> Simulation.Options {
+        var options = Simulation.Options()
+        options.operations = operations
+        return options
+    }
+
+    /// As many operations as `FIRN_SIMULATED_OPERATIONS` says, for nights.
+    private static var operations: Int {
+        Int(TestEnvironment.value("FIRN_SIMULATED_OPERATIONS") ?? "") ?? 1500
+    }
+
+    @Test(arguments: 1...8 as ClosedRange<UInt64>)
+    func processesThatEndAndPowerThatGoesLoseNothingThatWasAcknowledged(seed: UInt64) throws {
+        let report = try Simulation.run(seed: seed, options(Self.operations))
+        #expect(report.commits > 50 && report.powerCuts > 0 && report.crashes > 0, "\(report)")
+    }
+
+    @Test func aSeedDoesTheSameEachTime() throws {
+        let first = try Simulation.run(seed: 9, options(1000))
+        let second = try Simulation.run(seed: 9, options(1000))
+        #expect(first.hash.value == second.hash.value && first.operations == second.operations)
+        #expect(try Simulation.run(seed: 10, options(1000)).hash.value != first.hash.value)
+    }
+
+    /// Without a disturbance no commit may be lost, and no call may fail, whatever the durability.
+    @Test func withoutDisturbancesNothingFails() throws {
+        var calm = options(1500)
+        calm.powerCuts = false
+        calm.crashes = false
+        calm.faults = false
+        let report = try Simulation.run(seed: 20, calm)
+        #expect(report.crashes == 0 && report.faults == 0 && report.commits > 100)
+    }
+}

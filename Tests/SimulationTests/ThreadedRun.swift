@@ -1,0 +1,196 @@
+import FirnCore
+import FirnLog
+import FirnStorage
+import FirnTestSupport
+import Synchronization
+
+/// Threads that write, wait, hold versions and compact one store at the same time, on a simulated disk, while a seed says at which calls of the storage, and at which touches of the shared page, a thread is held up for a moment. So a seed
+/// brings other interleavings about, though not the same ones each time. Power cuts are looked at beside the run: a copy of the disk as the cut would leave it, with what was acknowledged before and begun by then.
+final class ThreadedRun: Sendable {
+    /// A disk after a power cut.
+    struct Cut {
+        let disk: SimulatedDisk
+        /// Acknowledged before the power went.
+        let acknowledged: UInt64
+        let seed: UInt64
+    }
+
+    enum Disturbance { case none, failedSync, fullDisk }
+
+    static let writerCount = 4
+
+    let storage: SimulatedStorage
+    let store: Store
+    private let seed: UInt64
+    private let random: SeededRandomness
+    private let acknowledged = Atomic<UInt64>(0)
+    private let cuts = Guarded<[Cut]>([])
+    private let failures = Guarded<[any Error]>([])
+    private let running = Atomic<Int>(0)
+    private let commits = Atomic<Int>(0)
+    /// The compactor's thread, and at how many of its next touches of the page it waits for a commit of others: so they come between any two of its steps.
+    private let compactor = Atomic<UInt>(0)
+    private let pauses = Atomic<Int>(0)
+
+    static func options(_ durability: Durability) -> StoreOptions {
+        var log = LogOptions(folder: "/store", durability: durability, verify: .everything)
+        log.reserveByteCount = 0
+        log.segmentByteCount = 16 << 10
+        log.idleMilliseconds = 5
+        return StoreOptions(log: log)
+    }
+
+    init(seed: UInt64, _ durability: Durability) throws {
+        self.seed = seed
+        random = SeededRandomness(seed: seed)
+        var traits = DiskTraits()
+        traits.mapsPrivately = true
+        let disk = SimulatedDisk(seed: seed, traits: traits)
+        storage = disk.newProcess()
+        store = try Store(Self.options(durability), storage: storage)
+        let transaction = try store.beginWrite()
+        try transaction.changeSchema(
+            to: Schema(tables: [
+                TableSchema(
+                    name: "Entry", primaryKey: 0,
+                    columns: [ColumnSchema(name: "version", type: .int), ColumnSchema(name: "text", type: .string)])
+            ]))
+        try transaction.commit()
+        acknowledged.store(1, ordering: .sequentiallyConsistent)
+    }
+
+    /// Runs everything, until each writer has made `count` commits or failed. False where a thread hangs.
+    func run(count: Int, cutEvery: Int = 40, _ disturbance: Disturbance = .none) throws -> Bool {
+        let random = random
+        let storage = storage
+        storage.beforeEachAccess { [self] _ in
+            Self.perturb(random)
+            letOthersCommit()
+        }
+        storage.beforeEachCall { [self] call in
+            if call.operation == .syncFolder, currentThreadID() == compactor.load(ordering: .relaxed) {
+                pauses.store(14, ordering: .relaxed)
+            }
+            Self.perturb(random)
+            if call.operation.changesDisk, cutEvery > 0, random.next(below: cutEvery) == 0 { cut() }
+        }
+        switch disturbance {
+        case .none: break
+        case .failedSync:
+            let after = storage.callCount + 60 + random.next(below: 200)
+            storage.inject(
+                SimulatedFault(.io) { $0.operation == .sync && $0.path.hasSuffix(".segment") && $0.index > after })
+        case .fullDisk:
+            let after = storage.callCount + 60 + random.next(below: 200)
+            storage.inject(
+                SimulatedFault(.noSpace, number: 28, times: 30) { $0.operation == .write && $0.index > after })
+        }
+        running.store(Self.writerCount + 2, ordering: .sequentiallyConsistent)
+        for writer in 0..<Self.writerCount {
+            try StorageThread.start(name: "writer \(writer)") { [self] in
+                work { for number in 0..<count { try commit(waits: (number + writer) % 3 != 0) } }
+            }
+        }
+        try StorageThread.start(name: "compactor") { [self] in
+            compactor.store(currentThreadID(), ordering: .relaxed)
+            work { while isWriting { _ = try store.compact() } }
+        }
+        try StorageThread.start(name: "reader") { [self] in
+            work {
+                var pins: [Pin] = []
+                while isWriting {
+                    let pin = store.pin()
+                    try Self.check(pin)
+                    pins.append(pin)
+                    if pins.count > 5 { pins.remove(at: random.next(below: 5)) }
+                }
+                for pin in pins { try Self.check(pin) }
+            }
+        }
+        let deadline = SystemClock.shared.monotonic() + 120_000_000_000
+        while running.load(ordering: .sequentiallyConsistent) > 0 {
+            if SystemClock.shared.monotonic() > deadline { return false }
+            restThread(nanoseconds: 1_000_000)
+        }
+        storage.beforeEachAccess(nil)
+        storage.beforeEachCall(nil)
+        return true
+    }
+
+    /// Whether a writer is at work yet.
+    private var isWriting: Bool { running.load(ordering: .sequentiallyConsistent) > 2 }
+
+    var allFailures: [any Error] { failures.withLock { $0 } }
+    var allCuts: [Cut] { cuts.withLock { $0 } }
+    var commitCount: Int { commits.load(ordering: .sequentiallyConsistent) }
+
+    private func work(_ body: () throws -> Void) {
+        do { try body() } catch { failures.withLock { $0.append(error) } }
+        running.wrappingSubtract(1, ordering: .sequentiallyConsistent)
+    }
+
+    /// Each commit adds the object with its own version's number. One that does not wait is waited for by a thread that ends at once.
+    private func commit(waits: Bool) throws {
+        let transaction = try store.beginWrite()
+        let version = transaction.base.version + 1
+        var row = transaction.beginRow(TableID(0))
+        transaction.fill(&row, 0, .int(Int64(version)))
+        transaction.fill(&row, 1, .string(String(repeating: "x", count: random.next(below: 300))))
+        try transaction.endRow(row)
+        if waits {
+            try transaction.commit()
+        } else {
+            let written = try transaction.write()
+            try store.waitUntilPublished(written.number)
+        }
+        commits.wrappingAdd(1, ordering: .relaxed)
+        acknowledged.max(version, ordering: .sequentiallyConsistent)
+    }
+
+    /// Holds the compactor up until another thread has committed, for some milliseconds at most: where it holds a lock of theirs, none can.
+    private func letOthersCommit() {
+        guard currentThreadID() == compactor.load(ordering: .relaxed), pauses.load(ordering: .relaxed) > 0 else {
+            return
+        }
+        pauses.wrappingSubtract(1, ordering: .relaxed)
+        let before = acknowledged.load(ordering: .sequentiallyConsistent)
+        let deadline = SystemClock.shared.monotonic() + 5_000_000
+        while acknowledged.load(ordering: .sequentiallyConsistent) == before, isWriting,
+            SystemClock.shared.monotonic() < deadline
+        {
+            restThread(nanoseconds: 100_000)
+        }
+    }
+
+    private func cut() {
+        let before = acknowledged.load(ordering: .sequentiallyConsistent)
+        let seed = random.next()
+        let disk = storage.disk.afterPowerCut(seed: seed)
+        cuts.withLock { $0.append(Cut(disk: disk, acknowledged: before, seed: seed)) }
+    }
+
+    private static func perturb(_ random: SeededRandomness) {
+        switch random.next(below: 24) {
+        case 0: restThread(nanoseconds: Int64(random.next(below: 300_000)))
+        case 1..<8: yieldThread()
+        default: break
+        }
+    }
+
+    struct Fault: Error, CustomStringConvertible { let description: String }
+
+    /// A version holds the objects of all versions up to its own, and no more.
+    static func check(_ pin: Pin) throws {
+        guard pin.version > 0 else { return }
+        let view = pin.snapshot.table(TableID(0))
+        guard view.count == Int(pin.version) - 1 else {
+            throw Fault(description: "version \(pin.version) has \(view.count) objects")
+        }
+        for place in 0..<view.count {
+            let (leaf, row) = view.location(at: place)
+            guard view.value(0, leaf, row) == .int(Int64(place) + 2) else {
+                throw Fault(description: "version \(pin.version) lacks the object of version \(place + 2)")
+            }
+        }
+    }
+}
