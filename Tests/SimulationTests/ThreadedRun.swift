@@ -29,7 +29,7 @@ final class ThreadedRun: Sendable {
     private let running = Atomic<Int>(0)
     private let commits = Atomic<Int>(0)
     /// The compactor's thread, and at how many of its next touches of the page it waits for a commit of others: so they come between any two of its steps.
-    private let compactor = Atomic<UInt>(0)
+    private let compactor = Atomic<UInt64>(0)
     private let pauses = Atomic<Int>(0)
 
     static func options(_ durability: Durability) -> StoreOptions {
