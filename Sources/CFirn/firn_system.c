@@ -356,17 +356,45 @@ void *firn_reserve_memory(size_t length, size_t alignment) {
 
 int firn_map_private(int descriptor, off_t offset, void *address, size_t length) {
     void *result = mmap(address, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, descriptor, offset);
-    return result == MAP_FAILED ? errno : 0;
+    if (result == MAP_FAILED) return errno;
+    firn_keep_from_children(address, length);
+    return 0;
 }
 
 int firn_fill_reserved(void *address, size_t length) {
     void *result = mmap(address, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1, 0);
-    return result == MAP_FAILED ? errno : 0;
+    if (result == MAP_FAILED) return errno;
+    firn_keep_from_children(address, length);
+    return 0;
 }
 
 int firn_clear_reserved(void *address, size_t length) {
     void *result = mmap(address, length, PROT_NONE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    return result == MAP_FAILED ? errno : 0;
+    if (result == MAP_FAILED) return errno;
+    firn_keep_from_children(address, length);
+    return 0;
+}
+
+void firn_keep_from_children(void *address, size_t length) {
+#if defined(__linux__)
+    madvise(address, length, MADV_DONTFORK);
+#else
+    minherit(address, length, VM_INHERIT_NONE);
+#endif
+}
+
+int firn_open_nameless(const char *folder) {
+#if defined(O_TMPFILE)
+    int result;
+    do result = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+    while (result < 0 && errno == EINTR);
+    if (result >= 0) return result;
+    // What kernels and file systems say that do not know the flag: they take the call for one to open the folder.
+    return errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL ? -ENOTSUP : -errno;
+#else
+    (void)folder;
+    return -ENOTSUP;
+#endif
 }
 
 void firn_release_memory(void *address, size_t length) { munmap(address, length); }

@@ -5,7 +5,7 @@ import FirnStorage
 /// | byte | held by | how |
 /// | --- | --- | --- |
 /// | 0 | the process that writes (`WriterLock`), or that is opening the store for writing | exclusive |
-/// | 1 | everybody who has the store open | shared |
+/// | 1 | everybody who has the store open; who deletes it | shared; exclusive |
 /// | 2 | everybody who has it open for writing; the first of them alone until it has recovered the log | shared; exclusive |
 /// | 3 | the process whose compactor runs, for as long as that takes | exclusive |
 /// | 4 | who has closed the store, but still reads versions of it that something holds | shared |
@@ -56,8 +56,25 @@ struct StoreLocks: Sendable {
 
     // MARK: Who has it open
 
-    /// Says that this opener has the store open. Nobody ever holds that byte exclusively.
-    func enter() throws(LogError) { _ = try tryLock(Self.openByte, exclusive: false) }
+    /// Says that this opener has the store open. Throws where the store is being deleted, or has been since the lock file was opened.
+    func enter() throws(LogError) {
+        guard try !isRemoved(), try tryLock(Self.openByte, exclusive: false) else {
+            throw LogError(.locked(processID: nil), path: path, detail: "it is being deleted")
+        }
+    }
+
+    /// Whether the lock file has lost its name since it was opened.
+    func isRemoved() throws(LogError) -> Bool {
+        try stored { () throws(StorageError) in try lock?.isRemoved() ?? false }
+    }
+
+    /// Keeps everybody else out, to delete the store; false where somebody has it open, is opening it, or still reads a version of it.
+    func claimAll() throws(LogError) -> Bool {
+        for byte in [Self.writerByte, Self.servingByte, Self.openByte, Self.readingByte, Self.compactorByte] {
+            guard try tryLock(byte, exclusive: true) else { return false }
+        }
+        return true
+    }
 
     /// True where nobody else has the store open.
     func isAlone() throws(LogError) -> Bool { try !isLocked(Self.openByte, exclusive: true) }

@@ -9,6 +9,7 @@ import CFirn
 public final class ReservedMemory: @unchecked Sendable {
     public let base: UnsafeMutableRawPointer
     public let byteCount: Int
+    private let generation = forkGeneration()
 
     /// Reserves at least `byteCount` bytes of addresses, beginning at a multiple of 4 GiB. It costs no memory; throws where the process has no addresses left (a limit set by
     /// `ulimit -v` counts them).
@@ -19,9 +20,13 @@ public final class ReservedMemory: @unchecked Sendable {
         }
         self.base = base
         self.byteCount = length
+        firn_keep_from_children(base, length)
     }
 
-    deinit { firn_release_memory(base, byteCount) }
+    deinit {
+        // A forked child has no part of it, and may have other memory there.
+        if generation == forkGeneration() { firn_release_memory(base, byteCount) }
+    }
 
     /// What `place` and `fill` put somewhere begins at a multiple of this: the largest page of any system that Firn runs on.
     public static let alignment = 64 << 10

@@ -34,10 +34,17 @@ public protocol Storage: AnyObject, Sendable {
     func lockFile(_ path: String, _ opening: SharedOpening) throws(StorageError) -> any StorageLock
 
     /// Maps `byteCount` bytes of the file at `path`, which is no link, shared between processes. A file that is absent or shorter is filled with zeros up to that length, and has blocks for it; with
-    /// `.existing` it throws `.notFound` instead. For the store's shared page and for scratch memory: data files are never written through a mapping.
+    /// `.existing` it throws `.notFound` instead. For the store's shared page: data files are never written through a mapping.
     func sharedMemory(
         _ path: String, byteCount: Int, _ opening: SharedOpening
     ) throws(StorageError) -> any SharedMemory
+
+    /// Memory of a new file that has blocks for `byteCount` bytes, all zeros, and no name: no other process can come by it, whatever number it has, and nothing is left of it when its mapping goes. Its
+    /// owner alone may use it; a forked child does not have it. Where the file system needs a name to make a file, that is random and removed at once.
+    func scratchMemory(in folder: String, byteCount: Int) throws(StorageError) -> any SharedMemory
+
+    /// Whether a name is a symbolic link, whatever that leads to. False where nothing bears the name.
+    func isLink(_ path: String) throws(StorageError) -> Bool
 
     /// What the volume that holds `path` is like.
     func volume(of path: String) throws(StorageError) -> Volume
@@ -168,8 +175,15 @@ public protocol StorageLock: AnyObject, Sendable {
     /// Releases the byte. Nothing happens where it is not held, or in a forked child (the lock is the parent's).
     func unlock(_ byte: Int) throws(StorageError)
 
+    /// Whether the lock file has lost its name since it was opened: who opens the name now gets another file, and locks that nobody here knows of.
+    func isRemoved() throws(StorageError) -> Bool
+
     /// Releases all and closes.
     func close()
+}
+
+extension Storage {
+    public func isLink(_ path: String) throws(StorageError) -> Bool { false }
 }
 
 /// What stands at a path.

@@ -1,4 +1,4 @@
-import FirnStorage
+@testable import FirnStorage
 import FirnTestSupport
 import Testing
 
@@ -107,6 +107,61 @@ import Testing
             #expect(memory.bytes.allSatisfy { $0 == 3 })
         }
         #expect(try place.storage.status(place.path("shared"))?.byteCount == 10_000)
+    }
+
+    /// So no other process can map it, whatever its number is.
+    @Test(arguments: StorageKind.allCases)
+    func scratchMemoryIsZeroAndNobodyElses(_ kind: StorageKind) throws {
+        let place = kind.make()
+        try place.storage.createFolder(place.path("folder"))
+        let all = try (0..<3).map { _ in
+            try place.storage.scratchMemory(in: place.path("folder"), byteCount: 1 << 20)
+        }
+        #expect(all.allSatisfy { $0.bytes.count == 1 << 20 && $0.bytes.allSatisfy { $0 == 0 } })
+        for (number, memory) in all.enumerated() { memory.bytes[70_000] = UInt8(number + 1) }
+        #expect(all.map { $0.bytes[70_000] } == [1, 2, 3])
+        #expect(try place.storage.list(place.path("folder")).isEmpty)
+        try all[0].giveBack([65536..<1 << 20])
+        #expect(all[0].bytes[70_000] == 1)
+        expectInputError { _ = try place.storage.scratchMemory(in: place.path("folder"), byteCount: 0) }
+        expect(.notFound) { _ = try place.storage.scratchMemory(in: place.path("nowhere"), byteCount: 4096) }
+        withExtendedLifetime(all) {}
+    }
+
+    /// Where a file system makes no file without a name.
+    @Test func scratchMemoryWithANameIsNobodyElsesEither() throws {
+        let folder = TemporaryFolder()
+        let a = try PosixSharedMemory(scratchIn: folder.path, byteCount: 8192, allowsNameless: false)
+        let b = try PosixSharedMemory(scratchIn: folder.path, byteCount: 8192, allowsNameless: false)
+        a.bytes[0] = 1
+        #expect(b.bytes.allSatisfy { $0 == 0 } && a.bytes[0] == 1)
+        #expect(try PosixStorage.shared.list(folder.path).isEmpty)
+        expect(.notFound) {
+            _ = try PosixSharedMemory(scratchIn: folder.path + "/nowhere", byteCount: 8192, allowsNameless: false)
+        }
+        withExtendedLifetime((a, b)) {}
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func aLockFileKnowsThatItHasLostItsName(_ kind: StorageKind) throws {
+        let place = kind.make()
+        let lock = try place.storage.lockFile(place.path("lock"))
+        #expect(try !lock.isRemoved())
+        try place.storage.remove(place.path("lock"))
+        let other = try place.storage.lockFile(place.path("lock"))
+        #expect(try lock.isRemoved() && !other.isRemoved())
+        lock.close()
+        expect(.closed) { _ = try lock.isRemoved() }
+    }
+
+    @Test func linksAreTold() throws {
+        let folder = TemporaryFolder()
+        let storage = PosixStorage.shared
+        try storage.createFolder(folder.path + "/folder")
+        #expect(symlink(folder.path + "/folder", folder.path + "/link") == 0)
+        #expect(symlink("nowhere", folder.path + "/broken") == 0)
+        #expect(try storage.isLink(folder.path + "/link") && storage.isLink(folder.path + "/broken"))
+        #expect(try !storage.isLink(folder.path + "/folder") && !storage.isLink(folder.path + "/none"))
     }
 
     @Test(arguments: StorageKind.allCases)

@@ -107,7 +107,13 @@ int firn_fill_reserved(void *_Nonnull address, size_t length);
 int firn_clear_reserved(void *_Nonnull address, size_t length);
 void firn_release_memory(void *_Nonnull address, size_t length);
 
+// Takes a mapping out of what a forked child gets: whoever touches it there is stopped by the system instead of reading what the parent has put there since.
+void firn_keep_from_children(void *_Nonnull address, size_t length);
+
 // MARK: shared mappings of files
+
+// Opens a file without a name in a folder, for its owner to read and write. Returns the descriptor, or minus an error number: ENOTSUP where the file system has no such files.
+int firn_open_nameless(const char *_Nonnull folder);
 
 // Writes what was changed in a range out to the file. Returns when it is there: 0 or an error number.
 int firn_write_back(void *_Nonnull address, size_t length);

@@ -22,6 +22,8 @@ extension Realm.Error {
         self.init(code, error.description, fileURL: url)
     }
 
+    init(_ error: LogError, _ url: URL?) { self.init(Realm.Error.code(error), error.description, fileURL: url) }
+
     private static func code(_ error: LogError) -> Code {
         switch error.code {
         case .notAStore, .damage: return .invalidDatabase

@@ -1,6 +1,8 @@
 public import Dispatch
 public import Foundation
 import FirnCore
+import FirnLog
+import FirnStorage
 
 /// A database, as one thread, queue or actor sees it.
 ///
@@ -145,18 +147,36 @@ public struct Realm {
 
     /// Deletes a store. Returns whether there was one.
     ///
-    /// - Throws: `.alreadyOpen` where this process has it open.
+    /// Only what Firn has made is deleted, by its names; links are not followed. What else lies in the folder stays, and the error names it.
+    ///
+    /// - Throws: `.alreadyOpen` where this process or another has it open, or holds a version of it; `.invalidDatabase` where the path does not bear a store, or its manifest is damaged. Nothing was
+    ///   deleted then. `.fileOperationFailed` where the store was deleted and its folder was not, as it holds other things.
     public static func deleteFiles(for configuration: Configuration) throws -> Bool {
-        guard let url = configuration.fileURL, fileExists(for: configuration) else { return false }
+        guard let url = configuration.fileURL else { return false }
         guard !SharedStore.isOpen(url) else {
             throw Error(
                 .alreadyOpen, "The realm is open in this process; let go of all that belongs to it first.", fileURL: url
             )
         }
-        do { try FileManager.default.removeItem(at: url) } catch {
-            throw Error(.fileOperationFailed, "The store could not be deleted: \(error)", fileURL: url)
+        let removal: StoreRemoval
+        do throws(LogError) {
+            removal = try Log.remove(url.storePath, storage: PosixStorage.shared)
+        } catch {
+            if case .locked = error.code {
+                throw Error(
+                    .alreadyOpen,
+                    "The store was not deleted, as it is open, or a version of it is held: close it in every process.",
+                    fileURL: url)
+            }
+            throw Error(error, url)
         }
-        return true
+        guard removal.left.isEmpty else {
+            throw Error(
+                .fileOperationFailed,
+                "The store was deleted. Its folder stays, as it also holds what Firn did not make: \(removal.left.joined(separator: ", ")).",
+                fileURL: url)
+        }
+        return removal.wasThere
     }
 }
 

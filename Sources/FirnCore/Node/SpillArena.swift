@@ -3,7 +3,7 @@ import FirnStorage
 import Synchronization
 
 /// Memory for nodes in a scratch file that is mapped, in pages of 4 KiB. The system writes its pages out when memory is short, or when it is asked to (`SpillPool.writeOut`), and reads them back when they are
-/// touched. The file's name is removed as soon as it is mapped, so nothing is left of it whatever happens to the process.
+/// touched. The file has no name, so nothing is left of it whatever happens to the process, and no other process can map it.
 ///
 /// ```
 ///  0                 16                     page                        page

@@ -90,7 +90,6 @@ final class SpillPlace: Sendable {
     let folder: String
     /// Bytes of nodes on the heap, in all, beyond which a transaction spills.
     let threshold: Int
-    private static let count = Atomic<Int>(0)
 
     init(storage: any Storage, folder: String, threshold: Int) {
         self.storage = storage
@@ -98,16 +97,14 @@ final class SpillPlace: Sendable {
         self.threshold = threshold
     }
 
-    /// A name that no other process, and no other store of this one, gives out.
-    func nextPath() -> String {
-        let number = Self.count.wrappingAdd(1, ordering: .relaxed).newValue
-        return "\(folder)/scratch.\(currentProcessID()).\(number)"
-    }
-
-    /// Removes what a process that died between making a scratch file and removing its name has left.
+    /// Removes what a process that died between making a scratch file and removing its name has left. Only for who is alone: others may be between the two.
     func removeLeftovers() throws(StorageError) {
         for name in try storage.list(folder) where name.hasPrefix("scratch.") {
-            try storage.remove("\(folder)/\(name)")
+            let path = "\(folder)/\(name)"
+            guard try !storage.isLink(path), try storage.status(path)?.kind == .file else { continue }
+            do throws(StorageError) { try storage.remove(path) } catch  where error.code == .notFound {
+                // Its maker lives, and was quicker.
+            }
         }
     }
 }

@@ -128,16 +128,7 @@ final class SpillPool: @unchecked Sendable {
         let total = lock.withLock { arenas.reduce(0) { $0 + $1.byteCount } }
         let many = min(max(total / 16, Self.leastByteCount), Self.mostByteCount) & ~(Self.leastByteCount - 1)
         let byteCount = pageCount.map { $0 * SpillArena.pageByteCount } ?? many
-        let path = place.nextPath()
-        let memory: any SharedMemory
-        do throws(StorageError) { memory = try place.storage.sharedMemory(path, byteCount: byteCount) } catch {
-            // A full disk leaves a file that is too short. If it can't be removed now, the next opening does it.
-            try? place.storage.remove(path)
-            throw error
-        }
-        do throws(StorageError) { try place.storage.remove(path) } catch  where error.code == .notFound {
-            // Another process took it for one that was left behind.
-        }
+        let memory = try place.storage.scratchMemory(in: place.folder, byteCount: byteCount)
         if isRandom { memory.willBeTouchedAtRandom() }
         return memory
     }

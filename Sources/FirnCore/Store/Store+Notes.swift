@@ -79,7 +79,7 @@ public final class NoteClaim: Sendable {
     /// The observer has seen `version`: notes up to it are no longer kept for it.
     public func advance(to version: UInt64) { store.noteKeeper.move(id, to: version) }
 
-    deinit { store.noteKeeper.drop(id) }
+    deinit { if !store.isForked { store.noteKeeper.drop(id) } }
 }
 
 extension Store {

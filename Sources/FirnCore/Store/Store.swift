@@ -136,7 +136,7 @@ public final class Store: Sendable {
         }
     }
 
-    deinit { follower?.stop(waits: false) }
+    deinit { if !isForked { follower?.stop(waits: false) } }
 
     /// A store in memory that begins with a checkpoint of a log, which it does not write.
     convenience init(
@@ -210,7 +210,10 @@ public final class Store: Sendable {
         pin(at: CallPlace(file, line))
     }
 
-    public func pin(at place: CallPlace) -> Pin { versions.pinPublished(at: place) }
+    public func pin(at place: CallPlace) -> Pin {
+        if isForked { stopInForkedChild("a store") }
+        return versions.pinPublished(at: place)
+    }
 
     /// The number of the newest published version.
     public var publishedVersion: UInt64 { versions.published.version }
@@ -327,7 +330,18 @@ public final class Store: Sendable {
 
     var isClosed: Bool { closed.load(ordering: .acquiring) }
 
+    private let generation = forkGeneration()
+
+    /// Whether this process was forked off the one that opened the store: its locks may be held by threads that have stayed there.
+    var isForked: Bool { generation != forkGeneration() }
+
     func checkOpen() throws(StoreError) {
+        // A store with files tells it by its log.
+        if isForked, log == nil {
+            throw StoreError(
+                .closed,
+                "this process was forked off the one that opened the store; open another there, or use exec")
+        }
         if closed.load(ordering: .acquiring) { throw StoreError(.closed, "the store has been closed; open it again") }
     }
 
@@ -352,7 +366,7 @@ public final class Store: Sendable {
             self.id = id
         }
 
-        deinit { store.removeListener(id) }
+        deinit { if !store.isForked { store.removeListener(id) } }
     }
 
     /// Calls `body` with the number of each newly published version, outside of all locks, on the thread that published it. It must be quick, and may not write.
@@ -388,7 +402,7 @@ public final class Store: Sendable {
     /// - Throws: what kept the log from becoming durable, or the checkpoint from being written, but for a full disk. The store is closed all the same.
     public func close() throws(StoreError) {
         // In a forked child the write lock may be held by a thread that has stayed with the parent.
-        if let log, log.isForked { return closed.store(true, ordering: .releasing) }
+        if isForked { return closed.store(true, ordering: .releasing) }
         guard !closing.exchange(true, ordering: .acquiringAndReleasing) else { return }
         var failure: StoreError?
         do throws(StoreError) { try writeClosingCheckpoint() } catch {

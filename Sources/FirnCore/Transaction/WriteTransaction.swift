@@ -184,6 +184,8 @@ public final class WriteTransaction {
     public func cancel() {
         precondition(isOpen, "Firn: the transaction has ended already")
         isOpen = false
+        // In a forked child it is the parent's, who goes on with it.
+        if store.isForked { return }
         early?.abandon()
         early = nil
         let heap = store.heap

@@ -1,3 +1,5 @@
+import FirnStorage
+
 /// A version held: while it lives, everything the version reaches stays in memory, unchanged. Making and dropping one is O(1); dropping the last pin of a
 /// version frees what only that version reached.
 ///
@@ -7,7 +9,13 @@ public final class Pin: @unchecked Sendable {
     public let version: UInt64
     /// When it was committed, in nanoseconds since 1970.
     public let time: Int64
-    public let snapshot: Snapshot
+    /// The version. Stops the program in a process that was forked off the one that made the pin: it has its parent's memory, but what lies in files may have changed there since.
+    public var snapshot: Snapshot {
+        if isForked { stopInForkedChild("a version of a store") }
+        return pinned
+    }
+    private let pinned: Snapshot
+    private let generation = forkGeneration()
     /// Where it was made.
     public let place: CallPlace
 
@@ -24,7 +32,7 @@ public final class Pin: @unchecked Sendable {
     ) {
         version = entry.version
         time = entry.time
-        self.snapshot = snapshot
+        pinned = snapshot
         place = link.pointee.place
         self.link = link
         self.table = table
@@ -36,7 +44,7 @@ public final class Pin: @unchecked Sendable {
     init(transactionState snapshot: Snapshot, release: @escaping () -> Void) {
         version = 0
         time = 0
-        self.snapshot = snapshot
+        pinned = snapshot
         place = CallPlace("", 0)
         link = nil
         table = nil
@@ -57,6 +65,7 @@ public final class Pin: @unchecked Sendable {
     public func again(file: StaticString = #fileID, line: UInt = #line) -> Pin { again(at: CallPlace(file, line)) }
 
     public func again(at place: CallPlace) -> Pin {
+        if isForked { stopInForkedChild("a version of a store") }
         guard let table, let entry else {
             preconditionFailure("Firn: a state inside a transaction cannot be pinned twice")
         }
@@ -66,7 +75,12 @@ public final class Pin: @unchecked Sendable {
     /// The version could not be written out: it counts again.
     func failSpill(_ error: any Error) { table?.failSpill(self, error) }
 
+    /// Whether this process was forked off the one that made the pin.
+    var isForked: Bool { generation != forkGeneration() }
+
     deinit {
+        // The parent's version table may be locked by a thread that has stayed there, and nothing is to be freed here.
+        if isForked { return }
         if let entry, let table, let link { table.unpin(link, entry) }
         release?()
     }
@@ -94,4 +108,12 @@ public struct CallPlace: Sendable, CustomStringConvertible {
     }
 
     public var description: String { "\(file):\(line)" }
+}
+
+/// A forked child has used what is its parent's.
+@inline(never)
+func stopInForkedChild(_ what: String) -> Never {
+    fatalError(
+        "Firn: \(what) was used in a process that was forked off the one that opened it. Open the store there, or let the child run another program at once (exec)."
+    )
 }

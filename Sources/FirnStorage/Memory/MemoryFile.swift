@@ -120,6 +120,13 @@ final class MemoryLock: StorageLock, @unchecked Sendable {
         }
     }
 
+    func isRemoved() throws(StorageError) -> Bool {
+        try storage.guarded.withLock { (_) throws(StorageError) in
+            guard !isClosed else { throw StorageError(.closed, operation: "status", path: path) }
+            return node.isRemoved
+        }
+    }
+
     func unlock(_ byte: Int) throws(StorageError) {
         try storage.guarded.withLock { (_) throws(StorageError) in
             guard !isClosed else { throw StorageError(.closed, operation: "unlock", path: path) }

@@ -7,6 +7,8 @@ public final class MemoryStorage: Storage {
         var children: [String: Node]?
         var bytes = StableBytes()
         var locks = LockTable()
+        /// It has lost its name.
+        var isRemoved = false
 
         init(isFolder: Bool) {
             children = isFolder ? [:] : nil
@@ -65,6 +67,7 @@ public final class MemoryStorage: Storage {
             if let replaced = new.folder.children?[new.name] {
                 if replaced === node { return }
                 try Self.checkReplacement(of: replaced, by: node, newPath)
+                replaced.isRemoved = true
             }
             old.folder.children?[old.name] = nil
             new.folder.children?[new.name] = node
@@ -80,6 +83,7 @@ public final class MemoryStorage: Storage {
             guard node.children?.isEmpty ?? true else {
                 throw StorageError(.notEmpty, operation: "remove", path: path)
             }
+            node.isRemoved = true
             place.folder.children?[place.name] = nil
         }
     }
@@ -111,6 +115,19 @@ public final class MemoryStorage: Storage {
                 throw StorageError(
                     .input("it is mapped already with fewer bytes than the \(byteCount) asked for"),
                     operation: operation, path: path)
+            }
+            return StableSharedMemory(buffer, byteCount: byteCount)
+        }
+    }
+
+    public func scratchMemory(in folder: String, byteCount: Int) throws(StorageError) -> any SharedMemory {
+        try guarded.withLock { (state) throws(StorageError) in
+            _ = try state.tree.existingFolder(folder, "map of scratch memory")
+            var bytes = StableBytes()
+            guard byteCount > 0, let buffer = bytes.pin(byteCount: byteCount) else {
+                throw StorageError(
+                    .input("a mapping of \(byteCount) bytes is impossible"), operation: "map of scratch memory",
+                    path: folder)
             }
             return StableSharedMemory(buffer, byteCount: byteCount)
         }

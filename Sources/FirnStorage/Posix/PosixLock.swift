@@ -66,6 +66,14 @@ final class PosixLock: StorageLock, @unchecked Sendable {
         if error != 0 { throw StorageError(number: error, operation: "unlock", path: path) }
     }
 
+    func isRemoved() throws(StorageError) -> Bool {
+        guard generation == forkGeneration() else { throw StorageError(.forked, operation: "status", path: path) }
+        var status = stat()
+        let error = try access("status") { fstat($0, &status) == 0 ? 0 : errno }
+        guard error == 0 else { throw StorageError(number: error, operation: "status", path: path) }
+        return status.st_nlink == 0
+    }
+
     func close() {
         // In a child the number is free, or another file's. (The lock `guardian` might be held for ever by a thread that stayed in
         // the parent, so this comes first.)

@@ -13,9 +13,13 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
     let bytes: UnsafeMutableRawBufferPointer
     let isWritable: Bool
     private let path: String
+    private let generation = forkGeneration()
+    /// Whether a forked child has it, too.
+    private let isInherited: Bool
 
     init(path: String, byteCount: Int, _ opening: SharedOpening) throws(StorageError) {
         self.path = path
+        isInherited = true
         let operation = "map of shared memory"
         guard byteCount > 0 else {
             throw StorageError(
@@ -52,6 +56,52 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
         bytes = UnsafeMutableRawBufferPointer(start: base, count: byteCount)
     }
 
+    /// See `Storage.scratchMemory`.
+    init(scratchIn folder: String, byteCount: Int, allowsNameless: Bool = true) throws(StorageError) {
+        path = folder
+        isInherited = false
+        isWritable = true
+        let operation = "map of scratch memory"
+        guard byteCount > 0 else {
+            throw StorageError(
+                .input("a mapping of \(byteCount) bytes is impossible"), operation: operation, path: folder)
+        }
+        var descriptor = allowsNameless ? firn_open_nameless(folder) : -ENOTSUP
+        if descriptor == -ENOTSUP { descriptor = try Self.makeAndUnname(in: folder, operation) }
+        guard descriptor >= 0 else { throw StorageError(number: -descriptor, operation: operation, path: folder) }
+        defer { systemClose(descriptor) }
+        bytes = try Self.map(descriptor, byteCount, operation, folder)
+        if let base = bytes.baseAddress { firn_keep_from_children(base, byteCount) }
+    }
+
+    /// A new file under a name that nobody else chooses, which is removed before anything is done with it.
+    private static func makeAndUnname(in folder: String, _ operation: String) throws(StorageError) -> Int32 {
+        let random = SystemRandomness.shared
+        while true {
+            let path = "\(folder)/scratch.\(String(random.next(), radix: 16)).\(String(random.next(), radix: 16))"
+            let descriptor = systemOpen(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK, 0o600)
+            if descriptor < 0, errno == EEXIST { continue }
+            guard descriptor >= 0 else { throw .last(operation, path) }
+            guard systemRemove(path) == 0 || errno == ENOENT else {
+                let error = StorageError.last(operation, path)
+                systemClose(descriptor)
+                throw error
+            }
+            return descriptor
+        }
+    }
+
+    private static func map(
+        _ descriptor: Int32, _ byteCount: Int, _ operation: String, _ path: String
+    ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
+        // Blocks and not only a length: touching a page for which a full disk has no block stops the process.
+        let error = firn_reserve(descriptor, off_t(byteCount))
+        guard error == 0 else { throw StorageError(number: error, operation: operation, path: path) }
+        guard let base = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), base != MAP_FAILED
+        else { throw .last(operation, path) }
+        return UnsafeMutableRawBufferPointer(start: base, count: byteCount)
+    }
+
     func willBeTouchedAtRandom() { madvise(bytes.baseAddress, bytes.count, MADV_RANDOM) }
     func giveBack(_ ranges: [Range<Int>]) throws(StorageError) {
         guard let base = bytes.baseAddress, let first = ranges.first, let last = ranges.last else { return }
@@ -62,6 +112,7 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
     }
 
     deinit {
-        munmap(bytes.baseAddress!, bytes.count)
+        // A forked child that has no part of it may have other memory there.
+        if isInherited || generation == forkGeneration() { munmap(bytes.baseAddress!, bytes.count) }
     }
 }

@@ -116,6 +116,19 @@ public final class PosixStorage: Storage {
         try PosixSharedMemory(path: path, byteCount: byteCount, opening)
     }
 
+    public func scratchMemory(in folder: String, byteCount: Int) throws(StorageError) -> any SharedMemory {
+        try PosixSharedMemory(scratchIn: folder, byteCount: byteCount)
+    }
+
+    public func isLink(_ path: String) throws(StorageError) -> Bool {
+        var status = stat()
+        guard retrying({ lstat(path, &status) }) == 0 else {
+            if errno == ENOENT { return false }
+            throw .last("status", path)
+        }
+        return status.st_mode & S_IFMT == S_IFLNK
+    }
+
     public func volume(of path: String) throws(StorageError) -> Volume {
         var volume = firn_volume()
         let error = firn_volume_of(path, &volume)

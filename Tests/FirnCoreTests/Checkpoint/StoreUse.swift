@@ -134,7 +134,8 @@ struct StoreUse {
             where line.hasSuffix("(deleted)") && line.contains(path) {
                 let words = line.split(separator: " ")
                 let ends = words[0].split(separator: "-").compactMap { Int($0, radix: 16) }
-                if line.contains("/scratch.") {
+                // A file that never had a name is shown by its number.
+                if line.contains("/#") || line.contains("/scratch.") {
                     scratch += ends[1] - ends[0]
                 } else {
                     byNode[String(words[4]), default: 0] += ends[1] - ends[0]

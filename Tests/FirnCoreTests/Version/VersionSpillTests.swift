@@ -171,6 +171,50 @@ import Testing
         try store.close()
     }
 
+    /// In containers nearly every process has the number 1, so the number says nothing about whose a file is.
+    @Test func filesThatAProcessOfTheSameNumberHasMadeAreLeftAlone() throws {
+        let folder = TemporaryFolder()
+        let storage = PosixStorage.shared
+        let path = folder.path + "/store"
+        // With another opener, so that they can't be taken for what is left of a dead process.
+        let other = try CountedThings.open(policy: .spill, on: storage, folder: path, usesThreads: true)
+        let store = try CountedThings.open(policy: .spill, on: storage, folder: path, usesThreads: true)
+        let others = (0..<200).map { "\(path)/scratch.\(currentProcessID()).\($0)" }
+        for name in others {
+            let file = try storage.open(name, .create)
+            defer { file.close() }
+            try [UInt8](repeating: 0xEE, count: 4096).withUnsafeBytes { try file.write($0, at: 0) }
+        }
+        var pins: [Pin] = []
+        for byte in 1...6 as ClosedRange<UInt8> {
+            let transaction = try store.rewriting(byte)
+            for id in 0..<4000 as Range<Int64> {
+                var row = transaction.beginRow(CountedThings.table)
+                transaction.fill(&row, 0, .int(Int64(byte) << 32 + id))
+                transaction.fill(&row, 2, .data(Array(repeating: byte, count: 600)))
+                try transaction.endRow(row)
+            }
+            try transaction.commit()
+            pins.append(store.pin())
+        }
+        for (number, pin) in pins.enumerated() { #expect(Store.isRewritten(pin.snapshot, UInt8(number + 1))) }
+        for name in others {
+            let file = try storage.open(name, .read)
+            defer { file.close() }
+            #expect(try file.size() == 4096)
+            var bytes = [UInt8](repeating: 0, count: 4096)
+            _ = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+            #expect(bytes.allSatisfy { $0 == 0xEE })
+        }
+        pins = []
+        try store.close()
+        try other.close()
+        // Who is alone takes them for what is left of dead processes.
+        let last = try CountedThings.open(policy: .spill, on: storage, folder: path, usesThreads: true)
+        #expect(try storage.list(path).allSatisfy { !$0.hasPrefix("scratch.") })
+        try last.close()
+    }
+
     /// Blocks are reserved when a scratch file is made, so a full disk is met there.
     @Test func aFullDiskIsAnErrorAndHealsWhenThereIsRoom() throws {
         let storage = SimulatedStorage(seed: 4)

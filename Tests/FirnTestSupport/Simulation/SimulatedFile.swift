@@ -224,6 +224,13 @@ final class SimulatedLock: StorageLock, @unchecked Sendable {
         }
     }
 
+    func isRemoved() throws(StorageError) -> Bool {
+        try storage.call(.status, path) { (_) throws(StorageError) in
+            try checkOpen("status")
+            return !node.isLinked
+        }
+    }
+
     func unlock(_ byte: Int) throws(StorageError) {
         try storage.call(.unlock, path, at: byte) { (_) throws(StorageError) in
             try checkOpen("unlock")

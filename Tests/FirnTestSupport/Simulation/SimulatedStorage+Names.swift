@@ -125,6 +125,23 @@ extension SimulatedStorage {
         }
     }
 
+    /// As a call of `sharedMemory` for a file named `scratch`, which takes room of the disk only while it is made.
+    public func scratchMemory(in folder: String, byteCount: Int) throws(StorageError) -> any SharedMemory {
+        try call(.sharedMemory, folder + "/scratch", length: byteCount) { (state) throws(StorageError) in
+            let operation = "map of scratch memory"
+            _ = try state.tree.existingFolder(folder, operation)
+            if let capacity = state.capacity, state.used + byteCount > capacity {
+                throw StorageError(.noSpace, operation: operation, path: folder, number: 28)
+            }
+            var bytes = StableBytes()
+            guard byteCount > 0, let buffer = bytes.pin(byteCount: byteCount) else {
+                throw StorageError(
+                    .input("a mapping of \(byteCount) bytes is impossible"), operation: operation, path: folder)
+            }
+            return StableSharedMemory(buffer, byteCount: byteCount)
+        }
+    }
+
     public func volume(of path: String) throws(StorageError) -> Volume {
         try call(.volume, path) { (state) throws(StorageError) in
             _ = try state.tree.existing(path, "status of the volume")

@@ -1,0 +1,70 @@
+#if os(Linux)
+    import FirnLog
+    import FirnStorage
+    import FirnTestSupport
+    import Testing
+
+    @testable import FirnCore
+
+    /// A forked child reads nothing of its parent's stores, and is told so.
+    @Suite(.timeLimit(.minutes(5))) struct StoreForkTests {
+        enum Use: String, CaseIterable, Codable { case snapshot, again, pin, mappedNodes, scratchNodes }
+
+        @Test(arguments: Use.allCases)
+        func usingAStoreOfItsParentsStopsAForkedChild(_ use: Use) async {
+            let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [use] in
+                let folder = TemporaryFolder()
+                let store = try CountedThings.open(
+                    policy: use == .scratchNodes ? .spill : .fail, on: PosixStorage.shared,
+                    folder: folder.path + "/store")
+                if use == .mappedNodes { try store.compact() }
+                let pin = store.pin()
+                let snapshot = pin.snapshot
+                let child = forked {
+                    switch use {
+                    case .snapshot: _ = pin.snapshot
+                    case .again: _ = pin.again()
+                    case .pin: _ = store.pin()
+                    // Whoever got round the check meets no memory.
+                    case .mappedNodes, .scratchNodes:
+                        return Store.isRewritten(snapshot, 7) ? 3 : 4
+                    }
+                    return 5
+                }
+                #expect(end(of: child) == .killed)
+                #expect(Store.isRewritten(pin.snapshot, 7))
+                try store.rewriting(9).commit()
+                #expect(Store.isRewritten(store.pin().snapshot, 9) && Store.isRewritten(pin.snapshot, 7))
+                try store.close()
+            }
+            let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+            if use != .mappedNodes && use != .scratchNodes {
+                #expect(text.contains("was used in a process that was forked off the one that opened it"), "\(text)")
+            }
+        }
+
+        @Test func aForkedChildGetsAnErrorForAStoreInMemoryAndMayLetGoOfIt() async {
+            await #expect(processExitsWith: .success) {
+                nonisolated(unsafe) var store: Store? = try CountedThings.open()
+                nonisolated(unsafe) var pin: Pin? = store?.pin()
+                nonisolated(unsafe) var open: WriteTransaction? = try store?.changing()
+                let child = forked {
+                    do {
+                        _ = try store?.beginWrite()
+                        return 1
+                    } catch {
+                        guard (error as? StoreError)?.code == .closed else { return 2 }
+                    }
+                    open = nil
+                    pin = nil
+                    guard (try? store?.close()) != nil else { return 3 }
+                    store = nil
+                    return 0
+                }
+                #expect(end(of: child) == .exited(0))
+                try open?.commit()
+                #expect(store?.publishedVersion == 2 && pin?.version == 1)
+            }
+        }
+    }
+#endif
