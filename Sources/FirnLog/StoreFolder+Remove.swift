@@ -31,14 +31,33 @@ extension StoreFolder {
         if found == .empty, try names(path).isEmpty { return StoreRemoval(wasThere: false, left: []) }
         if try isLink(lock) { throw LogError(.notAStore, path: lock, detail: "it is a symbolic link") }
 
-        let locks = try StoreLocks(self)
+        let locks = try claim()
         defer { locks.leave() }
-        guard try locks.claimAll(), try !locks.isRemoved() else {
-            throw LogError(.locked(processID: SharedPage.writerProcess(self)), path: path)
-        }
         // Nobody changes anything from here on.
         if try find() == .store { _ = try readManifest() }
         return try removeAll()
+    }
+
+    /// How long a thread of a store that has just been let go may still hold its locks.
+    private static let patience: Int64 = 2_000_000_000
+
+    /// Every lock of the store. Throws `.locked` if somebody has one of them for longer than `patience`.
+    private func claim() throws(LogError) -> StoreLocks {
+        let deadline = SystemClock.shared.monotonic() + Self.patience
+        while true {
+            let locks = try StoreLocks(self)
+            do throws(LogError) {
+                if try locks.claimAll(), try !locks.isRemoved() { return locks }
+            } catch {
+                locks.leave()
+                throw error
+            }
+            locks.leave()
+            if SystemClock.shared.monotonic() > deadline {
+                throw LogError(.locked(processID: SharedPage.writerProcess(self)), path: path)
+            }
+            restThread(nanoseconds: 5_000_000)
+        }
     }
 
     private func removeAll() throws(LogError) -> StoreRemoval {

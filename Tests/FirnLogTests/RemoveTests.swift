@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnLog
 
-@Suite(.timeLimit(.minutes(10))) struct RemoveTests {
+@Suite(.timeLimit(.minutes(20))) struct RemoveTests {
     private func make(_ storage: any Storage) throws {
         let script = LogScript([])
         let log = try Log.open(

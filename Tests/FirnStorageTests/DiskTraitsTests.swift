@@ -3,7 +3,7 @@ import FirnTestSupport
 import Testing
 
 /// What worse disks do, and faults that took effect: each is shown to happen.
-@Suite(.timeLimit(.minutes(5))) struct DiskTraitsTests {
+@Suite(.timeLimit(.minutes(20))) struct DiskTraitsTests {
     private func makeDisk(
         _ change: (inout DiskTraits) -> Void
     ) throws -> (SimulatedDisk, SimulatedStorage, any StorageFile) {

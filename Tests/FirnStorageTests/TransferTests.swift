@@ -12,7 +12,7 @@ import Testing
 #endif
 
 /// Below the protocol: signals interrupt the system's calls, and these move only a part.
-@Suite(.timeLimit(.minutes(5))) struct TransferTests {
+@Suite(.timeLimit(.minutes(20))) struct TransferTests {
     /// A system that interrupts and shortens calls as a seed says.
     private final class Moody {
         private var random: SeededRandom

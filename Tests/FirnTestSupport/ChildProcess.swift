@@ -15,6 +15,7 @@
         private let words: [String]
         private let output: Int32
         private var buffer: [UInt8] = []
+        private var hasEnded = false
 
         public convenience init(_ words: String...) throws {
             try self.init(program: "firn-crash-child", words)
@@ -52,7 +53,12 @@
             output = ends[0]
         }
 
-        deinit { close(output) }
+        /// A child that has ended stays in the system's list until its end was taken note of, and one that is forgotten there keeps exit tests from
+        /// seeing the end of theirs.
+        deinit {
+            close(output)
+            if !hasEnded { _ = kill() }
+        }
 
         /// The next whole line; nil when the child has ended and all was read. A line that a kill has cut short is not returned.
         /// - Throws: `Silence`, if there is neither within `seconds`.
@@ -89,7 +95,10 @@
             return wait()
         }
 
-        /// Waits until it has ended.
-        public func wait() -> ProcessEnd { end(of: identifier) }
+        /// Waits until it has ended. Once: nothing is known of a child after that.
+        public func wait() -> ProcessEnd {
+            hasEnded = true
+            return end(of: identifier)
+        }
     }
 #endif

@@ -3,7 +3,7 @@ import FirnTestSupport
 import Testing
 
 /// Whole systems, seed by seed: see `Simulation`. `Tools/simulate` runs more of them, and longer.
-@Suite(.timeLimit(.minutes(10))) struct SimulationTests {
+@Suite(.timeLimit(.minutes(20))) struct SimulationTests {
     private func options(_ operations: Int) -> Simulation.Options {
         var options = Simulation.Options()
         options.operations = operations

@@ -5,7 +5,7 @@ import FirnTestSupport
 import Testing
 
 /// Writers, the compactor, the log's keeper, readers and waiters at once, under power cuts and faults.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct ThreadedSimulationTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct ThreadedSimulationTests {
     /// Opens what a power cut left, checks it, commits once more, and opens that again after the next power cut.
     private func reopen(_ cut: ThreadedRun.Cut, _ durability: Durability, isFull: Bool) throws {
         func open(_ disk: SimulatedDisk) throws -> Store {

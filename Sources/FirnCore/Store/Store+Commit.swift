@@ -29,6 +29,8 @@ extension WriteTransaction {
         let store = store
         var time = max(store.clock.now(), base.time)
         do throws(StoreError) {
+            // A forked child has no right to its parent's log, and not all of its parent's memory.
+            if store.isForked { try store.checkWritable() }
             try checkFaults()
             try noting { () throws(StoreError) in
                 // The log and the notes tell the same.

@@ -7,7 +7,7 @@
     @testable import FirnCore
 
     /// A forked child reads nothing of its parent's stores, and is told so.
-    @Suite(.timeLimit(.minutes(5))) struct StoreForkTests {
+    @Suite(.timeLimit(.minutes(20))) struct StoreForkTests {
         enum Use: String, CaseIterable, Codable { case snapshot, again, pin, mappedNodes, scratchNodes }
 
         @Test(arguments: Use.allCases)

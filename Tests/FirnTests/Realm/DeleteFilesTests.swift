@@ -6,7 +6,7 @@ import Testing
 @testable import Firn
 
 /// Firn deletes only what Firn made, and only when nobody uses it.
-@Suite(.timeLimit(.minutes(2))) struct DeleteFilesTests {
+@Suite(.timeLimit(.minutes(20))) struct DeleteFilesTests {
     private let folder = TemporaryFolder()
     private var path: String { folder.path + "/store" }
     private var configuration: Realm.Configuration {

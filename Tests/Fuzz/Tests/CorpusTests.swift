@@ -31,6 +31,7 @@ import Testing
             var last = "it did not begin"
             while let line = try child.readLine() { last = line }
             #expect(last == "done", "the run ended with \(last)")
+            #expect(child.wait() == .exited(0))
         }
     }
 #endif
