@@ -62,6 +62,8 @@ struct IndexStore: Sendable {
     func open(readOnly: Bool = false, queue: DispatchQueue? = nil) throws -> Realm {
         var configuration = Realm.Configuration(fileURL: folder, readOnly: readOnly)
         configuration.objectTypes = [Entry.self, Stamp.self, Counter.self]
+        // The tour goes back to versions that a checkpoint covers: each process that ends writes one.
+        configuration.historyRetention = .everything
         // Another process may be letting go of it.
         configuration.lockTimeout = 10
         return try Realm(configuration: configuration, queue: queue)
