@@ -96,14 +96,18 @@ import Testing
     @Test func whatIsLetGoElsewhereWhileTheThreadEndsGoesToo() throws {
         for _ in 0..<50 {
             weak var instance: RealmInstance?
-            let left = try onThread { left in
+            let isLetGo = DispatchSemaphore(value: 0)
+            _ = try onThread { left in
                 let realm = try self.open()
                 try realm.write { realm.add(Dog(Int.random(in: 0 ... .max), "Rex")) }
                 instance = realm.instance
                 left.dog = realm.objects(Dog.self)[0]
-                Thread { left.dog = nil }.start()
+                Thread {
+                    left.dog = nil
+                    isLetGo.signal()
+                }.start()
             }
-            while left.dog != nil { usleep(100) }
+            #expect(isLetGo.wait(timeout: .patience) == .success)
             // The other thread may be between taking the reference and letting it go.
             for _ in 0..<5000 where instance != nil { usleep(1000) }
             #expect(instance == nil)
