@@ -149,6 +149,12 @@ int firn_condition_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex,
 #endif
 }
 
+static __thread uint64_t lock_ranks = 0;
+
+uint64_t firn_lock_ranks(void) { return lock_ranks; }
+
+void firn_lock_ranks_set(uint64_t ranks) { lock_ranks = ranks; }
+
 // MARK: fork
 
 uint32_t firn_fork_generation_value = 0;
@@ -159,14 +165,36 @@ static int *lock_list = NULL;
 static size_t lock_list_count = 0;
 static size_t lock_list_capacity = 0;
 
+// The mutexes that every fork takes first, in the order of the list. None is taken under another, so no circle arises.
+enum { held_mutex_limit = 32 };
+static pthread_mutex_t held_list_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t *held_list[held_mutex_limit];
+static size_t held_list_count = 0;
+
+int firn_fork_hold(pthread_mutex_t *mutex) {
+    pthread_mutex_lock(&held_list_mutex);
+    int error = held_list_count < held_mutex_limit ? 0 : ENOMEM;
+    if (error == 0) held_list[held_list_count++] = mutex;
+    pthread_mutex_unlock(&held_list_mutex);
+    return error;
+}
+
 static void firn_fork_prepare(void) {
+    pthread_mutex_lock(&held_list_mutex);
+    for (size_t i = 0; i < held_list_count; i++) pthread_mutex_lock(held_list[i]);
     pthread_mutex_lock(&lock_list_mutex);
     firn_core_fork_prepare();
 }
 
+static void firn_fork_release(void) {
+    pthread_mutex_unlock(&lock_list_mutex);
+    for (size_t i = held_list_count; i > 0; i--) pthread_mutex_unlock(held_list[i - 1]);
+    pthread_mutex_unlock(&held_list_mutex);
+}
+
 static void firn_fork_parent(void) {
     firn_core_fork_parent();
-    pthread_mutex_unlock(&lock_list_mutex);
+    firn_fork_release();
 }
 
 // Closing the child's descriptor leaves the open file to the parent, and the lock with it.
@@ -175,7 +203,7 @@ static void firn_fork_child(void) {
     lock_list_count = 0;
     __atomic_fetch_add(&firn_fork_generation_value, 1, __ATOMIC_SEQ_CST);
     firn_core_fork_child();
-    pthread_mutex_unlock(&lock_list_mutex);
+    firn_fork_release();
 }
 
 __attribute__((constructor)) static void firn_fork_watch(void) {

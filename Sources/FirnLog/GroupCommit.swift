@@ -41,7 +41,7 @@ final class GroupCommit: @unchecked Sendable {
     private let isJoined = Atomic<Bool>(false)
     private let failed = Atomic<Bool>(false)
     private let rooms: (EventCount, EventCount)
-    private let lock = Lock()
+    private let lock = Lock(.innermost)
     private var failure: LogError?
     private var file: any StorageFile
     private let page: SharedPage?

@@ -269,6 +269,7 @@ extension Log {
     public func withCompactorLock<Result>(_ body: () throws -> Result) throws -> Result? {
         guard !isCompacting.exchange(true, ordering: .acquiringAndReleasing) else { return nil }
         defer { isCompacting.store(false, ordering: .releasing) }
+        LockRank.expectNone("the compactor's lock is taken")
         guard try locks.tryLockCompactor() else { return nil }
         // It throws only where the lock file is closed, which frees the lock too.
         defer { try? locks.unlockCompactor() }

@@ -44,8 +44,8 @@ public final class Log: @unchecked Sendable {
     ) {
         self.slot = slot
         self.unkeptSession = unkeptSession
-        heldFiles = Guarded(held)
-        checkpoints = Guarded(CheckpointState(listed: listed, nextID: nextCheckpointID))
+        heldFiles = Guarded(.innermost, held)
+        checkpoints = Guarded(.innermost, CheckpointState(listed: listed, nextID: nextCheckpointID))
         sinceCheckpoint = Atomic(0)
         recoveredSchema = schema
         self.options = options

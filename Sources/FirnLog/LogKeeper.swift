@@ -12,7 +12,7 @@ final class LogKeeper: @unchecked Sendable {
     private let tail: LogTail
     private let group: GroupCommit
     private let writerLock: WriterLock
-    private let lock = Lock()
+    private let lock = Lock(.innermost)
     private let wake = Condition()
     private let isAwake = Atomic<Bool>(false)
     private var wantsRoom = false

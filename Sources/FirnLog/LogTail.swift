@@ -45,7 +45,7 @@ final class LogTail: @unchecked Sendable {
     /// A write of the present commit failed, so that the file may hold pieces of it behind `end`.
     private(set) var isDirty = false
 
-    private let lock = Lock()
+    private let lock = Lock(.innermost)
     private let changed = Condition()
     private var isAppending = false
     /// Whether this process is the one that writes; else the tail is the place up to which it has read. Changed by the appender, under `lock`.

@@ -15,7 +15,7 @@ final class LogWriter: @unchecked Sendable {
     @exclusivity(unchecked) var scratch = ByteWriter(capacity: 4096)
     @exclusivity(unchecked) var encoder = PartEncoder()
     /// Memory of a part that was written, to be filled again.
-    private let spareLock = Lock()
+    private let spareLock = Lock(.innermost)
     @exclusivity(unchecked) private var spare: ByteWriter?
 
     init(group: GroupCommit, tail: LogTail, lock: WriterLock, follower: LogFollower) {

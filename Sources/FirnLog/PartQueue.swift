@@ -24,7 +24,7 @@ final class PartQueue: @unchecked Sendable {
     private static let capacity = 4
     private static let workerCount = 2
 
-    private let lock = Lock()
+    private let lock = Lock(.innermost)
     private let work = Condition()
     private let progress = Condition()
     private let places = (0..<capacity).map { _ in Place() }

@@ -15,7 +15,7 @@ import Synchronization
 /// If A dies, the kernel frees the lock. B, which looks every `patience` too, gets it and finds A's number on the page: it recovers the log as an opener does,
 /// and so does who finds a failure mark. A process whose write or sync failed gives the lock up as it stands, without clearing anything.
 ///
-/// Lock order: kernel lock, write lock, tail, version table. So a thread waits for the kernel's lock without the process's write lock, and the process goes on reading
+/// In the order of turns (`LockRank`), the kernel's lock comes before the process's write lock. So a thread waits for the kernel's lock without the process's write lock, and the process goes on reading
 /// what others commit meanwhile.
 ///
 /// What changes here:
@@ -38,7 +38,7 @@ final class WriterLock: @unchecked Sendable {
     /// The system's where threads wait; else the store's, so that a simulation decides whose turn it is.
     private let clock: any Clock
     private let state: Atomic<State>
-    private let lock = Lock()
+    private let lock = Lock(.innermost)
     private let arrived = Condition()
     private var isAcquiring = false
     private let heldSince = Atomic<Int64>(0)
@@ -71,6 +71,7 @@ final class WriterLock: @unchecked Sendable {
 
     /// Gets the kernel's lock, unless this process has it, waiting as long as others write. Who calls holds no other lock. `check` throws where waiting makes no more sense.
     func acquire(_ check: () throws(LogError) -> Void) throws(LogError) {
+        LockRank.expectNone("a thread waits for the writer's lock")
         lock.lock()
         while isAway, isAcquiring { arrived.wait(lock) }
         guard isAway else { return lock.unlock() }

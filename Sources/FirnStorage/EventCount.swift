@@ -31,6 +31,7 @@ public class EventCount: @unchecked Sendable {
 
     /// Waits for an event after `ticket` was taken. It may return early: look at the condition again.
     public func wait(_ ticket: UInt32) {
+        LockRank.expectNone("a thread waits for an event")
         firn_atomic_add_32(words + 1, 1)
         _ = firn_word_wait(words, ticket, -1, false)
         firn_atomic_add_32(words + 1, .max)

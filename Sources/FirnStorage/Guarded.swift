@@ -1,9 +1,10 @@
 /// A value behind a lock: the only way to it is to hold the lock.
 package final class Guarded<Value>: @unchecked Sendable {
-    private let lock = Lock()
+    private let lock: Lock
     private var value: Value
 
-    package init(_ value: Value) {
+    package init(_ rank: LockRank, isGlobal: Bool = false, _ value: Value) {
+        lock = Lock(rank, isGlobal: isGlobal)
         self.value = value
     }
 

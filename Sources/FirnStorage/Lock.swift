@@ -11,17 +11,29 @@ import CFirn
 /// A mutual exclusion lock: a POSIX mutex, as that is the cheapest uncontended (6 ns against 17 ns for
 /// `Synchronization.Mutex`) and the one that the thread sanitizer understands.
 ///
-/// Not recursive: locking it twice on one thread blocks for ever. A thread of Swift's cooperative pool may hold it only
-/// over a few instructions, and never over a system call.
+/// Not recursive: locking it twice on one thread blocks for ever. It guards a few fields for a few instructions: no thread
+/// waits, makes a system call or calls the application while it holds one. `LockRank` gives the order among locks.
 public final class Lock: @unchecked Sendable {
     // Guarded by itself. At a fixed address, since the system knows a mutex by its address.
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    #if DEBUG
+        let rank: LockRank
+    #endif
 
-    public init() {
+    /// - Parameter isGlobal: true for a lock that lives as long as the process, and that a forked child may take: a fork
+    ///   waits until it is free. Without that, it stays locked in the child for ever if another thread had it.
+    package init(_ rank: LockRank, isGlobal: Bool = false) {
+        #if DEBUG
+            self.rank = rank
+        #endif
         mutex = .allocate(capacity: 1)
         mutex.initialize(to: pthread_mutex_t())
-        let error = pthread_mutex_init(mutex, nil)
+        var error = pthread_mutex_init(mutex, nil)
         precondition(error == 0, "a mutex could not be made (errno \(error)); the system is out of memory")
+        if isGlobal {
+            error = firn_fork_hold(mutex)
+            precondition(error == 0, "there are more global locks than firn_fork_hold has room for")
+        }
     }
 
     deinit {
@@ -29,25 +41,40 @@ public final class Lock: @unchecked Sendable {
         mutex.deallocate()
     }
 
+    #if DEBUG
+        @usableFromInline func willLock() { rank.willLock() }
+        @usableFromInline func willUnlock() { rank.willUnlock() }
+    #endif
+
     @inlinable public func lock() {
+        #if DEBUG
+            willLock()
+        #endif
         pthread_mutex_lock(mutex)
     }
 
     @inlinable public func unlock() {
+        #if DEBUG
+            willUnlock()
+        #endif
         pthread_mutex_unlock(mutex)
     }
 
     /// Locks without waiting; false where it is taken.
     @inlinable public func tryLock() -> Bool {
-        pthread_mutex_trylock(mutex) == 0
+        guard pthread_mutex_trylock(mutex) == 0 else { return false }
+        #if DEBUG
+            willLock()
+        #endif
+        return true
     }
 
     /// Runs `body` while holding the lock.
     @inlinable public func withLock<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
+        lock()
+        defer { unlock() }
         return try body()
     }
 }
@@ -71,12 +98,18 @@ public final class Condition: @unchecked Sendable {
 
     /// Gives up `lock`, which the caller holds, until signalled; holds it again on return.
     public func wait(_ lock: Lock) {
+        #if DEBUG
+            LockRank.willWait(under: lock.rank)
+        #endif
         pthread_cond_wait(condition, lock.mutex)
     }
 
     /// As `wait`, but no longer than until `deadline`, in nanoseconds of `SystemClock.monotonic()`. False when that has passed.
     public func wait(_ lock: Lock, until deadline: Int64) -> Bool {
-        firn_condition_wait_until(condition, lock.mutex, deadline) != ETIMEDOUT
+        #if DEBUG
+            LockRank.willWait(under: lock.rank)
+        #endif
+        return firn_condition_wait_until(condition, lock.mutex, deadline) != ETIMEDOUT
     }
 
     /// Wakes one waiter.

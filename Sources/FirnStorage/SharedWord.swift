@@ -44,7 +44,8 @@ public struct SharedWord: @unchecked Sendable {
     /// - Parameter timeout: nanoseconds of real time, or nil to wait without end.
     /// - Returns: false when the time has passed.
     public func wait(expected: UInt32, timeout: Int64? = nil) -> Bool {
-        firn_word_wait(pointer, expected, timeout.map { max($0, 0) } ?? -1, true) == 0
+        LockRank.expectNone("a thread waits for a shared word")
+        return firn_word_wait(pointer, expected, timeout.map { max($0, 0) } ?? -1, true) == 0
     }
 
     /// Wakes all waiters, in every process that shares the word.

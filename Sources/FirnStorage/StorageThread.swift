@@ -19,7 +19,7 @@ public func yieldThread() {
 
 /// Lets the calling thread sleep: for what has to be looked at again after a while. Not for threads of Swift's pool.
 public func restThread(nanoseconds: Int64) {
-    let lock = Lock()
+    let lock = Lock(.innermost)
     let never = Condition()
     let deadline = SystemClock.shared.monotonic() + nanoseconds
     lock.lock()

@@ -256,7 +256,7 @@ private final class Versions: @unchecked Sendable, CustomStringConvertible {
     // Guarded by `lock`.
     private var versions: [UInt64]?
     private var failure: (any Error)?
-    private let lock = Lock()
+    private let lock = Lock(.unranked)
 
     var result: [UInt64]? { lock.withLock { versions } }
     var error: LogError? { lock.withLock { failure as? LogError } }

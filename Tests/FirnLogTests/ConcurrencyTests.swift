@@ -15,7 +15,7 @@ import Testing
         options.segmentByteCount = 64 << 10
         options.idleMilliseconds = 2
         let log = try Log.open(options, storage: PosixStorage.shared)
-        let ticket = Lock()
+        let ticket = Lock(.unranked)
         let called = Atomic<Int>(0)
         let threads = try (0..<8).map { number in
             try StorageThread.start(name: "writer") {

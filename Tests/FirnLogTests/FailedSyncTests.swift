@@ -97,7 +97,7 @@ import Testing
                 SimulatedFault(.io, residue: .nothing, times: .max) {
                     $0.operation == .sync && $0.path.hasSuffix("segment")
                 })
-            let turn = Lock()
+            let turn = Lock(.unranked)
             let committed = Outcomes()
             let outcomes = Outcomes()
             let threads = try (0..<24).map { number in
@@ -130,7 +130,7 @@ import Testing
 final class Gate: @unchecked Sendable {
     // Guarded by `lock`.
     private var opened = false
-    private let lock = Lock()
+    private let lock = Lock(.unranked)
     private let changed = Condition()
 
     var isOpen: Bool { lock.withLock { opened } }
@@ -151,7 +151,7 @@ final class Gate: @unchecked Sendable {
 final class Outcomes: @unchecked Sendable {
     // Guarded by `lock`.
     private var all: [LogError?] = []
-    private let lock = Lock()
+    private let lock = Lock(.unranked)
     private let changed = Condition()
 
     func add(_ body: () throws(LogError) -> Void) {
@@ -190,7 +190,7 @@ final class ScheduledRoom: EventCount, @unchecked Sendable {
 
     // Guarded by `lock`.
     private var state = State()
-    private let lock = Lock()
+    private let lock = Lock(.unranked)
     private let changed = Condition()
     // Set by the test before anybody calls what they are called by.
     nonisolated(unsafe) var beforeTicket: (() -> Void)?

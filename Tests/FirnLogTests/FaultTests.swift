@@ -124,7 +124,7 @@ import Testing
 final class Countdown: @unchecked Sendable {
     // Guarded by `lock`.
     private var left: Int
-    private let lock = Lock()
+    private let lock = Lock(.unranked)
     init(_ left: Int) { self.left = left }
     func isOver() -> Bool {
         lock.withLock {

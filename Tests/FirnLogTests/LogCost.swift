@@ -93,7 +93,7 @@ struct LogCost {
             let folder = base + "/firn-cost-\(getpid())"
             defer { remove(folder) }
             let log = try Log.open(LogOptions(folder: folder), storage: PosixStorage.shared)
-            let ticket = Lock()
+            let ticket = Lock(.unranked)
             let total = 4_000
             let start = SystemClock.shared.monotonic()
             let threads = try (0..<count).map { _ in

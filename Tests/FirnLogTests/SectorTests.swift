@@ -174,7 +174,7 @@ import Testing
         options.sectorByteCount = 512
         options.segmentByteCount = 256 << 10
         let log = try Log.open(options, storage: PosixStorage.shared)
-        let turn = Lock()
+        let turn = Lock(.unranked)
         let threads = try (0..<6).map { _ in
             try StorageThread.start(name: "commits") {
                 for _ in 0..<150 {

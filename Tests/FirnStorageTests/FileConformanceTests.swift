@@ -154,7 +154,7 @@ import Testing
     @Test(arguments: StorageKind.allCases)
     func threadsWriteSideBySide(_ kind: StorageKind) throws {
         let file = try kind.make().open("a", .create)
-        let failures = Lock()
+        let failures = Lock(.unranked)
         nonisolated(unsafe) var failureCount = 0
         let threads = try (0..<4).map { number in
             try StorageThread.start(name: "writer \(number)") {

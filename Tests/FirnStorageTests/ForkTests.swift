@@ -45,6 +45,28 @@ import Testing
         }
     }
 
+    @Test func aGlobalLockIsFreeInAForkedChild() async {
+        await #expect(processExitsWith: .success) {
+            let global = Lock(.innermost, isGlobal: true)
+            let held = Signal()
+            let thread = try StorageThread.start(name: "holder") {
+                global.lock()
+                held.send()
+                // So that the fork finds it taken; one that comes later shows nothing, and fails nothing.
+                usleep(200_000)
+                global.unlock()
+            }
+            held.wait()
+            let child = forked {
+                global.lock()
+                return 0
+            }
+            #expect(end(of: child, within: 20) == .exited(0))
+            thread.join()
+            #expect(global.tryLock(), "the parent's is free too")
+        }
+    }
+
     @Test func aLockDiesWithItsProcess() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryFolder()

@@ -49,7 +49,7 @@ import Testing
             try PosixStorage.shared.open(folder.path + "/large", .create).truncate(to: byteCount)
             for round in 0..<3 {
                 let large = try PosixStorage.shared.open(folder.path + "/large", .read)
-                let hasBegun = Guarded(false)
+                let hasBegun = Guarded(.unranked, false)
                 let reader = try StorageThread.start(name: "reader") {
                     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 4096)
                     defer { buffer.deallocate() }

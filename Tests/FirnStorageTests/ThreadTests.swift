@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct ThreadTests {
     @Test func aLockLetsOneThreadInAtATime() throws {
-        let lock = Lock()
+        let lock = Lock(.unranked)
         nonisolated(unsafe) var count = 0
         let threads = try (0..<4).map { _ in
             try StorageThread.start(name: "counter") {
@@ -28,7 +28,7 @@ import Testing
 
     @Test func aLockIsGivenUpWhenItsBodyThrows() {
         struct Stop: Error {}
-        let lock = Lock()
+        let lock = Lock(.unranked)
         #expect(throws: Stop.self) {
             try lock.withLock { () throws(Stop) in throw Stop() }
         }
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func aConditionWakesWhoWaits() throws {
-        let lock = Lock()
+        let lock = Lock(.unranked)
         let condition = Condition()
         let deadline = Patience.deadline()
         nonisolated(unsafe) var turn = 0
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func aWaitEndsAtItsDeadline() {
-        let lock = Lock()
+        let lock = Lock(.unranked)
         let condition = Condition()
         let clock = SystemClock.shared
         lock.withLock {
@@ -73,7 +73,7 @@ import Testing
 
     @Test func threadsTellEachOtherApart() throws {
         let own = currentThreadID()
-        let lock = Lock()
+        let lock = Lock(.unranked)
         nonisolated(unsafe) var other: UInt64 = 0
         let thread = try StorageThread.start(name: "a name that is longer than fifteen bytes") {
             lock.withLock { other = currentThreadID() }
@@ -86,7 +86,7 @@ import Testing
 
     /// The system gives an ended thread's memory, and what it calls the thread by, to the next.
     @Test func numbersOfThreadsAreNeverGivenTwice() throws {
-        let lock = Lock()
+        let lock = Lock(.unranked)
         nonisolated(unsafe) var numbers: [UInt64] = [currentThreadID()]
         for _ in 0..<200 {
             try StorageThread.start(name: "short") { lock.withLock { numbers.append(currentThreadID()) } }.join()

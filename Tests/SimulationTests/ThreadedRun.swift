@@ -2,6 +2,7 @@ import FirnCore
 import FirnLog
 import FirnStorage
 import FirnTestSupport
+import Foundation
 import Synchronization
 
 /// Threads that write, wait, hold versions and compact one store at the same time, on a simulated disk, while a seed says at which calls of the storage, and at which touches of the shared page, a thread is held up for a moment. So a seed
@@ -24,8 +25,8 @@ final class ThreadedRun: Sendable {
     private let seed: UInt64
     private let random: SeededRandomness
     private let acknowledged = Atomic<UInt64>(0)
-    private let cuts = Guarded<[Cut]>([])
-    private let failures = Guarded<[any Error]>([])
+    private let cuts = Guarded<[Cut]>(.unranked, [])
+    private let failures = Guarded<[any Error]>(.unranked, [])
     private let running = Atomic<Int>(0)
     private let commits = Atomic<Int>(0)
     /// The compactor's thread, and at how many of its next touches of the page it waits for a commit of others: so they come between any two of its steps.
@@ -158,7 +159,7 @@ final class ThreadedRun: Sendable {
         while acknowledged.load(ordering: .sequentiallyConsistent) == before, isWriting,
             SystemClock.shared.monotonic() < deadline
         {
-            restThread(nanoseconds: 100_000)
+            ThreadedRun.pause(microseconds: 100)
         }
     }
 
@@ -169,9 +170,14 @@ final class ThreadedRun: Sendable {
         cuts.withLock { $0.append(Cut(disk: disk, acknowledged: before, seed: seed)) }
     }
 
+    /// As if the processor were taken away. The library may hold a lock then, under which it waits for nothing itself.
+    private static func pause(microseconds: Int) {
+        Thread.sleep(forTimeInterval: Double(microseconds) / 1_000_000)
+    }
+
     private static func perturb(_ random: SeededRandomness) {
         switch random.next(below: 24) {
-        case 0: restThread(nanoseconds: Int64(random.next(below: 300_000)))
+        case 0: pause(microseconds: random.next(below: 300))
         case 1..<8: yieldThread()
         default: break
         }

@@ -8,14 +8,20 @@
 //   0                      no accessor; objects get their initial values.
 //   FIRN_MAKING_ACCESSOR   the accessor of a managed object, whose initial values are not computed, as nobody would read them. The
 //                          initialisers of @Persisted look at it, inlined into the application's module.
-//   another number         the address of the object whose initial values were not computed. It tells the caller whether that was the
-//                          accessor, or another object that the accessor's initialiser made.
+//   FIRN_MAKING_SAMPLE     the first instance of a class, with its initial values.
+//   another number         the address of the first object that was made since one of the two was set. It tells the caller whether that
+//                          was the object it asked for, or another one that the object's initialiser made.
 extern __thread uintptr_t firn_accessor_state;
 
-enum { FIRN_MAKING_ACCESSOR = 1 };
+enum { FIRN_MAKING_ACCESSOR = 1, FIRN_MAKING_SAMPLE = 2 };
 
 static inline __attribute__((always_inline, pure)) bool firn_is_making_accessor(void) {
     return firn_accessor_state == FIRN_MAKING_ACCESSOR;
+}
+
+// Whether the next object made is to say its address.
+static inline __attribute__((always_inline, pure)) bool firn_is_awaiting_object(void) {
+    return firn_accessor_state - 1 < FIRN_MAKING_SAMPLE;
 }
 
 // Returns what was set before. Not inlined: the compiler must not move it over the object's initialiser.

@@ -47,6 +47,10 @@ int firn_condition_init(pthread_cond_t *_Nonnull condition);
 // Waits until signalled or until `deadline` (nanoseconds of the monotonic clock); ETIMEDOUT when it has passed.
 int firn_condition_wait_until(pthread_cond_t *_Nonnull condition, pthread_mutex_t *_Nonnull mutex, int64_t deadline);
 
+// The ranks of the locks that the calling thread holds, a bit each: what debug builds check the order of locks by (`LockRank`).
+uint64_t firn_lock_ranks(void);
+void firn_lock_ranks_set(uint64_t ranks);
+
 // MARK: fork
 
 // A number that rises by one in a forked child. Whoever remembers it knows that it has become a child, and that locks,
@@ -55,6 +59,10 @@ extern uint32_t firn_fork_generation_value;
 static inline __attribute__((always_inline)) uint32_t firn_fork_generation(void) {
     return __atomic_load_n(&firn_fork_generation_value, __ATOMIC_RELAXED);
 }
+
+// Has every fork take the mutex, so that it is free in the child whatever thread of the parent had it. For a mutex that lives as long as the process, is
+// held for a few instructions, and under which none of the others is taken. Returns 0 or an error number.
+int firn_fork_hold(pthread_mutex_t *_Nonnull mutex);
 
 // MARK: locks
 

@@ -1,4 +1,5 @@
 import Foundation
+import FirnStorage
 
 /// Keeps an observer: hold it as long as its block is to be called.
 ///
@@ -9,7 +10,7 @@ public final class NotificationToken: @unchecked Sendable {
         var isInvalidated = false
         var observer: Observer?
     }
-    private let state = Guarded(State())
+    private let state = Guarded(.innermost, State())
 
     init() {}
 

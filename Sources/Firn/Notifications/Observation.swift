@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 import Synchronization
 
 /// One observer of one realm.
@@ -66,6 +67,7 @@ class Observation: Observer {
     }
 
     private func run(_ new: Pin, _ body: () -> Void) {
+        LockRank.expectNone("an observer is called")
         last = new
         claim.advance(to: new.version)
         isRunning = true

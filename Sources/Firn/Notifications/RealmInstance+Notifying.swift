@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 import Synchronization
 
 /// Wakes a realm when a version is published, on whatever thread that happens.
@@ -127,6 +128,7 @@ extension RealmInstance {
 
     private func notifyRealm(_ notification: Realm.Notification) {
         for observation in observers.realmObservers where observation.isActive {
+            LockRank.expectNone("an observer is called")
             observation.block(notification, Realm(self))
         }
     }

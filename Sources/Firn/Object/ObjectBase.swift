@@ -13,7 +13,7 @@ open class ObjectBase: Hashable, CustomStringConvertible {
     public required init() {
         _row = _Row()
         // The initial values of the subclasses have been decided; objects that the rest of their initialisers make are ordinary ones.
-        if firn_is_making_accessor() { _ = firn_set_accessor_state(UInt(bitPattern: address)) }
+        if firn_is_awaiting_object() { _ = firn_set_accessor_state(UInt(bitPattern: address)) }
     }
 
     deinit {

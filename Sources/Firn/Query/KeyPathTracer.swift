@@ -1,4 +1,5 @@
 import CFirn
+import FirnStorage
 
 /// Finds out which properties a key path reads, by reading it from an object that only takes notes.
 ///
@@ -86,5 +87,5 @@ public final class KeyPathTracer {
     }
 
     // Key paths are traced on any thread; the guard is in the type.
-    private static let cache = Guarded<[CacheKey: String]>([:])
+    private static let cache = Guarded<[CacheKey: String]>(.innermost, isGlobal: true, [:])
 }

@@ -1,4 +1,5 @@
 import FirnQuery
+import FirnStorage
 
 /// What has properties that a query can name: objects. A protocol, because Swift does not check the constraint to a superclass of a dynamic member that is asked
 /// of another one: `$0.name.count` would compile, and trace the properties of a string.
@@ -80,5 +81,5 @@ extension KeyPathTracer {
     }
 
     // Key paths are traced on any thread; the guard is in the type.
-    private static let traces = Guarded<[TraceKey: [PropertyInfo]]>([:])
+    private static let traces = Guarded<[TraceKey: [PropertyInfo]]>(.innermost, isGlobal: true, [:])
 }

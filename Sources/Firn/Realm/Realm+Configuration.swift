@@ -147,7 +147,7 @@ extension Realm {
             set { shared.withLock { $0 = newValue } }
         }
         // Read and set on any thread; guarded by its type.
-        private static let shared = Guarded(Configuration())
+        private static let shared = Guarded(.innermost, isGlobal: true, Configuration())
 
         /// `default.firn` in the user's documents folder, or in the working folder where there is none.
         public static var defaultFileURL: URL {

@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 
 extension Realm {
     /// Runs `block` in a write transaction and commits it. If the block throws, its changes are undone and its error thrown on; if it ends the
@@ -17,6 +18,7 @@ extension Realm {
     ) throws -> Result {
         try instance.beginWrite(at: CallPlace(file, line))
         let result: Result
+        LockRank.expectNone("a write block is called")
         do { result = try block() } catch {
             if isInWriteTransaction { instance.cancelWrite() }
             throw error

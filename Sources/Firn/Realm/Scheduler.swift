@@ -1,5 +1,6 @@
 import CFirn
 import Dispatch
+import FirnStorage
 import Foundation
 import Synchronization
 
@@ -22,7 +23,7 @@ final class Scheduler: @unchecked Sendable {
     final class OwnRunLoop: @unchecked Sendable {
         // Unchecked because of `RunLoop`, which is only given timers, from any thread.
         private let guarded: Guarded<RunLoop?>
-        init(_ runLoop: RunLoop) { guarded = Guarded(runLoop) }
+        init(_ runLoop: RunLoop) { guarded = Guarded(.innermost, runLoop) }
         var runLoop: RunLoop? { guarded.withLock { $0 } }
         func threadEnds() { guarded.withLock { $0 = nil } }
     }
@@ -80,7 +81,7 @@ final class Scheduler: @unchecked Sendable {
         return mark
     }()
     /// Held while a queue gets its mark, so that it gets one.
-    private static let marking = Guarded(())
+    private static let marking = Guarded(.innermost, isGlobal: true, ())
 
     private static func isGlobal(_ queue: DispatchQueue) -> Bool { queue.label.hasPrefix("com.apple.root.") }
 

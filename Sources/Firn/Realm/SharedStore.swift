@@ -15,7 +15,7 @@ final class SharedStore: @unchecked Sendable {
     let store: Store
     /// How the first to open it did so: the others must agree.
     let isReadOnly: Bool
-    private let instances = Guarded(Instances())
+    private let instances = Guarded(.storeInstances, Instances())
 
     private struct Instances {
         var live: [InstanceKey: WeakInstance] = [:]
@@ -32,6 +32,15 @@ final class SharedStore: @unchecked Sendable {
     }
     private struct WeakInstance {
         weak var instance: RealmInstance?
+
+        /// Those whose instance is still there, which `met` retains.
+        static func alive<Key>(_ all: [Key: WeakInstance], _ met: inout [RealmInstance]) -> [Key: WeakInstance] {
+            all.filter { entry in
+                guard let instance = entry.value.instance else { return false }
+                met.append(instance)
+                return true
+            }
+        }
     }
 
     private init(_ identity: Identity, _ store: Store, isReadOnly: Bool) {
@@ -49,7 +58,7 @@ final class SharedStore: @unchecked Sendable {
 
     /// The stores that this process has open, and those that some thread is just opening. Nothing but looks is done under the guard: opening waits for other processes, and asks the application, under no
     /// lock. Other threads that want the same store wait until its opening has ended; those that want another one do not.
-    private static let registry = Guarded(Registry())
+    private static let registry = Guarded(.innermost, isGlobal: true, Registry())
 
     private struct Registry {
         var open: [Identity: WeakStore] = [:]
@@ -71,7 +80,7 @@ final class SharedStore: @unchecked Sendable {
     /// A store that one thread is opening, for others to wait for.
     private final class Opening: Sendable {
         let thread = currentThreadID()
-        private let lock = Lock()
+        private let lock = Lock(.innermost)
         private let change = Condition()
         // Guarded by the lock.
         nonisolated(unsafe) private var hasEnded = false
@@ -201,6 +210,7 @@ final class SharedStore: @unchecked Sendable {
         // From here on others may use the store: the application may do what it likes, this store's realms included.
         if configuration.fileURL != nil, !configuration.readOnly, let asks = configuration.shouldCompactOnLaunch {
             let total = shared.store.fileByteCount
+            LockRank.expectNone("shouldCompactOnLaunch is called")
             if asks(total, min(total, shared.store.usedByteCount)) {
                 do throws(StoreError) { try shared.store.compact() } catch {
                     throw Realm.Error(error, configuration.fileURL)
@@ -335,13 +345,16 @@ final class SharedStore: @unchecked Sendable {
         _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler, at place: CallPlace
     ) -> RealmInstance {
         let key = InstanceKey(scheduler: scheduler.key, schema: ObjectIdentifier(schema))
+        // What a look at a weak reference retains may be let go by everybody else meanwhile; its end is none for a lock.
+        var met: [RealmInstance] = []
         let instance = instances.withLock { instances in
             if let known = instances.live[key]?.instance { return known }
             let instance = RealmInstance(self, configuration, schema, scheduler: scheduler, pin: nil, at: place)
             instances.live[key] = WeakInstance(instance: instance)
-            instances.live = instances.live.filter { $0.value.instance != nil }
+            instances.live = WeakInstance.alive(instances.live, &met)
             return instance
         }
+        withExtendedLifetime(met) {}
         instance.endWithThread()
         return instance
     }
@@ -351,12 +364,14 @@ final class SharedStore: @unchecked Sendable {
         _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ pin: Pin, at place: CallPlace
     ) -> RealmInstance {
         let key = FrozenKey(version: pin.version, schema: ObjectIdentifier(schema))
+        var met: [RealmInstance] = []
+        defer { withExtendedLifetime(met) {} }
         return instances.withLock { instances in
             if let known = instances.frozen[key]?.instance { return known }
             let instance = RealmInstance(
                 self, configuration, schema, scheduler: nil, pin: pin.again(at: place), at: place)
             instances.frozen[key] = WeakInstance(instance: instance)
-            if instances.frozen.count > 64 { instances.frozen = instances.frozen.filter { $0.value.instance != nil } }
+            if instances.frozen.count > 64 { instances.frozen = WeakInstance.alive(instances.frozen, &met) }
             return instance
         }
     }

@@ -4,7 +4,7 @@ import FirnStorage
 /// registered. Generic classes exist only once they are used, so they must be registered.
 enum ClassDiscovery {
     // Guards the two below: realms are opened on any thread.
-    private static let lock = Lock()
+    private static let lock = Lock(.innermost, isGlobal: true)
     private nonisolated(unsafe) static var registered: [ObjectIdentifier: ObjectBase.Type] = [:]
     /// The classes of the images that were loaded when it was last asked.
     private nonisolated(unsafe) static var found: [ObjectBase.Type]?

@@ -1,4 +1,5 @@
 @_spi(Reflection) import Swift
+import CFirn
 import FirnCore
 import FirnStorage
 import Synchronization
@@ -39,7 +40,9 @@ final class ClassInfo: @unchecked Sendable {
             : "the class \(self.name) has no property \"\(name)\"; it has \(properties.map(\.name).joined(separator: ", "))"
     }
 
-    /// Whether accessors compute their initial values: an ignored property keeps its own, and so does an object that the class's initialiser makes.
+    /// Whether accessors compute their initial values. An ignored property keeps its own, and an object that the class's
+    /// initialiser makes has its own too: the initial value of a property that Firn does not store may make one at any
+    /// time, and an initialiser that has made one once may do so again.
     var computesInitialValues: Bool {
         @inline(__always) get { needsInitialValues.load(ordering: .relaxed) }
     }
@@ -48,7 +51,7 @@ final class ClassInfo: @unchecked Sendable {
     func makesOtherObjects() { needsInitialValues.store(true, ordering: .relaxed) }
 
     // Guards `known`: classes are looked up on any thread.
-    private static let lock = Lock()
+    private static let lock = Lock(.innermost, isGlobal: true)
     private nonisolated(unsafe) static var known: [ObjectIdentifier: ClassInfo] = [:]
 
     static func of(_ type: ObjectBase.Type) -> ClassInfo {
@@ -63,11 +66,24 @@ final class ClassInfo: @unchecked Sendable {
         }
     }
 
+    /// Where the fields of Firn's own classes lie in each instance.
+    private static let baseOffsets = {
+        var offsets: Set<Int> = []
+        _forEachField(of: Object.self, options: _EachFieldOptions(rawValue: 1)) { _, offset, _, _ in
+            offsets.insert(offset)
+            return true
+        }
+        return offsets
+    }()
+
     private init(_ type: ObjectBase.Type) {
         self.type = type
         name = type.className()
         var faults: [String] = []
+        let before = firn_set_accessor_state(UInt(FIRN_MAKING_SAMPLE))
         let sample = type.init()
+        let madeOthers = firn_set_accessor_state(before) != UInt(bitPattern: sample.address)
+        var hasOwnFields = false
         let mapping = type.propertiesMapping()
         let ignored = Set(type.ignoredProperties())
         let indexed = Set(type.indexedProperties())
@@ -76,7 +92,10 @@ final class ClassInfo: @unchecked Sendable {
         var found: [PropertyInfo] = []
         var leftAlone: [IgnoredProperty] = []
         _forEachField(of: type, options: _EachFieldOptions(rawValue: 1)) { label, offset, field, _ in
-            guard let wrapper = field as? any AnyPersisted.Type else { return true }
+            guard let wrapper = field as? any AnyPersisted.Type else {
+                if !ClassInfo.baseOffsets.contains(offset) { hasOwnFields = true }
+                return true
+            }
             var name = String(cString: label)
             if name.hasPrefix("_") { name.removeFirst() }
             let place = sample.address + offset
@@ -103,7 +122,7 @@ final class ClassInfo: @unchecked Sendable {
         for (number, property) in found.enumerated() { property.place = number }
         self.ignored = leftAlone
         self.required = stored.filter { $0.isRequired && $0.shape.isNullable }
-        needsInitialValues = Atomic(!leftAlone.isEmpty)
+        needsInitialValues = Atomic(!leftAlone.isEmpty || hasOwnFields || madeOthers)
         byName = Dictionary(found.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let keys = stored.filter(\.isPrimaryKey)
         primaryKey = keys.first

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// `lock` guards everything but three atomics: `asked`, which keeps the commits after the one that asked from asking again, `stopping` and `hurrying`.
 final class Compactor: @unchecked Sendable {
-    private let lock = Lock()
+    private let lock = Lock(.innermost)
     private let changed = Condition()
     private var isRunning = false
     private var thread: StorageThread?

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// A file may be in more than one space, so they are counted. The lock is that of `Guarded`; the atomic is for commits, which ask whether there may be something to remove.
 final class HeldFiles: Sendable {
-    private let counts = Guarded<[UInt64: Int]>([:])
+    private let counts = Guarded<[UInt64: Int]>(.innermost, [:])
     private let released = Atomic<Bool>(false)
 
     /// Whether a file was let go by the last space since the last `takeReleased`.

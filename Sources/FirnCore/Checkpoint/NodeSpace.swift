@@ -16,7 +16,7 @@ final class NodeSpace: @unchecked Sendable {
     private let memory: ReservedMemory
     private let byteCount: Int
     private let log: Log?
-    private let lock = Lock()
+    private let lock = Lock(.space)
     private var places: [Place] = []
     /// Where the last file that was added ends; it may be part of the space no more.
     private var end = 0
@@ -32,7 +32,7 @@ final class NodeSpace: @unchecked Sendable {
 
     private static let numbers = Atomic<UInt64>(0)
     /// Guards the entering and leaving of all spaces: the addresses of one that has gone may be another thread's new one at once. Nothing is locked under it.
-    private static let entering = Lock()
+    private static let entering = Lock(.innermost, isGlobal: true)
 
     /// What is known of the version that a space was opened with.
     private struct Origin {
@@ -219,6 +219,7 @@ final class NodeSpace: @unchecked Sendable {
     private func touch(_ address: UInt) -> UnsafeMutableRawPointer {
         if let damage = tryTouch(address) {
             if let standIn = standIn(address), Faults.note(damage.description) { return standIn.address }
+            LockRank.expectNone("the application is told of damage")
             onDamage?(damage)
             fatalError("Firn: \(damage)")
         }

@@ -12,8 +12,8 @@ final class History: Sendable {
     static let storeCount = (least: 3, most: 16)
     private let byteCount: Int
 
-    private let opened = Guarded<[PastStore]>([])
-    private let retentions = Guarded<[HistoryRetention]>([])
+    private let opened = Guarded<[PastStore]>(.history, [])
+    private let retentions = Guarded<[HistoryRetention]>(.innermost, [])
 
     init(byteCount: Int = 256 << 20) { self.byteCount = byteCount }
 

@@ -16,7 +16,7 @@ final class SpillHeap: @unchecked Sendable {
     /// All other nodes.
     let structure: SpillPool
 
-    private let lock = Lock()
+    private let lock = Lock(.spillHeap)
     /// Why nodes could not be made here, and the least stamp of one.
     private var outage: (error: StorageError, since: UInt64)?
     /// Nodes that had to be made on the heap although all are to be made here.

@@ -8,7 +8,7 @@ final class SpillPool: @unchecked Sendable {
     private let place: SpillPlace
     /// Whether its nodes are touched in no order.
     private let isRandom: Bool
-    private let lock = Lock()
+    private let lock = Lock(.innermost)
     private var arenas: [SpillArena] = []
     /// Where the last pages were found: free ones are looked for behind them first.
     private var current = 0

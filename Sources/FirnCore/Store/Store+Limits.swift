@@ -63,7 +63,7 @@ final class PostponedWrites: @unchecked Sendable {
         var deadline: Int64?
     }
 
-    private let lock = Lock()
+    private let lock = Lock(.innermost)
     /// The one whose time is up first comes first. Those before `first` have been taken.
     private var requests: [Request] = []
     private var first = 0
@@ -133,7 +133,7 @@ final class PostponedWrites: @unchecked Sendable {
 ///
 /// `lock` guards all state.
 final class RequestsForTurn: @unchecked Sendable {
-    private let lock = Lock()
+    private let lock = Lock(.innermost)
     private var requests: [PostponedWrites.Request] = []
     private var hasThread = false
 

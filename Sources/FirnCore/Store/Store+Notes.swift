@@ -4,7 +4,7 @@ import FirnStorage
 ///
 /// `lock` guards all of it. A **keeper** is an observer's claim: the version up to which it has been told; notes after the lowest claim are kept.
 final class NoteKeeper: @unchecked Sendable {
-    private let lock = Lock()
+    private let lock = Lock(.innermost)
     /// Ascending. Each tells what changed from version `after` to `version`; that is more than one step where other processes' commits were applied together.
     private var notes: [(after: UInt64, version: UInt64, notes: ChangeNotes)] = []
     private var claims: [Int: UInt64] = [:]

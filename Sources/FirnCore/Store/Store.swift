@@ -79,7 +79,7 @@ public final class Store: Sendable {
     let heldFiles: HeldFiles
     let compactor = Compactor()
     nonisolated(unsafe) let workspace = TransactionWorkspace()
-    private let listenerLock = Lock()
+    private let listenerLock = Lock(.innermost)
     nonisolated(unsafe) private var listeners: [(id: Int, body: @Sendable (UInt64) -> Void)] = []
     nonisolated(unsafe) private var nextListener = 0
     private let closing = Atomic<Bool>(false)
@@ -391,6 +391,7 @@ public final class Store: Sendable {
     /// Tells the listeners of a version, or of another tree for it.
     func announce(_ version: UInt64) {
         let bodies = listenerLock.withLock { listeners.map(\.body) }
+        LockRank.expectNone("those that listen to the store are called")
         for body in bodies { body(version) }
     }
 

@@ -52,7 +52,7 @@ final class WriteQueue: @unchecked Sendable {
     /// Callbacks within callbacks on one thread.
     private static let nesting = 64
 
-    private let lock = Lock()
+    private let lock = Lock(.innermost)
     /// Changed under the lock; looked at without it.
     private let isTaken = Atomic<Bool>(false)
     /// In the order of coming.
@@ -63,6 +63,7 @@ final class WriteQueue: @unchecked Sendable {
 
     /// Takes the lock, after waiting for those who came before.
     func acquire() {
+        LockRank.expectNone("a thread takes its turn to write")
         if tryAcquire() { return }
         let since = SystemClock.shared.monotonic()
         if !look(since: since) { sleep(since: since) }
@@ -148,6 +149,7 @@ final class WriteQueue: @unchecked Sendable {
 
     /// Calls what the lock was passed to.
     private func call(_ ready: @escaping @Sendable () -> Void) {
+        LockRank.expectNone("a write transaction is handed over")
         defer { _ = firn_callback_depth(-1) }
         if firn_callback_depth(1) > Self.nesting {
             do throws(StorageError) {

@@ -14,7 +14,7 @@ final class VersionSpiller: @unchecked Sendable {
     /// False: who adds a version writes it out.
     private let usesThread: Bool
     private let beside: (@Sendable () throws(StorageError) -> Void)?
-    private let lock = Lock()
+    private let lock = Lock(.innermost)
     private let ended = Condition()
     private var pins: [Pin] = []
     /// The stamp up to which pages are to go once more.

@@ -6,7 +6,7 @@ import Synchronization
 /// The versions that are active: held by a pin, or the newest, or written and not yet published.
 ///
 /// `lock` guards everything here: the entries, their counts, their pins' chain and their dead lists. It is held for a few dozen instructions (longer where versions
-/// are listed); nodes are freed and user code is called outside of it. (Lock order: kernel lock, write ticket, version table.)
+/// are listed); nodes are freed and user code is called outside of it. `LockRank` gives the order among locks.
 final class VersionTable: @unchecked Sendable {
     /// One version, or a state inside a transaction that outlived it.
     ///
@@ -65,7 +65,7 @@ final class VersionTable: @unchecked Sendable {
         var snapshot: Snapshot { Snapshot(root: root, reference: reference) }
     }
 
-    let lock = Lock()
+    let lock = Lock(.versionTable)
     let heap: NodeHeap
     /// Ascending by stamp. The last is the tip.
     @exclusivity(unchecked) private(set) var entries: [Entry]

@@ -20,7 +20,7 @@ public final class MemoryStorage: Storage {
         var lastOwner = 0
     }
 
-    let guarded = Guarded(State())
+    let guarded = Guarded(.unranked, State())
 
     public init() {}
 

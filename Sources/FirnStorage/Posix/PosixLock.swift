@@ -17,7 +17,7 @@ final class PosixLock: StorageLock, @unchecked Sendable {
     private let generation = forkGeneration()
 
     // Guards `descriptor`: it must not be closed, and its number given away, while another thread locks through it.
-    private let guardian = Lock()
+    private let guardian = Lock(.innermost)
     private var descriptor: Int32
 
     init(path: String, _ opening: SharedOpening) throws(StorageError) {

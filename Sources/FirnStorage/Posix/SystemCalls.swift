@@ -57,6 +57,7 @@ func setMode(_ descriptor: Int32, _ mode: mode_t) {
 
 @inline(__always)
 func retrying(_ call: () -> Int32) -> Int32 {
+    LockRank.expectNone("a system call is made")
     while true {
         let result = call()
         if result >= 0 || errno != EINTR { return result }

@@ -166,7 +166,7 @@ import Testing
     @Test func commitsBesideACompactionAreKept() throws {
         let folder = TemporaryFolder()
         var options = Self.options(folder)
-        let held = Guarded<Store?>(nil)
+        let held = Guarded<Store?>(.unranked, nil)
         options.besideCompaction = {
             guard let store = held.withLock({ $0 }) else { return }
             do {

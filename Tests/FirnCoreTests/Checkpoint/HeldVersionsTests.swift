@@ -19,7 +19,7 @@ import Testing
             $0.compaction.bytesPerSecond = 0
         }
         let store = run.store
-        let versions = Guarded<[Held]>([])
+        let versions = Guarded<[Held]>(.unranked, [])
         let isWritten = Atomic<Bool>(false)
         let isVerified = Atomic<Bool>(false)
 

@@ -66,7 +66,7 @@ final class ServerDay: @unchecked Sendable {
     func run(minutes: Int) throws {
         for _ in 0..<minutes {
             minute += 1
-            let running = Guarded(3)
+            let running = Guarded(.unranked, 3)
             let writers = try (0..<3).map { number in
                 try StorageThread.start(name: "writer \(number)") { [self] in
                     do { try write(plan.commitsPerMinute / 3 + (number < plan.commitsPerMinute % 3 ? 1 : 0)) } catch {

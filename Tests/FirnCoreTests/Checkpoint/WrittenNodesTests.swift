@@ -36,11 +36,11 @@ import Testing
     @Test(arguments: 1...6) func aWalkFindsNothingThatNobodyKnewOf(seed: UInt64) throws {
         let folder = TemporaryFolder()
         var options = HolesTests.People.options(folder.path + "/store")
-        let work = Guarded<(@Sendable () -> Void)?>(nil)
+        let work = Guarded<(@Sendable () -> Void)?>(.unranked, nil)
         options.besideCompaction = { work.withLock { $0 }?() }
-        let people = Guarded(try HolesTests.People(options, PosixStorage.shared, count: 3000))
+        let people = Guarded(.unranked, try HolesTests.People(options, PosixStorage.shared, count: 3000))
         let store = people.withLock { $0.store }
-        let random = Guarded(SeededRandom(seed: seed))
+        let random = Guarded(.unranked, SeededRandom(seed: seed))
         @Sendable func change(most: Int) {
             do {
                 let (round, some) = random.withLock { random in

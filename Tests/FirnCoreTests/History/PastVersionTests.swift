@@ -227,7 +227,7 @@ import Testing
         let (run, oracles) = try Self.run(seed: 13, transactions: 60)
         let store = run.store
         let newest = store.publishedVersion
-        let faults = Guarded<[String]>([])
+        let faults = Guarded<[String]>(.unranked, [])
         let readers = try (0..<3).map { number in
             try StorageThread.start(name: "reader") {
                 var random = SeededRandom(seed: UInt64(number))

@@ -84,8 +84,8 @@ import Testing
         for body in [StoreScript.schema, StoreScript.create(0, 20), StoreScript.create(1, 100), StoreScript.editLists] {
             _ = try commit(script, on: store, [], body)
         }
-        let opened = Guarded<Result<Store, any Error>?>(nil)
-        let thread = Guarded<StorageThread?>(nil)
+        let opened = Guarded<Result<Store, any Error>?>(.unranked, nil)
+        let thread = Guarded<StorageThread?>(.unranked, nil)
         let steps = Steps()
         opening.beforeEachCall { call in
             // The last that joining does: it has read the manifest.
@@ -120,7 +120,7 @@ import Testing
     private final class Steps: Sendable {
         enum Step { case written, joined, published }
 
-        private let reached = Guarded<Set<Step>>([])
+        private let reached = Guarded<Set<Step>>(.unranked, [])
 
         /// False where it was reached before.
         func reach(_ step: Step) -> Bool { reached.withLock { $0.insert(step).inserted } }
@@ -356,7 +356,7 @@ import Testing
         try makeCounter(stores[0])
         let (threadCount, rounds) = (2, 40)
         // The last store only follows.
-        let seen = Guarded<[UInt64]>([])
+        let seen = Guarded<[UInt64]>(.unranked, [])
         let listener = stores[2].onPublish { version in
             seen.withLock { $0.append(version) }
         }

@@ -38,7 +38,7 @@ final class StoreScript {
     private(set) var begun: UInt64 = 0
     /// The store as the run left it.
     private(set) var store: Store?
-    private let beside = Guarded<(@Sendable () -> Void)?>(nil)
+    private let beside = Guarded<(@Sendable () -> Void)?>(.unranked, nil)
     private var values = ValueMaker(random: SeededRandom(seed: 4))
 
     init(_ steps: [Step], _ change: (inout LogOptions) -> Void = { _ in }) {

@@ -97,7 +97,7 @@ import Testing
     @Test func anyNumberOfRequestedTransactionsIsCommitted() throws {
         let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
         let done = DispatchSemaphore(value: 0)
-        let failures = Guarded<[StoreError]>([])
+        let failures = Guarded<[StoreError]>(.unranked, [])
         let count = 50_000
         let first = try store.beginWrite()
         for number in 0..<count {
@@ -115,7 +115,7 @@ import Testing
     @Test func callbacksComeToTheirTurn() throws {
         let queue = WriteQueue()
         let shared = Shared()
-        let order = Guarded<[Int]>([])
+        let order = Guarded<[Int]>(.unranked, [])
         queue.acquire()
         for number in 0..<3 {
             queue.request {

@@ -252,7 +252,7 @@ import Testing
         let store = try CountedThings.open(versions: 1, policy: .wait(seconds: 3600))
         let held = store.pin()
         try store.change()
-        let codes = Guarded<[StoreError.Code]>([])
+        let codes = Guarded<[StoreError.Code]>(.unranked, [])
         let thread = try StorageThread.start(name: "writer") {
             do throws(StoreError) { _ = try store.beginWrite() } catch { codes.withLock { $0.append(error.code) } }
         }
@@ -270,7 +270,7 @@ import Testing
         let store = try CountedThings.open(versions: 1)
         let held = store.pin()
         try store.change()
-        let seen = Guarded<StoreError?>(nil)
+        let seen = Guarded<StoreError?>(.unranked, nil)
         store.requestWrite { result in seen.withLock { $0 = failure(result) } }
         #expect(seen.withLock { $0?.code } == .tooManyActiveVersions)
         withExtendedLifetime(held) {}
@@ -283,7 +283,7 @@ import Testing
         let store = try CountedThings.open(versions: 1, policy: .wait(seconds: 3600))
         var held: Pin? = store.pin()
         try store.change()
-        let order = Guarded<[Int]>([])
+        let order = Guarded<[Int]>(.unranked, [])
         for number in 0..<200 {
             store.requestWrite { result in
                 do {
@@ -316,7 +316,7 @@ import Testing
         let store = try CountedThings.open(versions: 1, policy: .wait(seconds: 0.02))
         let held = store.pin()
         try store.change()
-        let seen = Guarded<[StoreError]>([])
+        let seen = Guarded<[StoreError]>(.unranked, [])
         for _ in 0..<2 {
             store.requestWrite { result in if let error = failure(result) { seen.withLock { $0.append(error) } } }
         }

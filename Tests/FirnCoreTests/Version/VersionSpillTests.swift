@@ -102,9 +102,9 @@ import Testing
         let store = try CountedThings.open(
             versions: 2, policy: .spill, on: PosixStorage.shared, folder: folder.path + "/store", usesThreads: true)
         try store.rewriting(0).commit()
-        let pins = Guarded<[Pin]>([])
-        let isDone = Guarded(false)
-        let reads = Guarded(0)
+        let pins = Guarded<[Pin]>(.unranked, [])
+        let isDone = Guarded(.unranked, false)
+        let reads = Guarded(.unranked, 0)
         let threads = try (0..<2).map { number in
             try StorageThread.start(name: "reader") {
                 var chance = SeededRandom(seed: UInt64(number))
@@ -252,7 +252,7 @@ import Testing
 
     @Test func closingWaitsForNothingThatNeedNotBeWritten() throws {
         let folder = TemporaryFolder()
-        let began = Guarded(0)
+        let began = Guarded(.unranked, 0)
         let store = try CountedThings.open(
             versions: 1, policy: .spill, on: PosixStorage.shared, folder: folder.path + "/store", usesThreads: true
         ) { () throws(StorageError) in began.withLock { $0 += 1 } }

@@ -92,6 +92,7 @@ public final class SimulatedDisk: Sendable, CustomStringConvertible {
         self.survival = survival
         self.earlier = earlier
         guarded = Guarded(
+            .unranked,
             State(
                 tree: NameTree(root: SimulatedNode(isFolder: true, traits)), capacity: capacity,
                 chance: Chance(seed: seed)))

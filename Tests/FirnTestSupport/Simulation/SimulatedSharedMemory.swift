@@ -8,7 +8,7 @@ final class SimulatedSharedMemory: SharedMemory, @unchecked Sendable {
     private let byteCount: Int
     /// What the process sees once it has been stopped. Guarded by `lock`.
     private var copy: UnsafeMutableRawBufferPointer?
-    private let lock = Lock()
+    private let lock = Lock(.unranked)
 
     init(_ storage: SimulatedStorage, _ buffer: StableBuffer, byteCount: Int) {
         self.storage = storage

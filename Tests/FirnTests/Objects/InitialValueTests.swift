@@ -65,7 +65,49 @@ private class Counted: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
+/// Objects that initialisers have made and that are kept elsewhere.
+private enum Kept {
+    nonisolated(unsafe) static var isOn = false
+    nonisolated(unsafe) static var helpers: [Helper] = []
+    static func next() -> Helper? {
+        guard isOn else { return nil }
+        helpers.append(Helper())
+        return helpers.last
+    }
+}
+
+/// Makes an object that outlives it, once that is switched on.
+private class Publisher: Object {
+    @Persisted var number = 5
+    var helper = Kept.next()
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+/// Makes an object that outlives it, before its superclass's initialiser runs.
+private class Early: Object {
+    nonisolated(unsafe) static var helpers: [Helper] = []
+    @Persisted var number = 5
+    required init() {
+        Early.helpers.append(Helper())
+        super.init()
+    }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
 @Suite(.timeLimit(.minutes(20))) struct InitialValueTests {
+    @Test func whatAnInitialiserMakesAndKeepsElsewhereHasItsInitialValuesFromTheFirst() throws {
+        let realm = try memoryRealm([Publisher.self])
+        try realm.write { for _ in 0..<3 { realm.add(Publisher()) } }
+        Kept.isOn = true
+        #expect(realm.freeze().objects(Publisher.self).map(\.number) == [5, 5, 5])
+        #expect(Kept.helpers.map(\.age) == [1, 1, 1])
+
+        let other = try memoryRealm([Early.self])
+        try other.write { for _ in 0..<3 { other.add(Early()) } }
+        #expect(other.freeze().objects(Early.self).map(\.number) == [5, 5, 5])
+        #expect(Early.helpers.allSatisfy { $0.age == 1 && $0.name == "helper" })
+    }
+
     @Test func objectsThatAnInitialiserMakesHaveTheirInitialValuesWhateverItMakes() throws {
         let realm = try memoryRealm([Maker.self])
         try realm.write { realm.add(Maker()) }

@@ -76,7 +76,7 @@ struct OpenedStore {
     }
 
     private static func pause(milliseconds: Int64) {
-        let lock = Lock()
+        let lock = Lock(.unranked)
         let never = Condition()
         let deadline = SystemClock.shared.monotonic() + milliseconds * 1_000_000
         lock.lock()

@@ -1,0 +1,60 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+#if DEBUG
+    /// In debug builds, a wrong order of locks stops the program at once, whether or not threads meet. Each test runs in a
+    /// process of its own.
+    @Suite(.timeLimit(.minutes(20))) struct LockRankTests {
+        @Test func locksTakenInTheirOrderGoThrough() {
+            let (outer, inner) = (Lock(.history), Lock(.versionTable))
+            outer.withLock { inner.withLock {} }
+            inner.withLock {}
+            outer.withLock {}
+            #expect(outer.tryLock())
+            outer.unlock()
+            LockRank.expectNone("nothing is held")
+        }
+
+        @Test func aLockTakenUnderAnInnerOneStopsTheProgram() async {
+            await #expect(processExitsWith: .failure) {
+                let (outer, inner) = (Lock(.history), Lock(.versionTable))
+                inner.withLock { outer.withLock {} }
+            }
+        }
+
+        @Test func aLockTakenTwiceStopsTheProgram() async {
+            await #expect(processExitsWith: .failure) {
+                let lock = Lock(.innermost)
+                lock.withLock { lock.withLock {} }
+            }
+        }
+
+        @Test func twoLocksOfOneRankStopTheProgram() async {
+            await #expect(processExitsWith: .failure) {
+                Lock(.innermost).withLock { Lock(.innermost).withLock {} }
+            }
+        }
+
+        @Test func aWaitUnderALockStopsTheProgram() async {
+            await #expect(processExitsWith: .failure) {
+                Lock(.versionTable).withLock { restThread(nanoseconds: 1) }
+            }
+        }
+
+        @Test func anEventAwaitedUnderALockStopsTheProgram() async {
+            await #expect(processExitsWith: .failure) {
+                let event = EventCount()
+                let ticket = event.ticket()
+                event.signal()
+                Lock(.versionTable).withLock { event.wait(ticket) }
+            }
+        }
+
+        @Test func aSystemCallUnderALockStopsTheProgram() async {
+            await #expect(processExitsWith: .failure) {
+                Lock(.versionTable).withLock { _ = try? PosixStorage.shared.open("/nowhere", .read) }
+            }
+        }
+    }
+#endif
