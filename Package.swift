@@ -73,7 +73,9 @@ let package = Package(
         .testTarget(name: "FirnQueryTests", dependencies: ["FirnQuery", "FirnTestSupport"]),
         .testTarget(
             name: "ToolTests",
-            dependencies: ["FirnTool", "FirnLog", "FirnCore", "FirnStorage", "FirnBytes", "FirnTestSupport"]),
+            dependencies: [
+                "FirnTool", "FirnLog", "FirnCore", "FirnStorage", "FirnBytes", "FirnTestSupport", "FuzzTargets",
+            ]),
         .testTarget(
             name: "FirnTests",
             dependencies: ["Firn", "FirnCore", "FirnLog", "FirnStorage", "FirnTestSupport", "firn-crash-child"]),

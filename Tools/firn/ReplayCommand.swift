@@ -36,9 +36,12 @@ struct ReplayCommand: ParsableCommand {
         let plan = try Plan(store, to: to, new)
         var maker = try StoreMaker(
             new, storage: storage, storeHigh: randomness.next() | 1, storeLow: randomness.next(), created: clock.now(),
-            from: plan.checkpoint)
+            from: plan.checkpoint, firstTime: plan.firstTime)
         do {
             var commits = CommitReader()
+            var counts = ObjectCounts(
+                firstVersion: plan.first, beginning: try plan.checkpoint.map { try ObjectCounts.Beginning($0) })
+            var commit = CommitCounts(countsUpdates: false)
             var damage: Finding?
             var done = 0
             let summary = try LogWalk(store: store, from: plan.first).run { event in
@@ -49,7 +52,14 @@ struct ReplayCommand: ParsableCommand {
                     done += frame.frameByteCount
                     output.progress("replaying", done, of: plan.byteCount)
                     if frame.kind.isPart, frame.version >= plan.first { try maker.add(frame, payload) }
-                    damage = try commits.take(frame, payload, path: path) { _ in }
+                    if frame.part == 0 { commit = CommitCounts(countsUpdates: false) }
+                    damage = try commits.take(frame, payload, path: path) { commit.add($0) }
+                    if damage == nil, frame.kind.isPart, frame.isLast, frame.version >= plan.first,
+                        let problem = counts.add(commit, version: frame.version, commits.schema)
+                    {
+                        damage = Finding(
+                            .damage, path, Int(frame.offset), "version \(frame.version): \(problem)")
+                    }
                     return damage == nil && !(frame.version == to && frame.kind.isPart && frame.isLast)
                 case .commit(let frame, _): return frame.version < to
                 case .finding(let finding):
@@ -95,6 +105,8 @@ struct ReplayCommand: ParsableCommand {
         private(set) var checkpoint: CheckpointSpace?
         /// The first version that is taken from the log.
         private(set) var first: UInt64 = 1
+        /// When that was made.
+        private(set) var firstTime: Int64?
         /// Bytes of the log up to the version.
         let byteCount: Int
 
@@ -132,6 +144,7 @@ struct ReplayCommand: ParsableCommand {
                 if found.version >= to {
                     checkpoint = space
                     first = next
+                    firstTime = found.firstTime
                     byteCount = found.byteCount
                     return
                 }
@@ -183,6 +196,8 @@ struct ReplayCommand: ParsableCommand {
     /// How far the log can be read.
     private struct Reach {
         let version: UInt64
+        /// The time of the first version.
+        private(set) var firstTime: Int64?
         private(set) var byteCount = 0
         private(set) var damage: Finding?
 
@@ -190,9 +205,12 @@ struct ReplayCommand: ParsableCommand {
             var bytes = 0
             var damage =
                 store.isSalvaged ? nil : store.findings.first { $0.kind == .damage && $0.file != store.files.manifest }
+            var firstTime: Int64?
             let summary = try LogWalk(store: store, from: from).run { event in
                 switch event {
-                case .frame(let frame, _, _): bytes += frame.frameByteCount
+                case .frame(let frame, _, _):
+                    bytes += frame.frameByteCount
+                    if frame.kind.isPart, frame.version == from, frame.part == 0 { firstTime = frame.time }
                 case .commit(let frame, _): return frame.version < to
                 case .finding(let finding): if finding.kind == .damage { damage = damage ?? finding }
                 case .segment, .resumed: break
@@ -201,6 +219,7 @@ struct ReplayCommand: ParsableCommand {
             }
             version = summary.lastVersion
             byteCount = bytes
+            self.firstTime = firstTime
             self.damage = damage
         }
     }

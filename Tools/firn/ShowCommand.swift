@@ -132,14 +132,22 @@ struct ShowCommand: ParsableCommand {
 /// The primary keys of objects, gathered from the checkpoint and the versions that inserted them.
 struct PrimaryKeys {
     private var texts: [Int: [Int64: JSON]] = [:]
+    /// Bytes of all that is in `texts`, and of what may be: of what comes after no primary keys are told, so that memory stays bounded.
+    private var byteCount = 0
+    private static let byteMax = 64 << 20
+    /// Bytes of a checkpoint's nodes that are read to look for objects.
+    private static let readMax = 16 << 30
     /// What of the checkpoint could not be read.
     private(set) var findings: [Finding] = []
+
+    /// Of no objects.
+    init(none: ()) {}
 
     /// Looks the objects in `wanted` up in the checkpoint, and reads the log up to `version` for those that are not there; not at all where there is none.
     init(_ store: OpenedStore, before version: UInt64, of wanted: [Int: Set<Int64>], isJSON: Bool) throws {
         guard !wanted.isEmpty, version > 1 else { return }
         try readCheckpoint(store, wanted, isJSON)
-        var texts = self.texts
+        var (texts, byteCount) = (self.texts, self.byteCount)
         var commits = CommitReader()
         var left = wanted.values.reduce(0) { $0 + $1.count } - texts.values.reduce(0) { $0 + $1.count }
         guard left > 0 else { return }
@@ -160,13 +168,15 @@ struct PrimaryKeys {
                     let primaryKey = schema?.tables[rows.table].primaryKey,
                     let values = rows.columns.first(where: { $0.column == primaryKey })?.values
                 else { return }
-                for index in 0..<rows.keys.count where keys.contains(rows.keys[index]) {
+                for index in 0..<rows.keys.count
+                where keys.contains(rows.keys[index]) && byteCount < Self.byteMax {
                     let cell = values.cell(index)
                     let value = isJSON ? CellText.json(cell, schema) : JSON.string(CellText.text(cell, schema))
+                    byteCount += value.byteCount
                     if texts[rows.table, default: [:]].updateValue(value, forKey: rows.keys[index]) == nil { left -= 1 }
                 }
             }
-            return left > 0
+            return left > 0 && byteCount < Self.byteMax
         }
         self.texts = texts
     }
@@ -178,26 +188,30 @@ struct PrimaryKeys {
         findings = opened.findings
         guard let space = opened.space else { return }
         let schema = space.schema
-        var texts = self.texts
+        var (texts, byteCount) = (self.texts, self.byteCount)
         let finding = try space.finding {
-            for table in try space.tables() {
+            for table in try space.walk({ try space.tables() }) {
                 guard let keys = wanted[table.number], let place = schema.tables[table.number].primaryKey else {
                     continue
                 }
                 let column = schema.tables[table.number].columns[place]
-                for key in keys {
-                    guard let found = try space.find(key, in: table),
-                        let run = try found.leaf.run(space, place, column)
-                    else { continue }
-                    try withExtendedLifetime(run) {
-                        let cell = try run.cell(found.row)
-                        texts[table.number, default: [:]][key] =
-                            isJSON ? CellText.json(cell, schema) : .string(CellText.text(cell, schema))
+                for key in keys where byteCount < Self.byteMax && space.followed < Self.readMax {
+                    try space.walk {
+                        guard let found = try space.find(key, in: table),
+                            let run = try found.leaf.run(space, place, column)
+                        else { return }
+                        try withExtendedLifetime(run) {
+                            let cell = try run.cell(found.row)
+                            let value = isJSON ? CellText.json(cell, schema) : JSON.string(CellText.text(cell, schema))
+                            byteCount += value.byteCount
+                            texts[table.number, default: [:]][key] = value
+                        }
                     }
                 }
             }
         }
         self.texts = texts
+        self.byteCount = byteCount
         if let finding { findings.append(finding) }
     }
 

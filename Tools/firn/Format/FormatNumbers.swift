@@ -26,16 +26,39 @@ enum FormatNumbers {
     static let columnCount = 1_024
     static let nameByteCount = 255
     static let nesting = 100
+    /// No version, generation and id of a checkpoint is greater, so that counting on from one never overflows.
+    static let number: UInt64 = 1 << 62
+    /// No epoch and number of a segment is greater.
+    static let epoch: UInt64 = 1 << 31
+    /// No file is longer, and none of a checkpoint begins behind it in its space: sums of lengths never overflow, and a file with nothing in it has an end.
+    static let fileByteCount = 1 << 42
     /// Files of a checkpoint begin at multiples of this in their space.
     static let checkpointAlignment = 64 << 10
     static let checkpointFileCount = 1 << 10
-    static let chunkHeapByteCount = 1 << 20
-    static let spaceByteCount: UInt64 = 1 << 47
+    /// Bytes of the values of a chunk that lie in it.
+    static let chunkHeapByteCount = 128 << 10
+    /// Where a file of a checkpoint may end in its space.
+    static let spaceByteCount = 2 * fileByteCount
+    /// Bytes of a node: of a blob, and of any other.
+    static let blobNodeByteCount = blobByteCount + 64
+    static let nodeByteCount = 256 << 10
+    /// Blobs before one block. Firn goes ahead with values of more than 64 KiB only, of which fewer fit.
+    static let blobCount = 1 << 16
 
     static func aligned(_ count: Int) -> Int { (count + alignment - 1) & ~(alignment - 1) }
 }
 
+/// A number in a structure that is none of those that its field may have.
+struct NumberFault: Error {
+    /// Where in the structure.
+    var offset: Int
+    var text: String
+}
+
 /// Fixed-width little-endian numbers at known places of a structure whose length was checked.
+///
+/// Whatever is counted on from, added, multiplied or made an `Int` is read by `number` or `count`, which refuse what is beyond its limit: with a right checksum, too,
+/// a field may say anything. The others are for what is only compared, masked or shown.
 struct Fields {
     let bytes: UnsafeRawBufferPointer
 
@@ -51,6 +74,31 @@ struct Fields {
     func u32(_ offset: Int) -> UInt32 { load(offset) }
     func u64(_ offset: Int) -> UInt64 { load(offset) }
     func i64(_ offset: Int) -> Int64 { load(offset) }
+
+    /// A number that is at most `limit`.
+    func number(
+        _ offset: Int, _ what: String, upTo limit: UInt64 = FormatNumbers.number
+    ) throws(NumberFault) -> UInt64 {
+        try checked(u64(offset), offset, what, limit)
+    }
+
+    /// A number of 32 bits that is at most `limit`.
+    func number32(_ offset: Int, _ what: String, upTo limit: UInt64) throws(NumberFault) -> UInt32 {
+        UInt32(try checked(UInt64(u32(offset)), offset, what, limit))
+    }
+
+    /// A count, length or place that is at most `limit`.
+    func count(_ offset: Int, _ what: String, upTo limit: Int) throws(NumberFault) -> Int {
+        Int(try checked(u64(offset), offset, what, UInt64(limit)))
+    }
+
+    private func checked(_ value: UInt64, _ offset: Int, _ what: String, _ limit: UInt64) throws(NumberFault) -> UInt64
+    {
+        guard value <= limit else {
+            throw NumberFault(offset: offset, text: "\(what) is \(value), but none is above \(limit)")
+        }
+        return value
+    }
 
     /// The CRC-32C of the bytes before `end`.
     func crc(to end: Int) -> UInt32 { CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<end])) }

@@ -65,9 +65,16 @@ struct FrameHead: Equatable {
         }
         let flags = fields.u8(7)
         guard flags & ~3 == 0 else { return .refused("the frame has unknown flags (\(flags))") }
+        let offset: Int
+        do throws(NumberFault) {
+            offset = try fields.count(24, "the frame's offset", upTo: FormatNumbers.fileByteCount)
+        } catch {
+            return .refused(error.text)
+        }
+        // Version and mark are compared with the log's own; a mark of a frame behind a break counts, whatever it is.
         let head = FrameHead(
             kind: kind, isLast: flags & 1 != 0, isCompressed: flags & 2 != 0, storeHigh: fields.u64(8),
-            epoch: fields.u32(16), segment: fields.u32(20), offset: fields.u64(24), version: fields.u64(32),
+            epoch: fields.u32(16), segment: fields.u32(20), offset: UInt64(offset), version: fields.u64(32),
             time: fields.i64(40), mark: fields.u64(48), part: fields.u32(56), rawCount: fields.u32(60),
             storedCount: fields.u32(64), payloadCRC: fields.u32(68), chain: fields.u32(72), crc: crc)
         guard head.rawCount <= UInt32(FormatNumbers.payloadByteCount), head.storedCount <= head.rawCount,

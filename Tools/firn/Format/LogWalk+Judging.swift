@@ -3,19 +3,23 @@ import FirnStorage
 
 extension LogWalk {
     /// Says what a break in the log is: damage, or a torn tail.
+    ///
+    /// What stands behind a break is looked at once in a segment: the marks in it are all that there are behind the next break, too.
     func judge(
-        _ problem: String, _ state: State, _ offset: Int, _ file: SegmentFile, _ head: SegmentHead, isLast: Bool
+        _ problem: String, _ state: inout State, _ offset: Int, _ file: SegmentFile, _ head: SegmentHead, isLast: Bool
     ) throws -> Finding {
         let version = state.next
         guard isLast else {
             return Finding(.damage, file.path, offset, "\(problem); this is where version \(version) should stand")
         }
-        let behind = try lookBehind(offset, file, head)
-        let durable = max(state.mark, behind.mark, store.page?.durable ?? 0, store.limit ?? 0)
-        if durable >= version {
-            let text = "\(problem); version \(version), which should stand here, was durable"
-            return Finding(.damage, file.path, offset, text)
+        func damage() -> Finding {
+            Finding(
+                .damage, file.path, offset, "\(problem); version \(version), which should stand here, was durable")
         }
+        if max(state.mark, state.markBehind, store.page?.durable ?? 0, store.limit ?? 0) >= version { return damage() }
+        let behind = try lookBehind(offset, file, head)
+        state.markBehind = max(state.markBehind, behind.mark)
+        if behind.mark >= version { return damage() }
         let text =
             "\(problem) while version \(version) was being committed: \(file.byteCount - offset) bytes with \(behind.frames) whole frames. "
             + "No durable mark covers any of it; the next open for writing cuts it off"
@@ -30,7 +34,7 @@ extension LogWalk {
         var frames = 0
         var offset = start
         while true {
-            switch try file.item(at: offset, of: head) {
+            switch try file.itemBehind(at: offset, of: head) {
             case .end, .zeros: return (mark, frames)
             case .frame(let frame):
                 mark = max(mark, frame.mark)
@@ -58,12 +62,14 @@ extension LogWalk {
     ) throws -> Bool {
         var place = try nextPlace(behind: offset, file)
         while let at = place {
-            switch try file.item(at: at, of: head) {
+            switch try file.itemBehind(at: at, of: head) {
             case .end, .zeros: return false
             case .bad: place = try nextPlace(behind: at, file)
             case .frame(let frame):
                 let before = frame.kind.isPart ? frame.version &- 1 : frame.version
-                guard frame.kind != .opening, !frame.kind.isPart || frame.part == 0, before >= state.version else {
+                guard frame.kind != .opening, !frame.kind.isPart || frame.part == 0, before >= state.version,
+                    before <= FormatNumbers.number
+                else {
                     place = frame.end
                     continue
                 }

@@ -44,6 +44,8 @@ struct LogWalk {
         var nextPart: UInt32 = 0
         /// The highest durable mark met.
         var mark: UInt64 = 0
+        /// The highest one behind a break of this segment.
+        var markBehind: UInt64 = 0
         /// Something between the last whole version and what comes could not be read.
         var isBroken = false
 
@@ -102,6 +104,7 @@ struct LogWalk {
         }
         state.chain = head.crc
         state.nextPart = 0
+        state.markBehind = 0
         state.mark = max(state.mark, head.firstVersion - 1, head.mark)
         // Without a manifest that tells where a segment ends: what is behind the next one's first version was written again there.
         let end = entry.seal == nil && !isLast ? store.manifest.segments[index + 1].firstVersion : .max
@@ -118,7 +121,7 @@ struct LogWalk {
                 return try finish(state, offset, file, entry, isLast: isLast, call)
             case .problem(let text): problem = text
             }
-            let finding = try judge(problem, state, offset, file, head, isLast: isLast)
+            let finding = try judge(problem, &state, offset, file, head, isLast: isLast)
             try call(.finding(finding))
             guard finding.kind == .damage, goesOn else { return false }
             state.isBroken = true
@@ -143,6 +146,10 @@ struct LogWalk {
         } catch {
             guard error.code == .notFound else { throw ToolError(error) }
             try damage(nil, "the manifest lists this segment, but it is missing")
+            return nil
+        }
+        if file.isTooLong {
+            try damage(file.fileByteCount, "the file is longer than any can be")
             return nil
         }
         if let seal = entry.seal {

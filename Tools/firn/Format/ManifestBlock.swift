@@ -67,6 +67,13 @@ struct ManifestBlock: Equatable {
         case damage(String, offset: Int)
     }
 
+    /// Whether the magic stands at an offset.
+    static func begins(_ bytes: [UInt8], at offset: Int) -> Bool {
+        guard bytes.count - offset >= headByteCount else { return false }
+        return bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
+            == magic.littleEndian
+    }
+
     /// Reads the block that `bytes` begin with, and says how long it is.
     static func read(_ bytes: UnsafeRawBufferPointer) throws(Refusal) -> (block: ManifestBlock, byteCount: Int) {
         guard bytes.count >= headByteCount else {
@@ -97,12 +104,14 @@ struct ManifestBlock: Equatable {
         guard fields.u32(56) == 0, isZero(bytes, 112..<128),
             isZero(bytes, entriesEnd..<byteCount - 4)
         else { throw .damage("bytes that must be zero are not", offset: 56) }
-        var block = ManifestBlock(
-            generation: fields.u64(16), storeHigh: fields.u64(24), storeLow: fields.u64(32), epoch: fields.u32(40),
-            optionalFeatures: fields.u32(52), created: fields.i64(96), segments: [])
+        var block = try bounded { () throws(NumberFault) in
+            ManifestBlock(
+                generation: try fields.number(16, "its generation"), storeHigh: fields.u64(24),
+                storeLow: fields.u64(32), epoch: try fields.number32(40, "its epoch", upTo: FormatNumbers.epoch),
+                optionalFeatures: fields.u32(52), created: fields.i64(96), segments: [])
+        }
         if fields.u64(64) != 0 {
-            block.checkpoint = Checkpoint(
-                id: fields.u64(64), version: fields.u64(72), byteCount: fields.u64(80), crc: fields.u32(88))
+            block.checkpoint = try checkpoint(fields, 64, "its checkpoint")
         } else if !isZero(bytes, 64..<92) {
             throw .damage("it has no checkpoint, but says something of it", offset: 64)
         }
@@ -111,9 +120,7 @@ struct ManifestBlock: Equatable {
         }
         for index in 0..<earlierCount {
             let at = checkpoints + index * checkpointByteCount
-            let entry = Checkpoint(
-                id: fields.u64(at), version: fields.u64(at + 8), byteCount: fields.u64(at + 16),
-                crc: fields.u32(at + 24))
+            let entry = try checkpoint(fields, at, "entry \(index) of its earlier checkpoints")
             guard fields.u32(at + 28) == 0, let live = block.checkpoint, entry.id < live.id,
                 entry.version <= live.version, entry.id > block.earlier.last?.id ?? 0,
                 entry.version >= block.earlier.last?.version ?? 0
@@ -123,24 +130,51 @@ struct ManifestBlock: Equatable {
         return (block, byteCount)
     }
 
+    /// What reads numbers of the block, and says where in it one is impossible.
+    private static func bounded<T>(_ body: () throws(NumberFault) -> T) throws(Refusal) -> T {
+        do {
+            return try body()
+        } catch {
+            throw .damage(error.text, offset: error.offset)
+        }
+    }
+
+    private static func checkpoint(_ fields: Fields, _ at: Int, _ what: String) throws(Refusal) -> Checkpoint {
+        try bounded { () throws(NumberFault) in
+            Checkpoint(
+                id: try fields.number(at, "the id of \(what)"),
+                version: try fields.number(at + 8, "the version of \(what)"),
+                byteCount: UInt64(
+                    try fields.count(at + 16, "the length of \(what)", upTo: FormatNumbers.fileByteCount)),
+                crc: fields.u32(at + 24))
+        }
+    }
+
     private static func entry(
         _ fields: Fields, _ index: Int, isLast: Bool, _ block: ManifestBlock
     ) throws(Refusal) -> Segment {
         let at = headByteCount + index * entryByteCount
         func refuse(_ text: String) -> Refusal { .damage("entry \(index) of its segments \(text)", offset: at) }
         let state = fields.u32(at + 8)
-        var segment = Segment(number: fields.u32(at), epoch: fields.u32(at + 4), firstVersion: fields.u64(at + 16))
+        let what = "of entry \(index) of its segments"
+        var segment = try bounded { () throws(NumberFault) in
+            Segment(
+                number: try fields.number32(at, "the number \(what)", upTo: FormatNumbers.epoch),
+                epoch: fields.u32(at + 4), firstVersion: try fields.number(at + 16, "the first version \(what)"))
+        }
         guard state == (isLast ? 0 : 1) else { throw refuse("has the wrong state") }
         guard segment.firstVersion >= 1, segment.epoch <= block.epoch else { throw refuse("makes no sense") }
         guard fields.u64(at + 40) == 0 else { throw refuse("has bytes that must be zero") }
-        let length = fields.u64(at + 32)
+        let length = try bounded { () throws(NumberFault) in
+            try fields.count(at + 32, "the length \(what)", upTo: FormatNumbers.fileByteCount)
+        }
         if state == 1 {
-            guard length >= UInt64(SegmentHead.byteCount), length <= UInt64(Int.max / 2) else {
-                throw refuse("has an impossible length")
+            guard length >= SegmentHead.byteCount else { throw refuse("has an impossible length") }
+            let last = try bounded { () throws(NumberFault) in
+                try fields.number(at + 24, "the last version \(what)")
             }
-            segment.seal = Seal(
-                lastVersion: fields.u64(at + 24), chainEnd: fields.u32(at + 12), byteCount: Int(length))
-            guard fields.u64(at + 24) &+ 1 >= segment.firstVersion else { throw refuse("ends before it begins") }
+            segment.seal = Seal(lastVersion: last, chainEnd: fields.u32(at + 12), byteCount: length)
+            guard last + 1 >= segment.firstVersion else { throw refuse("ends before it begins") }
         } else if fields.u32(at + 12) != 0 || fields.u64(at + 24) != 0 || length != 0 {
             throw refuse("is open, but says where it ends")
         }

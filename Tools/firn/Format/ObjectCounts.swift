@@ -61,7 +61,7 @@ struct ObjectCounts {
             version = space.foot.version
             counts = [:]
             nextKeys = [:]
-            for table in try space.tables() {
+            for table in try space.walk({ try space.tables() }) {
                 counts[table.number] = Int(table.rowCount)
                 nextKeys[table.number] = table.nextKey
             }

@@ -167,7 +167,12 @@ struct OpenedStore {
 
     /// The generation before a damaged one, wherever it begins.
     private static func previousBlock(_ bytes: [UInt8]) -> ManifestBlock? {
-        for offset in stride(from: FormatNumbers.alignment, to: bytes.count, by: FormatNumbers.alignment) {
+        // A manifest has two blocks. Of more beginnings than a few somebody else has made the rest, to have each of them read to its end.
+        var beginnings = 0
+        for offset in stride(from: FormatNumbers.alignment, to: bytes.count, by: FormatNumbers.alignment)
+        where beginnings < 16 {
+            guard ManifestBlock.begins(bytes, at: offset) else { continue }
+            beginnings += 1
             if let found = try? read(bytes, from: offset) { return found.block }
         }
         return nil

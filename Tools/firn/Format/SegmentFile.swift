@@ -15,8 +15,10 @@ final class SegmentFile {
     }
 
     let path: String
-    /// The file's length.
+    /// The file's length; no more than is ever read of one.
     let fileByteCount: Int
+    /// Whether the file is longer than any can be.
+    let isTooLong: Bool
     /// The bytes that count: `fileByteCount`, or less where the manifest says so.
     private(set) var byteCount: Int
     private let file: any StorageFile
@@ -29,7 +31,9 @@ final class SegmentFile {
     init(_ path: String, _ storage: any Storage) throws(StorageError) {
         self.path = path
         file = try storage.open(path, .read)
-        fileByteCount = try file.size()
+        let size = try file.size()
+        isTooLong = size > FormatNumbers.fileByteCount
+        fileByteCount = min(size, FormatNumbers.fileByteCount)
         byteCount = fileByteCount
         window = .allocate(byteCount: 1 << 20, alignment: 64)
     }
@@ -61,15 +65,25 @@ final class SegmentFile {
             }
             windowStart = offset
             windowCount = 0
-            let room = UnsafeMutableRawBufferPointer(rebasing: window[..<min(window.count, byteCount - offset)])
+            let room = UnsafeMutableRawBufferPointer(rebasing: window[..<max(0, min(window.count, byteCount - offset))])
             windowCount = try file.read(into: room, at: offset)
         }
         let start = min(offset - windowStart, windowCount)
         return UnsafeRawBufferPointer(rebasing: window[start..<min(start + wanted, windowCount)])
     }
 
+    /// How many bytes of payloads the search behind a break still compares with their checksums. Frames there may overlap, and each claim all that is left of the file.
+    private lazy var searched = 4 * byteCount + (64 << 20)
+
+    /// As `item`, behind a break. Once very much was read for nothing, frames count as bad.
+    func itemBehind(at place: Int, of head: SegmentHead) throws(StorageError) -> Item {
+        let item = try item(at: place, of: head, checksPayload: searched > 0)
+        if case .bad(_, let frame?) = item { searched -= min(frame.frameByteCount, max(searched, 0)) }
+        return item
+    }
+
     /// The frame at `place`, a multiple of 64; if zeros lie there up to the end of a sector, that at the beginning of the next.
-    func item(at place: Int, of head: SegmentHead) throws(StorageError) -> Item {
+    func item(at place: Int, of head: SegmentHead, checksPayload: Bool = true) throws(StorageError) -> Item {
         let offset = try skipGap(at: place, of: head)
         guard offset < byteCount else { return .end }
         let start = try bytes(at: offset, count: FrameHead.byteCount)
@@ -87,6 +101,7 @@ final class SegmentFile {
         guard found.epoch == head.epoch else {
             return .bad("the frame is of epoch \(found.epoch), but the segment of \(head.epoch)", nil)
         }
+        guard checksPayload else { return .bad("the frame is one of too many", found) }
         let frame = try bytes(at: offset, count: found.frameByteCount)
         guard frame.count == found.frameByteCount else { return .bad("the file ends within the frame", found) }
         let end = FrameHead.byteCount + Int(found.storedCount)

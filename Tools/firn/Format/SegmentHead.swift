@@ -42,9 +42,18 @@ struct SegmentHead: Equatable {
         guard sector == 0 || (512...65536).contains(sector) && sector.nonzeroBitCount == 1 else {
             return .refused("the segment's head names a sector of \(sector) bytes")
         }
-        let head = SegmentHead(
-            segment: fields.u32(12), storeHigh: fields.u64(16), storeLow: fields.u64(24), epoch: fields.u32(32),
-            chain: fields.u32(36), firstVersion: fields.u64(40), mark: fields.u64(48), sector: sector, crc: crc)
+        let head: SegmentHead
+        do throws(NumberFault) {
+            // The mark is compared and no more: one that is beyond every version says that the log has lost some.
+            head = SegmentHead(
+                segment: try fields.number32(12, "the segment's number", upTo: FormatNumbers.epoch),
+                storeHigh: fields.u64(16), storeLow: fields.u64(24),
+                epoch: try fields.number32(32, "the segment's epoch", upTo: FormatNumbers.epoch),
+                chain: fields.u32(36), firstVersion: try fields.number(40, "the segment's first version"),
+                mark: fields.u64(48), sector: sector, crc: crc)
+        } catch {
+            return .refused(error.text)
+        }
         guard head.firstVersion >= 1 else { return .refused("the segment's head names version 0 as its first") }
         return .head(head)
     }

@@ -28,10 +28,13 @@ struct StoreMaker {
         var bytes = ByteWriter(capacity: 1 << 20)
     }
 
-    /// - Parameter checkpoint: what the store begins from, whose files are copied; its log then begins with the version after.
+    /// - Parameters:
+    ///   - checkpoint: what the store begins from, whose files are copied; its log then begins with the version after.
+    ///   - firstTime: when the first commit that is added was made. Nothing in the store is later before it, whatever the checkpoint says.
     init(
         _ path: String, storage: any Storage, storeHigh: UInt64, storeLow: UInt64, created: Int64,
-        from checkpoint: CheckpointSpace? = nil, segmentByteCount: Int = FormatNumbers.segmentByteCount
+        from checkpoint: CheckpointSpace? = nil, firstTime: Int64? = nil,
+        segmentByteCount: Int = FormatNumbers.segmentByteCount
     ) throws {
         self.segmentByteCount = segmentByteCount
         files = StoreFiles(path: path, storage: storage)
@@ -62,7 +65,7 @@ struct StoreMaker {
         }
         if let foot = checkpoint?.foot {
             version = foot.version
-            time = foot.time
+            time = min(foot.time, firstTime ?? .max)
             schema = Self.frame(foot)
         }
         begin(segment: 1)

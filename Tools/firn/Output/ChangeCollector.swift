@@ -37,8 +37,13 @@ struct ChangeCollector {
     /// Objects whose old values came; the delete block that follows says the same again.
     private var deleted: Set<Place> = []
 
+    /// How many deleted objects are remembered.
+    var rememberedCount: Int { deleted.count }
+
     /// What is held at most, in bytes of text.
     private static let byteMax = 8 << 20
+    /// Deleted objects that are remembered at most.
+    private static let deletedMax = 1 << 20
 
     init(isJSON: Bool, names: PrimaryKeys, output: Output) {
         self.isJSON = isJSON
@@ -71,7 +76,11 @@ struct ChangeCollector {
         let primaryKey = schema?.tables[rows.table].primaryKey
         for index in 0..<rows.keys.count {
             let place = Place(table: rows.table, key: rows.keys[index])
-            if kind == .deleted { deleted.insert(place) }
+            if kind == .deleted {
+                // Then some are told twice.
+                if deleted.count >= Self.deletedMax { deleted.removeAll() }
+                deleted.insert(place)
+            }
             if rows.columns.isEmpty { try change(place, kind, nil) }
             for (column, values) in rows.columns {
                 let cell = values.cell(index)
@@ -178,18 +187,9 @@ struct ChangeCollector {
         byteCount += 64
         if let property {
             objects[index].properties.append(property)
-            byteCount += 64 + property.text.utf8.count + property.json.reduce(0) { $0 + Self.size($1.1) }
+            byteCount += 64 + property.text.utf8.count + property.json.reduce(0) { $0 + $1.1.byteCount }
         }
         if byteCount > Self.byteMax { try flush() }
-    }
-
-    private static func size(_ json: JSON) -> Int {
-        switch json {
-        case .null, .bool, .number: 32
-        case .string(let text): 32 + text.utf8.count
-        case .array(let elements): elements.reduce(32) { $0 + size($1) }
-        case .object(let members): members.reduce(32) { $0 + 32 + size($1.1) }
-        }
     }
 
     /// Writes what is held.

@@ -14,6 +14,16 @@ indirect enum JSON {
     /// A number that JSON has, or its name where it has none.
     static func double(_ value: Double) -> JSON { value.isFinite ? .number("\(value)") : .string("\(value)") }
 
+    /// About how many bytes it takes in memory.
+    var byteCount: Int {
+        switch self {
+        case .null, .bool, .number: 32
+        case .string(let text): 32 + text.utf8.count
+        case .array(let elements): elements.reduce(32) { $0 + $1.byteCount }
+        case .object(let members): members.reduce(32) { $0 + 32 + $1.1.byteCount }
+        }
+    }
+
     var text: String {
         var out = ""
         write(to: &out)

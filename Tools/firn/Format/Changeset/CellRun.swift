@@ -8,7 +8,7 @@ final class BlobStore {
         var isUsed = false
 
         init(isOld: Bool) {
-            bytes = ByteWriter(capacity: 1 << 16)
+            bytes = ByteWriter(capacity: 16)
             self.isOld = isOld
         }
     }
@@ -27,6 +27,10 @@ final class BlobStore {
         } else {
             guard id == nextID else {
                 throw BytesError(.invalid("blob \(id) comes where blob \(nextID) should"), offset: 0)
+            }
+            guard blobs.count < FormatNumbers.blobCount else {
+                throw BytesError(
+                    .invalid("there are more than \(FormatNumbers.blobCount) blobs before one block"), offset: 0)
             }
             nextID += 1
             blob = Blob(isOld: isOld)
@@ -100,6 +104,12 @@ struct CellRun {
     }
 
     init(_ reader: inout ByteReader, count: Int, _ context: inout Context) throws(BytesError) {
+        try self.init(&reader, count: count, &context, isWithinCollection: false)
+    }
+
+    private init(
+        _ reader: inout ByteReader, count: Int, _ context: inout Context, isWithinCollection: Bool
+    ) throws(BytesError) {
         let start = reader.offset
         try context.take(count, at: start)
         let header = try reader.readUInt8()
@@ -109,7 +119,9 @@ struct CellRun {
         }
         let hasNulls = header & 0x40 != 0
         let hasBlobs = header & 0x80 != 0
-        guard collection == .none || !hasNulls && !hasBlobs, !hasBlobs || type.isVariable, !hasNulls || type != .link
+        // A collection within a collection is a mixed value's alone: runs of runs could go as deep as the part is long.
+        guard collection == .none || !hasNulls && !hasBlobs && !isWithinCollection, !hasBlobs || type.isVariable,
+            !hasNulls || type != .link
         else {
             throw BytesError(.invalid("a run of values has the impossible header \(header)"), offset: start)
         }
@@ -129,8 +141,8 @@ struct CellRun {
         case .int: content = .ints(try IntRun(&reader, count: count))
         case .link:
             let keys = try IntRun(&reader, count: count)
-            for index in 0..<count where keys[index] < -1 || keys[index] >= FormatNumbers.keyLimit {
-                throw BytesError(.invalid("a link leads to the impossible key \(keys[index])"), offset: start)
+            if let key = keys.first(outside: -1..<FormatNumbers.keyLimit) {
+                throw BytesError(.invalid("a link leads to the impossible key \(key)"), offset: start)
             }
             content = .ints(keys)
         case .date:
@@ -217,14 +229,14 @@ struct CellRun {
         }
         var keys: CellRun?
         if collection == .map {
-            let read = try CellRun(&reader, count: Int(total), &context)
-            guard read.type == .string, read.collection == .none, read.nulls == nil else {
+            let read = try CellRun(&reader, count: Int(total), &context, isWithinCollection: true)
+            guard read.type == .string, read.nulls == nil else {
                 throw BytesError(.invalid("a map's keys are no strings"), offset: start)
             }
             keys = read
         }
-        let elements = try CellRun(&reader, count: Int(total), &context)
-        guard elements.type == type, elements.collection == .none else {
+        let elements = try CellRun(&reader, count: Int(total), &context, isWithinCollection: true)
+        guard elements.type == type else {
             throw BytesError(.invalid("a collection's elements are of another type than it says"), offset: start)
         }
         return .collections(starts: starts, keys: keys, elements: elements)

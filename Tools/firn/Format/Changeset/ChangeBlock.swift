@@ -12,8 +12,8 @@ struct KeyRun {
         let count = try reader.readCount(limit: FormatNumbers.partCellCount)
         try context.take(count, at: start)
         run = try IntRun(&reader, count: count)
-        for index in 0..<count where run[index] < 0 || run[index] >= FormatNumbers.keyLimit {
-            throw BytesError(.invalid("\(run[index]) is no object's key"), offset: start)
+        if let key = run.first(outside: 0..<FormatNumbers.keyLimit) {
+            throw BytesError(.invalid("\(key) is no object's key"), offset: start)
         }
     }
 }

@@ -19,6 +19,20 @@ struct IntRun {
         }
     }
 
+    /// The first value that is not in a range; nil where all are. A run without codes takes no bytes, however many values it has, and no time either.
+    func first(outside range: Range<Int64>) -> Int64? {
+        switch width {
+        case 0: return count > 0 && !range.contains(minimum) ? minimum : nil
+        case 16 where count > 0:
+            // From a value in the range on so many fit.
+            guard range.contains(minimum) else { return minimum }
+            return Int64(count) > range.upperBound - minimum ? range.upperBound : nil
+        default:
+            for index in 0..<count where !range.contains(self[index]) { return self[index] }
+            return nil
+        }
+    }
+
     subscript(index: Int) -> Int64 {
         precondition(index >= 0 && index < count, "an index lies within the run")
         let code: Int64 =

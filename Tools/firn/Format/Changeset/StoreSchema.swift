@@ -23,6 +23,21 @@ struct StoreSchema {
         var isRemoved: Bool
         var primaryKey: Int?
         var columns: [Column]
+
+        /// What of it Firn can't have; nil where nothing is. Of what was removed nothing is asked.
+        var fault: String? {
+            if isRemoved { return nil }
+            if let primaryKey {
+                let column = columns[primaryKey]
+                if column.isRemoved || column.collection != .none || column.type == .link {
+                    return "\(name).\(column.name) can't be a primary key"
+                }
+            }
+            for column in columns where !column.isRemoved && column.isIndexed && column.collection != .none {
+                return "\(name).\(column.name) is a collection with an index"
+            }
+            return nil
+        }
     }
 
     var version: UInt64
@@ -51,6 +66,7 @@ struct StoreSchema {
         var table = Table(
             name: name, isEmbedded: flags & 1 != 0, isRemoved: flags & 2 != 0, primaryKey: primaryKey, columns: [])
         for _ in 0..<count { table.columns.append(try column(&reader, tableCount: tableCount)) }
+        if let fault = table.fault { throw BytesError(.invalid(fault), offset: start) }
         return table
     }
 

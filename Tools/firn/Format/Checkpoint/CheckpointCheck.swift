@@ -9,9 +9,11 @@ struct CheckpointCheck {
     init(_ space: CheckpointSpace) { self.space = space }
 
     mutating func run() throws {
-        var tables: [StoredTable] = []
-        if let finding = try space.finding({ tables = try space.tables() }) { findings.append(finding) }
-        for table in tables { try check(table) }
+        try space.walk {
+            var tables: [StoredTable] = []
+            if let finding = try space.finding({ tables = try space.tables() }) { findings.append(finding) }
+            for table in tables where !space.isSpent { try check(table) }
+        }
     }
 
     /// Notes what of a table is damaged: one thing of its rows, and of each index.
@@ -35,13 +37,14 @@ struct CheckpointCheck {
         }
         if let rows { findings.append(rows) }
         guard table.columnCount == schema.columns.count else { return }
-        for (number, column) in schema.columns.enumerated() where !column.isRemoved {
+        for (number, column) in schema.columns.enumerated() where !column.isRemoved && !space.isSpent {
             let name = "\(schema.name).\(column.name)"
             let isIndexed = column.isIndexed || schema.primaryKey == number
             let index = try add("the index of \(name)") {
                 try checkIndex(table, number, column, isIndexed: isIndexed)
             }
             if let index { findings.append(index) }
+            if space.isSpent { return }
             let backlinks = try add("the backlinks of \(name)") {
                 try checkBacklinks(table, number, column, links: rows == nil ? links[number] : nil)
             }

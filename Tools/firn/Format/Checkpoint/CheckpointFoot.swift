@@ -83,6 +83,8 @@ struct CheckpointFoot {
         var start: Int
         /// Bytes of its head and nodes.
         var byteCount: Int
+        /// Where in the space it ends.
+        var end: Int { start + byteCount }
     }
 
     var version: UInt64
@@ -146,6 +148,9 @@ struct CheckpointFoot {
         guard UnsafeRawBufferPointer(rebasing: bytes[stateEnd..<bytes.count - tailByteCount]).isAllZero else {
             throw Refusal("the checkpoint's foot has bytes that must be zero", at: stateEnd)
         }
+        func bounded<T>(_ body: () throws(NumberFault) -> T) throws(Refusal) -> T {
+            do { return try body() } catch { throw Refusal(error.text, at: error.offset) }
+        }
         let files = try files(fields, count)
         guard files[count - 1].id == fields.u64(8), UInt64(files[count - 1].byteCount) == fields.u64(32) else {
             throw Refusal("the last file in the checkpoint's foot is another than its own", at: 8)
@@ -161,15 +166,27 @@ struct CheckpointFoot {
             schemaStart += reader.offset
         }
         let schemaBytes = UnsafeRawBufferPointer(rebasing: bytes[schemaStart..<stateEnd])
+        guard schemaBytes.count <= FormatNumbers.payloadByteCount else {
+            throw Refusal("the checkpoint's schema has \(schemaBytes.count) bytes", at: schemaStart)
+        }
         let schema: StoreSchema
         do throws(BytesError) {
             schema = try StoreSchema.read(schemaBytes)
         } catch {
             throw Refusal("the checkpoint's schema can't be read: \(error)", at: schemaStart)
         }
+        let version = try bounded { () throws(NumberFault) in try fields.number(16, "the checkpoint's version") }
+        let root = try bounded { () throws(NumberFault) in
+            try fields.count(stateStart, "the place of the checkpoint's root", upTo: FormatNumbers.spaceByteCount)
+        }
+        let stamp = try bounded { () throws(NumberFault) in
+            try fields.number(stateStart + 8, "the checkpoint's highest stamp")
+        }
+        guard flagged & ~holesBit <= UInt64(FormatNumbers.fileByteCount) else {
+            throw Refusal("the checkpoint's garbage is \(flagged & ~holesBit) bytes", at: stateStart + 16)
+        }
         return CheckpointFoot(
-            version: fields.u64(16), time: fields.i64(24), files: files,
-            root: Int(truncatingIfNeeded: fields.u64(stateStart)), stamp: fields.u64(stateStart + 8),
+            version: version, time: fields.i64(24), files: files, root: root, stamp: stamp,
             garbage: flagged & ~holesBit, holes: holes, schema: schema, schemaBytes: [UInt8](schemaBytes), crc: crc,
             byteCount: bytes.count)
     }
@@ -178,17 +195,19 @@ struct CheckpointFoot {
         _ reader: inout ByteReader, _ files: [File]
     ) throws(BytesError) -> [Range<Int>] {
         let count = try reader.readCount(limit: reader.remaining / 2)
+        let limit = FormatNumbers.spaceByteCount / NodeHead.unit
         var holes: [Range<Int>] = []
         var end = 0
+        var file = 0
         for _ in 0..<count {
             let at = reader.offset
-            let limit = UInt64(FormatNumbers.spaceByteCount)
-            let start = end + Int(min(try reader.readVarint(), limit)) * NodeHead.unit
-            end = start + Int(min(try reader.readVarint(), limit)) * NodeHead.unit
-            let file = files.last { $0.start <= start }
-            guard end > start, let file, start - file.start >= CheckpointHead.byteCount,
-                end <= file.start + file.byteCount
-            else { throw BytesError(.invalid("a hole from \(start) to \(end) lies in no file"), offset: at) }
+            let start = end + (try reader.readCount(limit: limit)) * NodeHead.unit
+            end = start + (try reader.readCount(limit: limit)) * NodeHead.unit
+            // Both ascend.
+            while file + 1 < files.count, files[file + 1].start <= start { file += 1 }
+            guard end > start, start - files[file].start >= CheckpointHead.byteCount, end <= files[file].end else {
+                throw BytesError(.invalid("a hole from \(start) to \(end) lies in no file"), offset: at)
+            }
             holes.append(start..<end)
         }
         return holes
@@ -198,15 +217,21 @@ struct CheckpointFoot {
         var files: [File] = []
         for index in 0..<count {
             let at = headByteCount + index * fileByteCount
-            let start = fields.u64(at + 8)
-            let byteCount = fields.u64(at + 16)
-            let end = files.last.map { UInt64($0.start + $0.byteCount) }
-            guard start < FormatNumbers.spaceByteCount, byteCount < FormatNumbers.spaceByteCount,
-                start % UInt64(FormatNumbers.checkpointAlignment) == 0, byteCount >= UInt64(CheckpointHead.byteCount),
-                byteCount % UInt64(FormatNumbers.alignment) == 0, end.map({ $0 <= start }) ?? true,
-                !files.contains(where: { $0.id == fields.u64(at) })
+            let file: File
+            do throws(NumberFault) {
+                let what = "of file \(index) in the checkpoint's foot"
+                file = File(
+                    id: try fields.number(at, "the id \(what)"),
+                    start: try fields.count(at + 8, "the beginning \(what)", upTo: FormatNumbers.fileByteCount),
+                    byteCount: try fields.count(at + 16, "the length \(what)", upTo: FormatNumbers.fileByteCount))
+            } catch {
+                throw Refusal(error.text, at: error.offset)
+            }
+            guard file.start % FormatNumbers.checkpointAlignment == 0, file.byteCount >= CheckpointHead.byteCount,
+                file.byteCount % FormatNumbers.alignment == 0, files.last?.end ?? 0 <= file.start,
+                !files.contains(where: { $0.id == file.id })
             else { throw Refusal("file \(index) in the checkpoint's foot makes no sense", at: at) }
-            files.append(File(id: fields.u64(at), start: Int(start), byteCount: Int(byteCount)))
+            files.append(file)
         }
         return files
     }

@@ -25,7 +25,10 @@ struct CheckpointScan {
         let bytes = try SegmentFile(file.path, space.storage)
         bytes.limit(to: file.entry.byteCount)
         var offset = CheckpointHead.byteCount
-        var holes = space.foot.holes.filter { $0.lowerBound >= file.entry.start }[...]
+        var holes = space.foot.holes[...]
+        holes = holes.dropFirst(holes.partitioned { $0.lowerBound >= file.entry.start })
+        // Behind damage a node is looked for at each multiple of 32. What lies there may claim to be long each time, so not for ever.
+        var searched = 4 * file.entry.byteCount + (64 << 20)
         while offset < file.entry.byteCount {
             if let hole = holes.first, hole.lowerBound == file.entry.start + offset {
                 holes.removeFirst()
@@ -47,10 +50,10 @@ struct CheckpointScan {
                     findings.append(space.finding(error))
                 }
                 continue
-            case .bad(let reason): problem = reason
+            case .bad(let reason, _): problem = reason
             }
             let start = offset
-            offset = try nextNode(behind: start, file, bytes)
+            offset = try nextNode(behind: start, file, bytes, &searched)
             passed(offset - start)
             findings.append(
                 Finding(
@@ -62,7 +65,8 @@ struct CheckpointScan {
     private enum Item {
         /// Valid until the next call.
         case node(StoredNode)
-        case bad(String)
+        /// Why not, and how long it claims to be.
+        case bad(String, byteCount: Int)
     }
 
     private func item(at offset: Int, _ file: CheckpointSpace.File, _ bytes: SegmentFile) throws(StorageError) -> Item {
@@ -70,12 +74,14 @@ struct CheckpointScan {
         let start = try bytes.bytes(at: offset, count: NodeHead.byteCount)
         let head: NodeHead
         switch NodeHead.read(start, place: place, room: file.entry.byteCount - offset) {
-        case .refused(let reason): return .bad(reason)
+        case .refused(let reason): return .bad(reason, byteCount: NodeHead.unit)
         case .head(let found): head = found
         }
         let whole = try bytes.bytes(at: offset, count: head.nodeByteCount)
-        guard whole.count == head.nodeByteCount else { return .bad("the file ends within a node") }
-        guard NodeHead.isWhole(whole) else { return .bad("the node's checksum is wrong") }
+        guard whole.count == head.nodeByteCount else {
+            return .bad("the file ends within a node", byteCount: whole.count)
+        }
+        guard NodeHead.isWhole(whole) else { return .bad("the node's checksum is wrong", byteCount: whole.count) }
         return .node(StoredNode(place: place, head: head, borrowing: whole))
     }
 
@@ -87,14 +93,30 @@ struct CheckpointScan {
 
     /// Where behind damage the next whole node begins, or the nodes end.
     private func nextNode(
-        behind offset: Int, _ file: CheckpointSpace.File, _ bytes: SegmentFile
+        behind offset: Int, _ file: CheckpointSpace.File, _ bytes: SegmentFile, _ searched: inout Int
     ) throws(StorageError) -> Int {
         var offset = offset + NodeHead.unit
-        while offset < file.entry.byteCount {
+        while offset < file.entry.byteCount, searched > 0 {
             if try isFiller(offset, bytes) { return offset }
-            if case .node = try item(at: offset, file, bytes) { return offset }
+            switch try item(at: offset, file, bytes) {
+            case .node: return offset
+            case .bad(_, let claimed): searched -= claimed
+            }
             offset += NodeHead.unit
         }
         return file.entry.byteCount
+    }
+}
+
+extension RandomAccessCollection {
+    /// How many elements come before those that `belongs` is true for, which are all behind the others.
+    fileprivate func partitioned(_ belongs: (Element) -> Bool) -> Int {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if belongs(self[index(startIndex, offsetBy: middle)]) { high = middle } else { low = middle + 1 }
+        }
+        return low
     }
 }

@@ -62,6 +62,11 @@ extension OpenedStore {
             return damaged(Finding(.damage, path, nil, text), byteCount: 0)
         }
         let size = try stored { () throws(StorageError) in try file.size() }
+        guard size <= FormatNumbers.fileByteCount else {
+            file.close()
+            return damaged(
+                Finding(.damage, path, nil, "the file of \(size) bytes is longer than any can be"), byteCount: 0)
+        }
         do {
             try Self.checkHead(of: file, entry, manifest, isSalvaged: isSalvaged)
             guard size > entry.byteCount else {

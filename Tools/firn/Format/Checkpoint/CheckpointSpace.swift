@@ -25,6 +25,11 @@ final class CheckpointSpace {
     /// Which block of which file lies in a slot; -1 for none.
     private var owners = [(file: Int, block: Int)](repeating: (-1, -1), count: blockCount)
     private var blocks = [[UInt8]](repeating: [], count: blockCount)
+    /// Bytes of all nodes that references have led to, and how many these may become: see `walk`.
+    private(set) var followed = 0
+    private var followedMax = Int.max
+    /// Whether a walk has come to its end for that; all that it says after is of no worth.
+    var isSpent: Bool { followed > followedMax }
 
     init(entry: ManifestBlock.Checkpoint, foot: CheckpointFoot, files: [File], storage: any Storage) {
         self.entry = entry
@@ -39,6 +44,15 @@ final class CheckpointSpace {
     var schema: StoreSchema { foot.schema }
 
     // MARK: Nodes
+
+    /// Follows references in `body`, to as many bytes at most as the files have. A version is a tree, of which no node is reached in two ways (but for dictionaries, which
+    /// are small); nodes that share others could lead to more than anybody can read, each of them whole.
+    func walk<T>(_ body: () throws -> T) rethrows -> T {
+        let outer = followedMax
+        followedMax = min(outer, followed + files.reduce(0) { $0 + $1.entry.byteCount })
+        defer { followedMax = outer }
+        return try body()
+    }
 
     /// The node at a place, its checksum compared.
     func node(at place: Int) throws -> StoredNode {
@@ -81,6 +95,12 @@ final class CheckpointSpace {
         guard node.head.stamp <= foot.stamp else {
             throw node.fault(
                 "the \(node.kind.name.one) bears the stamp \(node.head.stamp), above the highest, \(foot.stamp)")
+        }
+        // A dictionary serves the chunks of several leaves.
+        if parent.kind == .chunk, node.kind == .chunk { return node }
+        followed += node.bytes.count
+        guard followed <= followedMax else {
+            throw parent.fault("the references lead to more than the files hold: several lead to the same nodes")
         }
         return node
     }
@@ -126,11 +146,14 @@ final class CheckpointSpace {
     /// A place as a person finds it: the file's name and the offset in it.
     private func words(_ place: Int) -> String {
         let (path, offset) = position(of: place)
-        return "\(path.split(separator: "/").last ?? ""), byte \(offset)"
+        return "\(path.split(separator: "/").last ?? ""), byte \(offset ?? place)"
     }
 
-    private func position(of place: Int) -> (path: String, offset: Int) {
-        let file = files.last { $0.entry.start <= place } ?? files[0]
+    /// Where a place lies; one that is before all files, in none of them: nowhere in the last.
+    private func position(of place: Int) -> (path: String, offset: Int?) {
+        guard let file = files.last(where: { $0.entry.start <= place }) else {
+            return (files[files.count - 1].path, nil)
+        }
         return (file.path, place - file.entry.start)
     }
 

@@ -108,13 +108,10 @@ final class ChunkRun {
                 slots: slots, heap: try node.slice(heapOffset, node.count), owner: node, heapOffset: heapOffset)
         }
         let width = try node.lengthWidth()
-        let heapByteCount = try node.u32(44)
+        let heapByteCount = try node.heapByteCount()
         let payload: UnsafeRawBufferPointer
         let owner: AnyObject
         if form == .pressed {
-            guard heapByteCount <= FormatNumbers.chunkHeapByteCount else {
-                throw node.fault("the chunk claims to hold \(heapByteCount) bytes of text")
-            }
             let memory = Unpacked(byteCount: width * rows + heapByteCount)
             let pressed = try node.slice(64, node.u32(48))
             do throws(BytesError) {

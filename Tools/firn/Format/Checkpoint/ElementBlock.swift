@@ -50,17 +50,20 @@ struct ElementBlock {
             }
             return
         }
-        var last: UnsafeRawBufferPointer?
+        // A copy, since `body` may let go of the blob that the key lies in.
+        var last: [UInt8]?
         for _ in 0..<count {
             var key: UnsafeRawBufferPointer?
             if column.collection == .map {
                 guard let found = try part(&reader, blob), !decodes || found.isUTF8 else {
                     throw BytesError(.invalid("a map's key is no text"), offset: reader.offset)
                 }
-                if decodes, let last, !last.lexicographicallyPrecedes(found) {
-                    throw BytesError(.invalid("a map's keys do not ascend"), offset: reader.offset)
+                if decodes {
+                    if let last, !last.lexicographicallyPrecedes(found) {
+                        throw BytesError(.invalid("a map's keys do not ascend"), offset: reader.offset)
+                    }
+                    last = Array(found)
                 }
-                last = found
                 key = found
             }
             let value = try part(&reader, blob)

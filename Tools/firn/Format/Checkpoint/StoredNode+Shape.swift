@@ -5,7 +5,9 @@ extension StoredNode {
     static let fanout = 64
     static let rowsPerLeaf = 256
     /// No tree is this deep.
-    static let levelMax = 40
+    static let levelMax = 12
+    /// No key of an index of bytes is longer: 128 bytes of a value, its end replaced by a hash, and what tells null from none.
+    static let indexKeyByteCount = 136
 
     /// Checks that the payload has room for what the head says, that the rest is zero, and that references are such.
     func checkShape() throws(NodeFault) {
@@ -127,16 +129,21 @@ extension StoredNode {
         switch form {
         case .fixed: end = 64 + head.width * rows
         case .nullable: end = 64 + (head.width + 1) * rows
-        case .variable: end = 64 + 4 * rows + count
+        case .variable:
+            guard count <= FormatNumbers.chunkHeapByteCount else {
+                throw fault("the chunk claims to hold \(count) bytes of values")
+            }
+            end = 64 + 4 * rows + count
         case .integers:
             let width = Int(try u8(40))
             guard [0, 1, 2, 4].contains(width) else { throw fault("the chunk can't have numbers of \(width) bytes") }
             end = 64 + (width + nulls) * rows
         case .bits: end = 64 + (rows + 7) / 8 + nulls * rows
         case .text:
-            end = 64 + (try lengthWidth()) * rows + (try u32(44))
+            end = 64 + (try lengthWidth()) * rows + (try heapByteCount())
         case .pressed:
             _ = try lengthWidth()
+            _ = try heapByteCount()
             end = 64 + (try u32(48))
         case .dictionary: end = 64 + rows
         }
@@ -152,6 +159,15 @@ extension StoredNode {
         let width = Int(try u8(40))
         guard width == 1 || width == 2 else { throw fault("the chunk can't have lengths of \(width) bytes") }
         return width
+    }
+
+    /// Bytes of the values of a packed text.
+    func heapByteCount() throws(NodeFault) -> Int {
+        let heap = try u32(44)
+        guard heap <= FormatNumbers.chunkHeapByteCount else {
+            throw fault("the chunk claims to hold \(heap) bytes of text")
+        }
+        return heap
     }
 
     // MARK: Indexes of bytes
@@ -176,7 +192,9 @@ extension StoredNode {
         let offset = Int(slot >> 16 & 0xFFFF)
         let keyByteCount = Int(slot & 0xFFFF)
         let key = offset + (kind == .bytesInner ? 24 : 8)
-        guard offset % 8 == 0, offset >= 40 + 8 * count, key + (keyByteCount + 7) / 8 * 8 <= bytes.count else {
+        guard offset % 8 == 0, offset >= 40 + 8 * count, keyByteCount <= Self.indexKeyByteCount,
+            key + (keyByteCount + 7) / 8 * 8 <= bytes.count
+        else {
             throw fault("entry \(index) of the \(kind.name.one) lies where none can")
         }
         return (offset, key, keyByteCount, UInt32(truncatingIfNeeded: slot >> 32))

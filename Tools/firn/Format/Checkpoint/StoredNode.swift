@@ -73,7 +73,8 @@ struct NodeHead {
             return .refused("the node is of the unknown kind \(number)")
         }
         let length = Int(fields.u32(28))
-        guard length >= byteCount, length % unit == 0, length <= room else {
+        let limit = kind == .blob ? FormatNumbers.blobNodeByteCount : FormatNumbers.nodeByteCount
+        guard length >= byteCount, length % unit == 0, length <= min(room, limit) else {
             return .refused("the node claims to have \(length) bytes, where the file has \(room)")
         }
         return .head(
@@ -123,7 +124,7 @@ final class StoredNode {
     func fault(_ text: String) -> NodeFault { NodeFault(place, text) }
 
     private func load<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int) throws(NodeFault) -> T {
-        guard offset >= 0, offset + MemoryLayout<T>.size <= bytes.count else {
+        guard offset >= 0, offset <= bytes.count - MemoryLayout<T>.size else {
             throw fault("the \(kind.name.one) is too short for what it says it holds")
         }
         return T(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: T.self))
@@ -136,7 +137,7 @@ final class StoredNode {
     func i64(_ offset: Int) throws(NodeFault) -> Int64 { try load(offset) }
 
     func slice(_ offset: Int, _ count: Int) throws(NodeFault) -> UnsafeRawBufferPointer {
-        guard offset >= 0, count >= 0, offset + count <= bytes.count else {
+        guard offset >= 0, count >= 0, offset <= bytes.count - count else {
             throw fault("the \(kind.name.one) is too short for what it says it holds")
         }
         return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
@@ -148,7 +149,7 @@ final class StoredNode {
     /// The place that a reference leads to; nil for none.
     static func place(of word: UInt64, in node: StoredNode) throws(NodeFault) -> Int? {
         if word == 0 { return nil }
-        guard word & UInt64(NodeHead.unit - 1) == 1, word < FormatNumbers.spaceByteCount else {
+        guard word & UInt64(NodeHead.unit - 1) == 1, word < UInt64(FormatNumbers.spaceByteCount) else {
             throw node.fault("the \(node.kind.name.one) holds something that is no reference")
         }
         return Int(word - 1)

@@ -1,0 +1,171 @@
+import FirnBytes
+import FirnStorage
+import FirnTestSupport
+import FuzzTargets
+import Testing
+
+@testable import FirnTool
+
+/// Each number of each kind of file becomes one at an edge, and the checksums are made right: whatever that says, reading it ends.
+@Suite("No number in a store stops a subcommand, whatever it is", .timeLimit(.minutes(20)))
+struct ForgedFieldTests {
+    static let edges: [UInt64] = [
+        0, 1, .max, 1 << 63, (1 << 63) - 1, 1 << 62, 1 << 47, 1 << 42, 1 << 32, UInt64(UInt32.max), 1 << 31,
+        (1 << 31) - 1, 1 << 24, 0xFFFF, 0x0101_0101_0101_0101,
+    ]
+
+    /// Puts an edge at an offset: as 8 bytes, or as 4, 2 or 1.
+    private func put(_ edge: UInt64, _ bytes: inout [UInt8], _ offset: Int, width: Int) {
+        guard offset + width <= bytes.count else { return }
+        for place in 0..<width { bytes[offset + place] = UInt8(truncatingIfNeeded: edge >> UInt64(8 * place)) }
+    }
+
+    /// Calls `body` with each edge at each place of a range, as a number of 8 and of 4 bytes.
+    private func forEach(_ range: Range<Int>, _ body: (_ edge: UInt64, _ offset: Int, _ width: Int) throws -> Void)
+        rethrows
+    {
+        for width in [4, 8] {
+            for offset in stride(from: range.lowerBound, to: range.upperBound, by: width) {
+                for edge in Self.edges where width == 8 || edge <= UInt64(UInt32.max) { try body(edge, offset, width) }
+            }
+        }
+    }
+
+    private func run(_ storage: MemoryStorage, _ name: String) throws {
+        try ForgedStore.run(storage, name, shows: [3], replays: [3])
+    }
+
+    @Test("the manifest") func manifest() throws {
+        try forEach(0..<ForgedStore.small.manifest.count) { edge, offset, width in
+            var store = ForgedStore.small
+            put(edge, &store.manifest, offset, width: width)
+            store.sealManifest()
+            try run(store.storage(), "manifest, byte \(offset): \(edge)")
+        }
+    }
+
+    @Test("heads of segments and frames") func segment() throws {
+        let whole = ForgedStore.small.segment
+        var heads = [0..<64]
+        var offset = 64
+        while offset + 80 <= whole.count, Forging.get(whole, offset, UInt32.self) == 0x4E52_4946 {
+            heads.append(offset..<offset + 80)
+            offset = (offset + 80 + Int(Forging.get(whole, offset + 64, UInt32.self)) + 63) & ~63
+        }
+        #expect(heads.count > 2)
+        for head in heads.prefix(4) {
+            try forEach(head) { edge, offset, width in
+                var store = ForgedStore.small
+                put(edge, &store.segment, offset, width: width)
+                store.sealSegment()
+                try run(store.storage(), "segment, byte \(offset): \(edge)")
+                if head.lowerBound == 0 {
+                    try run(store.storage(hasManifest: false), "segment alone, byte \(offset): \(edge)")
+                }
+            }
+        }
+    }
+
+    @Test("head and foot of a checkpoint") func foot() throws {
+        let whole = ForgedStore.small
+        for range in [0..<64, whole.foot..<whole.checkpoint.count] {
+            try forEach(range) { edge, offset, width in
+                var store = whole
+                put(edge, &store.checkpoint, offset, width: width)
+                Forging.put(Forging.crc(store.checkpoint, 0..<60), &store.checkpoint, 60)
+                store.sealCheckpoint()
+                try run(store.storage(), "checkpoint, byte \(offset): \(edge)")
+                try run(store.storage(hasManifest: false), "checkpoint without a manifest, byte \(offset): \(edge)")
+            }
+        }
+    }
+
+    @Test("each node of a small checkpoint") func smallNodes() throws {
+        let whole = ForgedStore.small
+        for node in Forging.nodes(of: whole.checkpoint) {
+            for offset in stride(from: node.lowerBound, to: node.upperBound, by: 4) {
+                for edge in [0, UInt64(UInt32.max), 1 << 31, 0x0101_0101, 7] {
+                    var store = whole
+                    put(edge, &store.checkpoint, offset, width: 4)
+                    store.sealCheckpoint()
+                    let storage = try store.storage()
+                    for run in [try Run.verify(storage), try Run.info(storage), try Run.show(storage, 3)]
+                    where run.status != .fine {
+                        #expect(!(run.out + run.error).isEmpty, "checkpoint, byte \(offset): \(edge)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("the page that processes share") func page() throws {
+        let whole = ForgedStore.small.page
+        for offset in stride(from: 0, to: 128, by: 8) {
+            for edge in Self.edges {
+                var page = whole
+                put(edge, &page, offset, width: 8)
+                Forging.put(UInt64(Forging.crc(page, 0..<24)), &page, 24)
+                // The checks of the two marks.
+                let high: UInt64 = Forging.get(page, 16)
+                for mark in [32, 48] {
+                    Forging.put(Forging.get(page, mark, UInt64.self) ^ high ^ 0x4D41_524B, &page, mark + 8)
+                }
+                try run(ForgedStore.small.storage(page: page), "page, byte \(offset): \(edge)")
+            }
+        }
+    }
+
+    @Test("nodes of each kind, at random", arguments: [1, 2, 3, 4] as [UInt64]) func nodes(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let whole = ForgedStore()
+        for kind in NodeKind.allCases {
+            let nodes = whole.nodes(kind)
+            for _ in 0..<6 where !nodes.isEmpty {
+                var store = whole
+                let node = nodes[random.below(nodes.count)]
+                var what = ""
+                for _ in 0...random.below(2) {
+                    // The head's numbers, the first of the payload, or any.
+                    let width = [1, 2, 4, 8][random.below(4)]
+                    let range = [16..<32, 32..<min(96, node.count), 32..<node.count][random.below(3)]
+                    guard !range.isEmpty else { continue }
+                    let offset = range.lowerBound + random.below(range.count) / width * width
+                    guard offset + width <= node.count else { continue }
+                    let edge = Self.edges[random.below(Self.edges.count)]
+                    put(edge, &store.checkpoint, node.lowerBound + offset, width: width)
+                    what += " byte \(offset), \(width) wide: \(edge)"
+                }
+                store.sealCheckpoint()
+                try ForgedStore.run(
+                    store.storage(), "seed \(seed), \(kind) at \(node.lowerBound):\(what)", shows: [6], replays: [8])
+            }
+        }
+    }
+
+    @Test("parts of a changeset, at random", arguments: [1, 2, 3, 4] as [UInt64]) func parts(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let commits = Forging.commits(of: ForgedStore().segment)
+        for round in 0..<40 {
+            var commit = commits[random.below(commits.count)]
+            for _ in 0...random.below(3) {
+                // Mostly the front, where there is more than values.
+                let offset = 3 + random.below(random.below(2) == 0 ? min(64, commit.count - 3) : commit.count - 3)
+                let edge = Self.edges[random.below(Self.edges.count)]
+                if random.below(2) == 0 {
+                    put(edge, &commit, offset, width: [1, 2, 4, 8][random.below(4)])
+                } else {
+                    var writer = ByteWriter()
+                    writer.appendVarint(edge)
+                    for (place, byte) in writer.array().enumerated() where offset + place < commit.count {
+                        commit[offset + place] = byte
+                    }
+                }
+            }
+            var store = ForgedStore()
+            store.segment = Forging.appendCommit(commit, to: store.segment)
+            let (verify, _) = try ForgedStore.run(
+                store.storage(), "seed \(seed), round \(round)", shows: [9], replays: [9])
+            #expect(verify.status == .damage || verify.status == .fine)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import FirnBytes
+import FirnStorage
+import FirnTestSupport
+import FuzzTargets
+import Testing
+
+@testable import FirnTool
+
+/// Behind damage the tool looks for the place to go on from. What lies there may pretend to be such a place again and again.
+@Suite("Looking for what is whole behind damage has an end", .timeLimit(.minutes(20)))
+struct ForgedSearchTests {
+    /// A frame's head at an offset of a segment, its checksum right, without a payload.
+    private func putHead(
+        _ bytes: inout [UInt8], _ offset: Int, version: UInt64, stored: Int = 0, mark: UInt64 = 0, time: Int64
+    ) {
+        Forging.put(UInt32(0x4E52_4946), &bytes, offset)
+        Forging.put(UInt16(1), &bytes, offset + 4)
+        bytes[offset + 6] = 2
+        bytes[offset + 7] = 1
+        Forging.put(Forging.get(bytes, 16, UInt64.self), &bytes, offset + 8)
+        Forging.put(Forging.get(bytes, 32, UInt32.self), &bytes, offset + 16)
+        Forging.put(Forging.get(bytes, 12, UInt32.self), &bytes, offset + 20)
+        Forging.put(UInt64(offset), &bytes, offset + 24)
+        Forging.put(version, &bytes, offset + 32)
+        Forging.put(time, &bytes, offset + 40)
+        Forging.put(mark, &bytes, offset + 48)
+        Forging.put(UInt32(stored), &bytes, offset + 60)
+        Forging.put(UInt32(stored), &bytes, offset + 64)
+        Forging.put(Forging.crc(bytes, offset..<offset + 76), &bytes, offset + 76)
+    }
+
+    @Test("frames that each claim all that is left of the file") func payloads() throws {
+        var store = ForgedStore()
+        let (end, version, time) = Forging.end(of: store.segment)
+        var bytes = Array(store.segment[..<end]) + [UInt8](repeating: 0, count: 8 << 20)
+        for offset in stride(from: end, to: bytes.count - 128, by: 128) {
+            putHead(
+                &bytes, offset, version: version + 1, stored: bytes.count - offset - 80, mark: version + 1, time: time)
+        }
+        store.segment = bytes
+        let verify = try Run.verify(store.storage())
+        #expect(verify.status == .damage, "\(verify.out)")
+    }
+
+    @Test("frames of which none follows the one before it") func breaks() throws {
+        var store = ForgedStore()
+        let (end, version, time) = Forging.end(of: store.segment)
+        let count = 20_000
+        var bytes = Array(store.segment[..<end]) + [UInt8](repeating: 0, count: 128 * count)
+        for index in 0..<count {
+            putHead(
+                &bytes, end + 128 * index, version: version + UInt64(index) + 1, mark: index == count - 1 ? .max : 0,
+                time: time)
+        }
+        store.segment = bytes
+        let verify = try Run.verify(store.storage())
+        #expect(
+            verify.status == .damage && verify.out.contains("\(count + 1) places damaged"),
+            "\(verify.out.prefix(1500)) \(verify.out.suffix(300))")
+    }
+
+    @Test("nodes that each claim all that is left of the file") func nodes() throws {
+        var store = ForgedStore()
+        let length = 4 << 20
+        var region = ForgedStore.node(.blob, byteCount: length, count: length - 32)
+        let start = Forging.nodes(of: store.checkpoint).last!.upperBound
+        for offset in stride(from: 32, to: length, by: 32) {
+            Forging.put(UInt32((start + offset) / 32), &region, offset + 12)
+            region[offset + 16] = NodeKind.blob.rawValue + 64
+            Forging.put(UInt32(length - offset), &region, offset + 28)
+        }
+        #expect(store.append([region]) == [start])
+        store.sealCheckpoint()
+        store.checkpoint[start + 8] ^= 1
+        let verify = try Run.verify(store.storage())
+        #expect(verify.status == .damage && verify.out.contains("the node's checksum is wrong"), "\(verify.out)")
+    }
+}

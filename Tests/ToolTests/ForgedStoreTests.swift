@@ -1,0 +1,212 @@
+import FirnStorage
+import FirnTestSupport
+import FuzzTargets
+import Testing
+
+@testable import FirnTool
+
+@Suite("A store that was forged is damage to each subcommand, whatever its checksums say", .timeLimit(.minutes(20)))
+struct ForgedStoreTests {
+    struct Forgery: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        /// Whether `firn verify` finds damage; false where all that was forged may be.
+        var isDamage = true
+        var hasManifest = true
+        let forge: @Sendable (inout ForgedStore) -> Void
+
+        init(
+            _ name: String, isDamage: Bool = true, hasManifest: Bool = true,
+            _ forge: @escaping @Sendable (inout ForgedStore) -> Void
+        ) {
+            testDescription = name
+            self.isDamage = isDamage
+            self.hasManifest = hasManifest
+            self.forge = forge
+        }
+    }
+
+    // MARK: The manifest and the heads of segments
+
+    static func manifest(_ name: String, isDamage: Bool = true, _ puts: (Int, UInt64)...) -> Forgery {
+        Forgery("manifest: \(name)", isDamage: isDamage) { store in
+            for (offset, value) in puts { Forging.put(value, &store.manifest, offset) }
+            store.sealManifest()
+        }
+    }
+
+    static let manifests: [Forgery] = [
+        manifest("a generation behind which there is none", (16, .max)),
+        Forgery("manifest: the generation before a damaged one is the greatest number") { store in
+            let second = Int(Forging.get(store.manifest, 12, UInt32.self))
+            Forging.put(UInt64.max, &store.manifest, second + 16)
+            store.sealManifest()
+            store.manifest[70] ^= 1
+        },
+        manifest("a first version of 2^64 - 1", (144, .max)),
+        manifest("a first version of 2^63", (144, 1 << 63)),
+        manifest("a checkpoint of version 2^64 - 1", (72, .max)),
+        manifest("a checkpoint of 2^64 - 1 bytes", (80, .max)),
+        manifest("a checkpoint of the id 2^64 - 1", (64, .max)),
+        manifest("made at the end of time", isDamage: false, (96, UInt64(Int64.max))),
+        manifest("made before the beginning of time", isDamage: false, (96, 1 << 63)),
+        Forgery("manifest: an epoch of 2^32 - 1") { store in
+            Forging.put(UInt32.max, &store.manifest, 40)
+            store.sealManifest()
+        },
+        Forgery("manifest: segments by the million") { store in
+            Forging.put(UInt32(1 << 24), &store.manifest, 44)
+            store.sealManifest()
+        },
+        Forgery("manifest: a length of 2^32 - 1") { store in
+            Forging.put(UInt32.max, &store.manifest, 12)
+            store.sealManifest()
+        },
+        Forgery("without a manifest, a checkpoint and a log of version 2^64 - 1", hasManifest: false) { store in
+            Forging.put(UInt64.max, &store.segment, 40)
+            store.sealSegment()
+            Forging.put(UInt64.max - 1, &store.checkpoint, store.foot + 16)
+            store.sealCheckpoint()
+        },
+        Forgery("without a manifest, a checkpoint of version 2^64 - 1", hasManifest: false) { store in
+            Forging.put(UInt64.max, &store.checkpoint, store.foot + 16)
+            store.sealCheckpoint()
+        },
+        Forgery("a checkpoint of version 2^64 - 1 that the manifest names") { store in
+            Forging.put(UInt64.max, &store.checkpoint, store.foot + 16)
+            Forging.put(UInt64.max, &store.manifest, 72)
+            store.sealCheckpoint()
+        },
+        Forgery("a segment whose mark is 2^64 - 1") { store in
+            Forging.put(UInt64.max, &store.segment, 48)
+            store.sealSegment()
+        },
+        Forgery("a segment of an epoch of 2^32 - 1, and no manifest", hasManifest: false) { store in
+            Forging.put(UInt32.max, &store.segment, 32)
+            store.sealSegment()
+        },
+    ]
+
+    // MARK: Frames
+
+    static func frame(_ name: String, _ forge: @escaping @Sendable (inout [UInt8], Int) -> Void) -> Forgery {
+        Forgery("frame: \(name)") { store in
+            // The last frame but the marks: that of version 8.
+            var offset = 64
+            var last = 64
+            while offset + 80 <= store.segment.count, Forging.get(store.segment, offset, UInt32.self) == 0x4E52_4946 {
+                if store.segment[offset + 6] == 2 { last = offset }
+                offset = (offset + 80 + Int(Forging.get(store.segment, offset + 64, UInt32.self)) + 63) & ~63
+            }
+            forge(&store.segment, last)
+            store.sealSegment()
+        }
+    }
+
+    static let frames: [Forgery] = [
+        frame("a version of 2^64 - 1") { Forging.put(UInt64.max, &$0, $1 + 32) },
+        frame("a version of 0") { Forging.put(UInt64(0), &$0, $1 + 32) },
+        frame("a time after all others, and then one before it") { Forging.put(Int64.min, &$0, $1 + 40) },
+        frame("a mark of 2^64 - 1") { Forging.put(UInt64.max, &$0, $1 + 48) },
+        frame("part 2^32 - 1") { Forging.put(UInt32.max, &$0, $1 + 56) },
+        frame("4 GiB of payload") { Forging.put(UInt32.max, &$0, $1 + 60) },
+        frame("a stored payload longer than the file") {
+            Forging.put(UInt32(16 << 20), &$0, $1 + 60)
+            Forging.put(UInt32(16 << 20), &$0, $1 + 64)
+        },
+        frame("a payload that decompresses to 16 MiB") {
+            Forging.put(UInt32(16 << 20), &$0, $1 + 60)
+            $0[$1 + 7] |= 2
+        },
+    ]
+
+    // MARK: The checkpoint
+
+    static func checkpoint(_ name: String, _ forge: @escaping @Sendable (inout ForgedStore) -> Void) -> Forgery {
+        Forgery("checkpoint: \(name)") { store in
+            forge(&store)
+            store.sealCheckpoint()
+        }
+    }
+
+    static let places: [UInt64] = [.max, 1 << 63, (1 << 63) - 1, 1 << 62, 1 << 47, 1 << 42, 1 << 32, 0, 33, 96]
+
+    static let checkpoints: [Forgery] =
+        places.map { place in
+            checkpoint("a root at \(place)") { Forging.put(place, &$0.checkpoint, $0.state) }
+        } + [
+            checkpoint("the least of all numbers as the root of a space that begins behind 0") { store in
+                Forging.put(UInt64(1) << 63, &store.checkpoint, store.state)
+                Forging.put(UInt64(65_536), &store.checkpoint, store.foot + 48 + 8)
+                Forging.put(UInt64(65_536), &store.checkpoint, 40)
+                Forging.put(Forging.crc(store.checkpoint, 0..<60), &store.checkpoint, 60)
+            },
+            checkpoint("a state of 4 GiB") { Forging.put(UInt32.max, &$0.checkpoint, $0.foot + 44) },
+            checkpoint("files by the million") { Forging.put(UInt32(1 << 24), &$0.checkpoint, $0.foot + 40) },
+            checkpoint("a file of 2^47 - 64 bytes") {
+                Forging.put(UInt64(1 << 47) - 64, &$0.checkpoint, $0.foot + 48 + 16)
+                Forging.put(UInt64(1 << 47) - 64, &$0.checkpoint, $0.foot + 32)
+            },
+            checkpoint("a foot of 4 GiB") { Forging.put(UInt32.max & ~63, &$0.checkpoint, $0.checkpoint.count - 8) },
+            checkpoint("holes that reach beyond everything") {
+                let garbage: UInt64 = Forging.get($0.checkpoint, $0.state + 16)
+                Forging.put(garbage | 1 << 63, &$0.checkpoint, $0.state + 16)
+            },
+            checkpoint("a root of 2^24 tables") {
+                Forging.put(UInt32(1 << 24), &$0.checkpoint, $0.nodes(.root)[0].lowerBound + 20)
+            },
+            checkpoint("a node of 4 GiB") {
+                Forging.put(UInt32.max & ~31, &$0.checkpoint, $0.nodes(.leaf)[0].lowerBound + 28)
+            },
+            checkpoint("a node younger than its version") {
+                Forging.put(UInt64.max, &$0.checkpoint, $0.nodes(.leaf)[0].lowerBound)
+            },
+            checkpoint("the highest stamp is 2^64 - 1") { Forging.put(UInt64.max, &$0.checkpoint, $0.state + 8) },
+            checkpoint("a table that is there twice") {
+                let root = $0.nodes(.root)[0].lowerBound
+                Forging.put(Forging.get($0.checkpoint, root + 32, UInt64.self), &$0.checkpoint, root + 40)
+            },
+        ]
+        + [NodeKind.root, .table, .rowInner, .leaf, .pairInner, .listInner].flatMap { kind in
+            let references: [NodeKind: Int] = [
+                .root: 32, .table: 32, .rowInner: 544, .leaf: 64, .pairInner: 1056, .listInner: 32,
+            ]
+            return ([.max, 1 << 62 | 1, 1 << 45 | 1, 1 << 40 | 1, 1, 2, 65 + 16, 8, 33] as [UInt64]).map { word in
+                checkpoint("a reference of a \(kind.name.one) to \(word)") { store in
+                    guard let node = store.nodes(kind).first else { return }
+                    Forging.put(word, &store.checkpoint, node.lowerBound + references[kind]!)
+                }
+            }
+                + [
+                    checkpoint("a \(kind.name.one) that is its own child") { store in
+                        guard let node = store.nodes(kind).first else { return }
+                        Forging.put(
+                            UInt64(node.lowerBound) + 1, &store.checkpoint, node.lowerBound + references[kind]!)
+                    }
+                ]
+        }
+
+    @Test("the base itself is whole") func whole() throws {
+        let storage = try ForgedStore().storage()
+        let (verify, all) = try ForgedStore.run(storage, "the base", replays: [4, 8])
+        #expect(verify.status == .fine, "\(verify.out)")
+        // Version 9 is beyond its end.
+        #expect(all.count { $0.status != .fine } == 3)
+    }
+
+    @Test("manifests and heads of segments", arguments: manifests) func manifest(_ forgery: Forgery) throws {
+        try check(forgery)
+    }
+
+    @Test("frames", arguments: frames) func frame(_ forgery: Forgery) throws { try check(forgery) }
+
+    @Test("checkpoints", arguments: checkpoints) func checkpoint(_ forgery: Forgery) throws { try check(forgery) }
+
+    private func check(_ forgery: Forgery) throws {
+        var store = ForgedStore()
+        forgery.forge(&store)
+        let storage = try store.storage(hasManifest: forgery.hasManifest)
+        let (verify, _) = try ForgedStore.run(storage, forgery.testDescription)
+        #expect(verify.status == (forgery.isDamage ? .damage : .fine), "\(forgery.testDescription): \(verify.out)")
+        if forgery.isDamage { #expect(verify.out.hasPrefix("damage: ") || verify.error.contains("damage: ")) }
+    }
+}
