@@ -32,6 +32,8 @@ enum ChangesetFormat {
     static let keyLimit: Int64 = 1 << 62
     /// Bytes of blobs before one block.
     static let blobsByteCount = 64 << 20
+    /// Blobs before one block. Values of more than `cellByteCount` go ahead alone, of which fewer fit.
+    static let blobCount = 1 << 16
     /// Bytes of one blob: a value of the longest kind, or a schema.
     static let blobByteCount = Limits.valueByteCount + 64
     /// Cells in one update block.

@@ -255,6 +255,12 @@ struct ColumnDecoder {
         return UnsafeRawBufferPointer(start: start, count: length)
     }
 
+    /// Whether all values are text without blobs and nulls, and ASCII. About 0.03 ns a byte.
+    var isASCII: Bool {
+        var all = self
+        return all.nextBytes(ofRows: count - row)?.isASCII ?? false
+    }
+
     /// Rows taken so far.
     var position: Int { row }
 
@@ -359,7 +365,8 @@ struct BlobTable {
     /// Adds a piece at the end of a blob. False where it does not go on where the one before ended, or is too much.
     mutating func append(_ piece: UnsafeRawBufferPointer, to id: UInt64, at offset: Int) -> Bool {
         let length = lengths[id] ?? 0
-        guard offset == length, byteCount + piece.count <= ChangesetFormat.blobsByteCount,
+        guard offset == length, lengths[id] != nil || blobs.count < ChangesetFormat.blobCount,
+            byteCount + piece.count <= ChangesetFormat.blobsByteCount,
             length + piece.count <= ChangesetFormat.blobByteCount
         else { return false }
         var memory = blobs[id] ?? .allocate(byteCount: max(piece.count, 16), alignment: 16)

@@ -102,7 +102,14 @@ extension WriteTransaction {
     }
 
     private func follow(_ schema: Schema, from version: UInt64, as past: PastSchema?) throws(StoreError) {
-        try changeSchema(to: past?.follow(schema, from: version) ?? schema)
+        do {
+            try changeSchema(to: past?.follow(schema, from: version) ?? schema)
+        } catch  where error.code == .schema {
+            // Nobody asks for this schema: the log says that it is in force.
+            throw StoreError(
+                .damage,
+                "the schema of version \(version) can't be in force: \(error.description); run `firn verify`")
+        }
     }
 
     /// Enters what was replayed as the version that the log ends with. Nothing is logged.

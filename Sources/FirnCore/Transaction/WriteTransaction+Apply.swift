@@ -123,24 +123,36 @@ extension WriteTransaction {
 
     private func insert(_ rows: inout ChangesetBlock.Rows) throws {
         let layout = try layout(rows.table)
-        for (number, values) in rows.columns { _ = try column(rows.table, number, values) }
+        // Whether the values of a column must be looked at one by one: they are, but for data and for text that is ASCII.
+        var checks: [Bool] = []
+        for (number, values) in rows.columns {
+            let schema = try column(rows.table, number, values)
+            checks.append(schema.type == .mixed || schema.type == .string && !values.isASCII)
+        }
         var place = 0
         while place < rows.keys.count {
             // As many rows as come to lie in one leaf are begun first, and then filled column by column.
-            let first = try beginRow(rows.table, key: rows.keys[place])
+            let first = try begin(rows.table, rows.keys[place])
             var count = 1
             while place + count < rows.keys.count, !self.rows(rows.table).isLastLeafFull() {
-                _ = try beginRow(rows.table, key: rows.keys[place + count])
+                _ = try begin(rows.table, rows.keys[place + count])
                 count += 1
             }
-            try fill(&rows, place..<place + count, layout, first)
+            try fill(&rows, place..<place + count, layout, first, checks)
             place += count
+        }
+    }
+
+    private func begin(_ id: TableID, _ key: Int64) throws -> FreshRow {
+        do throws(StoreError) { return try beginRow(id, key: key) } catch {
+            throw ChangesetBlock.Refusal(error.description)
         }
     }
 
     /// Fills rows side by side in one leaf, which were begun and are blank, and enters them into their indexes.
     private func fill(
-        _ rows: inout ChangesetBlock.Rows, _ places: Range<Int>, _ layout: TableLayout, _ fresh: FreshRow
+        _ rows: inout ChangesetBlock.Rows, _ places: Range<Int>, _ layout: TableLayout, _ fresh: FreshRow,
+        _ checks: [Bool]
     ) throws {
         // Columns of fixed width first: they leave the rows where they are.
         for (number, values) in rows.columns where layout.columns[number].layout.form != .variable {
@@ -163,6 +175,11 @@ extension WriteTransaction {
                 if schema.collection != .none {
                     fill(&row, number, try value(&rows.columns[position].values, schema))
                 } else if let bytes = try nextBytes(&rows.columns[position].values, schema) {
+                    if checks[position] {
+                        guard schema.type == .mixed ? MixedCoding.decode(bytes) != nil : bytes.isUTF8 else {
+                            throw noValue(schema)
+                        }
+                    }
                     fill(&row, number, bytes: bytes)
                 } else {
                     fillNull(row, number)

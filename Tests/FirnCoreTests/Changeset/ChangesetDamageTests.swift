@@ -133,6 +133,24 @@ struct ChangesetDamageTests {
         #expect(Self.read([block]))
     }
 
+    @Test("blobs by the hundred thousand, of a byte each, are refused by their number")
+    func tooManyBlobs() {
+        var part: [UInt8] = []
+        var writer = ByteWriter()
+        for id in 0..<UInt64(80_000) {
+            writer.removeAll()
+            writer.appendVarint(id)
+            // At offset 0, one byte.
+            let body = writer.array() + [0, 1]
+            part += [2, 0, UInt8(body.count), 0, 0, 0] + body
+        }
+        let reader = ChangesetReader(version: 9, direction: .forward)
+        let error = #expect(throws: ChangesetError.self) {
+            try part.withUnsafeBytes { bytes in try reader.read(bytes) { _ in } }
+        }
+        #expect(error?.reason.contains("blob 65536") == true)
+    }
+
     @Test("errors name version, part and offset; unknown kinds are refused unless they may be skipped")
     func errors() throws {
         let sound = encodedParts {
