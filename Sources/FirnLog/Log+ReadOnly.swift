@@ -34,6 +34,7 @@ extension Log {
         case .store: break
         }
         try checkVolume(folder.path, folder.storage)
+        try folder.refuseLinks()
         let locks = try StoreLocks(reading: folder)
         do throws(LogError) {
             try locks.enter()

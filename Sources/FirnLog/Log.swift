@@ -113,6 +113,7 @@ public final class Log: @unchecked Sendable {
             // It may have been made by a process that died before its name was durable.
             if found == .empty { try folder.syncParent() }
         }
+        try folder.refuseLinks()
         let locks = try StoreLocks(folder)
         do throws(LogError) {
             let deadline = SystemClock.shared.monotonic() + .nanoseconds(milliseconds: max(waitMilliseconds, 3))
@@ -177,8 +178,7 @@ public final class Log: @unchecked Sendable {
             // The folders must be there before the manifest is.
             try storage.syncFolder(folder.path)
         }
-        var renamed = false
-        try folder.replaceManifest(nil, with: manifest, renamed: &renamed)
+        try folder.replaceManifest(nil, with: manifest)
     }
 
     private static func openLocked(
@@ -195,12 +195,13 @@ public final class Log: @unchecked Sendable {
             outcome: created ? .created : recovery.tornTail.map { .tornTail($0) } ?? .clean,
             lastVersion: recovery.lastVersion, lastTime: recovery.scan.lastTime, storeID: manifest.storeID,
             epoch: manifest.epoch, missingFromLog: recovery.missing)
-        if isFirst {
-            // Whatever a crash left between the manifest and the removal of what it no longer lists, or of a checkpoint that was never finished. Beside others it may be one that is being written.
-            try removeUnneeded(folder, manifest, Set(recovery.checkpoints.flatMap { $0.files.map(\.id) }), newest: .max)
-        }
         // A writer takes its number off the page when all that it did is durable.
         if !isPageValid || page.writerProcess != 0 || page.failureMark != 0 { try recovery.syncNames() }
+        if isFirst {
+            // Whatever a crash left between the manifest and the removal of what it no longer lists, or of a checkpoint that was never finished. Beside others it may be one that is being written.
+            // The manifest's name is durable: after a power cut the one before it would need what is removed here.
+            try removeUnneeded(folder, manifest, Set(recovery.checkpoints.flatMap { $0.files.map(\.id) }), newest: .max)
+        }
         report.secondedCommits = try recovery.makeDurable(despite: isPageValid && page.failureMark != 0)
         report.epoch = recovery.manifest.epoch
 

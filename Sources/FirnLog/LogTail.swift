@@ -130,11 +130,10 @@ final class LogTail: @unchecked Sendable {
         var next = wanted
         next.generation = manifest.generation + 1
         setRetention(&next)
-        var renamed = false
         do throws(LogError) {
-            try folder.replaceManifest(manifest, with: next, renamed: &renamed)
+            try folder.replaceManifest(manifest, with: next)
         } catch {
-            if renamed || error.code != .diskFull { group.fail(error) }
+            if error.code != .diskFull { group.fail(error) }
             throw error
         }
         page?.setGeneration(next.generation)
@@ -345,15 +344,7 @@ final class LogTail: @unchecked Sendable {
                 next.segments[next.segments.count - 1].byteCount = UInt64(end)
                 next.segments.append(
                     Manifest.Segment(segment: header.segment, epoch: header.epoch, firstVersion: header.firstVersion))
-                var renamed = false
-                do throws(LogError) {
-                    try folder.replaceManifest(manifest, with: next, renamed: &renamed)
-                } catch  where renamed && error.code == .diskFull {
-                    // Which manifest stands is not known: that is no mere full disk.
-                    throw LogError(
-                        .storage(StorageError(.noSpace, operation: "rename", path: folder.manifest)),
-                        path: folder.manifest)
-                }
+                try folder.replaceManifest(manifest, with: next)
             } catch  where error.code == .diskFull {
                 try? folder.removeIfPresent(path)
                 throw error

@@ -201,7 +201,8 @@ struct Recovery {
     }
 
     /// Steps 5 and 6: makes what was read durable in a new segment of a new epoch, with which the log goes on. Returns how many commits were
-    /// written again. Where it throws, the store is as it was, and it may be called again.
+    /// written again. Where it throws `.diskFull`, the store is as it was, and it may be called again. After any other error the new manifest may stand, and list the new segment: then the store is opened
+    /// anew, from whichever manifest is there.
     mutating func takeOver() throws(LogError) -> Int {
         let old = manifest.openSegment
         let reader = try SegmentReader(folder, old, storeID: manifest.storeID)
@@ -269,8 +270,7 @@ struct Recovery {
         }
         next.segments.append(
             Manifest.Segment(segment: header.segment, epoch: epoch, firstVersion: header.firstVersion))
-        var renamed = false
-        try folder.replaceManifest(manifest, with: next, renamed: &renamed)
+        try folder.replaceManifest(manifest, with: next)
         manifest = next
         durable = scan.lastVersion
         scan.chain = chain

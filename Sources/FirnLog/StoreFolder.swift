@@ -120,6 +120,18 @@ struct StoreFolder: Sendable {
         return "it is a file of \(status.byteCount) bytes"
     }
 
+    /// Throws where `log` or `checkpoint` is a link. The last component of a path is never followed (`O_NOFOLLOW`), but these are followed by each path of a file in them: Firn would read, overwrite
+    /// and remove files of another folder, such as another store's. Looked at whenever a store is opened, and before a process writes a checkpoint or removes files.
+    func refuseLinks() throws(LogError) {
+        for folder in [log, checkpoints] where try stored({ () throws(StorageError) in try storage.isLink(folder) }) {
+            throw LogError(
+                StorageError(
+                    .input(
+                        "it is a symbolic link, which Firn does not follow within a store; put the folder itself there, or make the store's own path a link"
+                    ), operation: "open", path: folder))
+        }
+    }
+
     // MARK: The manifest
 
     /// Reads and checks the manifest.
@@ -155,11 +167,11 @@ struct StoreFolder: Sendable {
         }
     }
 
-    /// Puts `next` in the place of `previous` (nil for a new store), durably. Where it throws before the rename, the old manifest stands.
-    /// `renamed` is set when the new one may stand.
-    func replaceManifest(
-        _ previous: Manifest?, with next: Manifest, renamed: inout Bool
-    ) throws(LogError) {
+    /// Puts `next` in the place of `previous` (nil for a new store), durably.
+    ///
+    /// Where it throws `.diskFull`, the old manifest stands, and what is needed may be tried again. After any other error which of the two stands is not known, nor which one a power cut leaves: whoever
+    /// goes on must first read the manifest and sync its name, as an opener does. A disk that is full at the rename, or at the sync behind it, is therefore not reported as `.diskFull`.
+    func replaceManifest(_ previous: Manifest?, with next: Manifest) throws(LogError) {
         guard next.generation <= LogLimits.number, next.epoch <= LogLimits.epoch,
             next.openSegment.segment <= LogLimits.epoch, next.openSegment.firstVersion <= LogLimits.number
         else {
@@ -176,9 +188,12 @@ struct StoreFolder: Sendable {
             try? removeIfPresent(newManifest)
             throw error
         }
-        renamed = true
-        try stored { () throws(StorageError) in try storage.rename(newManifest, to: manifest) }
-        try stored { () throws(StorageError) in try storage.syncFolder(path) }
+        do throws(StorageError) {
+            try storage.rename(newManifest, to: manifest)
+            try storage.syncFolder(path)
+        } catch {
+            throw LogError(.storage(error), path: error.path, detail: error.description)
+        }
     }
 
     // MARK: Files

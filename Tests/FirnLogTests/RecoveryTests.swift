@@ -47,6 +47,16 @@ struct Bench {
         return version
     }
 
+    /// Writes a checkpoint of all that is written, and lets go what it covers, or less.
+    func publishCheckpoint(_ log: Log, keepingVersionsAfter oldest: UInt64? = nil) throws {
+        try log.sealSegment()
+        let file = try log.beginCheckpoint(start: 0)
+        try [UInt8](repeating: 7, count: 64).withUnsafeBytes { try file.append($0) }
+        let version = log.writtenVersion
+        try log.publish(
+            try file.finish(version: version, time: 0, earlier: [], state: []), keepingVersionsAfter: oldest ?? version)
+    }
+
     func flip(_ path: String, at offset: Int, bit: Int = 0) throws {
         let file = try storage.open(path, .readWrite)
         var byte: UInt8 = 0

@@ -9,6 +9,10 @@ extension Simulation {
 
     func open(_ process: SimulatedProcess, isLast: Bool = false) throws {
         process.begin(on: disk)
+        if !isLast {
+            besetsOpening?(process.storage)
+            besetsOpening = nil
+        }
         process.isReadOnly = !isLast && random.below(10) == 0
         process.durability =
             options.durability ?? [.full, .full, .relaxed(milliseconds: 10), .none][random.below(4)]

@@ -12,7 +12,8 @@ import FirnTestSupport
 /// - Nothing is reported as damaged, and no call fails without a cause that the run itself has given.
 ///
 /// Everything follows from the seed: there is one thread, and stores work without threads of their own (`usesThreads = false`). Where a process is **suspended**, as by SIGSTOP, at a call of the storage, others
-/// take whole steps before it goes on; so processes are interleaved at each of their calls. A process may also end between two stores to the shared page. All processes have the same number, as in containers.
+/// take whole steps before it goes on; so processes are interleaved at each of their calls. A process may also end between two stores to the shared page. Now and then two processes end one after the other, the second while it
+/// opens the store, and the power goes behind them (`strikeTwice`). All processes have the same number, as in containers.
 ///
 /// What is not simulated: threads within a process (see `ThreadedSimulation`), faults when a getter first touches a checkpoint (the disk can be mapped, and mappings never fail once they are made), memory that is
 /// short, and what `SimulatedDisk` leaves out.
@@ -43,6 +44,8 @@ package final class Simulation {
         package var faults = 0
         package var suspensions = 0
         package var compactions = 0
+        /// Stops of two processes, one after the other, and then of the power.
+        package var doubleStops = 0
         /// Of every call of every disk and of every version seen.
         package var hash = TraceHash()
 
@@ -56,11 +59,12 @@ package final class Simulation {
             faults += other.faults
             suspensions += other.suspensions
             compactions += other.compactions
+            doubleStops += other.doubleStops
             hash.add(Int(truncatingIfNeeded: other.hash.value))
         }
 
         package var description: String {
-            "\(operations) operations, \(commits) commits, \(compactions) checkpoints, \(powerCuts) power cuts, \(crashes) processes ended, \(faults) calls failed, \(suspensions) suspensions, hash "
+            "\(operations) operations, \(commits) commits, \(compactions) checkpoints, \(powerCuts) power cuts (\(doubleStops) after two stops), \(crashes) processes ended, \(faults) calls failed, \(suspensions) suspensions, hash "
                 + String(hash.value, radix: 16)
         }
     }
@@ -172,6 +176,7 @@ package final class Simulation {
         case 915..<920 where options.faults: changeCapacity()
         case 920..<926 where options.powerCuts && depth == 0: try cutPower()
         case 926..<960 where options.suspensions: armSuspension(process)
+        case 960..<980 where options.powerCuts && options.crashes && depth == 0: try strikeTwice(process)
         default: try transact(process)
         }
     }
@@ -262,12 +267,12 @@ package final class Simulation {
         tell("process \(process.number) goes on")
     }
 
-    func cutPower() throws {
+    func cutPower(_ survival: SimulatedDisk.Survival = .seeded) throws {
         for process in processes { process.end() }
         tellCalls()
         tell("the power goes")
         report.hash.add(Int(truncatingIfNeeded: disk.traceHash))
-        disk = disk.powerOff()
+        disk = disk.powerOff(survival)
         disk.capacity = nil
         ledger.losePower()
         isSettled = false
@@ -276,4 +281,6 @@ package final class Simulation {
 
     /// Whether a process that writes has opened the store since the power came back.
     var isSettled = true
+    /// What befalls the next process that opens the store.
+    var besetsOpening: ((SimulatedStorage) -> Void)?
 }

@@ -18,7 +18,8 @@ import Testing
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func processesThatEndAndPowerThatGoesLoseNothingThatWasAcknowledged(seed: UInt64) throws {
         let report = try Simulation.run(seed: seed, options(Self.operations))
-        #expect(report.commits > 50 && report.powerCuts > 0 && report.crashes > 0, "\(report)")
+        #expect(
+            report.commits > 50 && report.powerCuts > 0 && report.crashes > 0 && report.doubleStops > 0, "\(report)")
     }
 
     @Test func aSeedDoesTheSameEachTime() throws {

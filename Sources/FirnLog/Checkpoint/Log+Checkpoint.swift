@@ -32,6 +32,7 @@ extension Log {
     /// - Parameter start: where in its space the file begins, a multiple of 64 KiB; 0 for a new space.
     public func beginCheckpoint(start: Int) throws(LogError) -> CheckpointFileWriter {
         _ = try writable()
+        try folder.refuseLinks()
         try folder.createFolderIfAbsent(folder.checkpoints)
         let id = checkpoints.withLock { state in
             state.nextID += 1
@@ -107,10 +108,12 @@ extension Log {
 
     /// Removes segments that the manifest no longer lists, and files of checkpoints that it does not need and that are not in `held`.
     ///
-    /// Nothing is removed while another process is just opening the store: it may have read a manifest that lists it. The next call does it.
+    /// Nothing is removed while another process is just opening the store (it may have read a manifest that lists it), nor while a power cut could bring back a manifest that lists it. The next call does it.
     public func removeUnneeded(held: Set<UInt64>) throws(LogError) {
         if otherProcesses.contains(where: { $0.version == 0 }) { return }
         let manifest = try writable().tail.snapshot().manifest
+        // A process that reads on may know a manifest whose writer has not synced its name yet, and may have died. Whoever makes the name durable raises the page's generation then.
+        guard manifest.generation <= page.generation else { return }
         let needed = checkpoints.withLock { state in
             // Ids from here on belong to files that are being written.
             (ids: held.union(state.fileIDs), newest: state.live?.id ?? 0)
@@ -136,6 +139,7 @@ extension Log {
     static func removeUnneeded(
         _ folder: StoreFolder, _ manifest: Manifest, _ needed: Set<UInt64>, newest: UInt64
     ) throws(LogError) {
+        try folder.refuseLinks()
         let listed = Set(manifest.segments.map(\.segment))
         for name in try stored({ () throws(StorageError) in try folder.storage.list(folder.log) }) {
             if let number = StoreFolder.segmentNumber(of: name), !listed.contains(number),

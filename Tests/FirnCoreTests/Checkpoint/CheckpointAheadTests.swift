@@ -52,8 +52,7 @@ import Testing
         try file.truncate(to: 0)
         try folder.write(SegmentStart.encode(header, schema: [], time: 0).bytes, to: file, at: 0)
         try file.sync()
-        var renamed = false
-        try folder.replaceManifest(manifest, with: cut, renamed: &renamed)
+        try folder.replaceManifest(manifest, with: cut)
         try storage.remove("/store/shared")
         try storage.syncFolder("/store")
     }

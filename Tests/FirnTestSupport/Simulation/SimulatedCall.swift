@@ -18,6 +18,14 @@ public struct SimulatedCall: Sendable, CustomStringConvertible {
         }
     }
 
+    /// True for calls that change the names of a folder, or make such changes durable.
+    public var isOfNames: Bool {
+        switch operation {
+        case .create, .createFolder, .rename, .remove, .syncFolder: true
+        default: false
+        }
+    }
+
     /// Which process made it; the first is 1.
     public var process: Int
     /// Which of that process's calls it was, from 0.

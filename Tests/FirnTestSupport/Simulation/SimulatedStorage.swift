@@ -11,6 +11,7 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
         let number: Int
         var callCount = 0
         var crashAt: Int?
+        var crashBefore: (@Sendable (SimulatedCall) -> Bool)?
         var isStopped = false
         var faults: [SimulatedFault] = []
         /// How many calls have failed by order.
@@ -61,6 +62,16 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
     public var crashAt: Int? {
         get { disk.guarded.withLock { _ in process.crashAt } }
         set { disk.guarded.withLock { _ in process.crashAt = newValue } }
+    }
+
+    /// The process stops at the first call that `picks` picks, as at `crashAt`. It is called with the disk's lock held; nil to let the process run.
+    public func crash(before picks: (@Sendable (SimulatedCall) -> Bool)?) {
+        // As in `removeFaults`.
+        let old = disk.guarded.withLock { _ in
+            defer { process.crashBefore = picks }
+            return process.crashBefore
+        }
+        withExtendedLifetime(old) {}
     }
 
     /// How many of its calls have failed by order.
@@ -189,7 +200,7 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
     }
 
     private func verdict(on call: SimulatedCall) -> Verdict {
-        if let crashAt = process.crashAt, call.index >= crashAt {
+        if process.crashAt.map({ call.index >= $0 }) ?? false || process.crashBefore?(call) ?? false {
             process.stop()
             return .stop
         }

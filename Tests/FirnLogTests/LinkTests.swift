@@ -1,0 +1,107 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnLog
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Links within a store's folder, on the system's own files.
+@Suite("Links", .timeLimit(.minutes(20))) struct LinkTests {
+    private let place = TemporaryFolder()
+    private let storage = PosixStorage.shared
+
+    private func options(_ name: String, _ access: LogOptions.Access = .readWrite(waitMilliseconds: 0)) -> LogOptions {
+        var options = LogOptions(folder: place.path + "/" + name, access: access)
+        options.reserveByteCount = 0
+        options.segmentByteCount = 4096
+        return options
+    }
+
+    /// Two stores, the first of which has written checkpoints.
+    private func makeStores() throws {
+        for (name, count) in [("victim", 3), ("other", 0)] {
+            let log = try Log.open(options(name), storage: storage)
+            for version in 1..<UInt64(count + 1) {
+                try LogScript.commit(log, version: version, [100])
+                try log.waitUntilDurable(version)
+                try log.sealSegment()
+                let file = try log.beginCheckpoint(start: 0)
+                try log.publish(
+                    try file.finish(version: version, time: 0, earlier: [], state: []), keepingVersionsAfter: version)
+            }
+            try log.removeUnneeded(held: [])
+            try log.close()
+        }
+    }
+
+    private func put(_ name: String, inPlaceOf inner: String) throws {
+        let path = place.path + "/other/" + inner
+        try storage.rename(path, to: path + ".away")
+        #expect(symlink("../\(name)/\(inner)", path) == 0)
+    }
+
+    private func names() throws -> [String] {
+        try ["log", "checkpoint"].flatMap { try storage.list(place.path + "/victim/" + $0) }.sorted()
+    }
+
+    @Test(
+        "a folder of the store that is a link is refused, and nothing of what it leads to is touched",
+        arguments: ["log", "checkpoint"])
+    func folders(_ inner: String) throws {
+        try makeStores()
+        try put("victim", inPlaceOf: inner)
+        try storage.rename(place.path + "/other/\(inner).away", to: place.path + "/\(inner).away")
+        let before = try names()
+        for access in [LogOptions.Access.readWrite(waitMilliseconds: 0), .readOnly] {
+            let error = #expect(throws: LogError.self) { try Log.open(options("other", access), storage: storage) }
+            let text = error.map { "\($0)" } ?? ""
+            #expect(text.contains("/other/\(inner)") && text.contains("symbolic link"), "\(text)")
+        }
+        #expect(try names() == before)
+        try storage.remove(place.path + "/other/" + inner)
+        try storage.rename(place.path + "/\(inner).away", to: place.path + "/other/" + inner)
+        for (name, version) in [("victim", 3), ("other", 0)] {
+            let log = try Log.open(options(name), storage: storage)
+            #expect(log.recovery.lastVersion == UInt64(version))
+            try log.close()
+        }
+    }
+
+    @Test("a link that comes while the store is open is refused before anything is removed")
+    func whileOpen() throws {
+        try makeStores()
+        let log = try Log.open(options("other"), storage: storage)
+        try put("victim", inPlaceOf: "checkpoint")
+        let before = try names()
+        #expect(throws: LogError.self) { try log.removeUnneeded(held: []) }
+        #expect(throws: LogError.self) { try log.beginCheckpoint(start: 0) }
+        #expect(try names() == before)
+        try log.close()
+    }
+
+    @Test("no store is made where a link stands in the place of one of its folders", arguments: ["log", "checkpoint"])
+    func newStore(_ inner: String) throws {
+        try storage.createFolder(place.path + "/elsewhere")
+        try storage.createFolder(place.path + "/new")
+        #expect(symlink("../elsewhere", place.path + "/new/\(inner)") == 0)
+        #expect(throws: LogError.self) { try Log.open(options("new"), storage: storage) }
+        #expect(try storage.list(place.path + "/elsewhere").isEmpty)
+        #expect(try storage.list(place.path + "/new") == [inner])
+    }
+
+    @Test("the store's own folder may be a link")
+    func wholeStore() throws {
+        try makeStores()
+        #expect(symlink("victim", place.path + "/link") == 0)
+        let log = try Log.open(options("link"), storage: storage)
+        #expect(log.recovery.lastVersion == 3)
+        try log.close()
+    }
+}
