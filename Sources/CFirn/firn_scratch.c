@@ -45,7 +45,7 @@ void *firn_scratch_find(uintptr_t address, uint64_t space) {
     return NULL;
 }
 
-void *firn_scratch_make(uintptr_t address, uint64_t space, size_t length) {
+void *firn_scratch_make(uintptr_t address, uint64_t space, size_t length, bool is_kept) {
     struct scratch *scratch = own;
     if (scratch == NULL) {
         pthread_once(&once, make_key);
@@ -68,7 +68,8 @@ void *firn_scratch_make(uintptr_t address, uint64_t space, size_t length) {
     }
     scratch->used[place] = ++scratch->clock;
     scratch->last = place;
-    scratch->address[place] = address;
+    /* No node lies at 0. */
+    scratch->address[place] = is_kept ? address : 0;
     scratch->space[place] = space;
     return scratch->memory[place];
 }

@@ -1,5 +1,6 @@
 #ifndef FIRN_SCRATCH_H
 #define FIRN_SCRATCH_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,7 +10,8 @@ enum { FIRN_SCRATCH_COUNT = 16 };
 /* What was unpacked from there, or NULL. */
 void *_Nullable firn_scratch_find(uintptr_t address, uint64_t space);
 
-/* Memory to unpack into, in the place of what was asked for longest ago; NULL where there is no memory. Aligned to 16. */
-void *_Nullable firn_scratch_make(uintptr_t address, uint64_t space, size_t length);
+/* Memory to unpack into, in the place of what was asked for longest ago; NULL where there is no memory. Aligned to 16. It lasts as long either way; what is
+ * not kept is never found again. */
+void *_Nullable firn_scratch_make(uintptr_t address, uint64_t space, size_t length, bool is_kept);
 
 #endif

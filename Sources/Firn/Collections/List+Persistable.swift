@@ -62,7 +62,7 @@ extension List: _Persistable {
 
 extension List: PersistedCollection {
     /// Replaces the contents by `values`, which may be this list's own.
-    func assign(_ values: [Element]) { replaceSubrange(0..<count, with: values) }
+    func assign(_ values: [Element]) { replaceSubrange(0..., with: values) }
 
     func assign(_ any: Any?) throws { assign(try List.elements(of: any)) }
 

@@ -108,10 +108,12 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
 
     // MARK: Adding
 
-    public func append(_ object: Element) { insert(object, at: count) }
+    public func append(_ object: Element) {
+        if let count = countForChange { insert(object, at: count) }
+    }
 
     public func append<S: Sequence>(objectsIn objects: S) where S.Element == Element {
-        insert(contentsOf: Array(objects), at: count)
+        if let count = countForChange { insert(contentsOf: Array(objects), at: count) }
     }
 
     public func insert(_ object: Element, at index: Int) { insert(contentsOf: CollectionOfOne(object), at: index) }
@@ -151,17 +153,18 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     }
 
     public func removeFirst(_ number: Int = 1) {
-        checkNumber(number)
+        guard let count = countForChange else { return }
+        check(number: number, count)
         removeSubrange(0..<number)
     }
 
     public func removeLast(_ number: Int = 1) {
-        checkNumber(number)
-        let count = count
+        guard let count = countForChange else { return }
+        check(number: number, count)
         removeSubrange((count - number)..<count)
     }
 
-    private func checkNumber(_ number: Int) {
+    private func check(number: Int, _ count: Int) {
         guard number >= 0, number <= count else {
             fatalError("Firn: \(number) elements can't be removed from a list of \(count).")
         }
@@ -177,7 +180,7 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
 
     public func replaceSubrange<C: Collection, R: RangeExpression>(_ subrange: R, with newElements: C)
     where C.Element == Element, R.Bound == Int {
-        let count = count
+        guard let count = countForChange else { return }
         let range = subrange.relative(to: 0..<count)
         guard range.lowerBound >= 0, range.upperBound <= count else {
             fatalError("Firn: the range \(range) lies outside of a list of \(count) elements.")
@@ -243,11 +246,14 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         return place!.cell
     }
 
-    /// Runs `body` on the managed list in the realm's transaction; elements that it enters are made rows before.
+    /// Runs `body` on the managed list in the realm's transaction; elements that it enters are made rows before. Not where the transaction has met damage.
     private func edit(_ body: (inout ManagedListEdit) -> Void) {
-        var edit = ManagedListEdit(&place!)
+        guard var edit = ManagedListEdit(&place!) else { return }
         body(&edit)
     }
+
+    /// The number of elements that a change begins with; nil where the transaction has met damage, so that nothing is changed.
+    private var countForChange: Int? { place == nil ? elements.count : ManagedListEdit(&place!)?.count }
 
     @inline(__always)
     private func check(_ index: Int, below end: Int) {

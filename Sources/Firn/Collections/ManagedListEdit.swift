@@ -10,12 +10,16 @@ struct ManagedListEdit {
     private let key: Int64
     private(set) var count: Int
 
-    init(_ place: inout CollectionPlace) {
+    /// Nil where the transaction has met damage, so that nothing is changed.
+    init?(_ place: inout CollectionPlace) {
         realm = place.realm
         let name = "\(place.binding.info.name).\(place.property.name)"
         transaction = realm.writing("change the list \(name)")
-        if !place.row.isCurrent { place.row = _relocate(place.row) }
-        count = place.cell.count
+        guard let row = realm.locateForChange(place.row, in: transaction) else { return nil }
+        place.row = row
+        let cellPlace = place
+        count = transaction.noting { cellPlace.cell.count }
+        if transaction.hasFault { return nil }
         table = place.binding.table
         column = place.column
         key = place.row.key

@@ -120,6 +120,8 @@ final class ObjectCursor {
         if let liveLeaf, liveGeneration == generation, let row = liveLeaf.row(of: key) {
             return realm.accessor(binding, liveLeaf, row, key: key)
         }
+        // It goes on to the end, so that the transaction can throw there. What reads the object stops.
+        if realm.transaction?.hasFault ?? false { return realm.accessor(binding, key) }
         guard let place = realm.table(binding)?.find(key) else { return realm.accessor(binding, key) }
         liveLeaf = place.leaf
         // Finding may have been the first read, which pins a version.

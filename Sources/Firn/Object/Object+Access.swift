@@ -9,12 +9,13 @@ extension ObjectBase {
         return "\(binding.info.name).\(binding.property(column: column).name)"
     }
 
-    /// The transaction, and the row that is written; stops the program where it can't be.
+    /// The transaction, and the row that is written; stops the program where it can't be. Nil where the transaction has met damage, so that nothing is written.
     @inline(__always)
-    private final func beginSet(_ column: Int) -> (WriteTransaction, TableBinding) {
+    private final func beginSet(_ column: Int) -> (WriteTransaction, TableBinding)? {
         let realm = RealmInstance.of(_row)
         let transaction = realm.writing("set \(name(column))")
-        if !_row.isCurrent { _row = _relocate(_row) }
+        guard let row = realm.locateForChange(_row, in: transaction) else { return nil }
+        _row = row
         let binding = TableBinding.of(_row)
         if binding.info.primaryKey.map({ binding.column($0) }) == column {
             fatalError(
@@ -26,7 +27,7 @@ extension ObjectBase {
 
     /// Sets a value of any type but links and collections.
     final func set(_ value: Value, column: Int) {
-        let (transaction, binding) = beginSet(column)
+        guard let (transaction, binding) = beginSet(column) else { return }
         if case .data(let bytes) = value { checkLength(bytes.count) }
         if case .null = value, binding.property(column: column).isRequired { stopForRequired(column) }
         transaction.set(binding.table, column, _row.key, value)
@@ -38,7 +39,7 @@ extension ObjectBase {
     }
 
     final func set(_ text: String, column: Int) {
-        let (transaction, binding) = beginSet(column)
+        guard let (transaction, binding) = beginSet(column) else { return }
         checkLength(text.utf8.count)
         let key = _row.key
         let done: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in
@@ -48,13 +49,13 @@ extension ObjectBase {
     }
 
     final func set(_ data: Data, column: Int) {
-        let (transaction, binding) = beginSet(column)
+        guard let (transaction, binding) = beginSet(column) else { return }
         checkLength(data.count)
         data.withUnsafeBytes { transaction.set(binding.table, column, _row.key, bytes: $0) }
     }
 
     final func setLink(_ target: ObjectBase?, column: Int) {
-        let (transaction, binding) = beginSet(column)
+        guard let (transaction, binding) = beginSet(column) else { return }
         let key = target.map { RealmInstance.of(_row).linkKey(of: $0) } ?? -1
         transaction.setLink(binding.table, column, _row.key, to: key)
     }

@@ -4,6 +4,7 @@ import FirnCore
 extension Creation {
     /// Throws what creating an object of `value` would find wrong.
     func checkValue(_ type: ObjectBase.Type, _ value: Any) throws {
+        try checkFaults()
         try checkPolicy(type)
         if let source = unwrapped(value) as? ObjectBase { try checkIsThere(source) }
         let info = realm.binding(of: type).info
@@ -22,12 +23,15 @@ extension Creation {
             }
         }
         try check(sample, isWhole: !isUpdate, copies: true)
+        try checkFaults()
     }
 
     /// Throws where an object that is to be added, or one that it reaches, can't be.
     func checkObject(_ object: ObjectBase) throws {
+        try checkFaults()
         try checkPolicy(type(of: object))
         try check(object, isWhole: true, copies: false)
+        try checkFaults()
     }
 
     /// - Parameters:
@@ -78,7 +82,7 @@ extension Creation {
             let value = primaryKey.wrapper.storeValue(object.address + primaryKey.offset),
             value != .null || primaryKey.isNullable
         else { return false }
-        let exists = transaction.table(binding.table).firstKey(primaryKey: value) != nil
+        let exists = firstKey(binding, value) != nil
         let isNew = keys.insert(Key(table: binding.table, value: value)).inserted
         if policy == .error, exists || !isNew {
             throw ValueFault(existing: binding.info, value)

@@ -33,6 +33,23 @@ final class Creation {
         transaction = realm.writing(what())
     }
 
+    // MARK: Reading
+
+    /// The object with a primary key. Damage that is met is the transaction's to throw.
+    func firstKey(_ binding: TableBinding, _ value: Value) -> Int64? {
+        transaction.noting { transaction.table(binding.table).firstKey(primaryKey: value) }
+    }
+
+    /// What a cell holds. Damage that is met is the transaction's to throw.
+    private func value(_ binding: TableBinding, _ column: Int, _ key: Int64) -> Value? {
+        transaction.noting { transaction.table(binding.table).value(column, of: key) }
+    }
+
+    /// Throws the damage that the transaction has met.
+    func checkFaults() throws {
+        if let fault = transaction.fault { throw Realm.Error(fault, realm.configuration.fileURL) }
+    }
+
     // MARK: Adding
 
     /// Enters what the caller of `add` named.
@@ -67,7 +84,7 @@ final class Creation {
                 let key = try enter(target)
                 let column = next.table.column(next.property)
                 if next.isUpdate, policy == .modified,
-                    transaction.table(next.table.table).value(column, of: next.key) == .link(key)
+                    value(next.table, column, next.key) == .link(key)
                 {
                     continue
                 }
@@ -75,7 +92,7 @@ final class Creation {
             case .collection(let collection, let owner):
                 let values = try elements(collection, next)
                 let column = next.table.column(next.property)
-                let old = transaction.table(next.table.table).value(column, of: next.key)
+                let old = value(next.table, column, next.key)
                 if !(next.isUpdate && policy == .modified && old == .list(values)),
                     !(values.isEmpty && old == .list([]) && !next.isUpdate)
                 {
@@ -101,7 +118,7 @@ final class Creation {
                     "Firn: an object of \(name) belongs to another realm, or is frozen. Copy it with create(_:value:), or thaw it."
                 )
             }
-            guard RealmInstance.isValid(object._row) else {
+            guard realm.isThere(object) else {
                 fatalError("Firn: an object of \(name) was deleted, so it can't be added or linked to.")
             }
             return object._row.key
@@ -111,7 +128,7 @@ final class Creation {
         if !info.required.isEmpty { try object.checkRequired(info) }
         if let primaryKey = info.primaryKey, policy != .error {
             let value = primaryKey.wrapper.storeValue(object.address + primaryKey.offset) ?? .null
-            if let key = transaction.table(binding.table).firstKey(primaryKey: value) {
+            if let key = firstKey(binding, value) {
                 update(binding, key, from: object)
                 finish(object, binding, key, isUpdate: true)
                 return key
@@ -215,7 +232,7 @@ final class Creation {
     }
 
     private func isNil(_ binding: TableBinding, _ property: PropertyInfo, _ key: Int64) -> Bool {
-        let value = transaction.table(binding.table).value(binding.column(property), of: key)
+        let value = value(binding, binding.column(property), key)
         return value == .null || value == .link(-1)
     }
 
@@ -229,7 +246,7 @@ final class Creation {
 
     private func set(_ binding: TableBinding, _ property: PropertyInfo, _ key: Int64, _ value: Value) {
         let column = binding.column(property)
-        if policy == .modified, transaction.table(binding.table).value(column, of: key) == value { return }
+        if policy == .modified, self.value(binding, column, key) == value { return }
         transaction.set(binding.table, column, key, value)
     }
 
@@ -277,7 +294,7 @@ final class Creation {
             throw fault.inside(primaryKey.name)
         }
         let binding = realm.binding(of: info.type)
-        guard let value, let key = transaction.table(binding.table).firstKey(primaryKey: value) else { return nil }
+        guard let value, let key = firstKey(binding, value) else { return nil }
         return realm.accessor(binding, key)
     }
 

@@ -82,7 +82,7 @@ extension Realm {
     public func delete<S: Sequence>(_ objects: S) where S.Element: ObjectBase {
         let transaction = instance.writing("delete objects")
         for (table, key) in objects.map({ instance.place(of: $0, to: "delete") })
-        where transaction.table(table).find(key) != nil { transaction.delete(table, key) }
+        where transaction.noting({ transaction.table(table).find(key) != nil }) { transaction.delete(table, key) }
     }
 
     /// Deletes all objects of the realm's classes.
@@ -145,10 +145,16 @@ extension RealmInstance {
                 "Firn: can't \(what) an object of \(name) that belongs to another realm, or is frozen. Use the realm that manages it (object.realm), or thaw it."
             )
         }
-        guard RealmInstance.isValid(object._row) else {
+        guard isThere(object) else {
             fatalError("Firn: can't \(what) an object of \(name) that was deleted already.")
         }
         return (TableBinding.of(object._row).table, object._row.key)
+    }
+
+    /// Whether one of this realm's objects is there, for what changes it: a transaction that has met damage says yes, as it changes nothing any more.
+    func isThere(_ object: ObjectBase) -> Bool {
+        guard let transaction else { return RealmInstance.isValid(object._row) }
+        return transaction.noting { RealmInstance.isValid(object._row) } || transaction.hasFault
     }
 
     /// The key of an object that is linked to; an unmanaged one is added first.

@@ -7,6 +7,9 @@ extension Realm {
     ///
     /// Begins by waiting for other writers and advancing to the newest version. Returns when the changes are durable, as the configuration has it.
     ///
+    /// If what the block changes meets damage in the files, nothing more is changed, and this throws at the end of the block. What the block reads after that stops the program, after `Configuration.onDamage`,
+    /// as there is no right answer any more.
+    ///
     /// - Parameter tokens: observers of this realm that shall not be told.
     /// - Returns: what the block returns.
     /// - Throws: the block's error, or `Realm.Error` where the commit failed, or where the transaction could not begin: with `.tooManyActiveVersions` where more is

@@ -34,6 +34,16 @@ extension RealmInstance {
         return found
     }
 
+    /// The row that a change is made to, where it lies now. Nil where the transaction has met damage, here or before: nothing is changed any more then, and its commit throws. Stops the program where the row is
+    /// gone.
+    func locateForChange(_ row: _Row, in transaction: WriteTransaction) -> _Row? {
+        if row.isCurrent { return row }
+        let found = transaction.noting { locate(row) }
+        if transaction.hasFault { return nil }
+        guard let found else { stopForMissing(row) }
+        return found
+    }
+
     /// Whether the row is there. As little as an access does it fail on the wrong thread.
     static func isValid(_ row: _Row) -> Bool {
         if row.isCurrent { return true }

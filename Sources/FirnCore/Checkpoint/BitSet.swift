@@ -54,7 +54,7 @@ struct BitSet {
     }
 
     /// Calls `body` with each word's place and the bits of it that are in a range.
-    private static func forEachWord(of range: Range<Int>, _ body: (Int, UInt64) -> Void) {
+    static func forEachWord(of range: Range<Int>, _ body: (Int, UInt64) -> Void) {
         guard !range.isEmpty else { return }
         let (first, last) = (range.lowerBound >> 6, (range.upperBound - 1) >> 6)
         for place in first...last {

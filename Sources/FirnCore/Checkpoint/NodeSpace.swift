@@ -9,11 +9,15 @@ import Synchronization
 /// in memory that is this process's alone, so a page that holds references costs memory once it has been touched; nodes that hold references lie together for that
 /// reason. Whether a node has been touched is one bit per 32 bytes, looked at whenever a reference to a node of a file is followed (`firn_stored_node`): some 2 ns.
 ///
+/// No two nodes that have been touched share a byte: what touching one writes is never part of another that was checked before. A second bit per 32 bytes says which of them touched nodes cover;
+/// nobody but touching looks at it.
+///
 /// A space lives as long as a version, or a transaction, reaches into it: `VersionTable.Entry` holds it. The bits are atomic; `lock` guards touching, and the list of files, to which a
 /// later checkpoint may add. Whoever sees a node's bit sees what touching it did.
 final class NodeSpace: @unchecked Sendable {
-    /// The room for files, and behind it the bits of the nodes that have been touched.
+    /// The room for files, and behind it the bits of the nodes that have been touched, and those of the units that such nodes cover.
     private let memory: ReservedMemory
+    private let covered: UnitBits
     private let byteCount: Int
     private let log: Log?
     private let lock = Lock(.space)
@@ -66,10 +70,11 @@ final class NodeSpace: @unchecked Sendable {
         let room = ReservedMemory.roundUp(byteCount)
         // A bit for each unit, which the system gives as zeros that cost memory only where nodes are touched.
         let bitByteCount = ReservedMemory.roundUp(room / StoredNode.unit / 8)
-        memory = try ReservedMemory(byteCount: room + bitByteCount)
+        memory = try ReservedMemory(byteCount: room + 2 * bitByteCount)
         self.byteCount = room
         dead = DeadNodes(holes: holes)
-        try memory.fill(length: bitByteCount, at: room)
+        try memory.fill(length: 2 * bitByteCount, at: room)
+        covered = UnitBits(memory.base + room + bitByteCount)
         self.log = log
         self.onDamage = onDamage
         self.heldFiles = heldFiles
@@ -218,7 +223,7 @@ final class NodeSpace: @unchecked Sendable {
     /// Makes the node at `address` ready to be read. Where it can't be, notes that and gives a node to read instead, or, where nobody would be told, stops the program after telling.
     private func touch(_ address: UInt) -> UnsafeMutableRawPointer {
         if let damage = tryTouch(address) {
-            if let standIn = standIn(address), Faults.note(damage.description) { return standIn.address }
+            if let standIn = standIn(address), Faults.note(damage) { return standIn.address }
             LockRank.expectNone("the application is told of damage")
             onDamage?(damage)
             fatalError("Firn: \(damage)")
@@ -312,6 +317,11 @@ final class NodeSpace: @unchecked Sendable {
         if let fault = StoredNode.fault(at: start, place: offset, room: room) {
             return StoreDamage(path: places[index].path, offset: inFile, detail: fault)
         }
+        let units = StoredNode.units(offset..<offset + Node(start).byteCount)
+        guard !covered.areAny(in: units) else {
+            return StoreDamage(
+                path: places[index].path, offset: inFile, detail: "a node shares bytes with another one")
+        }
         if let origin, let claim = claims.find(offset / StoredNode.unit) {
             if let fault = prepare(Node(start), claim, origin) {
                 return StoreDamage(path: places[index].path, offset: inFile, detail: fault)
@@ -324,6 +334,7 @@ final class NodeSpace: @unchecked Sendable {
                 if word != 0 { slot.storeBytes(of: word &+ distance, as: UInt64.self) }
             }
         }
+        covered.insert(units)
         firn_set_touched(descriptor, address)
         return nil
     }

@@ -64,10 +64,13 @@ enum Packing {
         }
     }
 
-    /// Memory for what is unpacked, its header filled in.
+    /// Memory for what is unpacked, its header filled in. The thread keeps it for the next who asks, but not once the thread's work has met damage: what is unpacked may come from a stand-in then.
     private static func make(_ node: Node, _ space: UnsafeMutablePointer<firn_space_t>, byteCount: Int) -> Node {
         let length = (byteCount + 15) & ~15
-        guard let memory = firn_scratch_make(UInt(bitPattern: node.address), space.pointee.number, length) else {
+        guard
+            let memory = firn_scratch_make(
+                UInt(bitPattern: node.address), space.pointee.number, length, !Faults.isSet)
+        else {
             fatalError("Firn: there is no memory left to unpack \(length) bytes")
         }
         memory.copyMemory(from: node.address, byteCount: 32)

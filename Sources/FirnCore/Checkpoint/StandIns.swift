@@ -38,7 +38,7 @@ final class StandIns {
             let node = allocate(.chunk, byteCount: 64 + 8 * Limits.rowsPerLeaf, capacity: Limits.rowsPerLeaf, width: 8)
             for row in 0..<Limits.rowsPerLeaf { node.store(Self.firstKey + Int64(row), 64 + 8 * row) }
             return node
-        case .chunk(let cells), .dictionary(let cells): return chunk(cells)
+        case .chunk(let cells), .dictionary(let cells): return chunk(cells, min(count, Limits.rowsPerLeaf))
         case .pairs:
             let level = claim.level ?? Self.level(of: count, leaf: PairTree.fanout)
             return level == 0 ? pairLeaf(min(max(count, 1), PairTree.fanout)) : pairInner(claim, level)
@@ -118,7 +118,7 @@ final class StandIns {
         leaf.firstKey = Self.firstKey
         node.store(UInt32(columns.count), 48)
         for (column, schema) in columns.enumerated() where !schema.isRemoved {
-            let chunk = self.node(NodeClaim(.chunk(CellClass(schema)), count: Limits.rowsPerLeaf))
+            let chunk = self.node(NodeClaim(.chunk(CellClass(schema)), count: count))
             leaf.chunkSlot(column).pointee = NodeRef(chunk).word
         }
         return node
@@ -187,9 +187,9 @@ final class StandIns {
 
     // MARK: Values
 
-    private func chunk(_ cells: CellClass) -> Node {
+    /// As a checkpoint's it has no room for more rows, so nobody appends to it.
+    private func chunk(_ cells: CellClass, _ rows: Int) -> Node {
         let layout = cells.column.layout
-        let rows = Limits.rowsPerLeaf
         let node = allocate(
             .chunk, byteCount: layout.byteCount(capacity: rows, heap: 0), capacity: rows, width: layout.width,
             form: layout.form.rawValue)

@@ -35,12 +35,15 @@ extension WriteTransaction {
             try noting { () throws(StoreError) in
                 // The log and the notes tell the same.
                 lazy var deltas = makeDeltas()
+                let notes = store.keepsNotes ? makeNotes(deltas) : nil
+                // From the log on nothing is read any more that could be damaged: `PartSink` looks before the last part.
+                try checkFaults()
                 if let log = store.log {
                     do throws(LogError) { time = try append(deltas, to: log, version: version) } catch {
                         throw StoreError(error)
                     }
                 }
-                if store.keepsNotes { store.keep(makeNotes(deltas), after: base.version, version) }
+                if let notes { store.keep(notes, after: base.version, version) }
             }
         } catch {
             cancel()

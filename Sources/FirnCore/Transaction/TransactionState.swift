@@ -53,7 +53,7 @@ extension WriteTransaction {
     /// thread.
     public func pinState() -> Pin {
         let state = TransactionState(
-            stamp: writer.stamp, root: NodeRef(rootSlot.pointee).node, reference: reference, owner: .running(self))
+            stamp: writer.stamp, root: snapshot.root, reference: reference, owner: .running(self))
         writer.beginSubversion(stamp: store.nextStamp(), base: lastState)
         states.append(state)
         freshFrom = reference.tables.map { snapshot.table($0.id).nextKey }

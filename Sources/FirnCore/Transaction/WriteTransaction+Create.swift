@@ -15,7 +15,9 @@ extension WriteTransaction {
             let rows = rows(id)
             let key = rows.table.nextKey
             rows.table.nextKey = key + 1
-            let place = hasFault ? blankRow(rows) : rows.append(key)
+            var place = hasFault ? blankRow(rows) : rows.append(key)
+            // What it was appended to may not be the transaction's own.
+            if hasFault { place = blankRow(rows) }
             return FreshRow(table: id, key: key, leaf: place.leaf, row: place.row)
         }
     }

@@ -1,4 +1,5 @@
 import CFirn
+import FirnStorage
 
 /// Makes the next version: the one writer's view and tools. It is confined to whoever runs it (one thread at a time); nothing it does is seen elsewhere before
 /// `commit`.
@@ -48,6 +49,7 @@ public final class WriteTransaction {
     /// Told by the realm, so that its accessors learn of moved rows and of the current root.
     public var core: UnsafeMutablePointer<firn_realm_core_t>? {
         didSet {
+            faults.pointee.core = core
             writer.state.pointee.generation = core.map {
                 UnsafeMutableRawPointer($0).assumingMemoryBound(to: UInt64.self)
             }
@@ -63,7 +65,8 @@ public final class WriteTransaction {
         writer.state.pointee.handOutAt = store.handOutByteCount
         reference = base.snapshot.reference
         plans = base.snapshot.reference.plans
-        let memory = UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 16)
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: 8 + MemoryLayout<FaultRecord>.size, alignment: 16)
         rootSlot = memory.initializeMemory(as: UInt64.self, to: NodeRef(base.snapshot.root).word)
         faults = (memory + 8).initializeMemory(as: FaultRecord.self, to: FaultRecord())
     }
@@ -79,7 +82,13 @@ public final class WriteTransaction {
     public var stamp: UInt64 { writer.stamp }
 
     /// The current state, changes included. Valid until the next change.
-    public var snapshot: Snapshot { Snapshot(root: NodeRef(rootSlot.pointee).node, reference: reference) }
+    ///
+    /// Once the transaction has met damage, its nodes may come from stand-ins (`StandIns`), so only what notes damage itself may read them (`noting`). Whoever else asks can't be told the truth: the program stops,
+    /// after `StoreOptions.onDamage`.
+    public var snapshot: Snapshot {
+        if hasFault, Faults.current != faults { stopForFault() }
+        return Snapshot(root: NodeRef(rootSlot.pointee).node, reference: reference)
+    }
 
     public func table(_ id: TableID) -> TableView { snapshot.table(id) }
 
@@ -88,18 +97,29 @@ public final class WriteTransaction {
 
     // MARK: Damage
 
-    /// Runs what reads and changes trees: damage that it meets is noted, and thrown by the commit. About 2 ns.
+    /// Runs what reads and changes trees: damage that it meets is noted, and thrown by the commit. What it gives is of no matter then (`hasFault`). About 2 ns.
     @inline(__always)
-    func noting<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    public func noting<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         try Faults.with(faults, body)
     }
 
-    /// Whether damage was met: what is changed from then on is of no matter.
+    /// Whether damage was met: what is changed from then on is of no matter, and what is there can't be read.
     @inline(__always)
-    var hasFault: Bool { faults.pointee.text != nil }
+    public var hasFault: Bool { faults.pointee.isSet }
+
+    @inline(never)
+    private func stopForFault() -> Never {
+        let text = faults.pointee.text ?? ""
+        LockRank.expectNone("the application is told of damage")
+        store.options.onDamage?(
+            faults.pointee.damage ?? StoreDamage(path: store.log?.options.folder ?? "", offset: 0, detail: text))
+        fatalError(
+            "Firn: something was read in a write transaction that had met damage, which its commit would throw: \(text)"
+        )
+    }
 
     /// What was met, which is why anything else went wrong too.
-    var fault: StoreError? { faults.pointee.text.map { StoreError(.damage, $0) } }
+    public var fault: StoreError? { faults.pointee.text.map { StoreError(.damage, $0) } }
 
     func checkFaults() throws(StoreError) {
         if let text = faults.pointee.text { throw StoreError(.damage, text) }
@@ -115,6 +135,7 @@ public final class WriteTransaction {
     }
 
     func coreChanged() {
+        if hasFault, let core { return FaultRecord.hide(core) }
         core?.pointee.root = rootSlot.pointee
         core?.pointee.stamp = writer.stamp
     }

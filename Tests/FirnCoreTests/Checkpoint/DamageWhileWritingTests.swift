@@ -18,6 +18,10 @@ struct DamageWhileWritingTests {
                     ColumnSchema(name: "id", type: .int), ColumnSchema(name: "name", type: .string, isIndexed: true),
                     ColumnSchema(name: "text", type: .string), ColumnSchema(name: "next", type: .link, target: item),
                     ColumnSchema(name: "tags", type: .string, collection: .list),
+                    // Few values and many rows: its chunks share a dictionary.
+                    ColumnSchema(name: "kind", type: .string),
+                    // Long values that repeat themselves: its chunks are compressed.
+                    ColumnSchema(name: "note", type: .string),
                 ])
         ])
     private static let count = 20_000
@@ -44,6 +48,8 @@ struct DamageWhileWritingTests {
             transaction.set(item, 2, key + 1, .string("changed"))
             transaction.set(item, 3, key + 2, .link(key))
             transaction.edit(item, 4, key + 3) { $0.append(.string("more")) }
+            transaction.set(item, 5, key + 5, .string("a kind of its own"))
+            transaction.set(item, 6, key + 6, .string("noted"))
             transaction.delete(item, key + 4)
         }
         try BaseStore.add(transaction, item, [0: .int(1_000_000), 1: .string("new")])
@@ -61,7 +67,8 @@ struct DamageWhileWritingTests {
                     [
                         0: .int(Int64(id)), 1: .string("name \(id * 7919 % count)"),
                         2: .string("text \(id &* 48271) of an item, no two of which are the same, \(id % 977)"),
-                        3: id == 0 ? .null : .link(Int64(id / 2)),
+                        3: id == 0 ? .null : .link(Int64(id / 2)), 5: .string("kind \(id % 7)"),
+                        6: .string("note \(id % 5), note \(id % 5), note \(id % 5), note \(id % 5)"),
                     ])
             }
         }
@@ -89,13 +96,50 @@ struct DamageWhileWritingTests {
         return storage
     }
 
-    /// Some nodes of each kind, and the middle bytes of each.
+    /// Some nodes of each kind, and of each form of chunk, and the middle bytes of each.
     private static func flips(_ checkpoint: [UInt8]) -> [(kind: UInt8, byte: Int)] {
-        let kinds = Dictionary(grouping: Forging.nodes(of: checkpoint)) { checkpoint[$0.lowerBound + 16] & 0x3F }
+        let kinds = Dictionary(grouping: Forging.nodes(of: checkpoint)) { node in
+            UInt16(checkpoint[node.lowerBound + 16] & 0x3F) << 8 | UInt16(checkpoint[node.lowerBound + 17])
+        }
         return kinds.sorted { $0.key < $1.key }.flatMap { kind, nodes in
             stride(from: 0, to: nodes.count, by: max(1, nodes.count / 6)).map {
-                (kind, nodes[$0].lowerBound + nodes[$0].count / 2)
+                (UInt8(kind >> 8), nodes[$0].lowerBound + nodes[$0].count / 2)
             }
+        }
+    }
+
+    private static func node(around byte: Int, _ checkpoint: [UInt8]) -> Int {
+        Forging.nodes(of: checkpoint).first { $0.contains(byte) }?.lowerBound ?? 0
+    }
+
+    /// With the checkpoint as it was.
+    private static func storage(files: [String: [UInt8]], _ path: String, _ checkpoint: [UInt8]) throws -> MemoryStorage
+    {
+        var files = files
+        files[path] = checkpoint
+        return try storage(files)
+    }
+
+    private static func forms(_ checkpoint: [UInt8]) -> Set<UInt8> {
+        let chunks = Forging.nodes(of: checkpoint).filter {
+            checkpoint[$0.lowerBound + 16] & 0x3F == Node.Kind.chunk.rawValue
+        }
+        return Set(chunks.map { checkpoint[$0.lowerBound + 17] })
+    }
+
+    /// What the newest version says of some rows in each leaf, and of all that `change` reaches.
+    private static func content(_ store: Store) throws -> [Int64: [Value]] {
+        let pin = store.pin()
+        return try Faults.throwing { () throws(StoreError) in
+            let table = pin.snapshot.table(item)
+            var content: [Int64: [Value]] = [-1: [.int(Int64(table.count))]]
+            table.forEachLeaf { leaf, _ in
+                for row in 0..<leaf.count where leaf.key(row) % 37 == 0 || leaf.key(row) % 250 < 8 {
+                    content[leaf.key(row)] = (0..<schema.tables[0].columns.count).map { table.value($0, leaf, row) }
+                }
+                return true
+            }
+            return content
         }
     }
 
@@ -123,22 +167,38 @@ struct DamageWhileWritingTests {
         try Self.open(try Self.storage(files)).close()
     }
 
-    @Test("a write throws, changes nothing, and the store goes on") func write() throws {
+    @Test("a write throws, each time that it is tried, changes nothing, and the store goes on") func write() throws {
         let files = try Self.files(changed: false)
         let path = try #require(files.keys.first { $0.hasSuffix(".checkpoint") })
         let checkpoint = try #require(files[path])
+        #expect(Self.forms(checkpoint).isSuperset(of: [Packing.Form.dictionary, .pressed, .text].map(\.rawValue)))
+        let sound = try Self.open(try Self.storage(files))
+        let unchanged = try Self.content(sound)
+        try Self.write(sound, Self.change)
+        let changed = try Self.content(sound)
+        try sound.close()
+        #expect(unchanged != changed)
         var refused: Set<UInt8> = []
         for (kind, byte) in Self.flips(checkpoint) where kind > Node.Kind.table.rawValue {
             var files = files
             files[path]![byte] ^= 8
-            let store = try Self.open(try Self.storage(files))
+            let storage = try Self.storage(files)
+            let store = try Self.open(storage)
             let before = store.publishedVersion
+            var isChanged = true
             do {
                 try Self.write(store, Self.change)
             } catch let error as StoreError {
+                isChanged = false
                 #expect("\(error)".contains(path), "\(error)")
                 #expect(store.publishedVersion == before)
                 refused.insert(kind)
+                // Nothing of what was made of it is there for the next one that tries.
+                for _ in 0..<2 {
+                    let error = #expect(throws: StoreError.self) { try Self.write(store, Self.change) }
+                    #expect(error?.description.contains(path) ?? false, "\(error as Any)")
+                }
+                #expect(store.publishedVersion == before)
                 // What the damage does not touch can still be changed.
                 try Self.write(store) { try $0.changeSchema(to: Schema(version: 2, tables: Self.schema.tables)) }
                 #expect(store.publishedVersion == before + 1)
@@ -147,9 +207,60 @@ struct DamageWhileWritingTests {
                 #expect("\(error)".contains(path), "\(error)")
             }
             try store.close()
+            // Once the bit is put right, all is what it was, or what the change made of it.
+            if try storage.status(path) != nil {
+                let file = try storage.open(path, .readWrite)
+                try checkpoint[byte...byte].withUnsafeBytes { try file.write($0, at: byte) }
+                file.close()
+            }
+            let again = try Self.open(storage)
+            #expect(try Self.content(again) == (isChanged ? changed : unchanged), "kind \(kind), byte \(byte)")
+            try again.close()
         }
         let expected: [Node.Kind] = [.rowInner, .leaf, .chunk, .pairInner, .pairLeaf, .bytesInner, .bytesLeaf]
         #expect(refused.isSuperset(of: expected.map(\.rawValue)), "\(refused)")
+    }
+
+    @Test("a change of one cell throws each time, or never") func oneCell() throws {
+        let files = try Self.files(changed: false)
+        let path = try #require(files.keys.first { $0.hasSuffix(".checkpoint") })
+        let checkpoint = try #require(files[path])
+        var refused: Set<Int> = []
+        for (_, byte) in Self.flips(checkpoint) where checkpoint[Self.node(around: byte, checkpoint) + 16] & 0x3F == 5 {
+            var files = files
+            files[path]![byte] ^= 8
+            let storage = try Self.storage(files)
+            let store = try Self.open(storage)
+            var set: [Int64: [Int: Value]] = [:]
+            // Where a chunk is damaged that is unpacked, whole or with what it refers to, the thread must not keep what came of it.
+            for column in [2, 5, 6] {
+                for key in stride(from: Int64(0), to: Int64(Self.count), by: 250) {
+                    func change() throws { try Self.write(store) { $0.set(Self.item, column, key, .string("mine")) } }
+                    do { try change() } catch let error as StoreError {
+                        #expect("\(error)".contains(path), "\(error)")
+                        for _ in 0..<3 { #expect(throws: StoreError.self) { try change() } }
+                        refused.insert(column)
+                        break
+                    }
+                    set[key, default: [:]][column] = .string("mine")
+                }
+            }
+            try? store.close()
+            let file = try storage.open(path, .readWrite)
+            try checkpoint[byte...byte].withUnsafeBytes { try file.write($0, at: byte) }
+            file.close()
+            let (again, sound) = (
+                try Self.open(storage), try Self.open(try Self.storage(files: files, path, checkpoint))
+            )
+            var expected = try Self.content(sound)
+            for (key, values) in set {
+                for (column, value) in values { expected[key]?[column] = value }
+            }
+            #expect(try Self.content(again) == expected, "byte \(byte)")
+            try again.close()
+            try sound.close()
+        }
+        #expect(refused == [2, 5, 6])
     }
 
     @Test("following throws, and the store stays where it was") func follow() throws {

@@ -1,0 +1,15 @@
+/// A bit for each unit of a space, in memory that is somebody else's, begins as zeros, and costs nothing where no bit was ever set.
+struct UnitBits {
+    private let words: UnsafeMutablePointer<UInt64>
+
+    init(_ memory: UnsafeMutableRawPointer) { words = memory.assumingMemoryBound(to: UInt64.self) }
+
+    /// Whether a bit of a range is set. O(units / 64).
+    func areAny(in units: Range<Int>) -> Bool {
+        var isAny = false
+        BitSet.forEachWord(of: units) { if words[$0] & $1 != 0 { isAny = true } }
+        return isAny
+    }
+
+    func insert(_ units: Range<Int>) { BitSet.forEachWord(of: units) { words[$0] |= $1 } }
+}

@@ -1,0 +1,65 @@
+import FuzzTargets
+import Testing
+
+@testable import FirnCore
+
+/// A forged store has right checksums, and a node that lies within the bytes of another one: the references of the inner one become addresses when it is touched.
+@Suite("What of a checkpoint was checked is not changed any more", .timeLimit(.minutes(20)))
+struct OverlappingNodesTests {
+    private static let person = BaseStore.person
+    private static let photo = 7
+    private static let count = 600
+
+    /// The photo of object 0 is a blob, in whose bytes a copy of the last leaf lies, to which its parent refers.
+    private static func overlapping() throws -> StoreFiles {
+        var files = try StoreFiles.made { transaction in
+            for id in 0..<count {
+                var values: [Int: Value] = [0: .int(Int64(id)), 1: .string("name \(id)"), 2: .string("k \(id % 5)")]
+                if id == 0 { values[photo] = .data([UInt8](repeating: 7, count: 2000)) }
+                try BaseStore.add(transaction, person, values)
+            }
+        }
+        try files.forge { bytes in
+            let blob = try #require(StoreFiles.nodes(bytes, .blob).first)
+            let inner = try #require(StoreFiles.nodes(bytes, .rowInner).first).lowerBound
+            let last = inner + 544 + 8 * (Int(Forging.get(bytes, inner + 20, UInt32.self)) - 1)
+            let leaf = StoreFiles.target(bytes, last)
+            let size = Int(Forging.get(bytes, leaf + 28, UInt32.self))
+            // Nodes begin at multiples of 32 bytes.
+            let place = blob.lowerBound + 64
+            bytes.replaceSubrange(place..<place + size, with: bytes[leaf..<leaf + size])
+            Forging.put(UInt32(place / 32), &bytes, place + 12)
+            Forging.put(UInt32(0), &bytes, place + 8)
+            Forging.put(Forging.crc(bytes, place..<place + size), &bytes, place + 8)
+            Forging.put(UInt64(place + 1), &bytes, last)
+        }
+        return files
+    }
+
+    private static func read(_ store: Store, _ column: Int, _ key: Int64) throws(StoreError) -> Value? {
+        let pin = store.pin()
+        return try Faults.throwing { () throws(StoreError) in pin.snapshot.table(person).value(column, of: key) }
+    }
+
+    @Test("a node within one that was checked is refused, and leaves it as it is") func innerLast() throws {
+        let store = try Self.overlapping().open()
+        let before = try #require(try Self.read(store, Self.photo, 0))
+        #expect(throws: StoreError.self) { try Self.read(store, 0, Int64(Self.count - 1)) }
+        #expect(try Self.read(store, Self.photo, 0) == before)
+        try store.close()
+    }
+
+    @Test("a node around one that was checked is refused") func innerFirst() throws {
+        let store = try Self.overlapping().open()
+        let before = try #require(try Self.read(store, 1, Int64(Self.count - 1)))
+        #expect(throws: StoreError.self) { try Self.read(store, Self.photo, 0) }
+        #expect(try Self.read(store, 1, Int64(Self.count - 1)) == before)
+        try store.close()
+    }
+
+    @Test("verifying finds it") func verify() throws {
+        let store = try Self.overlapping().open()
+        #expect(throws: StoreError.self) { try store.verify() }
+        try store.close()
+    }
+}
