@@ -4,9 +4,15 @@ final class TransactionWorkspace {
     @exclusivity(unchecked) private var encoder: ChangesetEncoder.Workspace?
     @exclusivity(unchecked) var differ = RowTree.Differ()
 
-    deinit { writer?.deallocate() }
+    deinit { if let writer { writer.deallocate() } }
 
-    func takeWriter() -> NodeWriter.Memory? { writer.take() }
+    func takeWriter() -> NodeWriter.Memory? {
+        // Not `Optional.take`: Swift 6.3.1 without optimisation finds a value in `writer?.deallocate()` after it, and so
+        // freed the memory a second time (swiftc -Onone: a struct of pointers, set to nil by generic code).
+        let taken = writer
+        writer = nil
+        return taken
+    }
 
     func keep(_ memory: NodeWriter.Memory) {
         if memory.isLarge || writer != nil { memory.deallocate() } else { writer = memory }

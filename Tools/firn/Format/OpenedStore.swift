@@ -42,7 +42,7 @@ struct OpenedStore {
                 throw ToolError(
                     .input, "\(path) is being opened by another process, and does not get done. Try again in a while.")
             }
-            pause(milliseconds: 4)
+            restThread(nanoseconds: 4_000_000)
         }
     }
 
@@ -73,15 +73,6 @@ struct OpenedStore {
             defer { lock.close() }
             return try lock.isLocked(2, exclusive: true)
         }
-    }
-
-    private static func pause(milliseconds: Int64) {
-        let lock = Lock(.unranked)
-        let never = Condition()
-        let deadline = SystemClock.shared.monotonic() + milliseconds * 1_000_000
-        lock.lock()
-        while never.wait(lock, until: deadline) {}
-        lock.unlock()
     }
 
     // MARK: The manifest

@@ -1,0 +1,19 @@
+import Testing
+
+@testable import FirnCore
+
+/// Each test runs in a process of its own, since memory that is freed twice ends it.
+@Suite(.timeLimit(.minutes(20))) struct TransactionWorkspaceTests {
+    @Test func memoryThatWasTakenIsNotFreedWithTheWorkspace() async {
+        await #expect(processExitsWith: .success) {
+            for _ in 0..<100 {
+                let workspace = TransactionWorkspace()
+                workspace.keep(NodeWriter(stamp: 1).dispose())
+                guard let memory = workspace.takeWriter() else { fatalError("nothing was kept") }
+                if workspace.takeWriter() != nil { fatalError("it was given twice") }
+                memory.deallocate()
+                withExtendedLifetime(workspace) {}
+            }
+        }
+    }
+}
