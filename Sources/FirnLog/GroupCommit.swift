@@ -18,13 +18,18 @@ import Synchronization
 /// all by one call of the system; who wakes looks at *durable* without a lock.
 ///
 /// **Sectors.** Where a commit must not share a sector of the disk with synced ones (`LogOptions.sectorByteCount`), its appender asks
-/// `join` before it writes. If a sync that covers all that is written has begun, the commit begins a new sector. If not, it joins the
-/// commits before it, and a leader that begins meanwhile waits until it is written, so that its sync covers all of the sector: each of
-/// the two announces itself before it looks at the other, so at least one sees the other.
+/// `join` before it writes. *covered* is the last version that a sync covers which has begun. If that is the last one written, or a leader is just
+/// deciding it, the commit begins a new sector. If not, it joins the commits before it, and a leader that begins meanwhile waits until it is
+/// written, and then decides what its sync covers: each of the two announces itself (`isJoined`; *covered* without bound) before it looks at
+/// the other, so at least one sees the other. So all versions of a sector are covered by the same syncs.
+///
+/// A round's target is decided earlier than what its sync covers, as the waiters' rooms go by it: a commit that the leader waited for is covered, but
+/// acknowledged only by the next round. That costs one sync, and no waiter sleeps in the wrong room.
 ///
 /// No code of the user's runs while leading. What changes:
 /// - *written*, *durable*, *published*: atomics that only rise. While another process writes, `adopt` raises all three. *written* is stored by the appender; the other two by the leader (and *published*
 ///   by the appender where the durability asks for no sync). Read by anybody.
+/// - *covered*: atomic; stored by the leader, read by the appender. `undecided` while the leader waits for a commit that is being written.
 /// - `round`: atomic. From idle to syncing by whoever becomes the leader, back by the leader.
 /// - `isCrowded`: atomic; stored by the leader.
 /// - `isJoined`: atomic; stored by the appender, read by the leader.
@@ -34,6 +39,7 @@ final class GroupCommit: @unchecked Sendable {
     private let written: Atomic<UInt64>
     private let durable: Atomic<UInt64>
     private let published: Atomic<UInt64>
+    private let covered: Atomic<UInt64>
     private let round: Atomic<UInt64>
     /// Whether others' commits came together with the last leader's.
     private let isCrowded = Atomic<Bool>(false)
@@ -47,6 +53,9 @@ final class GroupCommit: @unchecked Sendable {
     private let page: SharedPage?
     /// True where a commit counts as done when it is written.
     private let publishesWhenWritten: Bool
+
+    /// *covered* while a leader decides it: no commit joins then.
+    private static let undecided = UInt64.max
 
     /// What `round` holds:
     /// ```
@@ -79,10 +88,11 @@ final class GroupCommit: @unchecked Sendable {
         written = Atomic(version)
         durable = Atomic(version)
         published = Atomic(version)
+        covered = Atomic(version)
         round = Atomic(Round(target: version, room: 0, isSyncing: false).word)
     }
 
-    var writtenVersion: UInt64 { written.load(ordering: .acquiring) }
+    var writtenVersion: UInt64 { written.load(ordering: .sequentiallyConsistent) }
     var durableVersion: UInt64 { durable.load(ordering: .sequentiallyConsistent) }
     var publishedVersion: UInt64 { published.load(ordering: .acquiring) }
 
@@ -93,7 +103,7 @@ final class GroupCommit: @unchecked Sendable {
 
     /// Step 1.
     func noteWritten(_ version: UInt64) {
-        written.store(version, ordering: .releasing)
+        written.store(version, ordering: .sequentiallyConsistent)
         if publishesWhenWritten {
             published.store(version, ordering: .sequentiallyConsistent)
             page?.setPublished(version)
@@ -104,7 +114,7 @@ final class GroupCommit: @unchecked Sendable {
     /// as the commit is written, or cut off.
     func join() -> Bool {
         isJoined.store(true, ordering: .sequentiallyConsistent)
-        if currentRound.target < writtenVersion { return true }
+        if covered.load(ordering: .sequentiallyConsistent) < writtenVersion { return true }
         endJoin()
         return false
     }
@@ -167,8 +177,9 @@ final class GroupCommit: @unchecked Sendable {
         raise(to: led.target)
     }
 
-    /// Takes over what another process has written, while nothing is written here: all three marks are equal then, so that nobody syncs for them.
+    /// Takes over what another process has written and synced, while nothing is written here: all marks are equal then, so that nobody syncs for them.
     func adopt(_ version: UInt64) {
+        covered.store(version, ordering: .sequentiallyConsistent)
         written.store(version, ordering: .sequentiallyConsistent)
         published.store(version, ordering: .sequentiallyConsistent)
         durable.store(version, ordering: .sequentiallyConsistent)
@@ -193,6 +204,9 @@ final class GroupCommit: @unchecked Sendable {
 
     // MARK: Rounds
 
+    /// Whether a leader syncs, or is about to.
+    var isSyncing: Bool { currentRound.isSyncing }
+
     private var currentRound: Round { Round(word: round.load(ordering: .sequentiallyConsistent)) }
 
     private func room(_ number: UInt64) -> EventCount { number == 0 ? rooms.0 : rooms.1 }
@@ -203,8 +217,10 @@ final class GroupCommit: @unchecked Sendable {
         let (exchanged, _) = round.compareExchange(
             expected: now.word, desired: begun.word, ordering: .sequentiallyConsistent)
         guard exchanged else { return nil }
+        covered.store(Self.undecided, ordering: .sequentiallyConsistent)
         // A write of one commit, which waits for nobody.
         while isJoined.load(ordering: .sequentiallyConsistent) { yieldThread() }
+        covered.store(writtenVersion, ordering: .sequentiallyConsistent)
         return begun
     }
 

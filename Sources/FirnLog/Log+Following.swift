@@ -193,11 +193,11 @@ extension Log {
         let page: SharedPage
         let lock: WriterLock?
 
-        public var ticket: UInt32 { page.news }
+        /// To be taken before the caller looks whether there is anything to do. The process that writes is not woken by its own commits.
+        public var ticket: UInt32 { page.newsTicket(countsCommits: !(lock?.isReady ?? false)) }
 
-        /// Waits until there is news since `ticket`, which was taken before the caller looked whether there is anything to do. May return early. The process that writes is not
-        /// woken by its own commits.
-        public func wait(_ ticket: UInt32) { page.waitForNews(ticket, countsCommits: !(lock?.isReady ?? false)) }
+        /// Waits until there is news since `ticket`. May return early.
+        public func wait(_ ticket: UInt32) { page.waitForNews(ticket) }
 
         /// Wakes all who wait, here and in other processes.
         public func wakeAll() { page.wakeAll() }

@@ -40,6 +40,17 @@ import FirnStorage
 /// Each word of eight bytes is read and written in one piece (atomically). A mark's check is `mark ^ store id high ^ 0x4D41524B` ("MARK"). The marks are written in
 /// turn, mark before check, so that one of the two pairs agrees whenever the writer is stopped.
 ///
+/// **How nobody oversleeps a commit.** Who waits (W) reads the wake word, sets *sleeping*, looks at what is published, and sleeps if the wake word is still what it read.
+/// Who publishes (P) stores the version, and if *sleeping* is set, clears it, then moves the wake word, then wakes all. All of it is sequentially consistent.
+/// 1. If W's look misses P's version, W had set the flag before P looked at it. So P found it set, or somebody had cleared it since W set it.
+/// 2. Only P and publishers before it clear the flag, and each moves the wake word afterwards and before it publishes anything else. W read the wake word before it set the flag: so it moves
+///    after W read it. W does not fall asleep any more, or is asleep and woken.
+/// 3. If the flag goes down for another that waits, W's is lost only with a move of the wake word after W's reading, as in 2. A flag that is set although nobody waits costs the next
+///    publisher one call of the system. A count could stay too high for ever, when a process dies while it waits.
+/// 4. A publisher may die between these steps. Who gets the writer's lock after it makes the page anew, which wakes all; the wake word and the flag stay as they are then.
+/// 5. The process that writes does not set the flag. When it ceases to write it wakes all, after its state says so (`WriterLock.release`): its own waiters read the wake word before they ask for that state,
+///    so they see the state or don't fall asleep.
+///
 /// **Why a stale or torn page can't mislead recovery.** Recovery takes from it the durable mark, as a lower bound of what was durable, and nothing else.
 /// 1. The mark is stored only after the sync that made it true, and what is durable stays so within one epoch. So each value it ever
 ///    held is true for ever in that epoch; a page that is too old understates, which is what having no page does.
@@ -123,6 +134,9 @@ final class SharedPage: @unchecked Sendable {
 
     private static let extentOffset = 112
     private static let sessionOffset = 120
+    private static let newsOffset = 80
+    /// What is kept when the page is made anew: words that only rise, on which somebody may rely who has the page mapped already. Anything will do at the beginning.
+    private static let keptOffsets = [newsOffset, extentOffset, sessionOffset]
 
     /// Rises whenever the page is made anew.
     var session: UInt64 { load(Self.sessionOffset) }
@@ -150,8 +164,7 @@ final class SharedPage: @unchecked Sendable {
     func prepare(epoch: UInt32, durable: UInt64, published: UInt64, generation: UInt64, fresh: Bool) {
         store(0, 0)  // no reader believes it meanwhile
         if fresh {
-            for offset in stride(from: 8, to: Self.slotsStart, by: 8)
-            where offset != Self.extentOffset && offset != Self.sessionOffset {
+            for offset in stride(from: 8, to: Self.slotsStart, by: 8) where !Self.keptOffsets.contains(offset) {
                 store(0, offset)
             }
         }
@@ -182,21 +195,25 @@ final class SharedPage: @unchecked Sendable {
         store(mark ^ storeHigh ^ Self.checkSalt, pair + 8)
     }
 
-    private var wakeWord: SharedWord { SharedWord(memory.bytes.baseAddress! + 80) }
-    /// 1 where somebody may be waiting on the wake word. Whoever is about to wait sets it, before it looks at the wake word for the last time; whoever publishes moves the wake word, then clears
-    /// this and wakes all, who set it again if they go on waiting. So it can't be lost whatever it was before, nor stay set for a process that died while it waited. A count could do either.
-    private var sleeping: SharedWord { SharedWord(memory.bytes.baseAddress! + 84) }
-
     // MARK: News
 
-    /// What `waitForNews` asks for: to be taken *before* one looks whether there is anything to wait for.
-    var news: UInt32 { wakeWord.load() }
+    /// Rises before anybody is woken; who waits sleeps on it.
+    private var wakeWord: SharedWord { SharedWord(memory.bytes.baseAddress! + Self.newsOffset) }
+    /// 1 where somebody may be waiting for commits.
+    private var sleeping: SharedWord { SharedWord(memory.bytes.baseAddress! + Self.newsOffset + 4) }
+
+    /// To be taken *before* one looks whether there is anything to wait for; then `waitForNews` misses nothing.
+    ///
+    /// - Parameter countsCommits: false for the process that writes, which wants no system call at its own commits: only `wakeAll` wakes it. Asked after the
+    ///   wake word was read: whoever makes it true calls `wakeAll` afterwards.
+    func newsTicket(countsCommits: @autoclosure () -> Bool) -> UInt32 {
+        let ticket = wakeWord.load()
+        if countsCommits(), isWritable { sleeping.store(1) }
+        return ticket
+    }
 
     /// Waits until something has happened since the ticket was taken, for `nanoseconds` at most; it may return early.
-    ///
-    /// - Parameter countsCommits: false for the process that writes, which wants no system call at its own commits: only `wakeAll` wakes it.
-    func waitForNews(_ ticket: UInt32, nanoseconds: Int64? = nil, countsCommits: Bool) {
-        if countsCommits { sleeping.store(1) }
+    func waitForNews(_ ticket: UInt32, nanoseconds: Int64? = nil) {
         _ = wakeWord.wait(expected: ticket, timeout: nanoseconds)
     }
 
@@ -231,11 +248,10 @@ final class SharedPage: @unchecked Sendable {
     func wait(nanoseconds: Int64, until isThere: () -> Bool) {
         let deadline = SystemClock.shared.monotonic() + nanoseconds
         while true {
-            if isWritable { sleeping.store(1) }
-            let word = wakeWord.load()
+            let ticket = newsTicket(countsCommits: true)
             let left = deadline - SystemClock.shared.monotonic()
             if isThere() || left <= 0 { return }
-            _ = wakeWord.wait(expected: word, timeout: isWritable ? left : min(left, Self.unnoticedPatience))
+            waitForNews(ticket, nanoseconds: isWritable ? left : min(left, Self.unnoticedPatience))
         }
     }
 
@@ -249,10 +265,11 @@ final class SharedPage: @unchecked Sendable {
         return Int32(exactly: UInt64(littleEndian: process))
     }
 
+    /// Costs a store and a load where nobody waits.
     func setPublished(_ version: UInt64) {
         store(version, 64)
-        wakeWord.add(1)
-        if sleeping.load() != 0, sleeping.exchange(0) != 0 { wakeWord.wakeAll() }
+        // The flag goes down before the wake word moves, see "How nobody oversleeps".
+        if sleeping.load() != 0, sleeping.exchange(0) != 0 { wakeAll() }
     }
     func setFailure(durable: UInt64) { store(durable &+ 1, 72) }
     func setGeneration(_ generation: UInt64) { store(generation, 88) }

@@ -96,12 +96,12 @@ final class WriterLock: @unchecked Sendable {
             guard mayWait else {
                 throw LogError(.locked(processID: Int32(exactly: page.writerProcess)), path: locks.path)
             }
-            let ticket = page.news
+            let ticket = page.newsTicket(countsCommits: true)
             // Between the first look and the ticket it may have been given up.
             if left <= 0, try tryLock() { return }
             let since = clock.monotonic()
             let wait = left > 0 ? left : Self.patience
-            page.waitForNews(ticket, nanoseconds: wait, countsCommits: true)
+            page.waitForNews(ticket, nanoseconds: wait)
             isUrgent = clock.monotonic() - since >= wait
         }
     }

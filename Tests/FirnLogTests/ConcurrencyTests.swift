@@ -134,9 +134,9 @@ import Testing
         let begun = Gate()
         let woken = Gate()
         let thread = try StorageThread.start(name: "sleeper") {
-            let ticket = page.news
+            let ticket = page.newsTicket(countsCommits: true)
             begun.open()
-            page.waitForNews(ticket, countsCommits: true)
+            page.waitForNews(ticket)
             woken.open()
         }
         begun.wait()

@@ -191,9 +191,67 @@ import Testing
         try log.close()
         let found = try frames(of: options.folder, PosixStorage.shared).map(\.frame)
         #expect(found.filter { $0.kind == .changes }.count == 900)
-        for (before, frame) in zip(found, found.dropFirst()) where before.segment == frame.segment {
-            let shares = (before.end - 1) / 512 == Int(frame.offset) / 512
-            #expect(!shares || before.version > frame.mark, "\(before) and \(frame)")
+        expectUnsynced(found, sector: 512)
+    }
+
+    /// Expects that no frame lies in a sector with a version that was durable when the frame was written.
+    private func expectUnsynced(_ frames: [FrameHeader], sector: Int) {
+        for (index, frame) in frames.enumerated() {
+            for before in frames[..<index].reversed() {
+                guard before.segment == frame.segment, (before.end - 1) / sector == Int(frame.offset) / sector else {
+                    break
+                }
+                #expect(before.version > frame.mark, "\(before) and \(frame)")
+            }
         }
+    }
+
+    @Test("a sync that waited for a commit covers it: the next one begins a sector") func waited() throws {
+        let bench = Bench { $0.sectorByteCount = 4096 }
+        let log = try bench.open()
+        try bench.commit(log)
+        let begun = Gate()
+        let leader = Guarded<StorageThread?>(nil)
+        bench.storage.beforeEachCall { call in
+            // Version 2 is being written, to the sector of version 1, for which a sync begins now.
+            guard call.operation == .write, call.path.hasSuffix(".segment"), !begun.isOpen else { return }
+            begun.open()
+            do {
+                let thread = try StorageThread.start(name: "leader") {
+                    do { try log.waitUntilDurable(1) } catch { Issue.record("\(error)") }
+                }
+                leader.withLock { $0 = thread }
+            } catch { Issue.record("\(error)") }
+            if !Patience.awaits({ log.writer!.group.isSyncing }) { Issue.record("nobody syncs") }
+        }
+        try bench.commit(log)
+        leader.withLock { $0 }?.join()
+        bench.storage.beforeEachCall(nil)
+        #expect(log.durableVersion >= 1)
+        try bench.commit(log)
+        try bench.commit(log)
+        let found = try frames(bench.storage).map(\.frame)
+        #expect(found.map(\.version) == [1, 2, 3, 4])
+        #expect(Int(found[1].offset) == found[0].end)
+        #expect(found[2].offset % 4096 == 0 && Int(found[3].offset) == found[2].end)
+        expectUnsynced(found, sector: 4096)
+    }
+
+    @Test("commits that are written while a sync runs follow each other without a gap") func whileSyncing() throws {
+        let bench = Bench { $0.sectorByteCount = 4096 }
+        let log = try bench.open()
+        try bench.commit(log)
+        let begun = Gate()
+        bench.storage.beforeEachCall { call in
+            guard call.operation == .sync, call.path.hasSuffix(".segment"), !begun.isOpen else { return }
+            begun.open()
+            do { for _ in 0..<3 { try bench.commit(log) } } catch { Issue.record("\(error)") }
+        }
+        try log.waitUntilDurable(1)
+        bench.storage.beforeEachCall(nil)
+        #expect(begun.isOpen && log.durableVersion == 1 && log.writtenVersion == 4)
+        let found = try frames(bench.storage).map(\.frame)
+        #expect(found[1].offset % 4096 == 0)
+        #expect(Int(found[2].offset) == found[1].end && Int(found[3].offset) == found[2].end)
     }
 }
