@@ -38,11 +38,14 @@ extension Log {
 
     /// Gets the kernel's writer lock, waiting as long as other processes write. Called without any lock; at once where the process has it.
     ///
-    /// - Throws: `.locked` where the log uses no threads and another process has the lock; what makes writing impossible.
-    public func awaitWriting(while isWanted: () -> Bool = { true }) throws(LogError) {
+    /// - Parameters:
+    ///   - deadline: a time of the monotonic clock, in nanoseconds, by which `isWanted` is asked again at the latest, also while another of this process's threads waits for the lock.
+    ///   - isWanted: whether the caller goes on waiting.
+    /// - Throws: `.locked` where the log uses no threads and another process has the lock; `.closed` where it is no longer wanted; what makes writing impossible.
+    public func awaitWriting(until deadline: Int64 = .max, while isWanted: () -> Bool = { true }) throws(LogError) {
         let writer = try writable()
         guard writer.lock.isAway else { return }
-        try writer.lock.acquire { () throws(LogError) in
+        try writer.lock.acquire(until: deadline) { () throws(LogError) in
             _ = try writable()
             if !isWanted() { throw LogError(.closed, path: folder.path) }
         }

@@ -13,14 +13,18 @@ import FirnStorage
 /// - **Without a slot** segments may go that it has not read, and files of checkpoints that it has not opened. So it opens all that opening needs at once (`HeldLogFiles`), and looks whether the manifest is still
 ///   the same: if not, it begins anew. What it asks for later, and is gone, is `.versionNotHere`.
 /// - **Without `lock`** it can't know whether somebody writes. It reads the log to its last whole commit, as if nobody did: all that was acknowledged as durable when it was opened is there, and
-///   perhaps commits that are just being written. What is wrong with the log is damage only if the manifest is still what it was. A writer may give blocks of a checkpoint back while this reader has an older one open: reading
+///   perhaps commits that are just being written. A writer may give blocks of a checkpoint back while this reader has an older one open: reading
 ///   them is reported as damage, and opening the store anew helps.
+///
+/// **What looks like damage** may be the work of a writer, and is looked at again. Where the manifest has changed, the reading begins anew. Else it may be torn: what was read first is of before a commit, what was read
+/// then is of after it and speaks of that commit. Frames are written one after another, so a place that is passed over by later ones is whole by then; damage is what the next look finds at the same place.
 /// - **Without `shared`** it sees the store as it was when it was opened, for good.
 extension Log {
     /// How often opening begins anew because the store has changed meanwhile, at 2 ms each.
     private static let readingAttempts = 2000
-    /// How often it looks again although the manifest is the same: a writer who has just come may be about to replace it.
-    private static let failureMax = 10
+    /// How many looks in a row must find the same place damaged, at 2 ms each, where a writer may be there, who may be about to replace the manifest or may have cut the log and written the place again;
+    /// and where nobody is there any more.
+    private static let damageLooks = (beside: 10, alone: 2)
 
     static func openForReading(_ options: LogOptions, _ folder: StoreFolder) throws(LogError) -> Log {
         switch try folder.find() {
@@ -44,7 +48,7 @@ extension Log {
             // Without threads nobody gets further while this one waits.
             let mostAttempts = options.usesThreads ? readingAttempts : 3
             var attempt = 0
-            var failures = 0
+            var damage: (error: LogError, looks: Int)?
             while true {
                 attempt += 1
                 let manifest = try folder.readManifest()
@@ -56,12 +60,15 @@ extension Log {
                     }
                     restThread(nanoseconds: 2_000_000)
                 } catch {
-                    // A writer may have come meanwhile and changed what was being read.
                     guard error.isOfFiles, attempt < mostAttempts else { throw error }
-                    let hasChanged = try folder.readManifest() != manifest
-                    if hasChanged { continue }
-                    failures += 1
-                    guard failures < failureMax, try locks.isServed() else { throw error }
+                    if try folder.readManifest() != manifest {
+                        damage = nil
+                        continue
+                    }
+                    let looks = damage.map { error.isSamePlace(as: $0.error) ? $0.looks + 1 : 1 } ?? 1
+                    damage = (error, looks)
+                    let mayBeWritten = locks.areKnown ? try locks.isServed() : true
+                    guard looks < (mayBeWritten ? damageLooks.beside : damageLooks.alone) else { throw error }
                     restThread(nanoseconds: 2_000_000)
                 }
             }
@@ -110,6 +117,8 @@ extension Log {
                 if failed || (try? reader.sync()) == nil { report.lastVersion = read.durable }
             }
         }
+        // What is read up to the page's word may be less than durable.
+        let durable = isServed ? page.durableMark : report.lastVersion
         let checkpoints: [Checkpoint]
         if let recovery {
             checkpoints = recovery.checkpoints
@@ -126,7 +135,7 @@ extension Log {
         return Log(
             options: options, recovery: report, folder: folder, locks: locks, page: page,
             schema: recovery?.scan.schema ?? [], checkpoints: checkpoints, nextCheckpointID: 0, writer: nil, slot: slot,
-            unkeptSession: isServed ? nil : session, held: held)
+            unkeptSession: isServed ? nil : session, durable: durable, held: held)
     }
 
     /// A slot for a reader. Without one (there may be none, or the files may not be this user's to write) it reads all the same, but nobody waits for it.

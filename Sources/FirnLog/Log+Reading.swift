@@ -11,8 +11,9 @@ extension Log {
             return writer.lock.isAway
                 ? min(page.durableMark, writer.group.durableVersion) : writer.group.durableVersion
         }
-        let seen = seen.load(ordering: .acquiring)
-        return isPageKept && page.isValid ? max(page.durableMark, seen) : seen
+        // As in `publishedVersion`.
+        if isPageKept, page.isValid { seenDurable.max(page.durableMark, ordering: .acquiringAndReleasing) }
+        return seenDurable.load(ordering: .acquiring)
     }
 
     /// The last version that may be seen outside its transaction: the last durable one, or with `.relaxed` and `.none` the last written.

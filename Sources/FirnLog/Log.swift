@@ -19,6 +19,8 @@ public final class Log: @unchecked Sendable {
     let page: SharedPage
     /// The highest version that a log opened read-only has seen published. Atomic: it only rises.
     let seen: Atomic<UInt64>
+    /// The highest version that it has seen durable. Atomic: it only rises.
+    let seenDurable: Atomic<UInt64>
     let writer: LogWriter?
     /// The schema at the end of a log that was opened read-only.
     let recoveredSchema: [UInt8]
@@ -40,7 +42,7 @@ public final class Log: @unchecked Sendable {
     init(
         options: LogOptions, recovery: RecoveryReport, folder: StoreFolder, locks: StoreLocks, page: SharedPage,
         schema: [UInt8], checkpoints listed: [Checkpoint], nextCheckpointID: UInt64, writer: LogWriter?,
-        slot: Int?, unkeptSession: UInt64? = nil, held: HeldLogFiles? = nil
+        slot: Int?, unkeptSession: UInt64? = nil, durable: UInt64? = nil, held: HeldLogFiles? = nil
     ) {
         self.slot = slot
         self.unkeptSession = unkeptSession
@@ -54,6 +56,7 @@ public final class Log: @unchecked Sendable {
         self.locks = locks
         self.page = page
         seen = Atomic(recovery.lastVersion)
+        seenDurable = Atomic(durable ?? recovery.lastVersion)
         self.writer = writer
     }
 

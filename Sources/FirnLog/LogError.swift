@@ -68,6 +68,9 @@ public struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
+    /// Whether both found the same wrong at the same place. What else they tell may differ: of a log that grows, more versions.
+    func isSamePlace(as other: LogError) -> Bool { code == other.code && path == other.path && offset == other.offset }
+
     /// On a terminal harmless whatever the files are called, see `DisplayText`.
     public var description: String { DisplayText.lines(sentence) }
 

@@ -4,8 +4,12 @@ import Synchronization
 /// The log's one thread for work that nobody waits for on a thread of his own: filling room ahead, syncs for asynchronous commits and for
 /// `relaxed`, the mark of an idle log.
 ///
-/// Guarded by `lock`: the wishes (`wantsRoom`, `callbacks`), `isStopping`. `isAwake` is atomic, so that a commit on the fast path asks only that: the
-/// thread clears it before it looks whether there is still something to do, so no wish is missed.
+/// **Relaxed.** The first commit after a quiet interval wakes the thread, which syncs an interval later. From then on it looks once per interval: whatever is not durable then was written since the
+/// look before, and is synced at once. So no commit waits for longer than the interval and a sync, and a stream of commits wakes nobody. When an interval has brought nothing, the next commit wakes the
+/// thread again.
+///
+/// Guarded by `lock`: the wishes (`wantsRoom`, `callbacks`), `isStopping`, `rounds`. `isAwake` is atomic, so that a commit on the fast path asks only that. While it is true the thread looks again
+/// by itself. The thread clears it before it looks whether something was written, and a commit raises *written* before it looks at `isAwake`, all sequentially consistent: so at least one sees the other.
 final class LogKeeper: @unchecked Sendable {
     typealias Callback = @Sendable (Result<Void, LogError>) -> Void
 
@@ -18,6 +22,7 @@ final class LogKeeper: @unchecked Sendable {
     private var wantsRoom = false
     private var callbacks: [(version: UInt64, done: Callback)] = []
     private var isStopping = false
+    private var rounds = 0
     private var thread: StorageThread?
     private let idle: Int64
     private let syncInterval: Int64?
@@ -82,12 +87,23 @@ final class LogKeeper: @unchecked Sendable {
         lock.unlock()
     }
 
+    /// How often the thread has looked for something to do; for tests.
+    var roundCount: Int { lock.withLock { rounds } }
+
+    /// What the thread knows of the commits; its own.
+    private struct Agenda {
+        var seen: UInt64 = 0
+        /// When `seen` was seen first. Nil while no mark is due for it.
+        var quietSince: Int64?
+        /// When it looks next for what is to be synced: an interval after the last look. Nil where a commit will wake it.
+        var nextSync: Int64?
+    }
+
     private func run() {
-        var lastSeen: UInt64 = 0
-        var quietSince: Int64 = 0
-        var unsyncedSince: Int64?
+        var agenda = Agenda()
         lock.lock()
         while true {
+            rounds += 1
             if wantsRoom {
                 wantsRoom = false
                 lock.unlock()
@@ -104,45 +120,64 @@ final class LogKeeper: @unchecked Sendable {
                 continue
             }
             if isStopping { break }
-            guard isAwake.load(ordering: .sequentiallyConsistent) else {
-                wake.wait(lock)
-                continue
-            }
             if group.hasFailed {
                 // Nothing is synced or marked any more.
                 isAwake.store(false, ordering: .sequentiallyConsistent)
+                agenda = Agenda()
+                wake.wait(lock)
                 continue
             }
-            // Awake: there were commits. Look again until they are synced (if relaxed) and marked.
-            let now = SystemClock.shared.monotonic()
-            let written = group.writtenVersion
-            if written != lastSeen {
-                lastSeen = written
-                quietSince = now
+            if let next = attend(&agenda) {
+                if next == .max { wake.wait(lock) } else { _ = wake.wait(lock, until: next) }
             }
-            if syncInterval != nil, unsyncedSince == nil, written > group.durableVersion { unsyncedSince = now }
-            if let since = unsyncedSince, let syncInterval, now >= since + syncInterval {
-                unsyncedSince = nil
-                lock.unlock()
-                try? group.wait(for: written)  // a failure stays in the group and fails the next commit
-                lock.lock()
-                continue
-            }
-            if now >= quietSince + idle, unsyncedSince == nil {
-                isAwake.store(false, ordering: .sequentiallyConsistent)
-                lock.unlock()
-                let done = markIfIdle()
-                lock.lock()
-                if !done || group.writtenVersion != lastSeen {
-                    isAwake.store(true, ordering: .sequentiallyConsistent)
-                    quietSince = now
-                }
-                continue
-            }
-            let next = min(quietSince + idle, unsyncedSince.map { $0 + (syncInterval ?? 0) } ?? .max)
-            _ = wake.wait(lock, until: max(next, now + 1_000_000))
         }
         lock.unlock()
+    }
+
+    /// Does what is due for the commits written. Returns when there is something to do again, `.max` where only a commit can bring it, or nil where that is to be looked at at once. The lock is held;
+    /// it is given up meanwhile.
+    private func attend(_ agenda: inout Agenda) -> Int64? {
+        let now = SystemClock.shared.monotonic()
+        let written = group.writtenVersion
+        // A commit of before may have become durable, so that the mark is due now.
+        let isAwake = isAwake.load(ordering: .sequentiallyConsistent)
+        if written != agenda.seen || isAwake && agenda.quietSince == nil {
+            agenda.seen = written
+            agenda.quietSince = now
+        }
+        let isUnsynced = syncInterval != nil && written > group.durableVersion
+        if let syncInterval {
+            if let next = agenda.nextSync {
+                if now >= next {
+                    agenda.nextSync = isUnsynced ? now + syncInterval : nil
+                    if isUnsynced {
+                        lock.unlock()
+                        try? group.wait(for: written)  // a failure stays in the group and fails the next commit
+                        lock.lock()
+                    } else {
+                        self.isAwake.store(false, ordering: .sequentiallyConsistent)
+                    }
+                    return nil
+                }
+            } else if isUnsynced || isAwake {
+                self.isAwake.store(true, ordering: .sequentiallyConsistent)
+                agenda.nextSync = now + syncInterval
+            }
+        }
+        guard !isUnsynced, let quietSince = agenda.quietSince else { return agenda.nextSync ?? .max }
+        guard now >= quietSince + idle else { return min(quietSince + idle, agenda.nextSync ?? .max) }
+        // What is committed from here on wakes the thread.
+        self.isAwake.store(false, ordering: .sequentiallyConsistent)
+        lock.unlock()
+        let isDone = markIfIdle()
+        lock.lock()
+        if isDone {
+            agenda.quietSince = nil
+            agenda.nextSync = nil
+        } else {
+            agenda.quietSince = now
+        }
+        return nil
     }
 
     /// An idle log writes the durable mark once more, and lets other processes write: if no frame bears it yet and nobody is writing. False where it should be tried again.

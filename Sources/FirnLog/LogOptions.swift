@@ -4,8 +4,9 @@ import FirnStorage
 public enum Durability: Sendable, Equatable {
     /// When it is on the disk: a power cut loses nothing that was acknowledged.
     case full
-    /// When it is written. It is on the disk at most this many milliseconds later (at least 1, a century at most); a power cut may lose the commits of that time,
-    /// the newest ones, and never a part of one. If the disk fails meanwhile, the next commit says so.
+    /// When it is written. It is on the disk at most this many milliseconds (at least 1, a century at most) and the time of a sync later; a power cut may lose the commits of that time,
+    /// the newest ones, and never a part of one. If the disk fails meanwhile, the next commit says so. A process that returns from `main` or calls `exit` syncs before it ends; of one that is killed
+    /// nothing is lost, but the operating system decides when it reaches the disk.
     case relaxed(milliseconds: Int)
     /// When it is written. Firn syncs only when it seals a segment (each 64 MiB), before a checkpoint takes the place of the log, and
     /// when the log is closed: till then the operating system decides

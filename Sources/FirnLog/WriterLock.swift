@@ -69,11 +69,20 @@ final class WriterLock: @unchecked Sendable {
 
     // MARK: Getting it
 
-    /// Gets the kernel's lock, unless this process has it, waiting as long as others write. Who calls holds no other lock. `check` throws where waiting makes no more sense.
-    func acquire(_ check: () throws(LogError) -> Void) throws(LogError) {
+    /// Gets the kernel's lock, unless this process has it, waiting as long as others write. Who calls holds no other lock. `check` throws where waiting makes no more sense; at `deadline` that is asked
+    /// although another thread tries for all.
+    func acquire(until deadline: Int64 = .max, _ check: () throws(LogError) -> Void) throws(LogError) {
         LockRank.expectNone("a thread waits for the writer's lock")
         lock.lock()
-        while isAway, isAcquiring { arrived.wait(lock) }
+        while isAway, isAcquiring {
+            if deadline == .max {
+                arrived.wait(lock)
+            } else if !arrived.wait(lock, until: deadline) {
+                lock.unlock()
+                try check()
+                lock.lock()
+            }
+        }
         guard isAway else { return lock.unlock() }
         isAcquiring = true
         lock.unlock()

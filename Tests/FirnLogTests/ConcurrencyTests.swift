@@ -186,6 +186,45 @@ import Testing
         #expect(try mark() == 1)
     }
 
+    @Test("relaxed syncs each commit within its interval, however long the log counts as busy") func relaxedAgain()
+        throws
+    {
+        let storage = MemoryStorage()
+        var options = LogOptions(folder: "/store", durability: .relaxed(milliseconds: 1))
+        options.idleMilliseconds = .max
+        let log = try Log.open(options, storage: storage)
+        for version in 1...30 as ClosedRange<UInt64> {
+            try LogScript.commit(log, version: version, [100])
+            // So long that the thread waits again, without a commit to look after.
+            if version % 3 == 0 { restThread(nanoseconds: 5_000_000) }
+            try #require(isDurable(version, log), "version \(version)")
+        }
+        try log.close()
+    }
+
+    private func isDurable(_ version: UInt64, _ log: Log) -> Bool {
+        let deadline = Patience.deadline(30)
+        while log.durableVersion < version {
+            guard SystemClock.shared.monotonic() < deadline else { return false }
+            restThread(nanoseconds: 200_000)
+        }
+        return true
+    }
+
+    @Test("relaxed by an interval without end keeps no thread busy") func relaxedForEver() throws {
+        var options = LogOptions(folder: "/store", durability: .relaxed(milliseconds: .max))
+        options.idleMilliseconds = 1
+        let log = try Log.open(options, storage: MemoryStorage())
+        let keeper = try #require(log.writer?.keeper)
+        try LogScript.commit(log, version: 1, [100])
+        restThread(nanoseconds: 100_000_000)
+        let before = keeper.roundCount
+        restThread(nanoseconds: 200_000_000)
+        #expect(keeper.roundCount <= before + 2)
+        #expect(log.durableVersion == 0)
+        try log.close()
+    }
+
     @Test("a second commit of many parts takes the place of one that was given up half-way") func abandoned() throws {
         let storage = MemoryStorage()
         let log = try Log.open(LogOptions(folder: "/store"), storage: storage)

@@ -112,7 +112,7 @@ import Testing
 private final class Stepper: @unchecked Sendable {
     // Sendable: `lock` guards all but `thread`, which belongs to the test's thread, and what never changes.
     private let process: SimulatedStorage
-    private let lock = Lock()
+    private let lock = Lock(.unranked)
     private let changed = Condition()
     private var limit = 0
     private var reached = -1

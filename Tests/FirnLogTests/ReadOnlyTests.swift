@@ -121,6 +121,28 @@ import Testing
         }
     }
 
+    @Test("a reader says of no version that it is durable of which its writer does not", arguments: [false, true])
+    func durable(isThereBefore: Bool) throws {
+        let bench = Bench { $0.durability = .none }
+        let log = try bench.open()
+        func reader() throws -> Log {
+            var reader = bench.another()
+            reader.options.access = .readOnly
+            return try reader.open()
+        }
+        let before = isThereBefore ? try reader() : nil
+        try bench.commit(log)
+        let reader = try before ?? reader()
+        #expect(reader.publishedVersion == 1)
+        #expect(log.durableVersion == 0 && reader.durableVersion == 0)
+        try log.sync()
+        #expect(log.durableVersion == 1 && reader.durableVersion == 1)
+        try bench.commit(log)
+        #expect(reader.publishedVersion == 2 && reader.durableVersion == 1)
+        try log.close()
+        #expect(reader.durableVersion == 2)
+    }
+
     /// Runs `body` in a process that may not write to the store, and expects 0 of it.
     private func asReader(_ body: (String, LogOptions) throws -> Int32) throws {
         #expect(end(of: reader(body)) == .exited(0))
@@ -137,6 +159,77 @@ import Testing
                 for name in ["lock", "shared"] { chmod(path + "/" + name, 0o444) }
             }
             do { return try body(path, options) } catch { return 1 }
+        }
+    }
+}
+
+/// A reader that may not open the file `lock` can't know whether somebody writes.
+@Suite("Reading beside a writer without its lock", .timeLimit(.minutes(10))) struct UnlockedReadingTests {
+    /// Commits of 40 KiB, of which a reader reads several at once.
+    private func bench(_ count: Int = 5) throws -> (bench: Bench, log: Log) {
+        let bench = Bench { $0.segmentByteCount = 4 << 20 }
+        let log = try bench.open()
+        for _ in 0..<count { try commit(bench, log) }
+        return (bench, log)
+    }
+
+    private func commit(_ bench: Bench, _ log: Log) throws {
+        try log.waitUntilDurable(try bench.commit(log, [40 << 10]))
+    }
+
+    private func reader(of bench: Bench) -> Bench {
+        var reader = bench.another()
+        reader.options.access = .readOnly
+        reader.storage.inject(SimulatedFault(.permissionDenied, number: 13, times: 1000) { $0.operation == .lockFile })
+        return reader
+    }
+
+    @Test("a log that grows while it is read is not damaged, whenever that is", arguments: 3...9, [false, true])
+    func growing(count: Int, hasPage: Bool) throws {
+        var number = 0
+        var isOver = false
+        while !isOver {
+            let (bench, log) = try bench(count)
+            let reader = reader(of: bench)
+            if !hasPage {
+                reader.storage.inject(
+                    SimulatedFault(.permissionDenied, number: 13, times: 1000) { $0.operation == .sharedMemory })
+            }
+            let reads = Guarded(.unranked, 0)
+            reader.storage.beforeEachCall { [number] call in
+                guard call.operation == .read || call.operation == .size, call.path.hasSuffix(".segment"),
+                    reads.withLock({ reads in
+                        reads += 1
+                        return reads == number + 1
+                    })
+                else { return }
+                do { for _ in 0..<4 { try commit(bench, log) } } catch { Issue.record("\(error)") }
+            }
+            let other = try reader.open()
+            reader.storage.beforeEachCall(nil)
+            #expect(other.publishedVersion >= count, "grown before read \(number)")
+            try other.close()
+            isOver = reads.withLock { $0 } <= number
+            number += 1
+        }
+        #expect(number > 3)
+    }
+
+    @Test("and damage is reported with its place, although the log grows") func damage() throws {
+        let (bench, log) = try bench()
+        let place = 100 << 10
+        try bench.flip(Bench.segment, at: place)
+        let reader = reader(of: bench)
+        reader.storage.beforeEachCall { call in
+            guard call.operation == .read, call.path.hasSuffix(".segment"), log.writtenVersion < 40 else { return }
+            do { try commit(bench, log) } catch { Issue.record("\(error)") }
+        }
+        defer { reader.storage.beforeEachCall(nil) }
+        #expect {
+            _ = try reader.open()
+        } throws: { error in
+            guard let error = error as? LogError, let offset = error.offset else { return false }
+            return error.code == .damage && offset < place && offset > place - (50 << 10)
         }
     }
 }

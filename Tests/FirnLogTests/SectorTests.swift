@@ -211,7 +211,7 @@ import Testing
         let log = try bench.open()
         try bench.commit(log)
         let begun = Gate()
-        let leader = Guarded<StorageThread?>(nil)
+        let leader = Guarded<StorageThread?>(.unranked, nil)
         bench.storage.beforeEachCall { call in
             // Version 2 is being written, to the sector of version 1, for which a sync begins now.
             guard call.operation == .write, call.path.hasSuffix(".segment"), !begun.isOpen else { return }

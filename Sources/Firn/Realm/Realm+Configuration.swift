@@ -12,7 +12,8 @@ extension Realm {
         public enum Durability: Sendable, Equatable {
             /// When it is on the disk: a power cut loses nothing that was acknowledged.
             case full
-            /// When it is written; it is on the disk after at most this many seconds. A power cut may lose the newest commits, whole ones only.
+            /// When it is written; it is on the disk after at most this many seconds and the time of a sync, also if the program returns from `main` or calls `exit` meanwhile. A power cut may lose the
+            /// newest commits, whole ones only. Of a process that is killed nothing is lost, but the system decides when it reaches the disk.
             case relaxed(interval: TimeInterval)
             /// When it is written. The system decides when it reaches the disk; the end of the process loses nothing.
             case none

@@ -78,6 +78,8 @@ extension RealmInstance {
     /// The thread that the realm belongs to ends: its transaction is undone, its observers end, and it shows nothing any more. What accessors and `Realm` values are left can
     /// only be let go of.
     private func threadEnds() {
+        // A forked child has the thread's realms of its parent, who goes on with them.
+        if isForked { return }
         _ = abandonTransaction()
         observers.end()
         listener = nil

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Writes checkpoints: one at a time, on a thread of its own where the rule asks for one, or on that of the caller of `Store.compact`.
 ///
-/// `lock` guards everything but three atomics: `asked`, which keeps the commits after the one that asked from asking again, `stopping` and `hurrying`.
+/// `lock` guards everything but four atomics: `asked`, which keeps the commits after the one that asked from asking again, `stopping`, `hurrying` and `ending`.
 final class Compactor: @unchecked Sendable {
     private let lock = Lock(.innermost)
     private let changed = Condition()
@@ -13,6 +13,7 @@ final class Compactor: @unchecked Sendable {
     private var failure: StoreError?
     private let stopping = Atomic<Bool>(false)
     private let hurrying = Atomic<Bool>(false)
+    private let ending = Atomic<Bool>(false)
     private let asked = Atomic<Bool>(false)
 
     /// From now on checkpoints are written as fast as the disk allows, as somebody waits for them.
@@ -20,6 +21,16 @@ final class Compactor: @unchecked Sendable {
         hurrying.store(true, ordering: .relaxed)
         lock.withLock { changed.broadcast() }
     }
+
+    /// The process ends: from now on no checkpoint waits long for a transaction, which may never end.
+    func processEnds() {
+        ending.store(true, ordering: .relaxed)
+        hurry()
+    }
+
+    /// Nanoseconds for which a checkpoint waits for a transaction, each time that it needs the write lock; nil where it waits to the end.
+    var transactionPatience: Int64? { ending.load(ordering: .relaxed) ? Self.endingPatience : nil }
+    private static let endingPatience: Int64 = 1_000_000_000
 
     /// Lets the thread that writes a checkpoint rest until `end`, in nanoseconds of the monotonic clock, unless somebody waits for it.
     func rest(until end: Int64) {

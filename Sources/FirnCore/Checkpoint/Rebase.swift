@@ -72,7 +72,10 @@ struct Rebase {
             }
             if copied < Rebase.smallRound { break }
         }
-        store.queue.acquire()
+        guard store.acquireForCheckpoint() else {
+            discard()
+            throw Store.endsBesideTransaction
+        }
         let before: Pin
         do throws(StoreError) {
             before = store.versions.pinForStore(.tip)

@@ -4,8 +4,8 @@ import FirnStorage
 /// The checkpoint that a store writes as it is closed, so that the next opening has next to nothing to replay: as SQLite checkpoints when the
 /// last connection closes.
 extension Store {
-    /// How long the exit of a process waits for the transaction of another thread, and for a checkpoint that is being written.
-    private static let exitPatience: (transaction: Int64, checkpoint: Int64) = (1_000_000_000, 60_000_000_000)
+    /// How long the exit of a process waits for a checkpoint that is being written.
+    private static let exitPatience: Int64 = 60_000_000_000
 
     /// Writes the checkpoint that is due, waiting for one that is being written, which no longer keeps to its pace.
     ///
@@ -25,26 +25,49 @@ extension Store {
         try writeDueCheckpoint(options.compaction)
     }
 
-    /// For a process that ends with the store open: does what `close` would, and leaves the store open, as other threads may still use it.
+    /// For a process that ends with the store open: makes durable what `.relaxed` owes, writes the checkpoint that `close` would, and leaves the store open, as other threads may still use it.
     ///
-    /// It waits for no transaction longer than a second, since the one that runs may be the exiting thread's own: the log then stays as it is, and the next
-    /// opening replays it.
+    /// Each time that it needs the write lock it waits a second at most, since the transaction that runs may be the exiting thread's own, or another's that needs something of this thread: the log then
+    /// stays as it is, and the next opening replays it.
     public func prepareForExit() throws(StoreError) {
-        guard let log, !isClosed, !log.isForked, waitForTransactions() else { return }
-        guard options.compaction.isAutomatic, !isReadOnly else { return }
-        compactor.hurry()
-        let deadline = SystemClock.shared.monotonic() + Store.exitPatience.checkpoint
-        try compactor.run(until: deadline) { () throws(StoreError) in try writeClosingCheckpoint(log) }
+        guard let log, !isClosed, !log.isForked, !isReadOnly else { return }
+        if case .relaxed = log.options.durability, log.failure == nil {
+            do { try log.sync() } catch { throw StoreError(error) }
+        }
+        guard options.compaction.isAutomatic else { return }
+        compactor.processEnds()
+        // The compactor may itself be waiting for a transaction that does not end.
+        guard acquireForCheckpoint() else { return }
+        queue.release()
+        let deadline = SystemClock.shared.monotonic() + Store.exitPatience
+        do throws(StoreError) {
+            try compactor.run(until: deadline) { () throws(StoreError) in try writeClosingCheckpoint(log) }
+        } catch {
+            // A transaction has begun meanwhile and runs on.
+            guard error.code == .closed else { throw error }
+        }
     }
 
-    /// False if a transaction runs for too long.
-    private func waitForTransactions() -> Bool {
-        let deadline = SystemClock.shared.monotonic() + Store.exitPatience.transaction
+    /// Takes the write lock for a checkpoint. False where the process ends and a transaction runs for too long.
+    func acquireForCheckpoint() -> Bool {
+        guard let patience = compactor.transactionPatience else {
+            queue.acquire()
+            return true
+        }
+        return acquire(until: SystemClock.shared.monotonic() + patience)
+    }
+
+    /// Takes the write lock, unless that takes until `deadline`, a time of the monotonic clock in nanoseconds.
+    func acquire(until deadline: Int64) -> Bool {
         while !queue.tryAcquire() {
             if SystemClock.shared.monotonic() > deadline { return false }
             restThread(nanoseconds: 1_000_000)
         }
-        queue.release()
         return true
+    }
+
+    /// Why a checkpoint is given up where `acquireForCheckpoint` is false.
+    static var endsBesideTransaction: StoreError {
+        StoreError(.closed, "the process ends while a transaction runs; the next opening replays the log")
     }
 }

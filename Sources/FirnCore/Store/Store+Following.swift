@@ -77,9 +77,27 @@ extension Store {
         }
     }
 
+    /// As `takeTurn`, for a checkpoint: where the process ends, it throws rather than wait long for others.
+    private func takeTurnForCheckpoint() throws(StoreError) {
+        guard let log, let patience = compactor.transactionPatience else { return try takeTurn() }
+        let deadline = SystemClock.shared.monotonic() + patience
+        while true {
+            if !log.isWriting {
+                do throws(LogError) {
+                    try log.awaitWriting(until: deadline) { !isClosed && SystemClock.shared.monotonic() < deadline }
+                } catch {
+                    throw error.code == .closed ? Store.endsBesideTransaction : StoreError(error)
+                }
+            }
+            guard acquire(until: deadline) else { throw Store.endsBesideTransaction }
+            if try isTurn(log) { return }
+            queue.release()
+        }
+    }
+
     /// Runs `body` in this process's turn, with the write lock held: for what changes the log's files beside commits.
     func inTurn(_ body: () throws(LogError) -> Void) throws(StoreError) {
-        try takeTurn()
+        try takeTurnForCheckpoint()
         defer {
             endTransaction(wakesFollower: false)
             letOthersWriteIfAsked()

@@ -123,4 +123,77 @@ import Testing
         #expect(again.pin().snapshot.table(TableID(0)).count == 20_000)
         try again.close()
     }
+
+    /// Where another thread's transaction begins while a process ends.
+    enum Moment: CaseIterable { case atOnce, whileWriting, beforeRebase }
+
+    @Test("a process that ends waits for no other thread's transaction for ever", arguments: Moment.allCases)
+    func endingBeside(_ moment: Moment) throws {
+        let storage = SimulatedStorage(seed: 1)
+        let transaction = Guarded<WriteTransaction?>(.unranked, nil)
+        let holder = Guarded<Store?>(.unranked, nil)
+        @Sendable func begin() {
+            let store = holder.withLock { $0 }
+            guard let store, transaction.withLock({ $0 == nil }) else { return }
+            do {
+                nonisolated(unsafe) let begun = try store.beginWrite()
+                transaction.withLock { $0 = begun }
+            } catch { Issue.record("\(error)") }
+        }
+        var options = Self.options()
+        if moment == .beforeRebase { options.besideCompaction = { begin() } }
+        let store = try Self.open(storage, options)
+        try CompactionTests.fill(store, 2000)
+        let last = store.publishedVersion
+        holder.withLock { $0 = store }
+        storage.beforeEachCall { call in
+            switch moment {
+            case .atOnce: if call.operation == .isLocked { begin() }
+            case .whileWriting: if call.operation == .write, call.path.hasSuffix(".checkpoint") { begin() }
+            case .beforeRebase: break
+            }
+        }
+        let ended = Guarded(.unranked, false)
+        let thread = try StorageThread.start(name: "ending") {
+            do { try store.prepareForExit() } catch { Issue.record("\(error)") }
+            ended.withLock { $0 = true }
+        }
+        let deadline = Patience.deadline(30)
+        while !ended.withLock({ $0 }), SystemClock.shared.monotonic() < deadline {
+            restThread(nanoseconds: 1_000_000)
+        }
+        #expect(ended.withLock { $0 }, "the process hangs")
+        storage.beforeEachCall(nil)
+        let begun = try #require(transaction.withLock { $0 })
+        begun.cancel()
+        thread.join()
+        holder.withLock { $0 = nil }
+        // The store goes on, and so does the next process.
+        try store.compact()
+        let other = try Self.open(storage.disk.afterPowerCut(seed: 3).newProcess())
+        #expect(other.publishedVersion == last && other.pin().snapshot.table(TableID(0)).count == 2000)
+        try store.close()
+    }
+
+    @Test(
+        "a process that ends syncs what relaxed durability owes, although a transaction runs", arguments: [false, true])
+    func endingRelaxed(isWriting: Bool) throws {
+        let storage = SimulatedStorage(seed: 1)
+        var options = Self.options()
+        options.log?.durability = .relaxed(milliseconds: .max)
+        // Nor is it a matter of checkpoints.
+        options.compaction.isAutomatic = false
+        let store = try Self.open(storage, options)
+        try CompactionTests.fill(store, 300)
+        let last = store.publishedVersion
+        #expect(store.log!.durableVersion < last)
+        let transaction = isWriting ? try store.beginWrite() : nil
+        try store.prepareForExit()
+        #expect(store.log!.durableVersion == last)
+        let disk = storage.disk.afterPowerCut(seed: 3, .probability(data: 0, names: 0))
+        let other = try Self.open(disk.newProcess())
+        #expect(other.publishedVersion == last && other.pin().snapshot.table(TableID(0)).count == 300)
+        transaction?.cancel()
+        try store.close()
+    }
 }

@@ -105,6 +105,28 @@ import Testing
         }
     }
 
+    /// The realm's instance; for a function of C, which holds nothing.
+    private nonisolated(unsafe) static var inherited: RealmInstance?
+
+    @Test func aThreadThatEndsInAForkedChildLeavesItsRealmsAlone() async {
+        await #expect(processExitsWith: .success) {
+            try systemThread {
+                guard let realm = try? memoryRealm([Dog.self, Person.self], "ends") else { exit(1) }
+                realm.beginWrite()
+                realm.add(Dog(1, "uncommitted"))
+                ForkTests.inherited = realm.instance
+                let child = forked {
+                    atexit { _exit(ForkTests.inherited!.hasEnded.load(ordering: .sequentiallyConsistent) ? 6 : 7) }
+                    // Ends the child's only thread, and with it the child.
+                    pthread_exit(nil)
+                }
+                guard end(of: child) == .exited(7) else { exit(2) }
+                // In the parent the transaction goes on.
+                guard (try? realm.commitWrite()) != nil, realm.objects(Dog.self).count == 1 else { exit(3) }
+            }
+        }
+    }
+
     /// The child has opened nothing yet: it is a process like any other.
     @Test func aForkedChildMayOpenTheStoreAnew() async {
         await #expect(processExitsWith: .success) {
