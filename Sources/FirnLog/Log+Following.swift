@@ -211,6 +211,9 @@ extension Log {
     /// Whether nobody else has the store open.
     public var isAlone: Bool { (try? locks.isAlone()) ?? false }
 
+    /// Says that this process is about to close the store, or to end. True where nobody stays who could do later what is due now.
+    public func beginEnding() -> Bool { (try? locks.beginEnding()) ?? false }
+
     /// Whether nobody else may be reading the files of checkpoints, whoever has the store open or has closed it with a version still held.
     public var isOnlyReader: Bool { (try? !locks.isReadByOthers()) ?? false }
 

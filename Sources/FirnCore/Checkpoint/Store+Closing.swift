@@ -9,7 +9,7 @@ extension Store {
 
     /// Writes the checkpoint that is due, waiting for one that is being written, which no longer keeps to its pace.
     ///
-    /// Nothing if the rule wants none, if another process has the store open (it or the last of them does it), or if nothing can be written any more.
+    /// Nothing if the rule wants none, if another process that can write keeps the store open (it or the last of them does it), or if nothing can be written any more.
     func writeClosingCheckpoint() throws(StoreError) {
         guard let log, options.compaction.isAutomatic, !isReadOnly, !log.isForked else { return }
         compactor.hurry()
@@ -17,7 +17,7 @@ extension Store {
     }
 
     private func writeClosingCheckpoint(_ log: Log) throws(StoreError) {
-        guard log.failure == nil, log.isAlone else { return }
+        guard log.failure == nil, log.beginEnding() else { return }
         var byteCount = 0
         // Another process may have written, and have compacted, since this one did.
         try inTurn { () throws(LogError) in byteCount = log.byteCountBehindCheckpoint }

@@ -60,6 +60,27 @@ import Testing
         #expect(try storage.list("/store/checkpoint").count == 1)
     }
 
+    @Test("of two processes that end at the same time, one does it, also beside one that only reads") func together()
+        throws
+    {
+        let folder = TemporaryFolder()
+        var options = Self.options(usesThreads: true)
+        options.log?.folder = folder.path + "/store"
+        let storage = PosixStorage.shared
+        let store = try Self.open(storage, options)
+        try CompactionTests.fill(store, 2000)
+        let other = try Self.open(storage, options)
+        options.log?.access = .readOnly
+        let reader = try Self.open(storage, options)
+        // Both are still there when the other looks.
+        try store.prepareForExit()
+        #expect(try storage.list(folder.path + "/store/checkpoint").isEmpty)
+        try other.prepareForExit()
+        #expect(try storage.list(folder.path + "/store/checkpoint").count == 1)
+        #expect(other.log?.checkpoint?.version == store.publishedVersion)
+        withExtendedLifetime(reader) {}
+    }
+
     @Test("and a crash or power cut at any call of it loses nothing") func crash() throws {
         func make() throws -> (SimulatedStorage, Store) {
             let storage = SimulatedStorage(seed: 1)
