@@ -392,7 +392,10 @@ import Testing
         withExtendedLifetime(listener) {}
         for store in stores {
             #expect(store.otherProcesses.count == stores.count - 1)
+            // The follower frees the nodes of the version before only after it has published the next, under the write lock.
+            store.queue.acquire()
             store._checkInvariants()
+            store.queue.release()
         }
         for store in stores { try store.close() }
         let again = try open()
