@@ -118,21 +118,26 @@ struct SegmentScan {
 
     /// Goes on by magic from the break: every multiple of 64 bytes where a header of this segment stands tells what was durable when
     /// it was written. The header suffices for that, whole payload or not.
+    ///
+    /// Which frames are whole is for the report alone, so no byte is summed twice: of a header within the payload that another header claims, only the header is read. A forged tail could otherwise claim the
+    /// same megabytes at each of its headers, and opening would take hours.
     private mutating func lookBehind(_ broken: Break, _ reader: SegmentReader) throws(LogError) {
         var offset = broken.offset
+        var summed = offset
         while offset < reader.byteCount {
-            switch try reader.item(at: offset) {
-            case .end: return
-            case .frame(let frame, _):
-                markBehind = max(markBehind, frame.mark)
-                framesBehind += 1
-                if frame.kind.isPart, frame.flags.contains(.last) { commitsBehind += 1 }
-                offset = frame.end
-            case .bad(_, let header):
-                if let header { markBehind = max(markBehind, header.mark) }
+            guard let (frame, _) = try reader.header(at: offset) else {
                 // No frame begins within zeros.
                 offset = max(offset + LogLimits.frameAlignment, try reader.endOfZeros(from: offset))
+                continue
             }
+            markBehind = max(markBehind, frame.mark)
+            offset = Int(frame.offset) + LogLimits.frameAlignment
+            guard Int(frame.offset) >= summed else { continue }
+            summed = frame.end
+            guard case .frame = try reader.item(at: Int(frame.offset)) else { continue }
+            framesBehind += 1
+            if frame.kind.isPart, frame.flags.contains(.last) { commitsBehind += 1 }
+            offset = frame.end
         }
     }
 }

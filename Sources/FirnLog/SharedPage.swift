@@ -63,7 +63,7 @@ import FirnStorage
 final class SharedPage: @unchecked Sendable {
     // Sendable: all access after `prepare` is by atomic words.
     static let byteCount = 4096
-    private static let magic: UInt64 = 0x4547_4150_4E52_4946  // "FIRNPAGE"
+    static let magic: UInt64 = 0x4547_4150_4E52_4946  // "FIRNPAGE"
     private static let checkSalt: UInt64 = 0x4D41_524B
 
     private let memory: any SharedMemory

@@ -63,7 +63,7 @@ extension StoreFolder {
     private func removeAll() throws(LogError) -> StoreRemoval {
         try removeFiles(in: log) { Self.segmentNumber(of: $0) != nil }
         try removeFiles(in: checkpoints) { Self.checkpointID(of: $0) != nil }
-        for name in try names(path) where name.hasPrefix("scratch.") { try removeFile(path + "/" + name) }
+        for name in try names(path) where ScratchName.matches(name) { try removeFile(path + "/" + name) }
         try removeFile(newManifest)
         try removeFile(reserve)
         try stored { () throws(StorageError) in try storage.syncFolder(path) }
@@ -119,9 +119,5 @@ extension StoreFolder {
 
     private func names(_ folder: String) throws(LogError) -> [String] {
         try stored { () throws(StorageError) in try storage.list(folder) }
-    }
-
-    private func isLink(_ path: String) throws(LogError) -> Bool {
-        try stored { () throws(StorageError) in try storage.isLink(path) }
     }
 }

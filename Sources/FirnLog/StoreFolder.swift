@@ -17,6 +17,8 @@ struct StoreFolder: Sendable {
     let storage: any Storage
     /// Of the files that are created.
     var fileMode = FileMode.ownerOnly
+    /// How long the file `reserve` is.
+    var reserveByteCount = LogLimits.reserveByteCount
     /// Files that are read through handles opened before, as their names may have gone.
     var held: HeldLogFiles?
 
@@ -28,6 +30,7 @@ struct StoreFolder: Sendable {
     init(_ options: LogOptions, _ storage: any Storage) {
         self.init(path: options.folder, storage: storage)
         fileMode = options.fileMode
+        reserveByteCount = options.reserveByteCount
     }
 
     var manifest: String { path + "/manifest" }
@@ -49,87 +52,6 @@ struct StoreFolder: Sendable {
     static func segmentNumber(of name: String) -> UInt32? {
         guard name.utf8.count == 18, name.hasSuffix(".segment") else { return nil }
         return UInt32(name.prefix(10))
-    }
-
-    // MARK: What stands there
-
-    enum Found: Equatable {
-        /// Nothing bears the name.
-        case nothing
-        /// An empty folder, or what a creation left that was cut short before the store existed.
-        case empty
-        case store
-    }
-
-    /// What stands at the path. Throws where it is neither a store nor a place for one, having changed nothing.
-    func find() throws(LogError) -> Found {
-        guard let status = try stored({ () throws(StorageError) in try storage.status(path) }) else { return .nothing }
-        guard status.kind == .folder else {
-            throw LogError(.notAStore, path: path, detail: describeFile(status))
-        }
-        if try stored({ () throws(StorageError) in try storage.status(manifest) }) != nil { return .store }
-        let names = try stored { () throws(StorageError) in try storage.list(path) }
-        // Another process may just have made it.
-        if names.contains("manifest") { return .store }
-        let others = names.filter { !Self.names.contains($0) }.sorted()
-        if !others.isEmpty {
-            let shown = others.prefix(3).joined(separator: ", ")
-            throw LogError(
-                .foreignFolder, path: path, detail: others.count > 3 ? "\(shown) and \(others.count - 3) more" : shown)
-        }
-        if let remains = try remainsOfStore(names) {
-            // Another process may have made the store and committed to it since the names were read.
-            if try stored({ () throws(StorageError) in try storage.status(manifest) }) != nil { return .store }
-            throw LogError(
-                .damage, path: manifest,
-                detail: "it is missing, although there is \(remains); put it back from a copy of the store")
-        }
-        return .empty
-    }
-
-    /// A file that shows that a manifest was here and has been removed; nil where there is none. A crash while a store is made leaves the first segment's head at most.
-    private func remainsOfStore(_ names: [String]) throws(LogError) -> String? {
-        if names.contains("checkpoint"),
-            let id = try checkpointIDs().min()
-        {
-            return checkpoint(id)
-        }
-        guard names.contains("log") else { return nil }
-        for name in try stored({ () throws(StorageError) in try storage.list(log) }).sorted() {
-            let status = try stored { () throws(StorageError) in try storage.status(log + "/" + name) }
-            if Self.segmentNumber(of: name) != 1 || (status?.byteCount ?? 0) > SegmentHeader.byteCount {
-                return log + "/" + name
-            }
-        }
-        return nil
-    }
-
-    private func describeFile(_ status: FileStatus) -> String {
-        guard status.kind == .file else { return "it is neither a file nor a folder" }
-        // A Realm database file says "T-DB" at byte 16.
-        var head = [UInt8](repeating: 0, count: 24)
-        if let file = try? storage.open(path, .read),
-            let count = try? head.withUnsafeMutableBytes({ try file.read(into: $0, at: 0) }), count == 24,
-            head[16..<20].elementsEqual("T-DB".utf8)
-        {
-            return "it is a file of a Realm database, whose format Firn does not read"
-        }
-        if path.hasSuffix(".realm") {
-            return "it is a file, by its name one of a Realm database, whose format Firn does not read"
-        }
-        return "it is a file of \(status.byteCount) bytes"
-    }
-
-    /// Throws where `log` or `checkpoint` is a link. The last component of a path is never followed (`O_NOFOLLOW`), but these are followed by each path of a file in them: Firn would read, overwrite
-    /// and remove files of another folder, such as another store's. Looked at whenever a store is opened, and before a process writes a checkpoint or removes files.
-    func refuseLinks() throws(LogError) {
-        for folder in [log, checkpoints] where try stored({ () throws(StorageError) in try storage.isLink(folder) }) {
-            throw LogError(
-                StorageError(
-                    .input(
-                        "it is a symbolic link, which Firn does not follow within a store; put the folder itself there, or make the store's own path a link"
-                    ), operation: "open", path: folder))
-        }
     }
 
     // MARK: The manifest
@@ -173,7 +95,8 @@ struct StoreFolder: Sendable {
     /// goes on must first read the manifest and sync its name, as an opener does. A disk that is full at the rename, or at the sync behind it, is therefore not reported as `.diskFull`.
     func replaceManifest(_ previous: Manifest?, with next: Manifest) throws(LogError) {
         guard next.generation <= LogLimits.number, next.epoch <= LogLimits.epoch,
-            next.openSegment.segment <= LogLimits.epoch, next.openSegment.firstVersion <= LogLimits.number
+            next.openSegment.segment <= LogLimits.epoch, next.openSegment.firstVersion <= LogLimits.number,
+            next.checkpoint?.isPossible ?? true
         else {
             throw LogError(.damage, path: manifest, detail: "its numbers have come to their end; copy the store")
         }

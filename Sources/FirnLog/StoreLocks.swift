@@ -29,8 +29,10 @@ struct StoreLocks: Sendable {
     /// Of one who may create the file, and write.
     init(_ folder: StoreFolder) throws(LogError) {
         path = folder.path
-        lock = try stored { () throws(StorageError) in
-            try folder.storage.lockFile(folder.lock, .create(folder.fileMode))
+        do throws(StorageError) {
+            lock = try folder.storage.lockFile(folder.lock, .create(folder.fileMode))
+        } catch {
+            throw Self.refusal(error)
         }
     }
 
@@ -60,9 +62,20 @@ struct StoreLocks: Sendable {
 
     /// Says that this opener has the store open. Throws where the store is being deleted, or has been since the lock file was opened.
     func enter() throws(LogError) {
-        guard try !isRemoved(), try tryLock(Self.openByte, exclusive: false) else {
+        // Only while the byte is held can nobody remove the file.
+        guard try awaitShared(Self.openByte), try !isRemoved() else {
             throw LogError(.locked(processID: nil), path: path, detail: "it is being deleted")
         }
+    }
+
+    /// Gets a byte that others hold shared, too. A deletion that is refused in the end may hold it exclusively for a moment; false where that lasts.
+    private func awaitShared(_ byte: Int) throws(LogError) -> Bool {
+        for _ in 1...20 {
+            if try tryLock(byte, exclusive: false) { return true }
+            if try isRemoved() { return false }
+            restThread(nanoseconds: 1_000_000)
+        }
+        return false
     }
 
     /// Whether the lock file has lost its name since it was opened.
@@ -71,8 +84,12 @@ struct StoreLocks: Sendable {
     }
 
     /// Keeps everybody else out, to delete the store; false where somebody has it open, is opening it, or still reads a version of it.
+    ///
+    /// While somebody has one of the bytes nothing is locked, so that a deletion that will be refused hinders nobody. Byte 1 is claimed before byte 4: whoever closes the store gets the latter while it has the former.
     func claimAll() throws(LogError) -> Bool {
-        for byte in [Self.writerByte, Self.servingByte, Self.openByte, Self.readingByte, Self.compactorByte] {
+        let bytes = [Self.writerByte, Self.servingByte, Self.openByte, Self.readingByte, Self.compactorByte]
+        for byte in bytes where try isLocked(byte, exclusive: true) { return false }
+        for byte in bytes {
             guard try tryLock(byte, exclusive: true) else { return false }
         }
         return true
@@ -131,7 +148,19 @@ struct StoreLocks: Sendable {
 
     private func tryLock(_ byte: Int, exclusive: Bool) throws(LogError) -> Bool {
         guard let lock else { return !exclusive }
-        return try stored { () throws(StorageError) in try lock.tryLock(byte, exclusive: exclusive) }
+        do throws(StorageError) { return try lock.tryLock(byte, exclusive: exclusive) } catch {
+            throw Self.refusal(error)
+        }
+    }
+
+    /// Says what somebody can do who may not write to the store.
+    private static func refusal(_ error: StorageError) -> LogError {
+        guard error.code == .permissionDenied || error.code == .readOnlyFileSystem else { return LogError(error) }
+        return LogError(
+            .storage(error), path: error.path,
+            detail:
+                "a store is written to, or deleted, by those only who may write to its files; to read it, open it with `readOnly`"
+        )
     }
 
     private func isLocked(_ byte: Int, exclusive: Bool) throws(LogError) -> Bool {
@@ -149,7 +178,7 @@ struct StoreLocks: Sendable {
     static func reading(_ folder: StoreFolder) throws(LogError) -> (any StorageLock)? {
         // Whoever has the store open has made the file, or does without.
         let lock = try StoreLocks(reading: folder).lock
-        // Nobody ever holds that byte exclusively.
+        // A deletion can't have it: the caller still has the store open.
         _ = try stored { () throws(StorageError) in try lock?.tryLock(readingByte, exclusive: false) }
         return lock
     }

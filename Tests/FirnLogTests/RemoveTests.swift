@@ -86,4 +86,107 @@ import Testing
         let error = #expect(throws: LogError.self) { try locks.enter() }
         #expect(error?.code == .locked(processID: nil))
     }
+
+    @Test func whatSomebodyElsePutThereStays() throws {
+        let storage = MemoryStorage()
+        try make(storage)
+        let names = [
+            "scratch.txt", "scratch.1", "scratch.1.2.3", "scratch.1.G", "scratch..2", "log/.DS_Store", "notes.txt",
+        ]
+        for name in names + ["scratch.1f.ffffffffffffffff"] { try storage.open(folder + "/" + name, .create).close() }
+        let removal = try Log.remove(folder, storage: storage)
+        #expect(removal == StoreRemoval(wasThere: true, left: names.sorted()))
+    }
+
+    /// The path is of use again once that is away.
+    @Test func whatStaysIsNamedByWhoWantsToMakeAStoreThere() throws {
+        let storage = MemoryStorage()
+        try make(storage)
+        try storage.open(folder + "/log/.DS_Store", .create).close()
+        #expect(try Log.remove(folder, storage: storage).left == ["log/.DS_Store"])
+        let error = #expect(throws: LogError.self) { try make(storage) }
+        #expect(error?.code == .foreignFolder && error?.detail == "log/.DS_Store")
+        try storage.remove(folder + "/log/.DS_Store")
+        try make(storage)
+        #expect(try Log.remove(folder, storage: storage).left.isEmpty)
+    }
+
+    private func open(_ access: LogOptions.Access, _ storage: any Storage) throws -> Log {
+        var options = LogScript([]).options
+        options.access = access
+        return try Log.open(options, storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 1))
+    }
+
+    @Test func aDeletionThatIsRefusedKeepsNobodyOut() throws {
+        for access in [LogOptions.Access.readOnly, .readWrite(waitMilliseconds: 0)] {
+            let storage = SimulatedStorage(seed: 1)
+            try make(storage)
+            // It has closed the store, and holds a version of it.
+            let holder = try open(.readOnly, storage)
+            try holder.close(isRead: true)
+            let deleter = storage.disk.newProcess()
+            let locks = try StoreLocks(StoreFolder(path: folder, storage: deleter))
+            let opened = Counter()
+            deleter.beforeEachCall { call in
+                do {
+                    try open(access, storage.disk.newProcess()).close()
+                    opened.add()
+                } catch { Issue.record("before \(call): \(error)") }
+            }
+            #expect(try !locks.claimAll())
+            deleter.beforeEachCall(nil)
+            #expect(opened.count > 0)
+            withExtendedLifetime(holder) {}
+        }
+    }
+
+    /// Somebody takes a byte after the deletion has looked at it: it then has others for a moment, and is refused.
+    @Test func aReaderWaitsForADeletionThatIsRefusedInTheEnd() throws {
+        let storage = SimulatedStorage(seed: 1)
+        try make(storage)
+        let deleter = try StoreLocks(StoreFolder(path: folder, storage: storage.disk.newProcess()))
+        #expect(try deleter.claimAll())
+        let reader = storage.disk.newProcess()
+        let tries = Counter()
+        let hasTriedTwice = Gate()
+        reader.beforeEachCall { call in
+            guard call.operation == .tryLock, call.offset == 1 else { return }
+            tries.add()
+            if tries.count == 2 { hasTriedTwice.open() }
+        }
+        let result = Guarded<Result<Void, any Error>?>(.unranked, nil)
+        let thread = try StorageThread.start(name: "reader") {
+            let outcome = Result { try open(.readOnly, reader).close() }
+            result.withLock { $0 = outcome }
+            hasTriedTwice.open()
+        }
+        hasTriedTwice.wait()
+        deleter.leave()
+        thread.join()
+        try #require(result.withLock { $0 }).get()
+        reader.beforeEachCall(nil)
+    }
+
+    /// The lock file is removed between the moment in which a reader opens it and the one in which it gets its lock.
+    @Test func nobodyOpensAStoreByALockFileThatHasBeenRemoved() throws {
+        let storage = SimulatedStorage(seed: 1)
+        try make(storage)
+        let locks = try StoreLocks(reading: StoreFolder(path: folder, storage: storage))
+        let deleter = storage.disk.newProcess()
+        let isFirst = Countdown(0)
+        let folder = folder
+        storage.beforeEachCall { call in
+            guard call.operation == .tryLock, isFirst.isOver() else { return }
+            storage.beforeEachCall(nil)
+            do { _ = try Log.remove(folder, storage: deleter) } catch { Issue.record(error) }
+        }
+        let error = #expect(throws: LogError.self) { try locks.enter() }
+        #expect(error?.code == .locked(processID: nil))
+    }
+}
+
+private final class Counter: Sendable {
+    private let value = Guarded(.unranked, 0)
+    var count: Int { value.withLock { $0 } }
+    func add() { value.withLock { $0 += 1 } }
 }

@@ -64,4 +64,31 @@ import Testing
         let error = #expect(throws: LogError.self) { try Log.open(options, storage: storage) }
         #expect(error?.code == .damage)
     }
+
+    /// Each header of a forged tail claims the same long payload, with a wrong checksum.
+    @Test("behind a break, however many headers claim them") func forgedHeaders() throws {
+        let bench = Bench { $0.segmentByteCount = 4 << 20 }
+        let log = try bench.open()
+        try bench.commit(log)
+        try log.close()
+        let file = try bench.storage.open(Bench.segment, .readWrite)
+        let start = try file.size()
+        let manifest = try log.folder.readManifest()
+        let (count, payload) = (300, 1 << 20)
+        var bytes = [UInt8](repeating: 1, count: count * 128 + payload)
+        for number in 0..<count {
+            let frame = FrameHeader(
+                kind: .changes, flags: .last, storeHigh: manifest.storeID.high, epoch: 1, segment: 1,
+                offset: UInt64(start + number * 128), version: 2, time: 0, mark: number == count - 1 ? 1 : 0, part: 0,
+                rawCount: UInt32(payload), storedCount: UInt32(payload), payloadCRC: 1, chain: 0)
+            bytes.withUnsafeMutableBytes { _ = frame.encode(at: $0.baseAddress! + number * 128) }
+        }
+        try bytes.withUnsafeBytes { try file.write($0, at: start) }
+        let reader = try SegmentReader(log.folder, manifest.openSegment, storeID: manifest.storeID)
+        let scan = try SegmentScan.scan(reader, chainStart: nil, previousTime: 0)
+        #expect(scan.lastVersion == 1 && scan.broken?.offset == start)
+        // Yet no header is passed over.
+        #expect(scan.markBehind == 1 && scan.framesBehind == 0)
+        #expect(reader.readByteCount <= 4 * reader.byteCount)
+    }
 }

@@ -111,4 +111,23 @@ import Testing
         #expect(short?.code == .notFound)
         #expect(try storage.status(path + "/shared")?.byteCount == 0)
     }
+
+    #if os(Linux)
+        /// A folder hands its group on to what is made in it by its set-group bit; a umask that makes modes narrower is where that was lost.
+        @Test("a folder keeps the set-group bit that the folder above hands on, whatever the umask") func setGroup()
+            async
+        {
+            await #expect(processExitsWith: .success) {
+                for mask in [0, 0o022, 0o077] as [mode_t] {
+                    let tests = FileModeTests()
+                    umask(mask)
+                    #expect(chmod(tests.folder.path, 0o2770) == 0)
+                    try tests.create(FileMode(0o660))
+                    #expect(tests.mode("folder") == 0o2770 && tests.mode("file") == 0o660)
+                    try tests.storage.createFolder(tests.folder.path + "/folder/inner", permissions: FileMode(0o640))
+                    #expect(tests.mode("folder/inner") == 0o2750)
+                }
+            }
+        }
+    #endif
 }

@@ -99,7 +99,7 @@ final class SpillPlace: Sendable {
 
     /// Removes what a process that died between making a scratch file and removing its name has left. Only for who is alone: others may be between the two.
     func removeLeftovers() throws(StorageError) {
-        for name in try storage.list(folder) where name.hasPrefix("scratch.") {
+        for name in try storage.list(folder) where ScratchName.matches(name) {
             let path = "\(folder)/\(name)"
             guard try !storage.isLink(path), try storage.status(path)?.kind == .file else { continue }
             do throws(StorageError) { try storage.remove(path) } catch  where error.code == .notFound {

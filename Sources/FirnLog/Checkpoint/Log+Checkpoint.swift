@@ -34,9 +34,11 @@ extension Log {
         _ = try writable()
         try folder.refuseLinks()
         try folder.createFolderIfAbsent(folder.checkpoints)
-        let id = checkpoints.withLock { state in
-            state.nextID += 1
-            return state.nextID - 1
+        let id = checkpoints.withLock { state in state.takeID() }
+        guard let id else {
+            throw LogError(
+                .damage, path: folder.checkpoints,
+                detail: "the numbers of its checkpoints have come to their end; copy the store")
         }
         return try CheckpointFileWriter(folder: folder, storeID: recovery.storeID, id: id, start: start)
     }
@@ -53,7 +55,8 @@ extension Log {
         let known = checkpoints.withLock { $0.listed }
         var listed = known
         if known.last?.id != manifest.checkpoint?.id { listed = try folder.readCheckpoints(manifest) }
-        let next = (try folder.checkpointIDs().max() ?? 0) + 1
+        // No checkpoint gets the last number: a file that bears it has been put there by somebody else.
+        let next = (try folder.checkpointIDs().filter { $0 < LogLimits.number }.max() ?? 0) + 1
         checkpoints.withLock { state in
             state.listed = listed
             state.nextID = max(state.nextID, next)
@@ -194,6 +197,13 @@ struct CheckpointState {
     var listed: [Checkpoint]
     /// The id that the next file gets.
     var nextID: UInt64
+
+    /// An id for a file; nil where there is none left that a manifest may list.
+    mutating func takeID() -> UInt64? {
+        guard nextID < LogLimits.number else { return nil }
+        nextID += 1
+        return nextID - 1
+    }
 
     var live: Checkpoint? { listed.last }
     var fileIDs: Set<UInt64> { Set(listed.flatMap { $0.files.map(\.id) }) }

@@ -17,7 +17,8 @@ extension Log {
         guard try folder.find() == .nothing else {
             throw LogError(.foreignFolder, path: path, detail: "something bears the name; a copy replaces nothing")
         }
-        try folder.createFolderIfAbsent(path)
+        // Whoever else makes something there meanwhile keeps it.
+        try stored { () throws(StorageError) in try storage.createFolder(path, permissions: fileMode) }
         do {
             try folder.createFolderIfAbsent(folder.log)
             try folder.createFolderIfAbsent(folder.checkpoints)
@@ -37,15 +38,9 @@ extension Log {
         }
     }
 
-    /// What a copy that failed has left. What can't be removed is no store: it has no manifest.
+    /// Removes what a copy that failed has made, by its names. What can't be removed is no store: it has no manifest.
     private static func removeAll(_ folder: StoreFolder) {
-        for inner in [folder.log, folder.checkpoints] {
-            for name in (try? folder.storage.list(inner)) ?? [] { try? folder.storage.remove(inner + "/" + name) }
-            try? folder.storage.remove(inner)
-        }
-        for name in (try? folder.storage.list(folder.path)) ?? [] {
-            try? folder.storage.remove(folder.path + "/" + name)
-        }
-        try? folder.storage.remove(folder.path)
+        let files = [folder.manifest, folder.newManifest, folder.segment(1), folder.checkpoint(1)]
+        for path in files + [folder.log, folder.checkpoints, folder.path] { try? folder.storage.remove(path) }
     }
 }

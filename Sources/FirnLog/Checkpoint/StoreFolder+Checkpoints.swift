@@ -18,7 +18,11 @@ extension StoreFolder {
     /// Reads what the manifest names, and checks its foot. The nodes are checked when they are touched.
     func readCheckpoint(_ entry: Manifest.Checkpoint) throws(LogError) -> Checkpoint {
         let path = checkpoint(entry.id)
-        let file = try stored { () throws(StorageError) in try storage.open(path, .read) }
+        let file: any StorageFile
+        do throws(StorageError) { file = try storage.open(path, .read) } catch {
+            guard error.code == .notFound else { throw LogError(error) }
+            throw LogError(.damage, path: path, detail: "the manifest lists it, but it is missing")
+        }
         defer { file.close() }
         let size = try stored { () throws(StorageError) in try file.size() }
         guard size == entry.byteCount else {

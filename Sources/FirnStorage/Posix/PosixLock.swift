@@ -19,18 +19,28 @@ final class PosixLock: StorageLock, @unchecked Sendable {
     // Guards `descriptor`: it must not be closed, and its number given away, while another thread locks through it.
     private let guardian = Lock(.innermost)
     private var descriptor: Int32
+    /// Why it is not open for writing, where it is not.
+    private let refusal: Int32
 
     init(path: String, _ opening: SharedOpening) throws(StorageError) {
         self.path = path
+        let operation = "open of a lock file"
         var result = openShared(opening) { firn_lock_open(path, $0, $1) }
+        var refusal = EACCES
         if result == -EACCES || result == -EROFS || result == -EPERM, case .create = opening {
             // Who may only read the store can still share a lock with others.
-            let error = result
+            refusal = -result
             result = openShared(.existing) { firn_lock_open(path, $0, $1) }
-            if result < 0 { result = error }
+            if result < 0 { result = -refusal }
         }
-        guard result >= 0 else { throw StorageError(number: -result, operation: "open of a lock file", path: path) }
+        guard result >= 0 else { throw StorageError(number: -result, operation: operation, path: path) }
         descriptor = result
+        self.refusal = refusal
+        var status = stat()
+        guard fstat(result, &status) == 0 else { throw .last(operation, path) }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw StorageError(.input("it is not a regular file"), operation: operation, path: path)
+        }
     }
 
     deinit {
@@ -46,7 +56,7 @@ final class PosixLock: StorageLock, @unchecked Sendable {
         case EAGAIN: return false
         case EBADF:
             // Exclusive locks need a descriptor that can write.
-            throw StorageError(.permissionDenied, operation: "lock", path: path, number: EBADF)
+            throw StorageError(number: refusal, operation: "lock", path: path)
         default: throw StorageError(number: error, operation: "lock", path: path)
         }
     }

@@ -78,7 +78,7 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
     private static func makeAndUnname(in folder: String, _ operation: String) throws(StorageError) -> Int32 {
         let random = SystemRandomness.shared
         while true {
-            let path = "\(folder)/scratch.\(String(random.next(), radix: 16)).\(String(random.next(), radix: 16))"
+            let path = "\(folder)/\(ScratchName.next(random))"
             let descriptor = systemOpen(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK, 0o600)
             if descriptor < 0, errno == EEXIST { continue }
             guard descriptor >= 0 else { throw .last(operation, path) }

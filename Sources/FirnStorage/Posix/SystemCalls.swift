@@ -48,11 +48,12 @@ func openShared(_ opening: SharedOpening, _ open: (_ flags: Int32, _ mode: mode_
     }
 }
 
-/// Gives a file or folder that was just created its mode, if the umask has kept some of it. A file system that keeps no modes refuses; then it has what it gives to all.
+/// Gives a file or folder that was just created its mode, if the umask has kept some of it. The set-group bit, by which a folder hands its group on, stays as the system has set it. A file system that
+/// keeps no modes refuses; then it has what it gives to all.
 func setMode(_ descriptor: Int32, _ mode: mode_t) {
     var status = stat()
     guard retrying({ fstat(descriptor, &status) }) == 0, status.st_mode & 0o777 != mode else { return }
-    _ = retrying { fchmod(descriptor, mode) }
+    _ = retrying { fchmod(descriptor, mode | status.st_mode & 0o7000) }
 }
 
 @inline(__always)

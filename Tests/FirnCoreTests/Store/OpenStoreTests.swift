@@ -227,4 +227,13 @@ import Testing
             }
         }
     #endif
+
+    @Test func onlyScratchFilesOfFirnAreRemovedByOpening() throws {
+        let storage = MemoryStorage()
+        #expect(opening("/a", storage) == nil)
+        for name in ["scratch.txt", "scratch.1f.2e"] { try write([1], "/a/" + name, storage) }
+        #expect(opening("/a", storage) == nil)
+        let names = try storage.list("/a")
+        #expect(names.contains("scratch.txt") && !names.contains("scratch.1f.2e"))
+    }
 }

@@ -1,0 +1,156 @@
+import FirnBytes
+import FirnStorage
+
+/// What is at the path where a store is to be opened, or deleted.
+extension StoreFolder {
+    enum Found: Equatable {
+        /// Nothing bears the name.
+        case nothing
+        /// An empty folder, or what a creation or a deletion left that was cut short while no store was there.
+        case empty
+        case store
+    }
+
+    /// What is at the path. Throws where it is neither a store nor a place for one, having changed nothing.
+    func find() throws(LogError) -> Found {
+        guard let status = try stored({ () throws(StorageError) in try storage.status(path) }) else { return .nothing }
+        guard status.kind == .folder else {
+            throw LogError(.notAStore, path: path, detail: describeFile(status))
+        }
+        if try hasManifest() { return .store }
+        let names = try stored { () throws(StorageError) in try storage.list(path) }
+        // Another process may just have made it.
+        if names.contains("manifest") { return .store }
+        var others = names.filter { !Self.names.contains($0) }.sorted()
+        if others.isEmpty, let remains = try remainsOfStore(names) {
+            // Another process may have made the store and committed to it since the names were read.
+            if try hasManifest() { return .store }
+            throw LogError(
+                .damage, path: manifest,
+                detail: "it is missing, although there is \(remains); put it back from a copy of the store")
+        }
+        if others.isEmpty { others = try foreignFiles(names) }
+        if !others.isEmpty {
+            // As above.
+            if try hasManifest() { return .store }
+            let shown = others.prefix(3).joined(separator: ", ")
+            throw LogError(
+                .foreignFolder, path: path, detail: others.count > 3 ? "\(shown) and \(others.count - 3) more" : shown)
+        }
+        return .empty
+    }
+
+    private func hasManifest() throws(LogError) -> Bool {
+        try stored { () throws(StorageError) in try storage.status(manifest) } != nil
+    }
+
+    /// A file that shows that a manifest was here and has been removed; nil where there is none. A crash while a store is made leaves the first segment's head at most.
+    private func remainsOfStore(_ names: [String]) throws(LogError) -> String? {
+        if names.contains("checkpoint"), try isFolder(checkpoints),
+            let id = try checkpointIDs().min()
+        {
+            return checkpoint(id)
+        }
+        guard names.contains("log"), try isFolder(log) else { return nil }
+        for name in try stored({ () throws(StorageError) in try storage.list(log) }).sorted() {
+            guard let number = Self.segmentNumber(of: name) else { continue }
+            let status = try stored { () throws(StorageError) in try storage.status(log + "/" + name) }
+            if number != 1 || (status?.byteCount ?? 0) > SegmentHeader.byteCount { return log + "/" + name }
+        }
+        return nil
+    }
+
+    // MARK: What a store that never was, or is no more, can have left
+
+    /// Names of what is in a folder without a manifest that a creation or a deletion can't have left there: they are somebody else's, and bear the names of a store's files by chance.
+    private func foreignFiles(_ names: [String]) throws(LogError) -> [String] {
+        var result: [String] = []
+        for name in names.sorted() {
+            let inner = path + "/" + name
+            if name == "log" || name == "checkpoint" {
+                guard try isFolder(inner) else {
+                    result.append(name)
+                    continue
+                }
+                let files = try stored { () throws(StorageError) in try storage.list(inner) }
+                result += files.filter { Self.segmentNumber(of: $0) == nil && Self.checkpointID(of: $0) == nil }
+                    .sorted().map { name + "/" + $0 }
+            } else if try !isLeftover(name, inner) {
+                result.append(name)
+            }
+        }
+        return result
+    }
+
+    private func isLeftover(_ name: String, _ path: String) throws(LogError) -> Bool {
+        guard try !isLink(path) else { return false }
+        // Another process may have removed it since.
+        guard let status = try stored({ () throws(StorageError) in try storage.status(path) }) else { return true }
+        guard status.kind == .file else { return false }
+        switch name {
+        case "lock": return status.byteCount == 0
+        case "reserve":
+            return [LogLimits.reserveByteCount, reserveByteCount].contains(status.byteCount)
+        case "shared":
+            guard status.byteCount <= SharedPage.byteCount else { return false }
+            return try begins(path, with: SharedPage.magic)
+        case "manifest.new": return try begins(path, with: Manifest.magic)
+        default: return false
+        }
+    }
+
+    /// Whether a file begins with what Firn writes there, or with zeros, as it does where the power went before the bytes were on the disk.
+    private func begins(_ path: String, with number: UInt64) throws(LogError) -> Bool {
+        let magic = withUnsafeBytes(of: number.littleEndian) { Array($0) }
+        var head = [UInt8](repeating: 0, count: magic.count)
+        let count: Int
+        do {
+            let file = try storage.open(path, .read)
+            defer { file.close() }
+            count = try head.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+        } catch {
+            let error = error as! StorageError
+            // As in `isLeftover`.
+            if error.code == .notFound { return true }
+            throw LogError(error)
+        }
+        return head[..<count].elementsEqual(magic[..<count]) || head.allSatisfy { $0 == 0 }
+    }
+
+    private func isFolder(_ path: String) throws(LogError) -> Bool {
+        if try isLink(path) { return false }
+        return try stored({ () throws(StorageError) in try storage.status(path) })?.kind == .folder
+    }
+
+    /// Throws where `log` or `checkpoint` is a link. The last component of a path is never followed (`O_NOFOLLOW`), but these are followed by each path of a file in them: Firn would read, overwrite
+    /// and remove files of another folder, such as another store's. Looked at whenever a store is opened, and before a process writes a checkpoint or removes files.
+    func refuseLinks() throws(LogError) {
+        for folder in [log, checkpoints] where try isLink(folder) {
+            throw LogError(
+                StorageError(
+                    .input(
+                        "it is a symbolic link, which Firn does not follow within a store; put the folder itself there, or make the store's own path a link"
+                    ), operation: "open", path: folder))
+        }
+    }
+
+    func isLink(_ path: String) throws(LogError) -> Bool {
+        try stored { () throws(StorageError) in try storage.isLink(path) }
+    }
+
+    private func describeFile(_ status: FileStatus) -> String {
+        guard status.kind == .file else { return "it is neither a file nor a folder" }
+        // A Realm database file says "T-DB" at byte 16.
+        var head = [UInt8](repeating: 0, count: 24)
+        if let file = try? storage.open(path, .read),
+            let count = try? head.withUnsafeMutableBytes({ try file.read(into: $0, at: 0) }), count == 24,
+            head[16..<20].elementsEqual("T-DB".utf8)
+        {
+            return "it is a file of a Realm database, whose format Firn does not read"
+        }
+        if path.hasSuffix(".realm") {
+            return "it is a file, by its name one of a Realm database, whose format Firn does not read"
+        }
+        return "it is a file of \(status.byteCount) bytes"
+    }
+}

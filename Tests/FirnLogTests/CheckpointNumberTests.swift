@@ -1,0 +1,57 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnLog
+
+/// The numbers of checkpoints' files end at `LogLimits.number`; what goes beyond can't be read from a manifest again.
+@Suite("The numbers of checkpoints", .timeLimit(.minutes(20))) struct CheckpointNumberTests {
+    @Test("where they end no more checkpoints are written, and the store goes on")
+    func end() throws {
+        let bench = Bench()
+        let log = try bench.open()
+        try bench.commit(log)
+        log.checkpoints.withLock { $0.nextID = LogLimits.number - 1 }
+        try bench.publishCheckpoint(log)
+        try log.close()
+        let again = try bench.another().open()
+        #expect(again.checkpoint?.id == LogLimits.number - 1)
+        try bench.commit(again)
+        let error = #expect(throws: LogError.self) { try bench.publishCheckpoint(again) }
+        #expect(error?.code == .damage && error?.path == "/store/checkpoint")
+        #expect(again.failure == nil)
+        try bench.commit(again)
+        try again.close()
+        let last = try bench.another().open()
+        #expect(last.recovery.lastVersion == 3)
+        try last.close()
+    }
+
+    @Test("a manifest that could not be read again is not written")
+    func manifest() throws {
+        let bench = Bench()
+        let log = try bench.open()
+        try bench.commit(log)
+        try bench.publishCheckpoint(log)
+        let folder = log.folder
+        let manifest = try folder.readManifest()
+        var next = manifest
+        next.generation += 1
+        next.checkpoint?.id = LogLimits.number + 1
+        #expect(throws: LogError.self) { try folder.replaceManifest(manifest, with: next) }
+        #expect(try folder.readManifest() == manifest)
+    }
+
+    @Test("a file with the last number that somebody puts there does not end them")
+    func stray() throws {
+        let bench = Bench()
+        let log = try bench.open()
+        try bench.commit(log)
+        try bench.storage.open(log.folder.checkpoint(LogLimits.number), .create).close()
+        try log.adoptCheckpoint()
+        try bench.publishCheckpoint(log)
+        #expect(log.checkpoint?.id == 1)
+        try log.close()
+        try bench.another().open().close()
+    }
+}
