@@ -30,7 +30,8 @@ extension ThreadConfined where Self: Object {
         }
         let realm = RealmInstance.of(_row)
         realm.check()
-        guard RealmInstance.isValid(_row) else {
+        let row = _row
+        guard try realm.storing({ store throws(StoreError) in try store.reading { RealmInstance.isValid(row) } }) else {
             throw Realm.Error(
                 .invalidInput,
                 "The object of \(classInfo.name) is gone. Open a version that has it with Realm.asOf(version:), and ask the object found there.",
@@ -42,9 +43,13 @@ extension ThreadConfined where Self: Object {
         }
         return try states.map { state in
             let past = try realm.past(state, at: CallPlace(file, line))
+            // A frozen object is found when it is made.
+            let object = try realm.storing { store throws(StoreError) in
+                try store.reading { past.accessor(binding, key) }
+            }
             return Past(
                 version: state.pin.version, date: Date(nanoseconds: state.pin.time),
-                object: unsafeDowncast(past.accessor(binding, key), to: Self.self))
+                object: unsafeDowncast(object, to: Self.self))
         }
     }
 }

@@ -41,14 +41,18 @@ extension Realm {
         let touched = try instance.storing { store throws(StoreError) in
             try store.touchedRows(from: earlier.shownPin, to: later.shownPin)
         }
-        var changes: [Change] = []
-        for binding in instance.schema.tables.sorted(by: { $0.info.name < $1.info.name }) {
-            let ends = ChangeEnds(binding, old, new)
-            for (key, columns) in (touched[binding.table] ?? [:]).sorted(by: { $0.key < $1.key }) {
-                if let change = ends.change(key, columns) { changes.append(change) }
+        return try instance.storing { store throws(StoreError) in
+            try store.reading {
+                var changes: [Change] = []
+                for binding in instance.schema.tables.sorted(by: { $0.info.name < $1.info.name }) {
+                    let ends = ChangeEnds(binding, old, new)
+                    for (key, columns) in (touched[binding.table] ?? [:]).sorted(by: { $0.key < $1.key }) {
+                        if let change = ends.change(key, columns) { changes.append(change) }
+                    }
+                }
+                return changes
             }
         }
-        return changes
     }
 }
 

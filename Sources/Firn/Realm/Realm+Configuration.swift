@@ -23,7 +23,8 @@ extension Realm {
         public enum VerifyOnOpen: Sendable, Equatable {
             /// The directory of the files and the end of the log.
             case directory
-            /// Every byte.
+            /// Every byte, and that the newest version is one that Firn could have written: every object, value and index is looked at, which takes as long as reading all of them. What comes from a stranger is opened
+            /// like this: what does not fit is thrown at opening, instead of stopping the program where it is read.
             case everything
         }
 

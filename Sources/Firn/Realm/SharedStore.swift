@@ -315,7 +315,9 @@ final class SharedStore: @unchecked Sendable {
                 return nil
             }
             try transaction.changeSchema(to: plan.schema)
-            faults = plan.keyFaults(in: transaction)
+            faults = transaction.noting { plan.keyFaults(in: transaction) }
+            // Damage that was met is thrown by the commit.
+            if transaction.hasFault { faults = [] }
             if faults.isEmpty { try transaction.commit() } else { transaction.cancel() }
         } catch {
             throw Realm.Error(error, configuration.fileURL)

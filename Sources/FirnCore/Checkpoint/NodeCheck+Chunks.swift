@@ -1,4 +1,5 @@
 import CFirn
+import FirnBytes
 
 /// Checking what holds values: chunks, and blocks of elements.
 extension NodeCheck {
@@ -94,7 +95,7 @@ extension NodeCheck {
             case Chunk.Slot.blob:
                 guard cells.collection == .none, !isDictionary else { return "a blob where none can be" }
                 ranges.append(place..<place + 8)
-                add(address, NodeClaim(.blob(cells)))
+                add(address, NodeClaim(.blob(cells.value)))
             case Chunk.Slot.tree:
                 guard cells.collection != .none else { return "a collection where none can be" }
                 add(address, NodeClaim(.list(cells)))
@@ -123,29 +124,42 @@ extension NodeCheck {
         guard cells.type.fixedWidth == nil, width == 1 || width == 2, heap <= 2 * Limits.chunkByteCount,
             values + heap <= node.byteCount
         else { return "a packed chunk of text makes no sense" }
+        if let fault = self.values(cells, width, lengths: node.address + 64, heap: heap, mayRefer: true) {
+            return fault
+        }
+        guard !refs.isEmpty else { return refsAreListed(table: 0, countAt: 36) }
+        return refsAreListed(after: values + heap)
+    }
+
+    /// Packed text: the lengths of the values, and behind them the values, `heap` bytes long.
+    private mutating func values(
+        _ cells: CellClass, _ width: Int, lengths: UnsafeMutableRawPointer, heap: Int, mayRefer: Bool
+    ) -> String? {
+        let rows = node.capacity
+        let values = lengths + width * rows
         let isPlain =
             cells.type == .data
-            || cells.type == .string && UnsafeRawBufferPointer(start: node.address + values, count: heap).isASCII
+            || cells.type == .string && UnsafeRawBufferPointer(start: values, count: heap).isASCII
         var offset = 0
         for row in 0..<rows {
-            let length = Self.length(row, width, node.address + 64)
+            let length = Self.length(row, width, lengths)
             if length == Int(Chunk.Slot.null) {
                 guard cells.mayBeNull else { return "a null in a column that has none" }
                 continue
             }
             guard length != Int(Chunk.Slot.tree) else { return "a collection where none can be" }
-            let byteCount = length == Int(Chunk.Slot.blob) ? 8 : length
+            let isBlob = length == Int(Chunk.Slot.blob)
+            let byteCount = isBlob ? 8 : length
             guard offset <= 0xFFFF, offset + byteCount <= heap else { return "a value lies behind its chunk's" }
-            let address = node.address + values + offset
-            if length == Int(Chunk.Slot.blob) {
-                add(address, NodeClaim(.blob(cells)))
-            } else if !isPlain, !isValue(UnsafeRawBufferPointer(start: address, count: byteCount), cells) {
+            if isBlob {
+                guard mayRefer else { return "a blob where none can be" }
+                add(values + offset, NodeClaim(.blob(cells.value)))
+            } else if !isPlain, !isValue(UnsafeRawBufferPointer(start: values + offset, count: byteCount), cells) {
                 return "a value is no \(cells.type)"
             }
             offset += byteCount
         }
-        guard !refs.isEmpty else { return refsAreListed(table: 0, countAt: 36) }
-        return refsAreListed(after: values + heap)
+        return nil
     }
 
     /// A length of packed text, as a slot has it.
@@ -155,15 +169,24 @@ extension NodeCheck {
         return length < 0xFD ? length : length | 0xFF00
     }
 
-    /// What was compressed is looked at when it is unpacked: `Packing.pressed`.
-    private func pressed(_ cells: CellClass) -> String? {
+    /// What was compressed is unpacked once to be looked at: whoever unpacks it later looks at nothing but lengths.
+    private mutating func pressed(_ cells: CellClass) -> String? {
         let width = Int(node.load(Packing.widthOffset, as: UInt8.self))
         let heap = Int(node.load(Packing.heapOffset, as: UInt32.self))
         let byteCount = Int(node.load(Packing.pressedOffset, as: UInt32.self))
+        let wrong = "a compressed chunk makes no sense"
         guard cells.type == .string || cells.type == .data, width == 1 || width == 2,
             heap <= 2 * Limits.chunkByteCount, 64 + byteCount <= node.byteCount
-        else { return "a compressed chunk makes no sense" }
-        return refsAreListed(table: 0, countAt: 36)
+        else { return wrong }
+        if let fault = refsAreListed(table: 0, countAt: 36) { return fault }
+        let source = UnsafeRawBufferPointer(start: node.address + 64, count: byteCount)
+        let count = width * node.capacity + heap
+        return withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
+            guard let lengths = buffer.baseAddress else { return wrong }
+            let target = UnsafeMutableRawBufferPointer(start: lengths, count: count)
+            do throws(BytesError) { try LZ4.decompress(source, into: target) } catch { return wrong }
+            return values(cells, width, lengths: lengths, heap: heap, mayRefer: false)
+        }
     }
 
     private mutating func dictionary(_ cells: CellClass) -> String? {
@@ -251,8 +274,7 @@ extension NodeCheck {
         case 0: return isKey || !cells.mayBeNull ? nil : place
         case 1:
             guard place + 8 <= end, isKey || cells.type.fixedWidth == nil else { return nil }
-            let its = isKey ? CellClass(ColumnSchema(name: "", type: .string)) : cells
-            add(node.address + place, NodeClaim(.blob(its)))
+            add(node.address + place, NodeClaim(.blob(isKey ? .key : cells.value)))
             return place + 8
         default:
             let count = code - 2

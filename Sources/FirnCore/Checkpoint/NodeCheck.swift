@@ -51,8 +51,13 @@ struct NodeCheck {
     /// Whether a node that was checked before has what another parent expects of it, beyond what a claim can say.
     func isEnough(_ child: Node, _ claim: NodeClaim) -> Bool {
         switch claim.role {
-        case .chunk, .keys, .dictionary: child.capacity >= claim.count ?? 0
-        default: true
+        // All of its rows have been checked.
+        case .chunk, .dictionary: return child.capacity >= claim.count ?? 0
+        // Of keys, only as many as were claimed.
+        case .keys:
+            var check = NodeCheck(child, claim, schema)
+            return check.fault() == nil
+        default: return true
         }
     }
 
@@ -82,6 +87,7 @@ struct NodeCheck {
         guard node.byteCount >= 64, table.columnCount == layout.columns.count,
             TableNode.byteCount(columns: table.columnCount) <= node.byteCount
         else { return "a table's node does not fit its \(layout.columns.count) columns" }
+        // That it lies above the last key is looked at by who hands it out: `RowWriter.append`.
         guard (0...1 << 48).contains(table.rowCount), Self.keys.contains(table.nextKey) else {
             return "a table of \(table.rowCount) rows, whose next key is \(table.nextKey)"
         }

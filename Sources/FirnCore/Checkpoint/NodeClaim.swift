@@ -21,8 +21,16 @@ enum NodeRole: Hashable {
     case bytes
     /// A node of a collection's tree.
     case list(CellClass)
-    /// A value of a column, or an element of a collection.
+    /// A value of a column, or an element of a collection: `CellClass.value`.
     case blob(CellClass)
+
+    /// Whether it is a node of a tree, which a version refers to once: whoever changes the tree lets the node go that he has replaced. (Chunks may share a dictionary.)
+    var isTree: Bool {
+        switch self {
+        case .root, .table, .rows, .pairs, .bytes, .list: true
+        case .keys, .chunk, .dictionary, .blob: false
+        }
+    }
 }
 
 /// What the cells of a column are, as far as their layout goes.
@@ -32,10 +40,20 @@ struct CellClass: Hashable {
     let isNullable: Bool
 
     init(_ column: ColumnSchema) {
-        type = column.type
-        collection = column.collection
-        isNullable = column.isNullable
+        self.init(column.type, column.collection, isNullable: column.isNullable)
     }
+
+    private init(_ type: ColumnType, _ collection: CollectionKind, isNullable: Bool) {
+        self.type = type
+        self.collection = collection
+        self.isNullable = isNullable
+    }
+
+    /// What a blob's bytes are: the same in each version, whether the column's values may be null in it or not.
+    var value: CellClass { CellClass(type, .none, isNullable: false) }
+
+    /// A key of a map.
+    static let key = CellClass(.string, .none, isNullable: false)
 
     fileprivate init?(bits: UInt64) {
         guard let type = ColumnType(rawValue: UInt8(bits & 15)),
@@ -80,13 +98,14 @@ struct NodeClaim: Hashable {
 struct NodeClaims: ~Copyable {
     /// ```
     /// key    ┌ unit + 1 (44 bits) ┬ kind of role (4) ┬ its detail (16) ┐      0: free
-    /// value  ┌ level (8; 255: unknown) ┬ count (56; all ones: unknown) ┐
+    /// value  ┌ level (8; 255: unknown) ┬ taken (1) ┬ count (55; all ones: unknown) ┐
     /// ```
     private typealias Entry = (key: UInt64, value: UInt64)
     private var entries: [Entry] = []
     private(set) var count = 0
 
-    private static let unknownCount: UInt64 = 1 << 56 - 1
+    private static let unknownCount: UInt64 = 1 << 55 - 1
+    private static let takenBit: UInt64 = 1 << 55
     private static let unitShift: UInt64 = 20
 
     func find(_ unit: Int) -> NodeClaim? {
@@ -116,7 +135,17 @@ struct NodeClaims: ~Copyable {
             known.count = known.count ?? claim.count
         }
         known.level = known.level ?? claim.level
+        let taken = entries[place].value & Self.takenBit
         entries[place] = Self.encode(known, unit)
+        entries[place].value |= taken
+        return true
+    }
+
+    /// Takes a node that is claimed, for the one that refers to it. False where another one has taken it.
+    mutating func take(_ unit: Int) -> Bool {
+        let place = place(of: unit)
+        guard entries[place].value & Self.takenBit == 0 else { return false }
+        entries[place].value |= Self.takenBit
         return true
     }
 

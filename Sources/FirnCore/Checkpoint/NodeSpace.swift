@@ -30,25 +30,33 @@ final class NodeSpace: @unchecked Sendable {
     private let onDamage: (@Sendable (StoreDamage) -> Void)?
     /// Where the files are counted.
     private let heldFiles: HeldFiles
-    /// What the nodes have to be that were there when the space was opened, by the schema that they have; nil for a space that this process has made.
-    private let origin: Origin?
     private var claims = NodeClaims()
 
     private static let numbers = Atomic<UInt64>(0)
     /// Guards the entering and leaving of all spaces: the addresses of one that has gone may be another thread's new one at once. Nothing is locked under it.
     private static let entering = Lock(.innermost, isGlobal: true)
 
-    /// What is known of the version that a space was opened with.
-    private struct Origin {
-        let schema: SchemaReference
+    /// What is known of the version that a file was written for, whose nodes are all part of it.
+    final class Origin {
+        fileprivate let schema: SchemaReference
         /// No node of the version is younger.
-        let stamp: UInt64
-        let standIns: StandIns
+        fileprivate let stamp: UInt64
+        /// Whether the file was there when the store was opened; else this process has written it.
+        fileprivate let isOpened: Bool
+        fileprivate let standIns: StandIns
+
+        init(_ schema: SchemaReference, stamp: UInt64, isOpened: Bool) {
+            self.schema = schema
+            self.stamp = stamp
+            self.isOpened = isOpened
+            standIns = StandIns(schema)
+        }
     }
 
     private struct Place {
         let entry: Checkpoint.File
         let path: String
+        let origin: Origin
         /// The least stamp of the versions that reach into the file.
         var firstStamp: UInt64 = 0
         /// Where the file is read into memory piece by piece: the file, and which blocks of 64 KiB have been read.
@@ -62,10 +70,9 @@ final class NodeSpace: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - holes: where in the files nothing is to be read, in ascending order.
-    ///   - opening: of the version that lies there already; nil where this process writes the first.
     init(
         byteCount: Int, holes: [Range<Int>] = [], log: Log?, heldFiles: HeldFiles,
-        opening: (schema: SchemaReference, stamp: UInt64)? = nil, onDamage: (@Sendable (StoreDamage) -> Void)?
+        onDamage: (@Sendable (StoreDamage) -> Void)?
     ) throws(StorageError) {
         let room = ReservedMemory.roundUp(byteCount)
         // A bit for each unit, which the system gives as zeros that cost memory only where nodes are touched.
@@ -78,7 +85,6 @@ final class NodeSpace: @unchecked Sendable {
         self.log = log
         self.onDamage = onDamage
         self.heldFiles = heldFiles
-        origin = opening.map { Origin(schema: $0.schema, stamp: $0.stamp, standIns: StandIns($0.schema)) }
         descriptor = .allocate(capacity: 1)
         descriptor.initialize(
             to: firn_space_t(
@@ -121,8 +127,10 @@ final class NodeSpace: @unchecked Sendable {
     /// Puts a file at its place.
     ///
     /// - Parameter byMapping: false reads it into memory, piece by piece, as it is touched.
-    func add(_ entry: Checkpoint.File, _ file: any StorageFile, byMapping: Bool) throws(StorageError) {
-        var place = Place(entry: entry, path: file.path, reading: nil)
+    func add(
+        _ entry: Checkpoint.File, _ file: any StorageFile, _ origin: Origin, byMapping: Bool
+    ) throws(StorageError) {
+        var place = Place(entry: entry, path: file.path, origin: origin, reading: nil)
         var isMapped = false
         if byMapping { isMapped = try memory.place(file, length: entry.byteCount, at: entry.start) }
         if isMapped {
@@ -235,9 +243,22 @@ final class NodeSpace: @unchecked Sendable {
     private func standIn(_ address: UInt) -> Node? {
         lock.lock()
         defer { lock.unlock() }
-        let unit = Int(address - UInt(bitPattern: base)) / StoredNode.unit
-        guard let origin, let claim = claims.find(unit) else { return nil }
-        return origin.standIns.node(claim)
+        let offset = Int(address - UInt(bitPattern: base))
+        guard let claim = claims.find(offset / StoredNode.unit) else { return nil }
+        return place(of: offset)?.origin.standIns.node(claim)
+    }
+
+    /// The file that a place is part of. The lock is held.
+    private func place(of offset: Int) -> Place? {
+        places.last { $0.entry.start <= offset && offset < $0.entry.start + $0.entry.byteCount }
+    }
+
+    /// Says what a node has to be that a node on the heap refers to. What it refers to itself says so when it is touched.
+    func claim(_ word: UInt64, _ claim: NodeClaim) {
+        lock.lock()
+        defer { lock.unlock() }
+        let isRight = claims.enter(claim, Int(NodeRef(word).address - UInt(bitPattern: base)) / StoredNode.unit)
+        assert(isRight, "Firn: a node that was just written is claimed as two different things")
     }
 
     /// Says what the root of the version is that the space was opened with, and checks it.
@@ -273,16 +294,19 @@ final class NodeSpace: @unchecked Sendable {
         for ref in check.refs {
             let word = ref.place.loadUnaligned(as: UInt64.self)
             if let fault = fault(of: word) { return fault }
-            let place = Int(word - 1)
-            let isKnown = claims.find(place / StoredNode.unit) != nil
-            guard claims.enter(ref.claim, place / StoredNode.unit) else {
+            let offset = Int(word - 1)
+            let unit = offset / StoredNode.unit
+            let isKnown = claims.find(unit) != nil
+            guard claims.enter(ref.claim, unit) else {
                 return "a node is referred to as two different things"
             }
+            // A version that this process has made may refer to what the one before refers to.
+            if origin.isOpened, ref.claim.role.isTree, !claims.take(unit) { return "a node is referred to twice" }
             // What was checked before is checked for what this node expects of it.
-            if firn_is_touched(descriptor, UInt(bitPattern: base) + UInt(place)) != 0 {
-                guard isKnown, check.isEnough(Node(base + place), ref.claim) else {
-                    return "a node is referred to as another thing than it is"
-                }
+            if firn_is_touched(descriptor, UInt(bitPattern: base) + UInt(offset)) != 0 {
+                guard isKnown || place(of: offset)?.origin.isOpened == false,
+                    check.isEnough(Node(base + offset), ref.claim)
+                else { return "a node is referred to as another thing than it is" }
             }
         }
         let distance = UInt64(UInt(bitPattern: base))
@@ -322,12 +346,12 @@ final class NodeSpace: @unchecked Sendable {
             return StoreDamage(
                 path: places[index].path, offset: inFile, detail: "a node shares bytes with another one")
         }
-        if let origin, let claim = claims.find(offset / StoredNode.unit) {
-            if let fault = prepare(Node(start), claim, origin) {
+        if let claim = claims.find(offset / StoredNode.unit) {
+            if let fault = prepare(Node(start), claim, places[index].origin) {
                 return StoreDamage(path: places[index].path, offset: inFile, detail: fault)
             }
         } else {
-            // This process has written it, and knows what refers to it.
+            // This process has written it, and what refers to it does not tell what it is: see `Rebase.claim`.
             let distance = UInt64(UInt(bitPattern: base))
             StoredNode.forEachRef(Node(start)) { slot in
                 let word = slot.loadUnaligned(as: UInt64.self)

@@ -113,12 +113,15 @@ struct Rebase {
         let ref = NodeRef(word)
         if space.contains(ref.address), !(relocation?.moves(ref.address) ?? false) { return word }
         if let (target, rows) = forwarding.find(ref.address) {
-            let target = target & 1 == 0 ? target : space.ref(to: Int(target & ~1)).word
+            let isWritten = target & 1 != 0
+            let target = isWritten ? space.ref(to: Int(target & ~1)).word : target
             switch shape {
             case .chunk(_, let wanted) where wanted > rows, .keys(let wanted) where wanted > rows:
                 // Nobody has seen a copy yet.
-                if target & 1 == 0 { writer.retire(NodeRef(target).node) }
-            default: return target
+                if !isWritten { writer.retire(NodeRef(target).node) }
+            default:
+                if isWritten, let claim = shape.claim(ref.node) { space.claim(target, claim) }
+                return target
             }
         }
         let copy = copy(ref.node, shape)
@@ -138,6 +141,8 @@ struct Rebase {
         }
         return NodeRef(copy).word
     }
+
+    // What the tip's nodes on the heap refer to in the file is claimed by them. (What lies in the space already was claimed when the nodes were touched that have led there.)
 
     /// A copy of a node; of a chunk to which the writer may be appending, of no more than its rows.
     private func copy(_ node: Node, _ shape: NodeShape) -> Node {

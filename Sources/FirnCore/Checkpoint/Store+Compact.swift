@@ -175,7 +175,8 @@ extension Store {
         let file = checkpoint.files[checkpoint.files.count - 1]
         let space: NodeSpace
         if let addition = plan.addition { space = addition.space } else { space = try makeSpace(log, file.byteCount) }
-        try space.add(file, log, options)
+        try space.add(
+            file, log, options, NodeSpace.Origin(pin.snapshot.reference, stamp: pin.stamp, isOpened: false))
         options.besideCompaction?()
         var rebase = Rebase(
             self, from: pin, to: space, written.nodes, written.forwarding, moving: plan.addition?.relocation)

@@ -11,18 +11,22 @@ extension Store {
         of pin: Pin, to folder: String, fileMode: FileMode = .ownerOnly, storage: any Storage,
         randomness: any Randomness = SystemRandomness.shared
     ) throws(StoreError) {
+        var failure: StoreError?
         do throws(LogError) {
             try Log.create(
                 folder, beginningWith: (pin.version, pin.time, SchemaCoding.encode(pin.snapshot.schema)),
                 fileMode: fileMode, storage: storage, randomness: randomness
             ) { (file) throws(LogError) in
-                var writer = CheckpointWriter(pin.snapshot, to: file, adding: nil) { (_) throws(StoreError) in }
                 do throws(StoreError) {
-                    let root = try writer.write()
+                    let root = try Faults.throwing { () throws(StoreError) in
+                        var writer = CheckpointWriter(pin.snapshot, to: file, adding: nil) { (_) throws(StoreError) in }
+                        return try writer.write()
+                    }
                     return StoredVersion(
                         root: Int(root & ~1), stamp: pin.stamp, garbage: 0, schema: pin.snapshot.schema
                     ).encode()
                 } catch {
+                    failure = error
                     guard case .log(let inner) = error.code else {
                         throw LogError(.damage, path: folder, detail: error.description)
                     }
@@ -30,7 +34,8 @@ extension Store {
                 }
             }
         } catch {
-            throw StoreError(error)
+            // Damage is the store's, not the copy's.
+            throw failure ?? StoreError(error)
         }
     }
 }

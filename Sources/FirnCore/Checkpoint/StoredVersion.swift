@@ -128,9 +128,10 @@ extension NodeSpace {
         do {
             space = try NodeSpace(
                 byteCount: roomFor(last.start + last.byteCount), holes: version.holes, log: log,
-                heldFiles: heldFiles, opening: (reference, version.stamp), onDamage: options.onDamage)
+                heldFiles: heldFiles, onDamage: options.onDamage)
         } catch { throw StoreError(LogError(error)) }
-        for file in checkpoint.files { try space.add(file, log, options) }
+        let origin = Origin(reference, stamp: version.stamp, isOpened: true)
+        for file in checkpoint.files { try space.add(file, log, options, origin) }
         if let damage = space.openRoot(at: version.root) {
             throw StoreError(.damage, damage.description)
         }
@@ -140,10 +141,12 @@ extension NodeSpace {
     /// How much a space reserves that begins with so many bytes: what later checkpoints may add before everything is written anew. Addresses cost nothing.
     static func roomFor(_ byteCount: Int) -> Int { 8 * byteCount + (1 << 30) }
 
-    func add(_ entry: Checkpoint.File, _ log: Log, _ options: StoreOptions) throws(StoreError) {
+    func add(
+        _ entry: Checkpoint.File, _ log: Log, _ options: StoreOptions, _ origin: Origin
+    ) throws(StoreError) {
         do throws(LogError) {
             let file = try log.openCheckpointFile(entry)
-            do throws(StorageError) { try add(entry, file, byMapping: options.readsByMapping) } catch {
+            do throws(StorageError) { try add(entry, file, origin, byMapping: options.readsByMapping) } catch {
                 throw LogError(error)
             }
         } catch {

@@ -46,7 +46,7 @@ extension Store {
     /// comparing: O(nodes changed).
     public func touchedRows(from old: Pin, to new: Pin) throws(StoreError) -> TouchedRows {
         precondition(old.version <= new.version, "Firn: changes are read forwards")
-        guard log != nil else { return TouchedRows(old.snapshot.difference(to: new.snapshot)) }
+        guard log != nil else { return try reading { TouchedRows(old.snapshot.difference(to: new.snapshot)) } }
         var result: TouchedRows = [:]
         try forEachBlock(after: old.version, through: new.version) { _, block in result.add(block) }
         return result
@@ -71,13 +71,21 @@ extension Store {
         for number in candidates {
             let version = try open(number, past)
             let snapshot = version.pin.snapshot
-            let view = table.index < snapshot.schema.tables.count ? snapshot.table(table) : nil
-            guard let view, let place = view.find(key) else { continue }
-            let values = columns.map { view.value($0, place.leaf, place.row) }
+            guard table.index < snapshot.schema.tables.count else { continue }
+            let found: [Value]? = try reading {
+                let view = snapshot.table(table)
+                return view.find(key).map { place in columns.map { view.value($0, place.leaf, place.row) } }
+            }
+            guard let values = found else { continue }
             if values != before { result.append(version) }
             before = values
         }
         return result
+    }
+
+    /// Runs what reads versions of the store for an entry that throws: damage that it meets is thrown at its end, whatever it gives.
+    public func reading<Result>(_ body: () -> Result) throws(StoreError) -> Result {
+        try Faults.throwing { () throws(StoreError) in body() }
     }
 
     private func forEachBlock(

@@ -9,7 +9,7 @@ enum NodeShape {
     /// The chunk of a leaf's keys.
     case keys(rows: Int)
     /// A blob, or a node of a collection's tree.
-    case cell(ElementLayout)
+    case cell(ElementLayout, CellClass)
     /// An index, or backlinks.
     case tree
 
@@ -41,9 +41,9 @@ enum NodeShape {
             }
         case .chunk(let schema, let rows):
             guard Chunk(node).form == .variable else { return }
-            let cell = NodeShape.cell(ElementLayout(schema))
+            let cell = NodeShape.cell(ElementLayout(schema), CellClass(schema))
             for place in CellRefs.places(in: Chunk(node), rows: rows, schema) { body(place, cell) }
-        case .cell(let layout):
+        case .cell(let layout, _):
             switch node.kind {
             case .listInner:
                 for child in 0..<node.count {
@@ -61,6 +61,25 @@ enum NodeShape {
             default: break
             }
         case .keys: break
+        }
+    }
+
+    /// What a copy of a node has to be in a file; nil where the shape does not tell: a long key or value of a map.
+    func claim(_ node: Node) -> NodeClaim? {
+        switch self {
+        case .root: NodeClaim(.root)
+        case .table(let layout): NodeClaim(.table(layout.id.index))
+        case .rows(let layout): NodeClaim(.rows(layout.id.index))
+        case .chunk(let schema, let rows): NodeClaim(.chunk(CellClass(schema)), count: rows)
+        case .keys(let rows): NodeClaim(.keys, count: rows)
+        case .cell(let layout, let cells):
+            node.kindNumber == Node.Kind.blob.rawValue
+                ? layout.collection == .map ? nil : NodeClaim(.blob(cells.value)) : NodeClaim(.list(cells))
+        case .tree:
+            switch node.kind {
+            case .pairInner, .pairLeaf: NodeClaim(.pairs)
+            default: NodeClaim(.bytes)
+            }
         }
     }
 

@@ -16,9 +16,10 @@ extension Store {
 }
 
 extension TableView {
-    /// Reads every value, and looks each object up by its key and in the indexes.
+    /// Reads every value and every node of the indexes, and looks each object up by its key.
     fileprivate func verify() throws(StoreError) {
         var rows = 0
+        var last: Int64 = -1
         forEachLeaf { leaf, _ in
             for row in 0..<leaf.count {
                 if find(leaf.key(row)) == nil {
@@ -29,10 +30,14 @@ extension TableView {
                 }
             }
             rows += leaf.count
+            if leaf.count > 0 { last = leaf.key(leaf.count - 1) }
             return Faults.text == nil
         }
         try Faults.check()
         if rows != count { Faults.contradiction("\(schema.name) has \(rows) objects, and counts \(count)") }
+        if last >= nextKey {
+            Faults.contradiction("\(schema.name) has an object of key \(last), and counts on from \(nextKey)")
+        }
         for (column, schema) in layout.columns.enumerated() where !schema.isRemoved {
             var entries = 0
             ColumnIndex.forEachNode(schema, index(column)) { _ in entries += 1 }

@@ -125,6 +125,8 @@ public final class Store: Sendable {
         retain(options.historyRetention)
         guard let log else { return }
         try replay(log)
+        // What the checksums can't tell: whether it is a store at all that Firn could have written.
+        if options.log?.verify == .everything { try verify() }
         log.finishOpening()
         reportHeld(to: log)
         if !isReadOnly, options.log?.usesThreads ?? false {

@@ -82,6 +82,8 @@ struct RowWriter {
                 }
             }
             countLast(-1)
+            let last = Leaf(NodeRef(slot.pointee).node)
+            if last.count > 0, last.key(last.count - 1) >= key { refuse(key) }
             appendLeaf(makeLeaf(firstKey: key, capacity: Limits.rowsPerLeaf))
         }
     }
@@ -102,12 +104,20 @@ struct RowWriter {
     @inline(__always)
     private func enter(_ key: Int64, _ leaf: Leaf, _ row: Int) {
         if let keys = ownKeys(leaf) {
+            if row > 0, keys.load(row &- 1) >= key { refuse(key) }
             if keys.node.capacity > row { keys.store(key, row) } else { growKeys(leaf, keys, row).store(key, row) }
         } else if key != leaf.firstKey &+ Int64(row) {
+            if row > 0, key < leaf.firstKey &+ Int64(row) { refuse(key) }
             if row == 0 { leaf.firstKey = key } else { makeSparse(leaf).store(key, row) }
         }
         leaf.count = row &+ 1
         table.rowCount &+= 1
+    }
+
+    /// The table's next key, as a checkpoint has it, is no more than a key that an object has. Looked at where a key is not just the next of its leaf, which costs the common way nothing.
+    @inline(never)
+    private func refuse(_ key: Int64) {
+        Faults.contradiction("a table would give a new object the key \(key), which another one has, or a later one")
     }
 
     /// Makes room in every chunk for a row behind the last and writes what a new row is. False where the leaf is to end before.

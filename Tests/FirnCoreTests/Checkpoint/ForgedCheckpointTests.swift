@@ -1,5 +1,6 @@
 import FirnLog
 import FirnStorage
+import FirnBytes
 import FuzzTargets
 import Testing
 
@@ -115,6 +116,138 @@ struct ForgedCheckpointTests {
                 let error = try damage { Forging.put(value, &$0, node.lowerBound + offset) }
                 #expect(error != nil, "\(kind), byte \(offset): \(value)")
             }
+        }
+    }
+
+    @Test("a next key that an object has already", arguments: [0, 5, 300, 599] as [UInt64])
+    func nextKey(_ next: UInt64) throws {
+        var files = try StoreFiles.made(Self.fill)
+        files.forge { bytes in
+            for table in StoreFiles.nodes(bytes, .table)
+            where Forging.get(bytes, table.lowerBound + 48, UInt64.self) == UInt64(Self.count) {
+                Forging.put(next, &bytes, table.lowerBound + 48)
+            }
+        }
+        let store = try files.open()
+        let before = store.publishedVersion
+        #expect(throws: StoreError.self) {
+            let transaction = try store.beginWrite()
+            try BaseStore.add(transaction, BaseStore.person, [0: .int(7777), 1: .string("n"), 2: .string("k")])
+            _ = try transaction.commit()
+        }
+        #expect(store.publishedVersion == before)
+        #expect(throws: StoreError.self) { try store.verify() }
+        // What hands out no key goes on.
+        let transaction = try store.beginWrite()
+        transaction.set(BaseStore.person, 3, 3, .int(1))
+        _ = try transaction.commit()
+        try store.close()
+    }
+
+    @Test("a leaf that an inner node refers to twice") func sharedLeaf() throws {
+        var files = try StoreFiles.made(Self.fill)
+        try files.forge { bytes in
+            let inner = try #require(StoreFiles.nodes(bytes, .rowInner).first).lowerBound
+            let word: UInt64 = Forging.get(bytes, inner + 544)
+            // It has as many rows.
+            #expect(Forging.get(bytes, inner + 1056, UInt64.self) == Forging.get(bytes, inner + 1064, UInt64.self))
+            Forging.put(word, &bytes, inner + 552)
+        }
+        let store = try files.open()
+        let error = #expect(throws: StoreError.self) { try store.verify() }
+        #expect(error?.description.contains("twice") == true, "\(error as Any)")
+        try store.close()
+    }
+
+    @Test("keys of a leaf beyond those that were checked for another one") func moreKeys() {
+        let node = Node(UnsafeMutableRawPointer.allocate(byteCount: 96, alignment: 32))
+        defer { node.address.deallocate() }
+        node.address.initializeMemory(as: UInt8.self, repeating: 0, count: 96)
+        node.store(Node.Kind.chunk.rawValue | Node.storedBit, 16)
+        (node.width, node.capacity, node.byteCount) = (8, 3, 96)
+        for (row, key) in [Int64(5), 7, 6].enumerated() { node.store(key, 64 + 8 * row) }
+        let schema = SchemaReference(BaseStore.schema)
+        var check = NodeCheck(node, NodeClaim(.keys, count: 2), schema)
+        #expect(check.fault() == nil)
+        #expect(check.isEnough(node, NodeClaim(.keys, count: 2)))
+        #expect(!check.isEnough(node, NodeClaim(.keys, count: 3)))
+    }
+
+    @Test("compressed text that is no UTF-8, or has nulls where none may be", arguments: [true, false])
+    func pressedText(isNull: Bool) throws {
+        var files = try StoreFiles.made { transaction in
+            for id in 0..<Self.count {
+                try BaseStore.add(
+                    transaction, BaseStore.person,
+                    [
+                        0: .int(Int64(id)),
+                        2: .string("a kind that repeats itself, repeats itself, repeats itself \(id &* 48271) \(id)"),
+                    ])
+            }
+        }
+        var forged = false
+        files.forge { bytes in
+            for chunk in StoreFiles.nodes(bytes, .chunk)
+            where bytes[chunk.lowerBound + 17] == Packing.Form.pressed.rawValue {
+                let start = chunk.lowerBound
+                let width = Int(bytes[start + 40])
+                let rows = Int(Forging.get(bytes, start + 24, UInt32.self))
+                let heap = Int(Forging.get(bytes, start + 44, UInt32.self))
+                let pressed = Int(Forging.get(bytes, start + 48, UInt32.self))
+                var text = [UInt8](repeating: 0, count: width * rows + heap)
+                text.withUnsafeMutableBytes { target in
+                    bytes.withUnsafeBytes { source in
+                        try! LZ4.decompress(
+                            UnsafeRawBufferPointer(rebasing: source[start + 64..<start + 64 + pressed]), into: target)
+                    }
+                }
+                if isNull {
+                    for byte in 0..<width { text[(rows - 1) * width + byte] = 0xFF }
+                } else {
+                    text[width * rows] = 0xFF
+                }
+                var room = [UInt8](repeating: 0, count: chunk.count - 64)
+                var compressor = LZ4()
+                let count = room.withUnsafeMutableBytes { target in
+                    text.withUnsafeBytes { compressor.compress($0, into: target) }
+                }
+                guard let count else { continue }
+                let again = room[..<count]
+                bytes.replaceSubrange(start + 64..<start + 64 + again.count, with: again)
+                Forging.put(UInt32(again.count), &bytes, start + 48)
+                forged = true
+            }
+        }
+        guard forged else {
+            Issue.record("no compressed chunk was forged")
+            return
+        }
+        let store = try files.open()
+        #expect(throws: StoreError.self) { try store.verify() }
+        try store.close()
+    }
+
+    @Test("opening with everything verified refuses what only a look at the structure finds") func everything() throws {
+        var files = try StoreFiles.made(Self.fill)
+        try files.forge { bytes in
+            let leaf = try #require(StoreFiles.nodes(bytes, .leaf).last)
+            Forging.put(UInt32(255), &bytes, leaf.lowerBound + 20)
+        }
+        #expect(throws: StoreError.self) { try files.open(verifying: true).close() }
+        // What is not asked for is found when it is read.
+        try files.open().close()
+    }
+
+    private static let count = 600
+
+    private static func fill(_ transaction: WriteTransaction) throws {
+        for id in 0..<count {
+            try BaseStore.add(
+                transaction, BaseStore.person,
+                [
+                    0: .int(Int64(id)), 1: .string("Person \(id * 7919 % 1000)"), 2: .string("kind \(id % 5)"),
+                    3: .int(Int64(id)),
+                ])
         }
     }
 

@@ -60,9 +60,10 @@ struct DamageTests {
     }
 
     /// Flips a bit in each node of a kind, in the file itself.
-    static func damage(_ path: String, _ kind: Kind) throws {
+    static func damage(_ path: String, _ kind: Kind, inFirst isFirst: Bool = false) throws {
         let folder = path + "/checkpoint"
-        let name = try #require(try FileManager.default.contentsOfDirectory(atPath: folder).max())
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        let name = try #require(isFirst ? names.min() : names.max())
         let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name)))
         func word(_ offset: Int) -> Int { (0..<4).reduce(0) { $0 | Int(bytes[offset + $1]) << (8 * $1) } }
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder + "/" + name))
@@ -155,4 +156,133 @@ struct DamageTests {
         }
         #expect(!Self.output(result).contains("onDamage"), "\(Self.output(result))")
     }
+
+    @Test("a copy of a damaged store throws", arguments: Kind.allCases) func copy(_ kind: Kind) async throws {
+        let folder = TemporaryFolder()
+        let result = await #expect(processExitsWith: .exitCode(3), observing: [\.standardOutputContent]) {
+            [path = folder.path + "/store" as String, kind = kind.rawValue as String] in
+            _ = try DamageTests.fill(path)
+            try DamageTests.damage(path, Kind(rawValue: kind)!)
+            let realm = try Realm(configuration: DamageTests.configuration(path))
+            let copy = URL(fileURLWithPath: path + "-copy")
+            let code = DamageTests.code { try realm.writeCopy(toFile: copy) }
+            exit(FileManager.default.fileExists(atPath: copy.path) ? 6 : code)
+        }
+        #expect(!Self.output(result).contains("onDamage"), "\(Self.output(result))")
+        #expect(Self.output(result).contains(".checkpoint is damaged"), "\(Self.output(result))")
+    }
+
+    @Test("opening throws that migrates to a primary key with an index", arguments: [Kind.index, .leaf])
+    func migration(_ kind: Kind) async throws {
+        let folder = TemporaryFolder()
+        let result = await #expect(processExitsWith: .exitCode(3), observing: [\.standardOutputContent]) {
+            [path = folder.path + "/store" as String, kind = kind.rawValue as String] in
+            _ = try DamageTests.fill(path)
+            try DamageTests.damage(path, Kind(rawValue: kind)!)
+            var configuration = DamageTests.configuration(path)
+            configuration.objectTypes = [PartByCode.self]
+            configuration.schemaVersion = 1
+            exit(DamageTests.code { _ = try Realm(configuration: configuration) })
+        }
+        #expect(!Self.output(result).contains("onDamage"), "\(Self.output(result))")
+    }
+
+    @Test("adding that validates throws where it looks for the primary key", arguments: [true, false])
+    func validating(adds: Bool) async throws {
+        let folder = TemporaryFolder()
+        let result = await #expect(processExitsWith: .exitCode(3), observing: [\.standardOutputContent]) {
+            [path = folder.path + "/store" as String, adds = adds as Bool] in
+            _ = try DamageTests.fill(path)
+            try DamageTests.damage(path, .index)
+            let realm = try Realm(configuration: DamageTests.configuration(path))
+            let code = DamageTests.code {
+                try realm.write {
+                    let inner = DamageTests.code {
+                        if adds {
+                            try realm.add(validating: Part(value: ["id": 70, "code": 5]), update: .modified)
+                        } else {
+                            try realm.create(Part.self, validating: ["id": 70, "code": 5], update: .modified)
+                        }
+                    }
+                    if inner != 3 { exit(inner + 10) }
+                }
+            }
+            exit(code)
+        }
+        #expect(!Self.output(result).contains("onDamage"), "\(Self.output(result))")
+    }
+
+    @Test("a write throws on what this process has written itself, each time", arguments: Kind.values)
+    func ownCheckpoint(_ kind: Kind) async throws {
+        let folder = TemporaryFolder()
+        let result = await #expect(processExitsWith: .exitCode(3), observing: [\.standardOutputContent]) {
+            [path = folder.path + "/store" as String, kind = kind.rawValue as String] in
+            let realm = try DamageTests.fill(path)
+            if kind == Kind.text.rawValue {
+                // A second file, of what has changed since the first. (Pages of nodes that are touched show the file no more.)
+                try realm.write { for part in realm.objects(Part.self).prefix(20) { part.age = 0 } }
+                try realm.compact()
+            }
+            try DamageTests.damage(path, Kind(rawValue: kind)!, inFirst: true)
+            var code: Int32 = 3
+            for _ in 0..<2 where code == 3 {
+                code = DamageTests.code {
+                    try realm.write {
+                        for (place, part) in realm.objects(Part.self).enumerated() {
+                            part.text = "new"
+                            part.kind = "new"
+                            part.code = -place
+                        }
+                    }
+                }
+            }
+            exit(code)
+        }
+        #expect(!Self.output(result).contains("onDamage"), "\(Self.output(result))")
+    }
+
+    @Test("the states of an object, and what changed between versions, throw", arguments: [true, false])
+    func past(ofObject: Bool) async throws {
+        let folder = TemporaryFolder()
+        let result = await #expect(processExitsWith: .exitCode(3), observing: [\.standardOutputContent]) {
+            [path = folder.path + "/store" as String, ofObject = ofObject as Bool] in
+            var configuration = DamageTests.configuration(path)
+            configuration.historyRetention = .everything
+            do {
+                let realm = try Realm(configuration: configuration)
+                try realm.write {
+                    for id in 0..<500 { realm.add(Part(value: ["id": id, "text": "text \(id &* 48271)"])) }
+                }
+                try realm.compact()
+                try realm.write { realm.objects(Part.self).forEach { $0.text = "\($0.text), and more" } }
+                try realm.write { realm.objects(Part.self).forEach { $0.text = "\($0.text), and more" } }
+                try realm.compact()
+            }
+            try DamageTests.damage(path, .text, inFirst: true)
+            let realm = try Realm(configuration: configuration)
+            let first = try realm.tryVersions().first { $0.number > 1 }!.number
+            let code = DamageTests.code {
+                if ofObject {
+                    let part = try realm.asOf(version: first).objects(Part.self).first
+                    _ = try part?.thaw()?.history()
+                } else {
+                    let newest = try realm.tryVersions().last!.number
+                    _ = try realm.changes(from: first, to: newest)
+                }
+            }
+            exit(code)
+        }
+        #expect(!Self.output(result).contains("onDamage"), "\(Self.output(result))")
+    }
+}
+
+/// The class as a later program has it.
+final class PartByCode: Object {
+    override class func _realmObjectName() -> String? { "Part" }
+    @Persisted(indexed: true) var id: Int
+    @Persisted(primaryKey: true) var code: Int
+    @Persisted var age: Int
+    @Persisted var text: String
+    @Persisted var kind: String
+    @Persisted var tags: List<String>
 }
