@@ -54,6 +54,7 @@ void firn_core_fork_child(void) {
         core->previous = core->next = NULL;
         core->generation += 1;
         core->thread = FIRN_NO_THREAD;
+        core->counter = FIRN_NO_THREAD;
         core->mask = UINT64_MAX;
         if (keep_owner != NULL && core->owner != NULL) keep_owner(core->owner);
     }

@@ -44,8 +44,9 @@ typedef struct firn_realm_core {
     uint64_t mask;       /* 0 where any thread may read */
     uint64_t stamp;      /* the stamp of the running transaction; UINT64_MAX outside one */
     uint64_t root;       /* the address of the version's root node; 0 where nothing is pinned */
-    int64_t accessors;   /* accessors that count on this core; changed on the owning thread only */
-    int64_t released;    /* those of them that were released on other threads; atomic */
+    int64_t accessors;   /* accessors that count on this core; changed by the realm's own work only */
+    int64_t released;    /* those of them that were released elsewhere; atomic */
+    uint64_t counter;    /* the thread on which a release is the realm's own work; of a main queue that moves between threads, none */
     void *_Nullable owner; /* the realm object, not retained */
     /* The list of all cores, which a forked child walks (firn_core.h). */
     struct firn_realm_core *_Nullable previous;

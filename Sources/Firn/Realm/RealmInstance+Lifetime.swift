@@ -86,7 +86,10 @@ extension RealmInstance {
         waker = nil
         scheduler?.threadEnds()
         show(nil)
-        for core in deadCores + [core] { core.pointee.thread = .max }
+        for core in deadCores + [core] {
+            core.pointee.thread = .max
+            core.pointee.counter = .max
+        }
         hasEnded.store(true, ordering: .sequentiallyConsistent)
         countReleasesOfEnded()
     }
@@ -98,7 +101,7 @@ func releaseAccessor(_ core: UnsafeMutablePointer<firn_realm_core_t>) {
     let instance = Unmanaged<RealmInstance>.fromOpaque(owner)
     if core.pointee.mask == 0 {
         instance.release()
-    } else if core.pointee.thread == firn_thread_id() {
+    } else if core.pointee.counter == firn_thread_id() {
         core.pointee.accessors &-= 1
         if core.pointee.accessors == 0 { instance.takeUnretainedValue().countReleases() }
     } else {

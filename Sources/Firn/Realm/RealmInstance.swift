@@ -71,6 +71,7 @@ public final class RealmInstance {
         core.pointee.stamp = scheduler == nil ? 0 : .max
         if let scheduler, scheduler.isThread {
             core.pointee.thread = scheduler.isCurrent ? firn_thread_number() : .max
+            core.pointee.counter = core.pointee.thread
             core.pointee.mask = .max
         }
         if let pin { core.pointee.root = NodeRef(pin.snapshot.root).word }
@@ -115,7 +116,12 @@ public final class RealmInstance {
     private func changeThread() {
         if isForked { stopInForkedChild() }
         guard case .main? = scheduler?.kind, scheduler?.isCurrent ?? false else { stopOnWrongThread() }
-        for core in deadCores + [core] { core.pointee.thread = firn_thread_number() }
+        for core in deadCores + [core] {
+            core.pointee.thread = firn_thread_number()
+            // The thread may go on to other work while the main queue's next job runs on another one. What it releases then
+            // is not the realm's own work, and it can't tell; so from now on every release is counted as one of elsewhere.
+            core.pointee.counter = .max
+        }
     }
 
     /// Whether this process was forked off the one that made the instance.
@@ -251,6 +257,7 @@ public final class RealmInstance {
         core.pointee.owner = old.pointee.owner
         core.pointee.generation = old.pointee.generation &+ 1
         core.pointee.thread = old.pointee.thread
+        core.pointee.counter = old.pointee.counter
         core.pointee.mask = old.pointee.mask
         core.pointee.stamp = .max
         deadCores.append(old)

@@ -51,6 +51,30 @@ import Testing
         #expect(try open().isEmpty, "the realm is still there")
     }
 
+    /// On Linux, an asynchronous main's jobs move between threads, which do other work in between and let objects go there:
+    /// a thread that was the main queue's can't tell whether it still is.
+    @Test func onceTheMainQueueHasMovedNoReleaseIsCountedWithoutAtomics() async throws {
+        weak var instance: RealmInstance?
+        do {
+            let realm = try open()
+            instance = realm.instance
+            try realm.write { for id in 0..<20 { realm.add(Dog(id, "Rex")) } }
+            // As if the jobs before had run on another thread.
+            realm.instance.core.pointee.thread = .max - 1
+            var dogs = Array(realm.objects(Dog.self))
+            #expect(realm.instance.core.pointee.released == 0)
+            dogs.removeLast()
+            #expect(realm.instance.core.pointee.released == 1)
+            dropElsewhere(Box(dogs.removeLast()))
+            #expect(realm.instance.core.pointee.released == 2)
+            await mainQueueIsThrough()
+            #expect(realm.instance.core.pointee.released == 0 && dogs.allSatisfy { $0.name == "Rex" })
+        }
+        await mainQueueIsThrough()
+        #expect(instance == nil)
+        #expect(try open().isEmpty, "the realm is still there")
+    }
+
     @Test func aRealmGoesWhenItsObjectsFromBeforeAndAfterAnInvalidateWentOnDifferentThreads() async throws {
         weak var instance: RealmInstance?
         func objects() throws -> (Box, Box) {
