@@ -279,6 +279,7 @@ struct DamageTests {
 /// The class as a later program has it.
 final class PartByCode: Object {
     override class func _realmObjectName() -> String? { "Part" }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
     @Persisted(indexed: true) var id: Int
     @Persisted(primaryKey: true) var code: Int
     @Persisted var age: Int
