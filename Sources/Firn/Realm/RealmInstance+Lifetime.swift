@@ -39,10 +39,21 @@ extension RealmInstance {
         return keptAlive
     }
 
+    /// Counts an accessor off on this thread, which does the realm's work.
+    @inline(__always)
+    fileprivate func releaseHere(_ core: UnsafeMutablePointer<firn_realm_core_t>) {
+        core.pointee.accessors &-= 1
+        if core.pointee.accessors == 0 { countReleases() }
+    }
+
     /// Notes the release of an accessor on another thread than the realm's.
     fileprivate func releaseElsewhere(_ core: UnsafeMutablePointer<firn_realm_core_t>) {
         // In a forked child everything stays as it was.
         if isForked { return }
+        // The main queue's jobs have moved between threads before; asked precisely, this may be one of them.
+        if core.pointee.counter == .max, case .main? = scheduler?.kind, scheduler?.isCurrent ?? false {
+            return releaseHere(core)
+        }
         // Once the release is noted, the realm's thread may let the last reference go.
         let own = Unmanaged.passUnretained(self).retain()
         let count = firn_core_count_released(core)
@@ -102,8 +113,7 @@ func releaseAccessor(_ core: UnsafeMutablePointer<firn_realm_core_t>) {
     if core.pointee.mask == 0 {
         instance.release()
     } else if core.pointee.counter == firn_thread_id() {
-        core.pointee.accessors &-= 1
-        if core.pointee.accessors == 0 { instance.takeUnretainedValue().countReleases() }
+        instance.takeUnretainedValue().releaseHere(core)
     } else {
         instance.takeUnretainedValue().releaseElsewhere(core)
     }

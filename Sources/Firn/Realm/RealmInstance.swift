@@ -119,7 +119,7 @@ public final class RealmInstance {
         for core in deadCores + [core] {
             core.pointee.thread = firn_thread_number()
             // The thread may go on to other work while the main queue's next job runs on another one. What it releases then
-            // is not the realm's own work, and it can't tell; so from now on every release is counted as one of elsewhere.
+            // is not the realm's own work. So from now on a release asks which queue it runs on.
             core.pointee.counter = .max
         }
     }

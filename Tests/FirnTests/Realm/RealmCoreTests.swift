@@ -1,3 +1,4 @@
+import CFirn
 import FirnCore
 import Foundation
 import Testing
@@ -51,26 +52,34 @@ import Testing
         #expect(try open().isEmpty, "the realm is still there")
     }
 
-    /// On Linux, an asynchronous main's jobs move between threads, which do other work in between and let objects go there:
-    /// a thread that was the main queue's can't tell whether it still is.
-    @Test func onceTheMainQueueHasMovedNoReleaseIsCountedWithoutAtomics() async throws {
+    /// On Linux, an asynchronous main's jobs move between threads, which do other work in between and let objects go there.
+    @Test func aThreadThatWasTheMainQueuesOnceCountsWhatItReleasesWithAtomics() async throws {
         weak var instance: RealmInstance?
         do {
             let realm = try open()
             instance = realm.instance
             try realm.write { for id in 0..<20 { realm.add(Dog(id, "Rex")) } }
+            let core = realm.instance.core
             // As if the jobs before had run on another thread.
-            realm.instance.core.pointee.thread = .max - 1
+            core.pointee.thread = .max - 1
             var dogs = Array(realm.objects(Dog.self))
-            #expect(realm.instance.core.pointee.released == 0)
             dogs.removeLast()
-            #expect(realm.instance.core.pointee.released == 1)
-            dropElsewhere(Box(dogs.removeLast()))
-            #expect(realm.instance.core.pointee.released == 2)
+            #expect(core.pointee.released == 0 && core.pointee.accessors == 19, "this is the main queue")
+            // As if this job ran on that thread.
+            nonisolated(unsafe) let box = Box(dogs.removeLast())
+            nonisolated(unsafe) let shared = core
+            let gone = DispatchSemaphore(value: 0)
+            Thread {
+                shared.pointee.thread = firn_thread_number()
+                box.object = nil
+                gone.signal()
+            }.start()
+            gone.wait()
+            #expect(core.pointee.released == 1 && core.pointee.accessors == 19)
             await mainQueueIsThrough()
-            #expect(realm.instance.core.pointee.released == 0 && dogs.allSatisfy { $0.name == "Rex" })
+            #expect(dogs.allSatisfy { $0.name == "Rex" })
+            #expect(core.pointee.released == 0 && core.pointee.accessors == 18)
         }
-        await mainQueueIsThrough()
         #expect(instance == nil)
         #expect(try open().isEmpty, "the realm is still there")
     }
