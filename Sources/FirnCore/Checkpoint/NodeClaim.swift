@@ -24,11 +24,12 @@ enum NodeRole: Hashable {
     /// A value of a column, or an element of a collection: `CellClass.value`.
     case blob(CellClass)
 
-    /// Whether it is a node of a tree, which a version refers to once: whoever changes the tree lets the node go that he has replaced. (Chunks may share a dictionary.)
+    /// Whether it is a node of a tree, which a version refers to once: whoever changes the tree lets the node go that he has replaced. Chunks may share a dictionary. A list has two references where its row
+    /// moved as a leaf was split: the chunk that the row came from keeps the slot behind its leaf's last row.
     var isTree: Bool {
         switch self {
-        case .root, .table, .rows, .pairs, .bytes, .list: true
-        case .keys, .chunk, .dictionary, .blob: false
+        case .root, .table, .rows, .pairs, .bytes: true
+        case .keys, .chunk, .dictionary, .blob, .list: false
         }
     }
 }
