@@ -42,7 +42,7 @@ extension Log {
     public var failure: LogError? { writer?.group.currentFailure }
 
     /// Whether this process was forked off the one that opened the log: whatever asks something of the log then throws `.forked`.
-    public var isForked: Bool { FirnStorage.forkGeneration() != forkGeneration }
+    public var isForked: Bool { forkMark.isForked }
 
     /// Throws why nothing can be written: closed, forked, read-only, or a write or sync that failed.
     public func checkWritable() throws(LogError) { _ = try writable() }
@@ -87,7 +87,7 @@ extension Log {
     }
 
     func checkOpen() throws(LogError) {
-        if FirnStorage.forkGeneration() != forkGeneration { throw LogError(.forked, path: folder.path) }
+        if isForked { throw LogError(.forked, path: folder.path) }
         if isClosed.load(ordering: .acquiring) { throw LogError(.closed, path: folder.path) }
     }
 
@@ -99,7 +99,7 @@ extension Log {
     public func close(isRead: Bool = false) throws(LogError) {
         guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
         // In a forked child threads and locks have stayed with the parent, who goes on.
-        if FirnStorage.forkGeneration() != forkGeneration { return }
+        if isForked { return }
         var failure: LogError?
         if isRead {
             do throws(LogError) { reading = try StoreLocks.reading(folder) } catch { failure = error }

@@ -37,7 +37,7 @@ public final class Log: @unchecked Sendable {
     let checkpoints: Guarded<CheckpointState>
     let sinceCheckpoint: Atomic<Int>
     /// Differs from the process's where it has been forked since.
-    let forkGeneration = FirnStorage.forkGeneration()
+    let forkMark = ForkMark()
 
     init(
         options: LogOptions, recovery: RecoveryReport, folder: StoreFolder, locks: StoreLocks, page: SharedPage,

@@ -9,7 +9,7 @@ import CFirn
 public final class ReservedMemory: @unchecked Sendable {
     public let base: UnsafeMutableRawPointer
     public let byteCount: Int
-    private let generation = forkGeneration()
+    private let mark = ForkMark()
 
     /// Reserves at least `byteCount` bytes of addresses, beginning at a multiple of 4 GiB. It costs no memory; throws where the process has no addresses left (a limit set by
     /// `ulimit -v` counts them).
@@ -25,7 +25,7 @@ public final class ReservedMemory: @unchecked Sendable {
 
     deinit {
         // A forked child has no part of it, and may have other memory there.
-        if generation == forkGeneration() { firn_release_memory(base, byteCount) }
+        if !mark.isForked { firn_release_memory(base, byteCount) }
     }
 
     /// What `place` and `fill` put somewhere begins at a multiple of this: the largest page of any system that Firn runs on.

@@ -11,6 +11,9 @@ struct CollectionPlace {
     var binding: TableBinding { TableBinding.of(row) }
     var realm: RealmInstance { RealmInstance.of(row) }
 
+    /// For messages: the class and the property.
+    var name: String { "\(binding.info.name).\(property.name)" }
+
     init(_ row: _Row, _ property: PropertyInfo) {
         self.row = row
         self.property = property

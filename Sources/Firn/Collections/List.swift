@@ -109,28 +109,21 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     // MARK: Adding
 
     public func append(_ object: Element) {
-        if let count = countForChange { insert(object, at: count) }
+        replace({ count in count..<count }, with: CollectionOfOne(object))
     }
 
     public func append<S: Sequence>(objectsIn objects: S) where S.Element == Element {
-        if let count = countForChange { insert(contentsOf: Array(objects), at: count) }
+        replace({ count in count..<count }, with: Array(objects))
     }
 
     public func insert(_ object: Element, at index: Int) { insert(contentsOf: CollectionOfOne(object), at: index) }
 
     public func insert<C: Collection>(contentsOf objects: C, at index: Int) where C.Element == Element {
-        guard place != nil else {
-            check(index, below: elements.count + 1)
-            elements.insert(contentsOf: objects, at: index)
-            return
-        }
-        edit { list in
-            self.check(index, below: list.count + 1)
-            // The elements may come from this very list.
-            for (offset, value) in objects.map({ $0._element(for: list.realm) }).enumerated() {
-                list.insert(value, at: index + offset)
-            }
-        }
+        replace(
+            { count in
+                check(index, below: count + 1)
+                return index..<index
+            }, with: objects)
     }
 
     // MARK: Removing
@@ -153,15 +146,19 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     }
 
     public func removeFirst(_ number: Int = 1) {
-        guard let count = countForChange else { return }
-        check(number: number, count)
-        removeSubrange(0..<number)
+        replace(
+            { count in
+                check(number: number, count)
+                return 0..<number
+            }, with: [])
     }
 
     public func removeLast(_ number: Int = 1) {
-        guard let count = countForChange else { return }
-        check(number: number, count)
-        removeSubrange((count - number)..<count)
+        replace(
+            { count in
+                check(number: number, count)
+                return (count - number)..<count
+            }, with: [])
     }
 
     private func check(number: Int, _ count: Int) {
@@ -180,13 +177,22 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
 
     public func replaceSubrange<C: Collection, R: RangeExpression>(_ subrange: R, with newElements: C)
     where C.Element == Element, R.Bound == Int {
-        guard let count = countForChange else { return }
-        let range = subrange.relative(to: 0..<count)
-        guard range.lowerBound >= 0, range.upperBound <= count else {
-            fatalError("Firn: the range \(range) lies outside of a list of \(count) elements.")
-        }
-        guard place != nil else { return elements.replaceSubrange(range, with: newElements) }
+        replace(
+            { count in
+                let range = subrange.relative(to: 0..<count)
+                guard range.lowerBound >= 0, range.upperBound <= count else {
+                    fatalError("Firn: the range \(range) lies outside of a list of \(count) elements.")
+                }
+                return range
+            }, with: newElements)
+    }
+
+    /// Puts `newElements` in the place of a range, which `range` gives for the number of elements that there are.
+    private func replace<C: Collection>(_ range: (Int) -> Range<Int>, with newElements: C) where C.Element == Element {
+        guard place != nil else { return elements.replaceSubrange(range(elements.count), with: newElements) }
         edit { list in
+            let range = range(list.count)
+            // The elements may come from this very list.
             let values = newElements.map { $0._element(for: list.realm) }
             for index in range.reversed() { list.remove(at: index) }
             for (offset, value) in values.enumerated() { list.insert(value, at: range.lowerBound + offset) }
@@ -251,9 +257,6 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         guard var edit = ManagedListEdit(&place!) else { return }
         body(&edit)
     }
-
-    /// The number of elements that a change begins with; nil where the transaction has met damage, so that nothing is changed.
-    private var countForChange: Int? { place == nil ? elements.count : ManagedListEdit(&place!)?.count }
 
     @inline(__always)
     private func check(_ index: Int, below end: Int) {

@@ -13,8 +13,7 @@ struct ManagedListEdit {
     /// Nil where the transaction has met damage, so that nothing is changed.
     init?(_ place: inout CollectionPlace) {
         realm = place.realm
-        let name = "\(place.binding.info.name).\(place.property.name)"
-        transaction = realm.writing("change the list \(name)")
+        transaction = realm.writing("change the list \(place.name)")
         guard let row = realm.locateForChange(place.row, in: transaction) else { return nil }
         place.row = row
         let cellPlace = place

@@ -62,7 +62,11 @@ extension ObjectBase {
     /// Sets the properties of this unmanaged object for which `value` has one.
     final func populate(from value: Any) throws {
         let info = classInfo
-        let source = try ValueSource(value, for: info)
+        try populate(info, from: try ValueSource(value, for: info))
+    }
+
+    /// Sets the properties of this unmanaged object for which the source has a value.
+    final func populate(_ info: ClassInfo, from source: ValueSource) throws {
         for (position, property) in info.stored.enumerated() {
             guard let value = source.value(property, at: position) else { continue }
             do {

@@ -13,15 +13,7 @@ extension Creation {
         let sample = type.init()
         var sources = [values]
         if !isUpdate, let defaults = type.defaultPropertyValues() { sources.insert(.dictionary(defaults), at: 0) }
-        for source in sources {
-            for (position, property) in info.stored.enumerated() {
-                guard let value = source.value(property, at: position) else { continue }
-                do {
-                    try property.checkRequired(value)
-                    try sample.setUnmanaged(property, value)
-                } catch let fault as ValueFault { throw fault.inside(property.name) }
-            }
-        }
+        for source in sources { try sample.populate(info, from: source) }
         try check(sample, isWhole: !isUpdate, copies: true)
         try checkFaults()
     }

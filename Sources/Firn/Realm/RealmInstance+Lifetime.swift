@@ -39,20 +39,13 @@ extension RealmInstance {
         return keptAlive
     }
 
-    /// Counts an accessor off on this thread, which does the realm's work.
-    @inline(__always)
-    fileprivate func releaseHere(_ core: UnsafeMutablePointer<firn_realm_core_t>) {
-        core.pointee.accessors &-= 1
-        if core.pointee.accessors == 0 { countReleases() }
-    }
-
     /// Notes the release of an accessor on another thread than the realm's.
     fileprivate func releaseElsewhere(_ core: UnsafeMutablePointer<firn_realm_core_t>) {
         // In a forked child everything stays as it was.
         if isForked { return }
         // The main queue's jobs have moved between threads before; asked precisely, this may be one of them.
         if core.pointee.counter == .max, case .main? = scheduler?.kind, scheduler?.isCurrent ?? false {
-            return releaseHere(core)
+            return releaseHere(core, Unmanaged.passUnretained(self))
         }
         // Once the release is noted, the realm's thread may let the last reference go.
         let own = Unmanaged.passUnretained(self).retain()
@@ -97,13 +90,19 @@ extension RealmInstance {
         waker = nil
         scheduler?.threadEnds()
         show(nil)
-        for core in deadCores + [core] {
-            core.pointee.thread = .max
-            core.pointee.counter = .max
-        }
+        giveCores(to: .max)
         hasEnded.store(true, ordering: .sequentiallyConsistent)
         countReleasesOfEnded()
     }
+}
+
+/// Counts an accessor off on a thread that does the realm's work. The realm itself is looked at for the last one only.
+@inline(__always)
+private func releaseHere(
+    _ core: UnsafeMutablePointer<firn_realm_core_t>, _ instance: Unmanaged<RealmInstance>
+) {
+    core.pointee.accessors &-= 1
+    if core.pointee.accessors == 0 { instance.takeUnretainedValue().countReleases() }
 }
 
 /// Counts an accessor or collection off its core.
@@ -113,7 +112,7 @@ func releaseAccessor(_ core: UnsafeMutablePointer<firn_realm_core_t>) {
     if core.pointee.mask == 0 {
         instance.release()
     } else if core.pointee.counter == firn_thread_id() {
-        instance.takeUnretainedValue().releaseHere(core)
+        releaseHere(core, instance)
     } else {
         instance.takeUnretainedValue().releaseElsewhere(core)
     }

@@ -27,7 +27,7 @@ public final class RealmInstance {
     /// Set when the thread that it belongs to has ended. Atomic: who releases accessors on another thread asks.
     let hasEnded = Atomic<Bool>(false)
     var isToldOfEnd = false
-    private let forkGeneration = FirnStorage.forkGeneration()
+    private let forkMark = ForkMark()
     let observers = ObserverList()
     var autorefresh: Bool
     /// The class asked for last, as the same one is asked for again and again.
@@ -116,16 +116,21 @@ public final class RealmInstance {
     private func changeThread() {
         if isForked { stopInForkedChild() }
         guard case .main? = scheduler?.kind, scheduler?.isCurrent ?? false else { stopOnWrongThread() }
+        // The thread may go on to other work while the main queue's next job runs on another one. What it releases then is
+        // not the realm's own work. So from now on a release asks which queue it runs on.
+        giveCores(to: firn_thread_number())
+    }
+
+    /// Gives the realm to a thread, or with `.max` to none. From then on no thread's number tells whether a release is the realm's own work.
+    func giveCores(to thread: UInt64) {
         for core in deadCores + [core] {
-            core.pointee.thread = firn_thread_number()
-            // The thread may go on to other work while the main queue's next job runs on another one. What it releases then
-            // is not the realm's own work. So from now on a release asks which queue it runs on.
+            core.pointee.thread = thread
             core.pointee.counter = .max
         }
     }
 
     /// Whether this process was forked off the one that made the instance.
-    var isForked: Bool { FirnStorage.forkGeneration() != forkGeneration }
+    var isForked: Bool { forkMark.isForked }
 
     // MARK: The version shown
 

@@ -63,14 +63,11 @@ final class SharedStore: @unchecked Sendable {
     private struct Registry {
         var open: [Identity: WeakStore] = [:]
         var openings: [Identity: Opening] = [:]
-        private var generation = forkGeneration()
+        private var mark = ForkMark()
 
         /// A forked child has its parent's memory, and uses none of its stores.
         mutating func forgetParents() {
-            guard generation != forkGeneration() else { return }
-            generation = forkGeneration()
-            open = [:]
-            openings = [:]
+            if mark.isForked { self = Registry() }
         }
     }
     private struct WeakStore {

@@ -66,16 +66,6 @@ final class ClassInfo: @unchecked Sendable {
         }
     }
 
-    /// Where the fields of Firn's own classes lie in each instance.
-    private static let baseOffsets = {
-        var offsets: Set<Int> = []
-        _forEachField(of: Object.self, options: _EachFieldOptions(rawValue: 1)) { _, offset, _, _ in
-            offsets.insert(offset)
-            return true
-        }
-        return offsets
-    }()
-
     private init(_ type: ObjectBase.Type) {
         self.type = type
         name = type.className()
@@ -93,7 +83,7 @@ final class ClassInfo: @unchecked Sendable {
         var leftAlone: [IgnoredProperty] = []
         _forEachField(of: type, options: _EachFieldOptions(rawValue: 1)) { label, offset, field, _ in
             guard let wrapper = field as? any AnyPersisted.Type else {
-                if !ClassInfo.baseOffsets.contains(offset) { hasOwnFields = true }
+                if field != _Row.self { hasOwnFields = true }
                 return true
             }
             var name = String(cString: label)

@@ -1,4 +1,5 @@
 import CFirn
+import FirnStorage
 import Synchronization
 
 /// Where the nodes of a store come from and go to, and how many there are.
@@ -13,8 +14,10 @@ public final class NodeHeap: Sendable {
 
     init(_ spill: SpillHeap? = nil) { self.spill = spill }
 
-    /// Whether this is a forked child in which some nodes lie in memory that is the parent's, too. They may not even be freed then: their links are the parent's.
-    var isForked: Bool { spill?.isForked ?? false }
+    private let forkMark = ForkMark()
+
+    /// Whether this is a forked child. Some nodes may lie in memory that is the parent's, too, and are not even freed then: their links are the parent's.
+    var isForked: Bool { forkMark.isForked }
 
     /// Nodes that are alive: exactly those that the pinned versions and the running transaction reach.
     public var nodeCount: Int { nodes.load(ordering: .relaxed) }

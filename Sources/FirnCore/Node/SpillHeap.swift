@@ -21,7 +21,6 @@ final class SpillHeap: @unchecked Sendable {
     private var outage: (error: StorageError, since: UInt64)?
     /// Nodes that had to be made on the heap although all are to be made here.
     private let outside = Atomic<Int>(0)
-    private let fork = forkGeneration()
 
     init(_ place: SpillPlace, takesAll: Bool) {
         self.place = place
@@ -32,9 +31,6 @@ final class SpillHeap: @unchecked Sendable {
 
     var arenaCount: Int { values.arenaCount + structure.arenaCount }
     var usedPageCount: Int { values.usedPageCount + structure.usedPageCount }
-
-    /// Whether this is the memory of the parent, too: nothing may be written to it then.
-    var isForked: Bool { forkGeneration() != fork }
 
     /// Leaves a transaction's pages that are not full to the next.
     func keep(_ cursors: SpillCursors) {

@@ -332,10 +332,10 @@ public final class Store: Sendable {
 
     var isClosed: Bool { closed.load(ordering: .acquiring) }
 
-    private let generation = forkGeneration()
+    private let forkMark = ForkMark()
 
     /// Whether this process was forked off the one that opened the store: its locks may be held by threads that have stayed there.
-    var isForked: Bool { generation != forkGeneration() }
+    var isForked: Bool { forkMark.isForked }
 
     func checkOpen() throws(StoreError) {
         // A store with files tells it by its log.

@@ -219,7 +219,6 @@ public final class WriteTransaction {
     }
 
     private func freeMade(_ heap: NodeHeap) {
-        if heap.isForked { return }
         heap.account(nodes: writer.state.pointee.nodeDelta, bytes: writer.state.pointee.byteDelta)
         var garbage = NodeList()
         for place in 0..<writer.state.pointee.madeCount { garbage.push(writer.state.pointee.made[place]) }

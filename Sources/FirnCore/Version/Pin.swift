@@ -15,7 +15,7 @@ public final class Pin: @unchecked Sendable {
         return pinned
     }
     private let pinned: Snapshot
-    private let generation = forkGeneration()
+    private let forkMark = ForkMark()
     /// Where it was made.
     public let place: CallPlace
 
@@ -76,7 +76,7 @@ public final class Pin: @unchecked Sendable {
     func failSpill(_ error: any Error) { table?.failSpill(self, error) }
 
     /// Whether this process was forked off the one that made the pin.
-    var isForked: Bool { generation != forkGeneration() }
+    var isForked: Bool { forkMark.isForked }
 
     deinit {
         // The parent's version table may be locked by a thread that has stayed there, and nothing is to be freed here.

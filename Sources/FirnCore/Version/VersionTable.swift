@@ -86,7 +86,6 @@ final class VersionTable: @unchecked Sendable {
     /// Tells other processes what this one holds; called with the lock held. Set before the table is shared; nil where there is nobody to tell.
     nonisolated(unsafe) var report: (@Sendable (VersionTable) -> Void)?
     let released = Condition()
-    private let generation = forkGeneration()
 
     init(
         root: Node, stamp: UInt64, version: UInt64, time: Int64, reference: SchemaReference, space: NodeSpace?,
@@ -102,7 +101,7 @@ final class VersionTable: @unchecked Sendable {
 
     deinit {
         // The store is closed and no pin is left: all that is alive is what died before the tip, and what the tip reaches.
-        if heap.isForked || generation != forkGeneration() { return }
+        if heap.isForked { return }
         var nodes: [Node] = []
         entries[entries.count - 1].snapshot.forEachHeapNode { nodes.append($0) }
         for entry in entries { for bucket in entry.dead.buckets { heap.free(bucket.nodes) } }

@@ -14,7 +14,7 @@ import CFirn
 /// descriptors of lock files and closes them in the child; this object, which the child has a copy of, then does nothing there.
 final class PosixLock: StorageLock, @unchecked Sendable {
     private let path: String
-    private let generation = forkGeneration()
+    private let mark = ForkMark()
 
     // Guards `descriptor`: it must not be closed, and its number given away, while another thread locks through it.
     private let guardian = Lock(.innermost)
@@ -48,7 +48,7 @@ final class PosixLock: StorageLock, @unchecked Sendable {
     }
 
     func tryLock(_ byte: Int, exclusive: Bool) throws(StorageError) -> Bool {
-        guard generation == forkGeneration() else { throw StorageError(.forked, operation: "lock", path: path) }
+        if mark.isForked { throw StorageError(.forked, operation: "lock", path: path) }
         try FileRange.check(offset: byte, "lock", path)
         let error = try access("lock") { firn_lock_try($0, off_t(byte), exclusive) }
         switch error {
@@ -62,7 +62,7 @@ final class PosixLock: StorageLock, @unchecked Sendable {
     }
 
     func isLocked(_ byte: Int, exclusive: Bool) throws(StorageError) -> Bool {
-        guard generation == forkGeneration() else { throw StorageError(.forked, operation: "lock", path: path) }
+        if mark.isForked { throw StorageError(.forked, operation: "lock", path: path) }
         try FileRange.check(offset: byte, "lock", path)
         let error = try access("lock") { firn_lock_test($0, off_t(byte), exclusive) }
         guard error == 0 || error == EAGAIN else { throw StorageError(number: error, operation: "lock", path: path) }
@@ -70,14 +70,14 @@ final class PosixLock: StorageLock, @unchecked Sendable {
     }
 
     func unlock(_ byte: Int) throws(StorageError) {
-        guard generation == forkGeneration() else { return }
+        if mark.isForked { return }
         try FileRange.check(offset: byte, "unlock", path)
         let error = try access("unlock") { firn_lock_release($0, off_t(byte)) }
         if error != 0 { throw StorageError(number: error, operation: "unlock", path: path) }
     }
 
     func isRemoved() throws(StorageError) -> Bool {
-        guard generation == forkGeneration() else { throw StorageError(.forked, operation: "status", path: path) }
+        if mark.isForked { throw StorageError(.forked, operation: "status", path: path) }
         var status = stat()
         let error = try access("status") { fstat($0, &status) == 0 ? 0 : errno }
         guard error == 0 else { throw StorageError(number: error, operation: "status", path: path) }
@@ -87,7 +87,7 @@ final class PosixLock: StorageLock, @unchecked Sendable {
     func close() {
         // In a child the number is free, or another file's. (The lock `guardian` might be held for ever by a thread that stayed in
         // the parent, so this comes first.)
-        guard generation == forkGeneration() else { return }
+        if mark.isForked { return }
         guardian.withLock {
             if descriptor >= 0 { firn_lock_close(descriptor) }
             descriptor = -1

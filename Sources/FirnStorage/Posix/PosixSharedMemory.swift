@@ -13,7 +13,7 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
     let bytes: UnsafeMutableRawBufferPointer
     let isWritable: Bool
     private let path: String
-    private let generation = forkGeneration()
+    private let mark = ForkMark()
     /// Whether a forked child has it, too.
     private let isInherited: Bool
 
@@ -113,6 +113,6 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
 
     deinit {
         // A forked child that has no part of it may have other memory there.
-        if isInherited || generation == forkGeneration() { munmap(bytes.baseAddress!, bytes.count) }
+        if isInherited || !mark.isForked { munmap(bytes.baseAddress!, bytes.count) }
     }
 }
