@@ -367,13 +367,15 @@ int firn_volume_of(const char *path, struct firn_volume *volume) {
 
 // MARK: reserved addresses
 
+// Linux counts memory that a process could write to at its full length, also that of a file, and refuses what is longer than all memory and
+// swap. Of what is mapped here few pages are ever written to, so it is not to be counted.
+#if !defined(MAP_NORESERVE)
+#define MAP_NORESERVE 0
+#endif
+
 void *firn_reserve_memory(size_t length, size_t alignment) {
     size_t whole = length + alignment;
-    int flags = MAP_PRIVATE | MAP_ANON;
-#if defined(MAP_NORESERVE)
-    flags |= MAP_NORESERVE;
-#endif
-    char *start = mmap(NULL, whole, PROT_NONE, flags, -1, 0);
+    char *start = mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0);
     if (start == MAP_FAILED) return NULL;
     char *base = (char *)(((uintptr_t)start + alignment - 1) & ~(uintptr_t)(alignment - 1));
     if (base > start) munmap(start, (size_t)(base - start));
@@ -383,14 +385,16 @@ void *firn_reserve_memory(size_t length, size_t alignment) {
 }
 
 int firn_map_private(int descriptor, off_t offset, void *address, size_t length) {
-    void *result = mmap(address, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, descriptor, offset);
+    int flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
+    void *result = mmap(address, length, PROT_READ | PROT_WRITE, flags, descriptor, offset);
     if (result == MAP_FAILED) return errno;
     firn_keep_from_children(address, length);
     return 0;
 }
 
 int firn_fill_reserved(void *address, size_t length) {
-    void *result = mmap(address, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1, 0);
+    int flags = MAP_PRIVATE | MAP_ANON | MAP_FIXED | MAP_NORESERVE;
+    void *result = mmap(address, length, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (result == MAP_FAILED) return errno;
     firn_keep_from_children(address, length);
     return 0;
