@@ -9,8 +9,11 @@ package struct RandomOperations {
     private var values: ValueMaker
     /// As many objects of a table as this are made before deletions become as frequent.
     private let rowGoal: Int
+    /// Whether values often grow so that leaves split, and the last objects of a table go.
+    private let splitsOften: Bool
 
-    package init(seed: UInt64, rowGoal: Int) {
+    package init(seed: UInt64, rowGoal: Int, splitsOften: Bool = false) {
+        self.splitsOften = splitsOften
         random = SeededRandom(seed: seed)
         values = ValueMaker(random: SeededRandom(seed: seed &* 77))
         self.rowGoal = rowGoal
@@ -25,7 +28,7 @@ package struct RandomOperations {
     package mutating func operate(_ transaction: WriteTransaction, _ oracle: inout Oracle) throws {
         let table = random.below(4) == 0 ? 1 : 0
         let count = oracle.keys[table].count
-        let dice = random.below(100)
+        let dice = splitsOften && random.below(12) == 0 ? 99 : random.below(100)
         switch dice {
         case 0..<(count < rowGoal ? 40 : 10): try create(transaction, table, &oracle)
         case 40..<65: set(transaction, table, &oracle)
@@ -34,6 +37,12 @@ package struct RandomOperations {
         case 98 where random.below(40) == 0:
             transaction.deleteAll(TableID(table))
             oracle.deleteAll(table)
+        case 99 where splitsOften:
+            switch random.below(6) {
+            case 0: deleteLast(transaction, table, &oracle)
+            case 1...3: swell(transaction, table, &oracle)
+            default: for _ in 0..<max(0, min(80, rowGoal - count)) { try create(transaction, table, &oracle) }
+            }
         default: selfAssign(transaction, table, oracle)
         }
     }
@@ -117,6 +126,33 @@ package struct RandomOperations {
         guard let key = randomKey(table, oracle) else { return }
         transaction.delete(TableID(table), key)
         oracle.delete(table, key)
+    }
+
+    /// Deletes the last objects of a table: another leaf may become its last, and new objects go there.
+    private mutating func deleteLast(_ transaction: WriteTransaction, _ table: Int, _ oracle: inout Oracle) {
+        for _ in 0..<min(oracle.keys[table].count, 1 + random.below(150)) {
+            guard let key = oracle.keys[table].last else { return }
+            transaction.delete(TableID(table), key)
+            oracle.delete(table, key)
+        }
+    }
+
+    /// Makes the bytes of neighbouring objects long or short: some 70 long ones are more than a leaf holds, which splits.
+    private mutating func swell(_ transaction: WriteTransaction, _ table: Int, _ oracle: inout Oracle) {
+        let columns = oracle.schema.tables[table].columns
+        let places = columns.indices.filter {
+            $0 != oracle.schema.tables[table].primaryKey && columns[$0].collection == .none && columns[$0].type == .data
+        }
+        let keys = oracle.keys[table]
+        guard let column = places.first, !keys.isEmpty else { return }
+        let first = random.below(keys.count)
+        let isLong = random.below(3) > 0
+        for key in keys[first..<min(keys.count, first + 1 + random.below(100))] {
+            let byte = UInt8(truncatingIfNeeded: random.next())
+            let value = Value.data([UInt8](repeating: byte, count: isLong ? 700 + random.below(325) : random.below(9)))
+            transaction.set(TableID(table), column, key, value)
+            oracle[table, key, column] = value
+        }
     }
 
     private mutating func editList(_ transaction: WriteTransaction, _ table: Int, _ oracle: inout Oracle) {

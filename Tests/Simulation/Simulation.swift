@@ -90,7 +90,9 @@ package final class Simulation {
         self.seed = seed
         self.options = options
         random = SeededRandom(seed: seed)
-        operations = RandomOperations(seed: seed &+ 1, rowGoal: 8 + random.below(40))
+        let isLarge = random.below(8) == 0
+        operations = RandomOperations(
+            seed: seed &+ 1, rowGoal: isLarge ? 100 + random.below(200) : 8 + random.below(40), splitsOften: isLarge)
         var traits = DiskTraits()
         traits.mapsPrivately = true
         traits.tearsSectors = options.tearsSectors

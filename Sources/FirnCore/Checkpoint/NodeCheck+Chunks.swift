@@ -14,7 +14,9 @@ extension NodeCheck {
         default: return nil
         }
         guard isKind(.chunk), node.byteCount >= 64 else { return "a reference leads to a node that is no chunk" }
-        guard node.capacity >= claim.count ?? 0, node.capacity <= Limits.rowsPerLeaf else {
+        guard isDictionary ? node.capacity >= claim.count ?? 0 : hasRows(node, claim),
+            node.capacity <= Limits.rowsPerLeaf
+        else {
             return "a chunk of \(node.capacity) rows, where \(claim.count ?? 0) were expected"
         }
         let layout = cells.column.layout

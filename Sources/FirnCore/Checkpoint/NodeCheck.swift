@@ -6,15 +6,19 @@ struct NodeCheck {
     let node: Node
     let claim: NodeClaim
     let schema: SchemaReference
+    /// Whether the node is of the version that was opened, whose chunks have the rows of their leaves and no more: a leaf of that version is the only one
+    /// that refers to one.
+    let isOpened: Bool
     /// Where the node's references lie, and what they lead to.
     private(set) var refs: [(place: UnsafeMutableRawPointer, claim: NodeClaim)] = []
     /// Rows, entries or elements in a node of a tree and below.
     private var total: Int?
 
-    init(_ node: Node, _ claim: NodeClaim, _ schema: SchemaReference) {
+    init(_ node: Node, _ claim: NodeClaim, _ schema: SchemaReference, isOpened: Bool) {
         self.node = node
         self.claim = claim
         self.schema = schema
+        self.isOpened = isOpened
     }
 
     /// No tree is higher: each level but the root's has at least two children, or the tree would hold more than there are addresses.
@@ -52,13 +56,20 @@ struct NodeCheck {
     func isEnough(_ child: Node, _ claim: NodeClaim) -> Bool {
         switch claim.role {
         // All of its rows have been checked.
-        case .chunk, .dictionary: return child.capacity >= claim.count ?? 0
+        case .chunk: return hasRows(child, claim)
+        case .dictionary: return child.capacity >= claim.count ?? 0
         // Of keys, only as many as were claimed.
         case .keys:
-            var check = NodeCheck(child, claim, schema)
+            var check = NodeCheck(child, claim, schema, isOpened: isOpened)
             return check.fault() == nil
         default: return true
         }
+    }
+
+    /// Whether a chunk has the rows that a leaf wants of it.
+    func hasRows(_ chunk: Node, _ claim: NodeClaim) -> Bool {
+        let wanted = claim.count ?? 0
+        return isOpened ? chunk.capacity == wanted : chunk.capacity >= wanted
     }
 
     func isKind(_ kind: Node.Kind) -> Bool { node.kindNumber == kind.rawValue }
@@ -181,7 +192,7 @@ struct NodeCheck {
 
     private mutating func leafKeys() -> String? {
         let rows = claim.count ?? 0
-        guard isKind(.chunk), node.byteCount >= 64, node.width == 8, node.capacity >= rows,
+        guard isKind(.chunk), node.byteCount >= 64, node.width == 8, hasRows(node, claim),
             node.capacity <= Limits.rowsPerLeaf
         else { return Self.wrongKind }
         switch node.form {

@@ -24,12 +24,12 @@ enum NodeRole: Hashable {
     /// A value of a column, or an element of a collection: `CellClass.value`.
     case blob(CellClass)
 
-    /// Whether it is a node of a tree, which a version refers to once: whoever changes the tree lets the node go that he has replaced. Chunks may share a dictionary. A list has two references where its row
-    /// moved as a leaf was split: the chunk that the row came from keeps the slot behind its leaf's last row.
-    var isTree: Bool {
+    /// Whether a version refers to the node once, so that whoever replaces it may let it go. Neighbouring chunks share a dictionary; a value is never
+    /// written to.
+    var isOwned: Bool {
         switch self {
-        case .root, .table, .rows, .pairs, .bytes: true
-        case .keys, .chunk, .dictionary, .blob, .list: false
+        case .root, .table, .rows, .keys, .chunk, .pairs, .bytes, .list: true
+        case .dictionary, .blob: false
         }
     }
 }
@@ -159,12 +159,23 @@ struct NodeClaims: ~Copyable {
         return place
     }
 
-    private mutating func grow() {
-        let old = entries
-        entries = [Entry](repeating: (0, 0), count: max(64, old.count * 2))
-        for entry in old where entry.key != 0 {
-            entries[place(of: Int(entry.key >> Self.unitShift) - 1)] = entry
+    private mutating func grow() { remake(entries.filter { $0.key != 0 }, capacity: max(64, entries.count * 2)) }
+
+    /// Forgets what is claimed of nodes in some ranges of units: their files are part of the space no more. O(claims).
+    mutating func forget(_ ranges: [Range<Int>]) {
+        let left = entries.filter { entry in
+            let unit = Int(entry.key >> Self.unitShift) - 1
+            return entry.key != 0 && !ranges.contains { $0.contains(unit) }
         }
+        var capacity = 64
+        while (left.count + 1) * 3 > capacity * 2 { capacity *= 2 }
+        remake(left, capacity: capacity)
+    }
+
+    private mutating func remake(_ left: [Entry], capacity: Int) {
+        entries = [Entry](repeating: (0, 0), count: capacity)
+        count = left.count
+        for entry in left { entries[place(of: Int(entry.key >> Self.unitShift) - 1)] = entry }
     }
 
     private static func encode(_ claim: NodeClaim, _ unit: Int) -> Entry {

@@ -161,6 +161,7 @@ final class NodeSpace: @unchecked Sendable {
         lock.withLock {
             places.removeAll { files.contains($0.entry) }
             for file in files { dead.forget(file.range) }
+            claims.forget(files.map { StoredNode.units($0.range) })
         }
         heldFiles.release(files.map(\.id))
     }
@@ -287,7 +288,7 @@ final class NodeSpace: @unchecked Sendable {
     /// Checks a node, whose bytes are whole, against what is claimed of it, enters claims for those that it refers to, and makes addresses of its references. The lock is held.
     private func prepare(_ node: Node, _ claim: NodeClaim, _ origin: Origin) -> String? {
         guard node.stamp <= origin.stamp else { return "a node is younger than the version that it is part of" }
-        var check = NodeCheck(node, claim, origin.schema)
+        var check = NodeCheck(node, claim, origin.schema, isOpened: origin.isOpened)
         if let fault = check.fault() { return fault }
         guard claims.enter(check.full, Int(UInt(bitPattern: node.address) - UInt(bitPattern: base)) / StoredNode.unit)
         else { return "a node is of another level or size than was expected" }
@@ -301,7 +302,7 @@ final class NodeSpace: @unchecked Sendable {
                 return "a node is referred to as two different things"
             }
             // A version that this process has made may refer to what the one before refers to.
-            if origin.isOpened, ref.claim.role.isTree, !claims.take(unit) { return "a node is referred to twice" }
+            if origin.isOpened, ref.claim.role.isOwned, !claims.take(unit) { return "a node is referred to twice" }
             // What was checked before is checked for what this node expects of it.
             if firn_is_touched(descriptor, UInt(bitPattern: base) + UInt(offset)) != 0 {
                 guard isKnown || place(of: offset)?.origin.isOpened == false,

@@ -11,6 +11,7 @@ extension RowWriter {
             precondition(leaf.count > 1, "Firn: one row's values pass the limit of a chunk")
             let right = makeEmptyLeaf(firstKey: leaf.key(leaf.count / 2))
             move(rows: leaf.count / 2..<leaf.count, of: leaf, to: right)
+            cutChunks(leaf)
             return right.node
         }
         let inner = RowNode(writer.own(slot))
@@ -41,6 +42,17 @@ extension RowWriter {
         let leaf = Leaf.make(columns: layouts.count, writer)
         leaf.firstKey = firstKey
         return leaf
+    }
+
+    /// Gives a leaf that has lost its last rows chunks of its own that end where it ends. The old ones, which older versions or a file may have, hold
+    /// rows behind that: the leaf may come to be the last, and an append would write its rows there; and what those rows' cells refer to is let go by
+    /// the leaf that has the rows now, while a compaction would follow it from here (`StoredNode`: a stored chunk has the rows of its leaf alone).
+    private func cutChunks(_ leaf: Leaf) {
+        for column in 0..<layouts.count where layouts[column] != nil {
+            let heap = layouts[column]?.form == .variable ? leaf.chunk(column).liveHeap(leaf.count) : 0
+            resize(leaf, column, rows: leaf.count, capacity: Limits.rowsPerLeaf, heap: heap + heap / 8 + 64)
+        }
+        _ = ownKeys(leaf)
     }
 
     /// Moves the last rows of one leaf behind those of its right neighbour-to-be (which may be new and without chunks). Both leaves are the transaction's own.

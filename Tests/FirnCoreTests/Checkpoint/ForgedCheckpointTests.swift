@@ -159,6 +159,38 @@ struct ForgedCheckpointTests {
         try store.close()
     }
 
+    /// An append would write into it, behind the leaf's last row.
+    @Test("a chunk of another leaf, of as many rows or of more", arguments: [1, 2]) func sharedChunk(leaf: Int) throws {
+        var files = try StoreFiles.made(Self.fill)
+        try files.forge { bytes in
+            let leaves = StoreFiles.nodes(bytes, .leaf).map(\.lowerBound)
+            let counts = leaves.map { Forging.get(bytes, $0 + 20, UInt32.self) }
+            try #require(leaves.count > 2 && counts[0] == counts[1] && counts[0] > counts[2])
+            Forging.put(Forging.get(bytes, leaves[0] + 64, UInt64.self), &bytes, leaves[leaf] + 64)
+        }
+        let store = try files.open()
+        let error = #expect(throws: StoreError.self) { try store.verify() }
+        #expect(error?.description.contains("referred to twice") == true, "\(error as Any)")
+        try store.close()
+    }
+
+    /// An append would write into the file's own memory.
+    @Test("a chunk with room for more rows than its leaf has") func roomyChunk() throws {
+        var files = try StoreFiles.made(Self.fill)
+        try files.forge { bytes in
+            // The keys are consecutive, so the packed chunk of the first column has the same length for any number of rows.
+            let leaf = try #require(StoreFiles.nodes(bytes, .leaf).last).lowerBound
+            let chunk = StoreFiles.target(bytes, leaf + 64)
+            let rows: UInt32 = Forging.get(bytes, chunk + 24)
+            #expect(rows == Forging.get(bytes, leaf + 20) && bytes[chunk + 17] == Packing.Form.integers.rawValue)
+            Forging.put(rows + 1, &bytes, chunk + 24)
+        }
+        let store = try files.open()
+        let error = #expect(throws: StoreError.self) { try store.verify() }
+        #expect(error?.description.contains("were expected") == true, "\(error as Any)")
+        try store.close()
+    }
+
     @Test("keys of a leaf beyond those that were checked for another one") func moreKeys() {
         let node = Node(UnsafeMutableRawPointer.allocate(byteCount: 96, alignment: 32))
         defer { node.address.deallocate() }
@@ -167,7 +199,7 @@ struct ForgedCheckpointTests {
         (node.width, node.capacity, node.byteCount) = (8, 3, 96)
         for (row, key) in [Int64(5), 7, 6].enumerated() { node.store(key, 64 + 8 * row) }
         let schema = SchemaReference(BaseStore.schema)
-        var check = NodeCheck(node, NodeClaim(.keys, count: 2), schema)
+        var check = NodeCheck(node, NodeClaim(.keys, count: 2), schema, isOpened: false)
         #expect(check.fault() == nil)
         #expect(check.isEnough(node, NodeClaim(.keys, count: 2)))
         #expect(!check.isEnough(node, NodeClaim(.keys, count: 3)))

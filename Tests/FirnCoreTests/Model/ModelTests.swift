@@ -29,6 +29,15 @@ import Testing
         #expect(run.checkpointCount.added > 2)
     }
 
+    /// Leaves split as values grow, their right halves are deleted, and new objects go into the left ones, on the heap and in checkpoints.
+    @Test(arguments: [61, 62, 63, 64] as [UInt64])
+    func splitLeavesChangeNoOtherVersion(seed: UInt64) throws {
+        try ModelRun(
+            seed: seed, rowGoal: 600, storage: MemoryStorage(), compactsEvery: seed % 2 == 0 ? 4 : 0, splitsOften: true
+        )
+        .run(transactions: 80, operations: 60)
+    }
+
     @Test(arguments: [41, 42] as [UInt64])
     func mappedCheckpointsChangeNothing(seed: UInt64) throws {
         let folder = TemporaryFolder()
@@ -112,14 +121,14 @@ final class ModelRun {
     /// With a storage the store has a log in it, and is closed and opened now and then.
     init(
         seed: UInt64, rowGoal: Int = 400, storage: (any Storage)? = nil, folder: String = "store",
-        compactsEvery: Int = 0, _ adjust: @escaping (inout StoreOptions) -> Void = { _ in }
+        compactsEvery: Int = 0, splitsOften: Bool = false, _ adjust: @escaping (inout StoreOptions) -> Void = { _ in }
     ) throws {
         self.folder = folder
         self.compactsEvery = compactsEvery
         self.adjust = adjust
         self.seed = seed
         self.rowGoal = rowGoal
-        operations = RandomOperations(seed: seed, rowGoal: rowGoal)
+        operations = RandomOperations(seed: seed, rowGoal: rowGoal, splitsOften: splitsOften)
         self.storage = storage
         store = try ModelRun.open(storage, folder, adjust)
         oracle = Oracle(schema)
