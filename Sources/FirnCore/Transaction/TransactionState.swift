@@ -43,9 +43,13 @@ final class Graveyard {
         self.nodes = nodes
         self.heap = heap
         self.base = base
+        heap.graveyardCount.wrappingAdd(1, ordering: .relaxed)
     }
 
-    deinit { heap.free(nodes) }
+    deinit {
+        heap.free(nodes)
+        heap.graveyardCount.wrappingSubtract(1, ordering: .relaxed)
+    }
 }
 
 extension WriteTransaction {

@@ -63,6 +63,7 @@ public final class WriteTransaction {
         writer = NodeWriter(stamp: stamp, held: base.stamp, memory: store.workspace.takeWriter())
         if let spill = store.heap.spill { writer.spill(to: spill, heapByteCount: store.heap.byteCount) }
         writer.state.pointee.handOutAt = store.handOutByteCount
+        writer.state.pointee.copiesChunks = store.heap.graveyardCount.load(ordering: .relaxed) > 0
         reference = base.snapshot.reference
         plans = base.snapshot.reference.plans
         let memory = UnsafeMutableRawPointer.allocate(

@@ -32,8 +32,14 @@ struct RowWriter {
     func ownLeaf(_ slot: UnsafeMutablePointer<UInt64>) -> Leaf {
         let before = slot.pointee
         let node = writer.own(slot)
-        if slot.pointee != before { writer.layoutChanged() }
+        if slot.pointee != before { leafChanged(Leaf(node)) }
         return Leaf(node)
+    }
+
+    private func leafChanged(_ leaf: Leaf) {
+        writer.layoutChanged()
+        guard writer.state.pointee.copiesChunks else { return }
+        for column in 0..<layouts.count where layouts[column] != nil { _ = ownChunk(leaf, column) }
     }
 
     /// The column's chunk in a leaf of the transaction's own, writable in place. Marks of older transactions are cleared.

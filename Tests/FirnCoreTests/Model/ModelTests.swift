@@ -116,6 +116,8 @@ final class ModelRun {
     var store: Store
     var oracle: Oracle
     var pins: [(pin: Pin, oracle: Oracle)] = []
+    /// States inside the transaction before, cancelled or not, that are still held.
+    private var outlived: [(pin: Pin, oracle: Oracle)] = []
     private(set) var operationCount = 0
 
     /// With a storage the store has a log in it, and is closed and opened now and then.
@@ -153,6 +155,7 @@ final class ModelRun {
     /// Closes the store and opens it again. Its pins go first; its memory with them.
     private func reopen() throws {
         pins = []
+        outlived = []
         let heap = store.heap
         try store.close()
         // The old store goes before the new one is opened: it holds the writer's lock no longer, and its memory is to be seen free.
@@ -173,7 +176,10 @@ final class ModelRun {
                 if let report = try store.compact(garbageShare: random.below(3) == 0 ? 0 : 10) {
                     if report.isWhole { checkpointCount.whole += 1 } else { checkpointCount.added += 1 }
                 }
-                if random.below(2) == 0 { store._checkInvariants() }
+                if random.below(2) == 0 {
+                    outlived = []
+                    store._checkInvariants()
+                }
             }
             if store.options.activeVersionPolicy == .spill {
                 spilledVersionCount += store.activeVersions.count(where: \.isSpilled)
@@ -185,10 +191,12 @@ final class ModelRun {
             if pins.count > 12 || random.below(4) == 0, !pins.isEmpty { pins.remove(at: random.below(pins.count)) }
             if round % 10 == 9 || round == transactions - 1 {
                 for (pin, kept) in pins { try verify(pin, kept, "round \(round), version \(pin.version)") }
+                outlived = []
                 withExtendedLifetime(newest) { store._checkInvariants() }
             }
         }
         pins = []
+        outlived = []
         store._checkInvariants()
         if store.activeVersions.count != 1 {
             throw Failure(description: "seed \(seed): \(store.activeVersions.count) versions are active")
@@ -222,6 +230,8 @@ final class ModelRun {
         } else {
             try transaction.commit()
         }
+        for (pin, kept) in outlived { try verify(pin, kept, "a state that outlived two transactions") }
         for (pin, kept) in states { try verify(pin, kept, "a state that outlived its transaction") }
+        outlived = states
     }
 }

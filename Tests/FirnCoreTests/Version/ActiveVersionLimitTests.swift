@@ -191,6 +191,43 @@ import Testing
         store._checkInvariants()
     }
 
+    /// What it appended lies in the chunks of the version that it began from, behind that one's rows: where the next transaction appends too.
+    @Test func anIteratorThatOutlivesACancelledTransactionKeepsWhatThatAppended() throws {
+        func append(_ ids: Range<Int>, _ byte: UInt8, _ transaction: WriteTransaction) throws {
+            for id in ids {
+                var row = transaction.beginRow(CountedThings.table)
+                transaction.fill(&row, 0, .int(Int64(id)))
+                transaction.fill(&row, 1, .int(Int64(byte)))
+                // Every other one in a node of its own, which the transaction that made it frees.
+                transaction.fill(&row, 2, .data(Array(repeating: byte, count: id % 2 == 0 ? 5 : 2000)))
+                try transaction.endRow(row)
+            }
+        }
+        let store = try CountedThings.open()
+        let (count, end) = (CountedThings.count, CountedThings.count + 20)
+        let cancelled = try store.beginWrite()
+        try append(count..<end, 3, cancelled)
+        var state: Pin? = cancelled.pinState()
+        cancelled.cancel()
+        for byte in [4, 5] as [UInt8] {
+            let transaction = try store.beginWrite()
+            try append(count..<end, byte, transaction)
+            if byte == 4 { transaction.cancel() } else { try transaction.commit() }
+            for (snapshot, byte) in [(try #require(state).snapshot, 3), (store.pin().snapshot, byte)]
+            where snapshot.table(CountedThings.table).count == end {
+                let things = snapshot.table(CountedThings.table)
+                for id in count..<end {
+                    #expect(things.value(1, of: Int64(id)) == .int(Int64(byte)))
+                    #expect(
+                        things.value(2, of: Int64(id)) == .data(Array(repeating: byte, count: id % 2 == 0 ? 5 : 2000)))
+                }
+            }
+        }
+        state = nil
+        #expect(store.pin().snapshot.table(CountedThings.table).count == end)
+        store._checkInvariants()
+    }
+
     @Test func theFirstVersionCountsWhileItIsHeld() throws {
         let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
         let empty = store.pin()
