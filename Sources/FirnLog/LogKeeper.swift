@@ -112,10 +112,12 @@ final class LogKeeper: @unchecked Sendable {
                 continue
             }
             if !callbacks.isEmpty {
-                let due = callbacks
+                var due = callbacks
                 callbacks = []
                 lock.unlock()
                 deliver(due)
+                // What the callbacks capture is released before the lock is taken again.
+                due = []
                 lock.lock()
                 continue
             }

@@ -15,4 +15,14 @@ package final class Guarded<Value>: @unchecked Sendable {
         defer { lock.unlock() }
         return try body(&value)
     }
+
+    /// Replaces the value and returns the one before. The caller releases that outside of the lock, for what it holds
+    /// may be the application's, whose `deinit` does what it likes.
+    package func exchange(_ new: Value) -> Value {
+        withLock { value in
+            let old = value
+            value = new
+            return old
+        }
+    }
 }

@@ -56,6 +56,33 @@ import Testing
         #expect(count == 400)
     }
 
+    @Test("what a callback holds goes outside of the lock, so that it may use Firn") func callbacks() async {
+        await #expect(processExitsWith: .success) {
+            final class Held: Sendable {
+                let gone: Gate
+                init(_ gone: Gate) { self.gone = gone }
+                deinit {
+                    // In debug builds this stops the process if a lock is held.
+                    Lock(.innermost).withLock {}
+                    gone.open()
+                }
+            }
+            let bench = Bench { $0.usesThreads = true }
+            let log = try bench.open()
+            for _ in 0..<20 {
+                let version = try bench.commit(log)
+                let gone = Gate()
+                func ask() {
+                    let held = Held(gone)
+                    log.whenDurable(version) { _ in withExtendedLifetime(held) {} }
+                }
+                ask()
+                gone.wait()
+            }
+            try log.close()
+        }
+    }
+
     @Test("no room is filled into a segment that is being sealed, at whatever moment the log's thread comes to it")
     func sealing() throws {
         var calls = 0

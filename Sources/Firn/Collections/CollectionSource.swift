@@ -157,7 +157,13 @@ public final class CollectionSource {
     }
 
     private func keep(_ new: Cache) {
-        if realm.isFrozen { CollectionSource.frozenCaches.withLock { cache = new } } else { cache = new }
+        guard realm.isFrozen else { return cache = new }
+        // Many elements may go with the old one: outside of the lock.
+        let old = CollectionSource.frozenCaches.withLock {
+            defer { cache = new }
+            return cache
+        }
+        withExtendedLifetime(old) {}
     }
 
     private var known: Cache? {

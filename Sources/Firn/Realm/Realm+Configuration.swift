@@ -146,7 +146,11 @@ extension Realm {
         /// What `Realm()` opens. Setting it affects realms opened later.
         public static var defaultConfiguration: Configuration {
             get { shared.withLock { $0 } }
-            set { shared.withLock { $0 = newValue } }
+            set {
+                // The old one may be the last to hold what the application's closures capture.
+                let old = shared.exchange(newValue)
+                withExtendedLifetime(old) {}
+            }
         }
         // Read and set on any thread; guarded by its type.
         private static let shared = Guarded(.innermost, isGlobal: true, Configuration())

@@ -25,7 +25,11 @@ final class Scheduler: @unchecked Sendable {
         private let guarded: Guarded<RunLoop?>
         init(_ runLoop: RunLoop) { guarded = Guarded(.innermost, runLoop) }
         var runLoop: RunLoop? { guarded.withLock { $0 } }
-        func threadEnds() { guarded.withLock { $0 = nil } }
+        /// What the run loop still holds is the application's, and is released outside of the lock.
+        func threadEnds() {
+            let runLoop = guarded.exchange(nil)
+            withExtendedLifetime(runLoop) {}
+        }
     }
 
     /// What tells a queue apart: on Linux several `DispatchQueue` objects may stand for one queue.

@@ -251,7 +251,8 @@ final class SharedStore: @unchecked Sendable {
             throw mismatch("The store holds none of the classes:", types.map { $0.className() }, configuration)
         }
         let binding = SchemaBinding(infos, store.schema)
-        instances.withLock { $0.schemas[key] = binding }
+        let old = instances.withLock { $0.schemas.updateValue(binding, forKey: key) }
+        withExtendedLifetime(old) {}
         return binding
     }
 

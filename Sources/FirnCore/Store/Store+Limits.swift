@@ -64,15 +64,16 @@ final class PostponedWrites: @unchecked Sendable {
     }
 
     private let lock = Lock(.innermost)
-    /// The one whose time is up first comes first. Those before `first` have been taken.
-    private var requests: [Request] = []
+    /// The one whose time is up first comes first. Those before `first` have been taken and are nil, so that what their
+    /// callbacks capture is never released under the lock.
+    private var requests: [Request?] = []
     private var first = 0
     private var hasThread = false
 
     func add(_ request: Request, _ store: Store) throws(StoreError) {
         lock.lock()
         // From the end, as nearly all come in the order of their deadlines.
-        let last = requests[first...].lastIndex { $0.deadline ?? 0 <= request.deadline ?? 0 }
+        let last = requests[first...].lastIndex { $0?.deadline ?? 0 <= request.deadline ?? 0 }
         requests.insert(request, at: last.map { $0 + 1 } ?? first)
         let needsThread = !hasThread
         hasThread = true
@@ -86,7 +87,7 @@ final class PostponedWrites: @unchecked Sendable {
                     requests = []
                     first = 0
                 }
-                return Array(requests[first...])
+                return requests[first...].compactMap(\.self)
             }
             let failure = StoreError(.tooManyActiveVersions, "no thread could be started to wait for holders: \(error)")
             for request in left { request.ready(.failure(failure)) }
@@ -108,8 +109,11 @@ final class PostponedWrites: @unchecked Sendable {
 
     private func next() -> Request? {
         lock.withLock {
-            if first == requests.count { hasThread = false }
-            return requests[first...].first
+            guard first < requests.count else {
+                hasThread = false
+                return nil
+            }
+            return requests[first]
         }
     }
 
@@ -117,6 +121,7 @@ final class PostponedWrites: @unchecked Sendable {
         lock.withLock {
             guard first < requests.count else { return nil }
             defer {
+                requests[first] = nil
                 first += 1
                 // Moving the rest costs as much as has been taken.
                 if first * 2 >= requests.count {

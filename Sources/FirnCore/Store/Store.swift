@@ -381,7 +381,12 @@ public final class Store: Sendable {
     }
 
     private func removeListener(_ id: Int) {
-        listenerLock.withLock { listeners.removeAll { $0.id == id } }
+        // What its closure captures is released outside of the lock.
+        let gone = listenerLock.withLock { () -> (@Sendable (UInt64) -> Void)? in
+            guard let place = listeners.firstIndex(where: { $0.id == id }) else { return nil }
+            return listeners.remove(at: place).body
+        }
+        withExtendedLifetime(gone) {}
     }
 
     /// Publishes what is durable, and tells the listeners.

@@ -1,4 +1,5 @@
 import Firn
+import FirnStorage
 import Foundation
 import Testing
 
@@ -18,5 +19,30 @@ import Testing
         }
         #expect(Dog.allObjects().map(\.name) == ["Max", "Bo"] && Dog.objects(where: "name == %@", "Bo").count == 1)
         #expect(Dog.object(forPrimaryKey: 2)?.name == "Bo" && Dog.object(in: realm, forPrimaryKey: 3) == nil)
+    }
+
+    /// In debug builds a lock taken under the configuration's stops the process, in others the thread waits for itself.
+    @Test func whatTheOldDefaultConfigurationHeldMayAskForTheNewOneAsItGoes() async {
+        await #expect(processExitsWith: .success) {
+            final class Asking: Sendable {
+                let answer: Guarded<String?>
+                init(_ answer: Guarded<String?>) { self.answer = answer }
+                deinit {
+                    let name = Realm.Configuration.defaultConfiguration.inMemoryIdentifier
+                    answer.withLock { $0 = name }
+                }
+            }
+            let answer = Guarded<String?>(.unranked, nil)
+            func set() {
+                let asking = Asking(answer)
+                var configuration = Realm.Configuration(inMemoryIdentifier: "old")
+                configuration.onDamage = { _ in withExtendedLifetime(asking) {} }
+                Realm.Configuration.defaultConfiguration = configuration
+            }
+            set()
+            #expect(answer.withLock { $0 } == nil)
+            Realm.Configuration.defaultConfiguration = .init(inMemoryIdentifier: "new")
+            #expect(answer.withLock { $0 } == "new")
+        }
     }
 }
