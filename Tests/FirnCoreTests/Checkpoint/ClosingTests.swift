@@ -81,6 +81,29 @@ import Testing
         withExtendedLifetime(reader) {}
     }
 
+    @Test("a process that ends gives the right to write back that it got too late") func lateTurn() throws {
+        let storage = SimulatedStorage(seed: 1)
+        let store = try Self.open(storage)
+        try CompactionTests.fill(store, 300)
+        let mine = storage.disk.newProcess()
+        let other = try Self.open(mine)
+        try other.catchUp()
+        store.letOthersWrite()
+        // Another thread works under the write lock from when the kernel's lock is got.
+        let isHeld = Guarded(.unranked, false)
+        mine.beforeEachCall { call in
+            guard call.operation == .tryLock, call.path.hasSuffix("/lock"), call.offset == 0 else { return }
+            isHeld.withLock { if !$0 { $0 = other.queue.tryAcquire() } }
+        }
+        other.compactor.processEnds()
+        #expect { try other.inTurn {} } throws: { ($0 as? StoreError)?.code == .closed }
+        mine.beforeEachCall(nil)
+        #expect(isHeld.withLock { $0 } && other.log?.isAboutToWrite == true)
+        other.queue.release()
+        #expect(other.log?.isAboutToWrite == false)
+        try store.beginWrite().cancel()
+    }
+
     @Test("and a crash or power cut at any call of it loses nothing") func crash() throws {
         func make() throws -> (SimulatedStorage, Store) {
             let storage = SimulatedStorage(seed: 1)
