@@ -6,7 +6,8 @@ extension Log {
     static func join(
         _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ locks: StoreLocks
     ) throws(LogError) -> Log? {
-        guard try folder.find() == .store, try locks.isServed(), try locks.serve() else { return nil }
+        guard try folder.find() == .store, try locks.isServed(), try locks.serve(stays: options.endsWithCheckpoint)
+        else { return nil }
         let manifest = try folder.readManifest()
         let page = try SharedPage(folder, manifest.storeID)
         do throws(LogError) {

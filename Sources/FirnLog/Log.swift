@@ -132,7 +132,7 @@ public final class Log: @unchecked Sendable {
                     if created { try create(folder, clock, randomness, sector: options.sectorByteCount) }
                     let log = try openLocked(
                         options, folder, clock, randomness, locks, created: created, isFirst: isFirst)
-                    _ = try locks.serve()
+                    _ = try locks.serve(stays: options.endsWithCheckpoint)
                     return log
                 }
                 if let log = try join(options, folder, clock, locks) { return log }

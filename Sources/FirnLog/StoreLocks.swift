@@ -9,7 +9,7 @@ import FirnStorage
 /// | 2 | everybody who has it open for writing; the first of them alone until it has recovered the log | shared; exclusive |
 /// | 3 | the process whose compactor runs, for as long as that takes | exclusive |
 /// | 4 | who has closed the store, but still reads versions of it that something holds | shared |
-/// | 5 | who has it open for writing, until the store is closed or the process ends | shared |
+/// | 5 | who has it open for writing and writes checkpoints by itself, until it begins to close the store or to end | shared |
 /// | 64 + n | the owner of the shared page's slot n | exclusive |
 ///
 /// Byte 2 says whether the shared page tells the truth: who holds it took it while another held it, or has recovered the log and written the page.
@@ -117,19 +117,26 @@ struct StoreLocks: Sendable {
     }
 
     /// Says that this opener has the store open for writing; false where another is just opening it.
-    func serve() throws(LogError) -> Bool {
+    ///
+    /// - Parameter stays: whether it writes the checkpoint that is due before it ends.
+    func serve(stays: Bool) throws(LogError) -> Bool {
         guard try tryLock(Self.servingByte, exclusive: false) else { return false }
+        guard stays else { return true }
         // Nobody ever holds that byte exclusively.
         return try tryLock(Self.stayingByte, exclusive: false)
     }
 
-    /// Says that this opener ends. True where nobody stays who has the store open for writing. Of several that end at the same time, the last to say so finds that, so at least one does.
+    /// Says that this opener ends. True where nobody stays who writes the checkpoint that is due. Of several that end at the same time, the last to say so finds that, so at least one does.
     func beginEnding() throws(LogError) -> Bool {
         try unlock(Self.stayingByte)
         return try !isLocked(Self.stayingByte, exclusive: true)
     }
 
-    func stopServing() throws(LogError) { try unlock(Self.servingByte) }
+    /// Takes `serve` back.
+    func stopServing() throws(LogError) {
+        try unlock(Self.stayingByte)
+        try unlock(Self.servingByte)
+    }
 
     // MARK: Slots and the compactor
 

@@ -12,12 +12,14 @@ extension Store {
     /// Nothing if the rule wants none, if another process that can write keeps the store open (it or the last of them does it), or if nothing can be written any more.
     func writeClosingCheckpoint() throws(StoreError) {
         guard let log, options.compaction.isAutomatic, !isReadOnly, !log.isForked else { return }
+        // Before anything is waited for, as in `prepareForExit`.
+        let isLast = log.beginEnding()
         compactor.hurry()
-        try compactor.run { () throws(StoreError) in try writeClosingCheckpoint(log) }
+        try compactor.run { () throws(StoreError) in if isLast { try writeClosingCheckpoint(log) } }
     }
 
     private func writeClosingCheckpoint(_ log: Log) throws(StoreError) {
-        guard log.failure == nil, log.beginEnding() else { return }
+        guard log.failure == nil else { return }
         var byteCount = 0
         // Another process may have written, and have compacted, since this one did.
         try inTurn { () throws(LogError) in byteCount = log.byteCountBehindCheckpoint }
@@ -31,6 +33,9 @@ extension Store {
     /// stays as it is, and the next opening replays it.
     public func prepareForExit() throws(StoreError) {
         guard let log, !isClosed, !log.isForked, !isReadOnly else { return }
+        // First of all: another process that ends while this one waits must not count on it. Then that one is the last to
+        // say that it ends, and writes the checkpoint.
+        let isLast = log.beginEnding()
         if case .relaxed = log.options.durability, log.failure == nil {
             do { try log.sync() } catch { throw StoreError(error) }
         }
@@ -41,7 +46,9 @@ extension Store {
         queue.release()
         let deadline = SystemClock.shared.monotonic() + Store.exitPatience
         do throws(StoreError) {
-            try compactor.run(until: deadline) { () throws(StoreError) in try writeClosingCheckpoint(log) }
+            try compactor.run(until: deadline) { () throws(StoreError) in
+                if isLast { try writeClosingCheckpoint(log) }
+            }
         } catch {
             // A transaction has begun meanwhile and runs on.
             guard error.code == .closed else { throw error }

@@ -100,6 +100,7 @@ public final class Store: Sendable {
         if var logOptions = options.log {
             // A block of a changeset is never split further, and may be as long as this.
             logOptions.partByteCount = max(logOptions.partByteCount, Limits.partByteCount)
+            logOptions.endsWithCheckpoint = options.compaction.isAutomatic
             do { log = try Log.open(logOptions, storage: storage, clock: clock, randomness: randomness) } catch {
                 throw StoreError(error)
             }

@@ -81,6 +81,34 @@ import Testing
         withExtendedLifetime(reader) {}
     }
 
+    @Test("a process that ends and can't write it leaves it to the one that ends next") func leftToTheNext() throws {
+        let storage = SimulatedStorage(seed: 1)
+        let store = try Self.open(storage)
+        try CompactionTests.fill(store, 2000)
+        let other = try Self.open(storage.disk.newProcess())
+        try other.catchUp()
+        // A transaction that does not end.
+        #expect(other.queue.tryAcquire())
+        try other.prepareForExit()
+        try store.prepareForExit()
+        #expect(try storage.list("/store/checkpoint").count == 1)
+        other.queue.release()
+    }
+
+    @Test("a process whose rule is off keeps no other from it", arguments: [false, true])
+    func besideOneWithoutTheRule(isFirst: Bool) throws {
+        let storage = SimulatedStorage(seed: 1)
+        var off = Self.options()
+        off.compaction.isAutomatic = false
+        let store = try Self.open(storage, isFirst ? off : Self.options())
+        try CompactionTests.fill(store, 2000)
+        let other = try Self.open(storage.disk.newProcess(), isFirst ? Self.options() : off)
+        store.letOthersWrite()
+        try (isFirst ? other : store).close()
+        #expect(try storage.list("/store/checkpoint").count == 1)
+        try (isFirst ? store : other).close()
+    }
+
     @Test("a process that ends gives the right to write back that it got too late") func lateTurn() throws {
         let storage = SimulatedStorage(seed: 1)
         let store = try Self.open(storage)

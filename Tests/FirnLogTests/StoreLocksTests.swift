@@ -1,0 +1,21 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnLog
+
+@Suite("The locks of who has a store open", .timeLimit(.minutes(20))) struct StoreLocksTests {
+    @Test("are given back by an opener that could not join") func stopServing() throws {
+        let disk = SimulatedStorage(seed: 1)
+        try disk.createFolder("/store")
+        func locks() throws -> StoreLocks {
+            try StoreLocks(StoreFolder(path: "/store", storage: disk.disk.newProcess()))
+        }
+        let (joining, other) = try (locks(), locks())
+        #expect(try other.serve(stays: true) && joining.serve(stays: true))
+        #expect(try other.isServed())
+        try joining.stopServing()
+        #expect(try !other.isServed())
+        #expect(try other.beginEnding(), "the other has left")
+    }
+}
