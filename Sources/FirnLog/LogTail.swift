@@ -124,12 +124,14 @@ final class LogTail: @unchecked Sendable {
     /// Whether a commit has been written to the open segment. By the appender.
     var holdsCommits: Bool { group.writtenVersion >= manifest.openSegment.firstVersion }
 
-    /// Puts another manifest in the place of the present one. By the appender. Where it throws `.diskFull`, nothing has changed; after any other error which of the two stands
-    /// is not known, and the log takes no more writes.
+    /// Puts another manifest in the place of the present one. By the appender. Where it throws `.diskFull`, or `.damage` as its
+    /// numbers have come to their end, nothing has changed; after any other error which of the two stands is not known, and the
+    /// log takes no more writes.
     func replaceManifest(_ wanted: Manifest) throws(LogError) {
         var next = wanted
         next.generation = manifest.generation + 1
         setRetention(&next)
+        try folder.checkNumbers(of: next)
         do throws(LogError) {
             try folder.replaceManifest(manifest, with: next)
         } catch {
@@ -307,7 +309,17 @@ final class LogTail: @unchecked Sendable {
     var wantsRoll: Bool { end >= options.segmentByteCount || sector < wantedSector }
 
     /// Seals the segment and goes on in a new one. Everything written so far is durable after it.
+    ///
+    /// Where the manifest's numbers have come to their end, nothing has changed, and the log goes on as it is.
     func roll() throws(LogError) {
+        // Under the lead any failure but a full disk would be one for good.
+        var next = manifest
+        next.generation += 1
+        next.segments.append(
+            Manifest.Segment(
+                segment: manifest.openSegment.segment + 1, epoch: manifest.epoch,
+                firstVersion: group.writtenVersion + 1))
+        try folder.checkNumbers(of: next)
         try withoutFilling { () throws(LogError) in try sealAndGoOn() }
     }
 

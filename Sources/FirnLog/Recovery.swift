@@ -197,6 +197,12 @@ struct Recovery {
             // The reserve is there so that a full disk can still be opened and freed; the next try takes its room.
             try folder.removeIfPresent(folder.reserve)
             return try takeOver()
+        } catch {
+            // Full at the sync of the manifest's name: the next opening begins with whichever stands, and has that room.
+            if case .storage(let cause) = error.code, cause.code == .noSpace {
+                try? folder.removeIfPresent(folder.reserve)
+            }
+            throw error
         }
     }
 

@@ -92,14 +92,12 @@ struct StoreFolder: Sendable {
     /// Puts `next` in the place of `previous` (nil for a new store), durably.
     ///
     /// Where it throws `.diskFull`, the old manifest stands, and what is needed may be tried again. After any other error which of the two stands is not known, nor which one a power cut leaves: whoever
-    /// goes on must first read the manifest and sync its name, as an opener does. A disk that is full at the rename, or at the sync behind it, is therefore not reported as `.diskFull`.
+    /// goes on must first read the manifest and sync its name, as an opener does.
+    ///
+    /// A rename for which the disk has no room has changed nothing, or everything: whichever manifest then stands says which. A
+    /// disk that is full at the sync behind the rename is not reported as `.diskFull`, since no second sync would prove anything.
     func replaceManifest(_ previous: Manifest?, with next: Manifest) throws(LogError) {
-        guard next.generation <= LogLimits.number, next.epoch <= LogLimits.epoch,
-            next.openSegment.segment <= LogLimits.epoch, next.openSegment.firstVersion <= LogLimits.number,
-            next.checkpoint?.isPossible ?? true
-        else {
-            throw LogError(.damage, path: manifest, detail: "its numbers have come to their end; copy the store")
-        }
+        try checkNumbers(of: next)
         let bytes = next.encode() + (previous?.encode() ?? [])
         try removeIfPresent(newManifest)
         do {
@@ -113,9 +111,26 @@ struct StoreFolder: Sendable {
         }
         do throws(StorageError) {
             try storage.rename(newManifest, to: manifest)
-            try storage.syncFolder(path)
         } catch {
+            let standing = error.code == .noSpace ? try? readManifest() : nil
+            if let standing, standing == previous {
+                try? removeIfPresent(newManifest)
+                throw LogError(error)
+            }
+            guard standing == next else { throw LogError(.storage(error), path: error.path, detail: error.description) }
+        }
+        do throws(StorageError) { try storage.syncFolder(path) } catch {
             throw LogError(.storage(error), path: error.path, detail: error.description)
+        }
+    }
+
+    /// Throws where a manifest's numbers are such that it could not be read again. Nothing has been changed then.
+    func checkNumbers(of next: Manifest) throws(LogError) {
+        guard next.generation <= LogLimits.number, next.epoch <= LogLimits.epoch,
+            next.openSegment.segment <= LogLimits.epoch, next.openSegment.firstVersion <= LogLimits.number,
+            next.checkpoint?.isPossible ?? true
+        else {
+            throw LogError(.damage, path: manifest, detail: "its numbers have come to their end; copy the store")
         }
     }
 

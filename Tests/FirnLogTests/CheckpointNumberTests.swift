@@ -42,16 +42,34 @@ import Testing
         #expect(try folder.readManifest() == manifest)
     }
 
-    @Test("a file with the last number that somebody puts there does not end them")
-    func stray() throws {
+    @Test("files with the last numbers that somebody puts there do not end them", arguments: [0, 1, 2, 3] as [UInt64])
+    func stray(_ before: UInt64) throws {
         let bench = Bench()
         let log = try bench.open()
         try bench.commit(log)
-        try bench.storage.open(log.folder.checkpoint(LogLimits.number), .create).close()
-        try log.adoptCheckpoint()
-        try bench.publishCheckpoint(log)
-        #expect(log.checkpoint?.id == 1)
+        let stray = log.folder.checkpoint(LogLimits.number - before)
+        try bench.storage.open(stray, .create).close()
+        for round in 1...3 as ClosedRange<UInt64> {
+            try log.adoptCheckpoint()
+            try bench.publishCheckpoint(log)
+            #expect(log.checkpoint?.id == round)
+            try bench.commit(log)
+        }
+        #expect(try bench.storage.status(stray) != nil)
         try log.close()
         try bench.another().open().close()
+    }
+
+    @Test("a number that a file bears is passed over") func taken() throws {
+        let bench = Bench()
+        let log = try bench.open()
+        try bench.commit(log)
+        for id in [1, 2, 4] as [UInt64] { try bench.storage.open(log.folder.checkpoint(id), .create).close() }
+        for id in [3, 5] as [UInt64] {
+            try log.adoptCheckpoint()
+            try bench.publishCheckpoint(log)
+            #expect(log.checkpoint?.id == id)
+            try bench.commit(log)
+        }
     }
 }

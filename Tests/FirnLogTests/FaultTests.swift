@@ -68,6 +68,94 @@ import Testing
         }
     }
 
+    private func isRename(_ call: SimulatedCall) -> Bool { call.operation == .rename }
+
+    @Test(
+        "a disk that is full at the rename of a manifest is a full disk, which the reserve helps",
+        arguments: [SimulatedFault.Residue.nothing, .all])
+    func fullAtRename(_ residue: SimulatedFault.Residue) throws {
+        let bench = Bench { $0.segmentByteCount = 4096 }
+        let log = try bench.open()
+        while log.writer?.tail.wantsRoll == false { try bench.commit(log) }
+        bench.storage.inject(SimulatedFault(.noSpace, number: 28, residue: residue, when: isRename))
+        let last = log.writtenVersion
+        if residue == .nothing {
+            let error = #expect(throws: LogError.self) { try bench.commit(log) }
+            #expect(error?.code == .diskFull)
+            bench.storage.inject(SimulatedFault(.noSpace, number: 28, residue: residue, when: isRename))
+        }
+        var appender = try log.beginCommit(version: last + 1, mayUseReserve: true)
+        var part = log.takeBuffer()
+        part.append(Payload.bytes(version: last + 1, part: 0, count: 10))
+        try appender.add(.changes, part)
+        _ = try appender.finish()
+        #expect(try (bench.storage.status("/store/reserve") == nil) == (residue == .nothing))
+        #expect(log.failure == nil && log.writtenVersion == last + 1)
+        try log.waitUntilDurable(last + 1)
+        let again = try bench.afterPowerCut(keeping: 0).open()
+        #expect(again.recovery.lastVersion == last + 1 && again.recovery.outcome == .clean)
+    }
+
+    @Test(
+        "and so it is for who opens the store, to whom the reserve's room goes",
+        arguments: [SimulatedFault.Residue.nothing, .all], [SimulatedCall.Operation.rename, .syncFolder])
+    func fullAtOpening(_ residue: SimulatedFault.Residue, _ operation: SimulatedCall.Operation) throws {
+        let bench = Bench()
+        let log = try bench.open()
+        try log.waitUntilDurable(try bench.commit(log))
+        // What no mark covers is written again under a new epoch.
+        try bench.commit(log)
+        bench.storage.disk.kill(bench.storage)
+        let full = bench.another()
+        let state = Guarded(.unranked, (isRenamed: false, isFull: true))
+        full.storage.inject(
+            SimulatedFault(.noSpace, number: 28, residue: residue, times: .max) { call in
+                state.withLock { state in
+                    if call.operation == .rename { state.isRenamed = true }
+                    if call.operation == .remove, call.path == "/store/reserve" { state.isFull = false }
+                    return state.isFull && state.isRenamed && call.operation == operation
+                }
+            })
+        var opened = try? full.open()
+        if operation == .syncFolder {
+            // Which manifest stands is for the next opening to find out.
+            #expect(opened == nil)
+            full.storage.disk.kill(full.storage)
+            opened = try full.another().open()
+        }
+        let again = try #require(opened)
+        #expect(again.recovery.lastVersion == 2)
+        try again.close()
+    }
+
+    @Test("a manifest whose numbers would come to their end is refused, and the log goes on") func lastGeneration()
+        throws
+    {
+        let bench = Bench()
+        var log = try bench.open()
+        try bench.commit(log)
+        try log.close()
+        var before = try log.folder.readManifest()
+        before.generation = LogLimits.number - 1
+        var last = before
+        last.generation = LogLimits.number
+        try log.folder.replaceManifest(before, with: last)
+        log = try bench.another().open()
+        for change in [{ try log.sealSegment() }, { try bench.publishCheckpoint(log) }] {
+            let error = #expect(throws: LogError.self) { try change() }
+            #expect(error?.code == .damage && error?.path == "/store/manifest")
+            #expect(log.failure == nil)
+            try log.waitUntilDurable(try bench.commit(log))
+        }
+        let file = try log.beginCheckpoint(start: 0)
+        try [UInt8](repeating: 7, count: 64).withUnsafeBytes { try file.append($0) }
+        let checkpoint = try file.finish(version: log.writtenVersion, time: 0, earlier: [], state: [])
+        let error = #expect(throws: LogError.self) { try log.publish(checkpoint, keepingVersionsAfter: 0) }
+        #expect(error?.code == .damage && log.failure == nil)
+        try bench.commit(log)
+        try log.close()
+    }
+
     @Test("a write that fails otherwise ends the writing; reopening tells what is there") func failedWrite() throws {
         for residue in [SimulatedFault.Residue.nothing, .some, .all] {
             let bench = Bench()

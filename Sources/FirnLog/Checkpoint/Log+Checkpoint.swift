@@ -55,11 +55,13 @@ extension Log {
         let known = checkpoints.withLock { $0.listed }
         var listed = known
         if known.last?.id != manifest.checkpoint?.id { listed = try folder.readCheckpoints(manifest) }
-        // No checkpoint gets the last number: a file that bears it has been put there by somebody else.
-        let next = (try folder.checkpointIDs().filter { $0 < LogLimits.number }.max() ?? 0) + 1
+        // A file that no manifest lists is what a crash left, or somebody else's, whose number may be as great as it likes: it
+        // is passed over, and the numbers behind it are not lost.
+        let taken = Set(try folder.checkpointIDs())
         checkpoints.withLock { state in
             state.listed = listed
-            state.nextID = max(state.nextID, next)
+            state.nextID = max(state.nextID, (manifest.checkpoint?.id ?? 0) + 1)
+            while taken.contains(state.nextID) { state.nextID += 1 }
         }
     }
 
