@@ -59,4 +59,25 @@ import Testing
             #expect(after.recovery.lastVersion == first + 1)
         }
     }
+
+    @Test(
+        "what another process made durable is never seen as written and not durable, nor as durable and not published")
+    func adopting() throws {
+        let bench = Bench()
+        let file = try bench.storage.open("/segment", .create)
+        let group = GroupCommit(file: file, version: 0, page: nil, publishesWhenWritten: false)
+        let last: UInt64 = 300_000
+        let reader = try StorageThread.start(name: "reader") {
+            var faults = 0
+            while group.writtenVersion < last {
+                let written = group.writtenVersion
+                let durable = group.durableVersion
+                let published = group.publishedVersion
+                if durable < written || published < durable { faults += 1 }
+            }
+            #expect(faults == 0)
+        }
+        for version in 1...last { group.adopt(version) }
+        reader.join()
+    }
 }

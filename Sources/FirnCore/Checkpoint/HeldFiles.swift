@@ -8,11 +8,14 @@ final class HeldFiles: Sendable {
     private let counts = Guarded<[UInt64: Int]>(.innermost, [:])
     private let released = Atomic<Bool>(false)
 
-    /// Whether a file was let go by the last space since the last `takeReleased`.
+    /// Whether a file was let go by the last space since the last `takeReleased`, or one from before is still to be removed.
     @inline(__always) var hasReleased: Bool { released.load(ordering: .relaxed) }
 
     /// Who calls it looks at `ids` afterwards, and removes what is not there.
     func takeReleased() { released.store(false, ordering: .sequentiallyConsistent) }
+
+    /// What was let go could not be removed yet.
+    func noteReleased() { released.store(true, ordering: .sequentiallyConsistent) }
 
     var ids: Set<UInt64> { counts.withLock { Set($0.keys) } }
 
@@ -30,7 +33,7 @@ final class HeldFiles: Sendable {
             }
             return isLast
         }
-        if isLast { released.store(true, ordering: .sequentiallyConsistent) }
+        if isLast { noteReleased() }
     }
 
     /// Whether more than one space has the file open, or is just opening it.

@@ -238,6 +238,11 @@ extension Store {
 
     private func removeUnneeded(_ log: Log) throws(StoreError) {
         heldFiles.takeReleased()
-        do { try log.removeUnneeded(held: heldFiles.ids) } catch { throw StoreError(error) }
+        do throws(LogError) {
+            // The next commit tries again.
+            if try !log.removeUnneeded(held: heldFiles.ids) { heldFiles.noteReleased() }
+        } catch {
+            throw StoreError(error)
+        }
     }
 }

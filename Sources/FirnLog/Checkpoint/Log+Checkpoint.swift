@@ -114,16 +114,20 @@ extension Log {
     /// Removes segments that the manifest no longer lists, and files of checkpoints that it does not need and that are not in `held`.
     ///
     /// Nothing is removed while another process is just opening the store (it may have read a manifest that lists it), nor while a power cut could bring back a manifest that lists it. The next call does it.
-    public func removeUnneeded(held: Set<UInt64>) throws(LogError) {
-        if otherProcesses.contains(where: { $0.version == 0 }) { return }
+    ///
+    /// Returns false in these cases: there may be something left to remove.
+    @discardableResult
+    public func removeUnneeded(held: Set<UInt64>) throws(LogError) -> Bool {
+        if otherProcesses.contains(where: { $0.version == 0 }) { return false }
         let manifest = try writable().tail.snapshot().manifest
         // A process that reads on may know a manifest whose writer has not synced its name yet, and may have died. Whoever makes the name durable raises the page's generation then.
-        guard manifest.generation <= page.generation else { return }
+        guard manifest.generation <= page.generation else { return false }
         let needed = checkpoints.withLock { state in
             // Ids from here on belong to files that are being written.
             (ids: held.union(state.fileIDs), newest: state.live?.id ?? 0)
         }
         try Self.removeUnneeded(folder, manifest, needed.ids, newest: needed.newest)
+        return true
     }
 
     /// Gives blocks of a checkpoint's file back to the system, which read as zeros from then on; false where its file system can't.

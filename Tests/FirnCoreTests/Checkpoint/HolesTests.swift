@@ -129,6 +129,30 @@ import Testing
         people.store._checkInvariants()
     }
 
+    /// Nothing is removed while another process opens the store; nobody else says then that there is something to remove.
+    @Test func aFileThatCouldNotBeRemovedYetIsRemovedTheNextTime() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/store"
+        let (people, _) = try Self.compacted(path, count: 2000)
+        let store = people.store
+        var held: Pin? = store.pin()
+        let old = try #require(store.log?.checkpoint).id
+        try store.compact(garbageShare: -1)
+        func files() throws -> Int { try PosixStorage.shared.list(path + "/checkpoint").count }
+        #expect(try files() == 2 && store.heldFiles.ids.contains(old))
+        let other = try Store(People.options(path), storage: PosixStorage.shared)
+        // As an opener that has not read anything yet.
+        other.log?.tellOthers(version: 0, oldest: 0, activeCount: 0, retainedByteCount: 0)
+        withExtendedLifetime(held) {}
+        held = nil
+        #expect(store.heldFiles.hasReleased)
+        try store.removeReleased()
+        #expect(try files() == 2)
+        other.tellOthers()
+        try store.removeReleased()
+        #expect(try files() == 1)
+    }
+
     /// What outlives its store is not overwritten by the next one.
     @Test func aVersionThatIsHeldWhenItsStoreIsClosedStaysWhatItWas() throws {
         let folder = TemporaryFolder()
