@@ -1,6 +1,7 @@
 import CFirn
 import FirnCore
 import FirnStorage
+import Foundation
 import Synchronization
 
 /// What all `Realm` values of one store on one thread, queue or actor share: the version that they show, and the running transaction.
@@ -71,7 +72,10 @@ public final class RealmInstance {
         core.pointee.stamp = scheduler == nil ? 0 : .max
         if let scheduler, scheduler.isThread {
             core.pointee.thread = scheduler.isCurrent ? firn_thread_number() : .max
-            core.pointee.counter = core.pointee.thread
+            // The main queue's jobs may run on a thread that does other work after them. From the beginning a release there
+            // asks which queue it runs on (see `changeThread`).
+            let isShared = if case .main = scheduler.kind { !Thread.isMainThread } else { false }
+            core.pointee.counter = isShared ? .max : core.pointee.thread
             core.pointee.mask = .max
         }
         if let pin { core.pointee.root = NodeRef(pin.snapshot.root).word }

@@ -84,6 +84,33 @@ import Testing
         #expect(try open().isEmpty, "the realm is still there")
     }
 
+    /// As above, from the beginning: the thread that opened the realm was the main queue's for that job only.
+    @Test func aThreadThatOpenedTheMainQueuesRealmCountsWhatItReleasesLaterWithAtomics() async throws {
+        let (name, types) = (name, types)
+        let result: (isThere: Bool, released: Int64, accessors: Int64) = await withCheckedContinuation { done in
+            Thread {
+                nonisolated(unsafe) var box: Box?
+                nonisolated(unsafe) var core: UnsafeMutablePointer<firn_realm_core_t>?
+                let own = firn_thread_number()
+                var isThere = false
+                DispatchQueue.main.sync {
+                    isThere = firn_thread_number() == own && !Thread.isMainThread
+                    MainActor.assumeIsolated {
+                        guard let realm = try? memoryRealm(types, name) else { return }
+                        try? realm.write { for id in 0..<2 { realm.add(Dog(id, "Rex")) } }
+                        core = realm.instance.core
+                        box = Box(realm.objects(Dog.self)[0])
+                    }
+                }
+                // No more on the main queue.
+                box?.object = nil
+                done.resume(returning: (isThere, core?.pointee.released ?? -1, core?.pointee.accessors ?? -1))
+            }.start()
+        }
+        await mainQueueIsThrough()
+        #expect(!result.isThere || result.released == 1 && result.accessors == 1)
+    }
+
     @Test func aRealmGoesWhenItsObjectsFromBeforeAndAfterAnInvalidateWentOnDifferentThreads() async throws {
         weak var instance: RealmInstance?
         func objects() throws -> (Box, Box) {
