@@ -165,31 +165,27 @@ static int *lock_list = NULL;
 static size_t lock_list_count = 0;
 static size_t lock_list_capacity = 0;
 
-// The mutexes that every fork takes first, in the order of the list. None is taken under another, so no circle arises.
-enum { held_mutex_limit = 32 };
-static pthread_mutex_t held_list_mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t *held_list[held_mutex_limit];
-static size_t held_list_count = 0;
-
-int firn_fork_hold(pthread_mutex_t *mutex) {
-    pthread_mutex_lock(&held_list_mutex);
-    int error = held_list_count < held_mutex_limit ? 0 : ENOMEM;
-    if (error == 0) held_list[held_list_count++] = mutex;
-    pthread_mutex_unlock(&held_list_mutex);
-    return error;
-}
+struct firn_global firn_globals[FIRN_GLOBAL_COUNT] = {
+    [0 ... FIRN_GLOBAL_COUNT - 1] = {.mutex = PTHREAD_MUTEX_INITIALIZER},
+};
 
 static void firn_fork_prepare(void) {
-    pthread_mutex_lock(&held_list_mutex);
-    for (size_t i = 0; i < held_list_count; i++) pthread_mutex_lock(held_list[i]);
+    // Only debug builds note what a thread holds. A child would have that lock for ever, and so might this thread wait here.
+    if (lock_ranks != 0) {
+        static const char message[] = "Firn: a thread forks under one of Firn's locks. No lock may be held there.\n";
+        ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
+        (void)written;
+        abort();
+    }
+    // In the order of their numbers.
+    for (size_t i = 0; i < FIRN_GLOBAL_COUNT; i++) pthread_mutex_lock(&firn_globals[i].mutex);
     pthread_mutex_lock(&lock_list_mutex);
     firn_core_fork_prepare();
 }
 
 static void firn_fork_release(void) {
     pthread_mutex_unlock(&lock_list_mutex);
-    for (size_t i = held_list_count; i > 0; i--) pthread_mutex_unlock(held_list[i - 1]);
-    pthread_mutex_unlock(&held_list_mutex);
+    for (size_t i = FIRN_GLOBAL_COUNT; i > 0; i--) pthread_mutex_unlock(&firn_globals[i - 1].mutex);
 }
 
 static void firn_fork_parent(void) {
@@ -206,6 +202,11 @@ static void firn_fork_child(void) {
     firn_fork_release();
 }
 
+// An application's own fork handlers must not call Firn, nor let go of what belongs to it. Handlers that run before the fork
+// go from the last that was registered to the first, those after it from the first to the last. This one is registered when
+// the program is loaded, so nearly all others are called before these locks are taken and after they are free, but one of
+// an image that was loaded before this one finds them held by its own thread, and would wait for ever. In the child, one that
+// ran before `firn_fork_child` would use what is the parent's, since neither the generation nor the cores have moved.
 __attribute__((constructor)) static void firn_fork_watch(void) {
     pthread_atfork(firn_fork_prepare, firn_fork_parent, firn_fork_child);
 }

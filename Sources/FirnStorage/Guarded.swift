@@ -3,8 +3,8 @@ package final class Guarded<Value>: @unchecked Sendable {
     private let lock: Lock
     private var value: Value
 
-    package init(_ rank: LockRank, isGlobal: Bool = false, _ value: Value) {
-        lock = Lock(rank, isGlobal: isGlobal)
+    package init(_ rank: LockRank, _ value: Value) {
+        lock = Lock(rank)
         self.value = value
     }
 

@@ -12,7 +12,8 @@ import CFirn
 /// `Synchronization.Mutex`) and the one that the thread sanitizer understands.
 ///
 /// Not recursive: locking it twice on one thread blocks for ever. It guards a few fields for a few instructions: no thread
-/// waits, makes a system call or calls the application while it holds one. `LockRank` gives the order among locks.
+/// waits, makes a system call that may block or calls the application while it holds one. `LockRank` gives the order among
+/// locks, and the exceptions.
 public final class Lock: @unchecked Sendable {
     // Guarded by itself. At a fixed address, since the system knows a mutex by its address.
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -20,20 +21,15 @@ public final class Lock: @unchecked Sendable {
         let rank: LockRank
     #endif
 
-    /// - Parameter isGlobal: true for a lock that lives as long as the process, and that a forked child may take: a fork
-    ///   waits until it is free. Without that, it stays locked in the child for ever if another thread had it.
-    package init(_ rank: LockRank, isGlobal: Bool = false) {
+    /// For one that lives as long as the process, see `GlobalLock`.
+    package init(_ rank: LockRank) {
         #if DEBUG
             self.rank = rank
         #endif
         mutex = .allocate(capacity: 1)
         mutex.initialize(to: pthread_mutex_t())
-        var error = pthread_mutex_init(mutex, nil)
+        let error = pthread_mutex_init(mutex, nil)
         precondition(error == 0, "a mutex could not be made (errno \(error)); the system is out of memory")
-        if isGlobal {
-            error = firn_fork_hold(mutex)
-            precondition(error == 0, "there are more global locks than firn_fork_hold has room for")
-        }
     }
 
     deinit {

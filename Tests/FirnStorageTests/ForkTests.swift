@@ -1,3 +1,4 @@
+import CFirn
 import FirnStorage
 import FirnTestSupport
 import Testing
@@ -47,7 +48,7 @@ import Testing
 
     @Test func aGlobalLockIsFreeInAForkedChild() async {
         await #expect(processExitsWith: .success) {
-            let global = Lock(.innermost, isGlobal: true)
+            let global = GlobalLock.tests
             let held = Signal()
             let thread = try StorageThread.start(name: "holder") {
                 global.lock()
@@ -63,8 +64,43 @@ import Testing
             }
             #expect(end(of: child, within: 20) == .exited(0))
             thread.join()
-            #expect(global.tryLock(), "the parent's is free too")
+            // The parent's is free, too.
+            global.withLock {}
         }
+    }
+
+    private enum Slow {
+        nonisolated(unsafe) static var making: Signal!
+        static var global: GlobalGuarded<Int> {
+            GlobalGuarded(.tests) {
+                if forkGeneration() == 0 {
+                    making.send()
+                    // So that the fork comes amid this; one that comes later shows nothing, and fails nothing.
+                    usleep(200_000)
+                }
+                return 1
+            }
+        }
+    }
+
+    /// With a `static let` in its place, the child would wait for a thread that it does not have.
+    @Test func aGlobalValueIsUsableInAChildThatIsForkedAmidItsFirstUse() async {
+        await #expect(processExitsWith: .success) {
+            let making = Signal()
+            Slow.making = making
+            let thread = try StorageThread.start(name: "first") { Slow.global.withLock { $0 += 1 } }
+            making.wait()
+            let child = forked { Slow.global.withLock { Int32($0) } }
+            #expect(end(of: child, within: 20) == .exited(1))
+            thread.join()
+            #expect(Slow.global.withLock { $0 } == 2)
+        }
+    }
+
+    @Test func eachGlobalLockHasAMutexOfItsOwn() {
+        #expect(GlobalLock.allCases.count <= Int(FIRN_GLOBAL_COUNT))
+        let mutexes = Set(GlobalLock.allCases.map { firn_global_mutex($0.rawValue) })
+        #expect(mutexes.count == GlobalLock.allCases.count)
     }
 
     @Test func aLockDiesWithItsProcess() async {

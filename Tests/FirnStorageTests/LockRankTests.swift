@@ -51,6 +51,12 @@ import Testing
             }
         }
 
+        @Test func aForkUnderALockStopsTheProgram() async {
+            await #expect(processExitsWith: .failure) {
+                Lock(.versionTable).withLock { _ = end(of: forked { 0 }) }
+            }
+        }
+
         @Test func aSystemCallUnderALockStopsTheProgram() async {
             await #expect(processExitsWith: .failure) {
                 Lock(.versionTable).withLock { _ = try? PosixStorage.shared.open("/nowhere", .read) }

@@ -60,9 +60,25 @@ static inline __attribute__((always_inline)) uint32_t firn_fork_generation(void)
     return __atomic_load_n(&firn_fork_generation_value, __ATOMIC_RELAXED);
 }
 
-// Has every fork take the mutex, so that it is free in the child whatever thread of the parent had it. For a mutex that lives as long as the process, is
-// held for a few instructions, and under which none of the others is taken. Returns 0 or an error number.
-int firn_fork_hold(pthread_mutex_t *_Nonnull mutex);
+// The locks that live as long as the process, by number (`GlobalLock`), each with a value to guard. Static, so that a fork
+// never finds one half made. Every fork takes all of them, so that they are free in the child whatever thread of the parent
+// had one. They are held for a few instructions, and none is taken under another.
+enum { FIRN_GLOBAL_COUNT = 16 };
+struct firn_global {
+    pthread_mutex_t mutex;
+    void *_Nullable value;
+};
+extern struct firn_global firn_globals[FIRN_GLOBAL_COUNT];
+static inline pthread_mutex_t *_Nonnull firn_global_mutex(int32_t number) { return &firn_globals[number].mutex; }
+static inline void *_Nullable firn_global_value(int32_t number) {
+    return __atomic_load_n(&firn_globals[number].value, __ATOMIC_ACQUIRE);
+}
+// Sets the value, which stays; false where there is one.
+static inline bool firn_global_set_value(int32_t number, void *_Nonnull value) {
+    void *none = NULL;
+    return __atomic_compare_exchange_n(
+        &firn_globals[number].value, &none, value, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
 
 // MARK: locks
 

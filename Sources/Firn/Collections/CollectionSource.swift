@@ -50,7 +50,7 @@ public final class CollectionSource {
     let query: FirnQuery.Query?
     private var cache: Cache?
     /// Guards the caches of frozen sources, which several threads may read; held over a few instructions. The others belong to their realm's thread.
-    private static let frozenCaches = Lock(.innermost, isGlobal: true)
+    private static var frozenCaches: GlobalLock { .frozenCaches }
 
     init(
         _ realm: RealmInstance, _ binding: TableBinding?, _ origin: Origin, _ stages: [FirnQuery.Query.Stage] = [],

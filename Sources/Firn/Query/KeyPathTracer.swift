@@ -87,5 +87,5 @@ public final class KeyPathTracer {
     }
 
     // Key paths are traced on any thread; the guard is in the type.
-    private static let cache = Guarded<[CacheKey: String]>(.innermost, isGlobal: true, [:])
+    private static var cache: GlobalGuarded<[CacheKey: String]> { GlobalGuarded(.keyPathNames) { [:] } }
 }

@@ -81,5 +81,5 @@ extension KeyPathTracer {
     }
 
     // Key paths are traced on any thread; the guard is in the type.
-    private static let traces = Guarded<[TraceKey: [PropertyInfo]]>(.innermost, isGlobal: true, [:])
+    private static var traces: GlobalGuarded<[TraceKey: [PropertyInfo]]> { GlobalGuarded(.keyPathProperties) { [:] } }
 }

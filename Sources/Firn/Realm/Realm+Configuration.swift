@@ -153,7 +153,9 @@ extension Realm {
             }
         }
         // Read and set on any thread; guarded by its type.
-        private static let shared = Guarded(.innermost, isGlobal: true, Configuration())
+        private static var shared: GlobalGuarded<Configuration> {
+            GlobalGuarded(.defaultConfiguration) { Configuration() }
+        }
 
         /// `default.firn` in the user's documents folder, or in the working folder where there is none.
         public static var defaultFileURL: URL {

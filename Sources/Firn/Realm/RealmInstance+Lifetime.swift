@@ -63,7 +63,7 @@ extension RealmInstance {
     // MARK: The end of its thread
 
     /// Held while the releases of accessors of an ended thread are counted: nobody owns their realms any more.
-    private static let endedLock = Lock(.innermost, isGlobal: true)
+    private static var endedLock: GlobalLock { .endedRealms }
 
     private func countReleasesOfEnded() {
         let kept = RealmInstance.endedLock.withLock { settle() }

@@ -60,7 +60,7 @@ final class Scheduler: @unchecked Sendable {
                 "Firn: a realm or observer was given a global queue, which is concurrent. Make a serial one: DispatchQueue(label:)."
             )
         }
-        return marking.withLock { _ in
+        return marking.withLock {
             let mark = queue.getSpecific(key: queueMark) ?? QueueMark()
             queue.setSpecific(key: queueMark, value: mark)
             return Scheduler(.queue(queue, mark))
@@ -85,7 +85,7 @@ final class Scheduler: @unchecked Sendable {
         return mark
     }()
     /// Held while a queue gets its mark, so that it gets one.
-    private static let marking = Guarded(.innermost, isGlobal: true, ())
+    private static var marking: GlobalLock { .queueMarks }
 
     private static func isGlobal(_ queue: DispatchQueue) -> Bool { queue.label.hasPrefix("com.apple.root.") }
 

@@ -58,7 +58,7 @@ final class SharedStore: @unchecked Sendable {
 
     /// The stores that this process has open, and those that some thread is just opening. Nothing but looks is done under the guard: opening waits for other processes, and asks the application, under no
     /// lock. Other threads that want the same store wait until its opening has ended; those that want another one do not.
-    private static let registry = Guarded(.innermost, isGlobal: true, Registry())
+    private static var registry: GlobalGuarded<Registry> { GlobalGuarded(.openStores) { Registry() } }
 
     private struct Registry {
         var open: [Identity: WeakStore] = [:]

@@ -3,26 +3,28 @@ import FirnStorage
 /// Finds the classes that a realm without `objectTypes` has: every subclass of `Object` that the program's images declare, and those that were
 /// registered. Generic classes exist only once they are used, so they must be registered.
 enum ClassDiscovery {
-    // Guards the two below: realms are opened on any thread.
-    private static let lock = Lock(.innermost, isGlobal: true)
-    private nonisolated(unsafe) static var registered: [ObjectIdentifier: ObjectBase.Type] = [:]
-    /// The classes of the images that were loaded when it was last asked.
-    private nonisolated(unsafe) static var found: [ObjectBase.Type]?
+    private struct Classes {
+        var registered: [ObjectIdentifier: ObjectBase.Type] = [:]
+        /// The classes of the images that were loaded when it was last asked.
+        var found: [ObjectBase.Type]?
+    }
+    // Realms are opened on any thread; the guard is in the type.
+    private static var classes: GlobalGuarded<Classes> { GlobalGuarded(.discoveredClasses) { Classes() } }
 
     static func register(_ types: [ObjectBase.Type]) {
-        lock.withLock { for type in types { registered[ObjectIdentifier(type)] = type } }
+        classes.withLock { classes in for type in types { classes.registered[ObjectIdentifier(type)] = type } }
     }
 
     /// The classes of the default schema, by name.
     static func defaultTypes() -> [ObjectBase.Type] {
         let declared: [ObjectBase.Type]
-        if let known = lock.withLock({ found }) {
+        if let known = classes.withLock({ $0.found }) {
             declared = known
         } else {
             declared = scan()
-            lock.withLock { found = declared }
+            classes.withLock { $0.found = declared }
         }
-        var all = lock.withLock { registered }
+        var all = classes.withLock { $0.registered }
         for type in declared { all[ObjectIdentifier(type)] = type }
         return all.values.filter { $0.shouldIncludeInDefaultSchema() }.sorted { $0.className() < $1.className() }
     }

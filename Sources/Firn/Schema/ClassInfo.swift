@@ -50,16 +50,15 @@ final class ClassInfo: @unchecked Sendable {
     /// The class's initialiser was found to make other objects.
     func makesOtherObjects() { needsInitialValues.store(true, ordering: .relaxed) }
 
-    // Guards `known`: classes are looked up on any thread.
-    private static let lock = Lock(.innermost, isGlobal: true)
-    private nonisolated(unsafe) static var known: [ObjectIdentifier: ClassInfo] = [:]
+    // Classes are looked up on any thread; the guard is in the type.
+    private static var known: GlobalGuarded<[ObjectIdentifier: ClassInfo]> { GlobalGuarded(.classes) { [:] } }
 
     static func of(_ type: ObjectBase.Type) -> ClassInfo {
         let id = ObjectIdentifier(type)
-        if let info = lock.withLock({ known[id] }) { return info }
+        if let info = known.withLock({ $0[id] }) { return info }
         // Made without the lock, since it runs the class's initialiser. If two threads do so, the first to be entered counts.
         let info = ClassInfo(type)
-        return lock.withLock {
+        return known.withLock { known in
             if let earlier = known[id] { return earlier }
             known[id] = info
             return info

@@ -34,7 +34,7 @@ final class NodeSpace: @unchecked Sendable {
 
     private static let numbers = Atomic<UInt64>(0)
     /// Guards the entering and leaving of all spaces: the addresses of one that has gone may be another thread's new one at once. Nothing is locked under it.
-    private static let entering = Lock(.innermost, isGlobal: true)
+    private static var entering: GlobalLock { .nodeSpaces }
 
     /// What is known of the version that a file was written for, whose nodes are all part of it.
     final class Origin {
