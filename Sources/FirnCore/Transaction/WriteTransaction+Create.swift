@@ -13,13 +13,20 @@ extension WriteTransaction {
         noting {
             if writer.state.pointee.byteDelta >= writer.state.pointee.handOutAt { handOutRows(of: id) }
             let rows = rows(id)
-            let key = rows.table.nextKey
+            let key = hasKeyMarks ? unmarkedKey(id, rows.table) : rows.table.nextKey
             rows.table.nextKey = key + 1
             var place = hasFault ? blankRow(rows) : rows.append(key)
             // What it was appended to may not be the transaction's own.
             if hasFault { place = blankRow(rows) }
             return FreshRow(table: id, key: key, leaf: place.leaf, row: place.row)
         }
+    }
+
+    /// The next key that no cancelled transaction has handed out either.
+    @inline(never)
+    private func unmarkedKey(_ id: TableID, _ table: TableNode) -> Int64 {
+        let marks = store.workspace.keyMarks
+        return max(table.nextKey, id.index < marks.count ? marks[id.index] : 0)
     }
 
     /// Begins an object with a key handed out before (by the transaction whose changeset is applied).

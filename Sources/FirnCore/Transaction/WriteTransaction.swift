@@ -28,6 +28,8 @@ public final class WriteTransaction {
     @exclusivity(unchecked) private var plans: UnsafeBufferPointer<TablePlan>
     /// By table, as far as asked for: keys from here on were handed out since the last (sub-)version.
     @exclusivity(unchecked) var freshFrom: [Int64] = []
+    /// Whether cancelled transactions have handed out keys that no version knows of: see `TransactionWorkspace.keyMarks`.
+    @exclusivity(unchecked) private(set) var hasKeyMarks: Bool
     /// The edit scripts of lists, by cell.
     @exclusivity(unchecked) var scripts: [CellID: ListScript] = [:]
     /// States that iterators hold, oldest first.
@@ -63,6 +65,7 @@ public final class WriteTransaction {
         writer = NodeWriter(stamp: stamp, held: base.stamp, memory: store.workspace.takeWriter())
         if let spill = store.heap.spill { writer.spill(to: spill, heapByteCount: store.heap.byteCount) }
         writer.state.pointee.handOutAt = store.handOutByteCount
+        hasKeyMarks = !store.workspace.keyMarks.isEmpty
         writer.state.pointee.copiesChunks = store.heap.graveyardCount.load(ordering: .relaxed) > 0
         reference = base.snapshot.reference
         plans = base.snapshot.reference.plans
@@ -137,8 +140,11 @@ public final class WriteTransaction {
 
     func coreChanged() {
         if hasFault, let core { return FaultRecord.hide(core) }
-        core?.pointee.root = rootSlot.pointee
-        core?.pointee.stamp = writer.stamp
+        guard let core else { return }
+        core.pointee.root = rootSlot.pointee
+        // With the stamp accessors write by themselves where they find a chunk of the transaction's own. They do not know who
+        // may use the realm of a queue or an actor, so there each write asks the realm.
+        if core.pointee.mask != 0 { core.pointee.stamp = writer.stamp }
     }
 
     func ownTable(_ id: TableID) -> TableNode {
@@ -211,12 +217,24 @@ public final class WriteTransaction {
         early?.abandon()
         early = nil
         let heap = store.heap
+        if hasChanges { keepKeys() }
         freeMade(heap)
         states = []
         core = nil
         heldBase = nil
         store.workspace.keep(writer.dispose())
         if endsTurn { store.endTransaction() }
+    }
+
+    /// What was made here may still have accessors, which must never find another object: no key is handed out again.
+    private func keepKeys() {
+        noting {
+            let root = RootNode(NodeRef(rootSlot.pointee).node)
+            for id in 0..<min(root.tableCount, reference.tables.count) where root.slot(id).pointee != 0 {
+                let next = TableNode(NodeRef(root.slot(id).pointee).node).nextKey
+                if next > baseTable(TableID(id)).nextKey { store.workspace.keepKeys(below: next, of: id) }
+            }
+        }
     }
 
     private func freeMade(_ heap: NodeHeap) {
@@ -249,6 +267,10 @@ public final class WriteTransaction {
     func finish() -> Outcome {
         precondition(isOpen, "Firn: the transaction has ended already")
         isOpen = false
+        if hasKeyMarks {
+            store.workspace.dropKeyMarks { id, mark in id < reference.tables.count && table(TableID(id)).nextKey >= mark
+            }
+        }
         let state = writer.state
         store.heap.account(nodes: state.pointee.nodeDelta, bytes: state.pointee.byteDelta)
         if !state.pointee.storedDead.isEmpty, let space = base.space {

@@ -198,6 +198,25 @@ import Testing
         expectMessage(result, "Firn: ", "is the primary key")
     }
 
+    /// Also where the transaction has made the object's chunk its own already.
+    @Test func writingAQueuesObjectElsewhereStops() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let queue = DispatchQueue(label: "owner")
+            nonisolated(unsafe) var handed: Dog?
+            try queue.sync {
+                let realm = try Realm(
+                    configuration: .init(inMemoryIdentifier: "queue's", objectTypes: [Dog.self, Person.self]),
+                    queue: queue)
+                realm.beginWrite()
+                let dog = realm.create(Dog.self, value: ["id": 1])
+                dog.age = 2
+                handed = dog
+            }
+            handed?.age = 7
+        }
+        expectMessage(result, "Firn: ", "queue")
+    }
+
     @Test func aLiveObjectOnAnotherThreadStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try memoryRealm()

@@ -26,6 +26,46 @@ import Testing
         #expect(!realm.isInWriteTransaction)
     }
 
+    /// SEMANTICS 13: what was cancelled is never taken for what is made later, here, by another thread, or after an error.
+    @Test(arguments: 0..<3) func whatWasUndoneStaysInvalid(_ end: Int) throws {
+        let configuration = Realm.Configuration(
+            inMemoryIdentifier: "undone \(end)", objectTypes: [Dog.self, Person.self])
+        let realm = try Realm(configuration: configuration)
+        try realm.write { realm.add(Dog(1, "Rex")) }
+        let undone = [Dog(2, "Max"), Dog(3, "Lux")]
+        let person = Person()
+        if end == 0 {
+            realm.beginWrite()
+            realm.add(undone)
+            realm.add(person)
+            realm.cancelWrite()
+        } else {
+            #expect(throws: Oops.self) {
+                try realm.write {
+                    realm.add(undone)
+                    realm.add(person)
+                    throw Oops()
+                }
+            }
+        }
+        let dogs = person.dogs
+        #expect(undone.allSatisfy(\.isInvalidated) && person.isInvalidated && dogs.isInvalidated)
+        for round in 0..<3 {
+            if end == 2 {
+                try onAnotherThread("undone \(end)", [Dog.self, Person.self]) { other in
+                    try other.write { other.add([Dog(10 + round, "other"), Dog(20 + round, "another")]) }
+                }
+                realm.refresh()
+            } else {
+                try realm.write { realm.add([Dog(10 + round, "other"), Dog(20 + round, "another")]) }
+            }
+            try realm.write { realm.add(Person()) }
+            #expect(undone.allSatisfy(\.isInvalidated) && person.isInvalidated && dogs.isInvalidated)
+            #expect(realm.objects(Dog.self).count == 3 + 2 * round)
+            #expect(!realm.objects(Dog.self).contains { undone.contains($0) })
+        }
+    }
+
     /// SEMANTICS 4
     @Test func resultsShowTheOwnUncommittedChanges() throws {
         let realm = try memoryRealm()
