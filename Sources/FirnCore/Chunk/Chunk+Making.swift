@@ -54,9 +54,8 @@ extension Chunk {
         let result = Chunk.make(
             layout, capacity: capacity, heap: max(wanted, form == .variable ? liveHeap(rows) : 0), writer)
         result.copyRows(from: self, 0..<rows, to: 0)
-        if writer.isNew(node) {
-            for word in 0..<4 { result.node.store(node.load(32 + word << 3, as: UInt64.self), 32 + word << 3) }
-        }
+        // Marks behind them are of rows that are gone: others may come there that were not assigned.
+        if writer.isNew(node) { forEachMark(in: 0..<rows) { result.mark($0) } }
         return result
     }
 

@@ -48,7 +48,8 @@ final class Graveyard {
 
     deinit {
         heap.free(nodes)
-        heap.graveyardCount.wrappingSubtract(1, ordering: .relaxed)
+        // What the states' readers have read comes before what the next writer writes there.
+        heap.graveyardCount.wrappingSubtract(1, ordering: .releasing)
     }
 }
 

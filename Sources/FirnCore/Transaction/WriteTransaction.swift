@@ -66,7 +66,7 @@ public final class WriteTransaction {
         if let spill = store.heap.spill { writer.spill(to: spill, heapByteCount: store.heap.byteCount) }
         writer.state.pointee.handOutAt = store.handOutByteCount
         hasKeyMarks = !store.workspace.keyMarks.isEmpty
-        writer.state.pointee.copiesChunks = store.heap.graveyardCount.load(ordering: .relaxed) > 0
+        writer.state.pointee.copiesChunks = store.heap.graveyardCount.load(ordering: .acquiring) > 0
         reference = base.snapshot.reference
         plans = base.snapshot.reference.plans
         let memory = UnsafeMutableRawPointer.allocate(

@@ -32,14 +32,8 @@ struct RowWriter {
     func ownLeaf(_ slot: UnsafeMutablePointer<UInt64>) -> Leaf {
         let before = slot.pointee
         let node = writer.own(slot)
-        if slot.pointee != before { leafChanged(Leaf(node)) }
+        if slot.pointee != before { writer.layoutChanged() }
         return Leaf(node)
-    }
-
-    private func leafChanged(_ leaf: Leaf) {
-        writer.layoutChanged()
-        guard writer.state.pointee.copiesChunks else { return }
-        for column in 0..<layouts.count where layouts[column] != nil { _ = ownChunk(leaf, column) }
     }
 
     /// The column's chunk in a leaf of the transaction's own, writable in place. Marks of older transactions are cleared.
@@ -128,9 +122,10 @@ struct RowWriter {
 
     /// Makes room in every chunk for a row behind the last and writes what a new row is. False where the leaf is to end before.
     private func prepareRow(_ leaf: Leaf, _ row: Int) -> Bool {
+        let copies = writer.state.pointee.copiesChunks
         for column in 0..<layouts.count {
             guard let layout = layouts[column] else { continue }
-            var chunk = leaf.chunk(column)
+            var chunk = copies ? ownChunk(leaf, column) : leaf.chunk(column)
             if layout.form == .variable, isHeapNearlyFull(chunk) { return false }
             if chunk.node.capacity <= row {
                 chunk = resize(

@@ -151,4 +151,25 @@ import Testing
         try reopen()
         try pages.store.close()
     }
+
+    /// A leaf that lost its last rows, which had been assigned, takes a neighbour's rows in their places: those are not told as changed.
+    @Test func rowsThatMoveToALeafAreNotTakenForAssigned() throws {
+        let store = try Store(Self.options(), storage: MemoryStorage())
+        var pages = try Pages(store, count: 356, words: 0)
+        try pages.write { pages, transaction in for id in 65..<Int64(256) { pages.delete(id, transaction) } }
+        #expect(Self.leafCount(store.pin().snapshot) == 2)
+        let before = store.pin()
+        let claim = store.claimNotes(after: before.version)
+        try pages.write { pages, transaction in
+            for id in [64, 63] as [Int64] {
+                pages.set(id, textOf: 10, transaction)
+                pages.delete(id, transaction)
+            }
+        }
+        #expect(Self.leafCount(store.pin().snapshot) == 1)
+        let notes = claim.changes(from: before, to: store.pin()).tables[Self.table]
+        #expect(notes?.deleted.count == 2 && notes?.modified.isEmpty == true)
+        #expect(Self.fault(store.pin().snapshot, pages.pages) == nil)
+        try store.close()
+    }
 }
