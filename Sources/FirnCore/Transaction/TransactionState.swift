@@ -1,3 +1,5 @@
+import CFirn
+
 /// A state inside a transaction that an iterator holds: a version without a number.
 ///
 /// While the transaction runs, the state and what died after it belong to the transaction's thread, and no lock is needed. A commit makes it an entry of the version table; a
@@ -25,7 +27,9 @@ final class TransactionState {
 
     func release() {
         switch owner {
-        case .running(let transaction): transaction.drop(self)
+        case .running(let transaction):
+            transaction.checkThread()
+            transaction.drop(self)
         case .committed(let table, let entry): table.dropState(entry)
         case .cancelled, .released: break
         }
@@ -64,6 +68,15 @@ extension WriteTransaction {
         freshFrom = reference.tables.map { snapshot.table($0.id).nextKey }
         coreChanged()
         return Pin(transactionState: Snapshot(root: state.root, reference: reference)) { state.release() }
+    }
+
+    /// Stops the program where the transaction is another thread's, whose lists a release would change. (Who may use the realm
+    /// of a queue or an actor is not known here.)
+    fileprivate func checkThread() {
+        guard let core, (core.pointee.thread ^ firn_thread_id()) & core.pointee.mask != 0 else { return }
+        fatalError(
+            "Firn: an iterator over the objects of a running write transaction was released on another thread. Release it where it was made, or after the transaction."
+        )
     }
 
     /// A state is held no more: what died after it and was made after the state before it is garbage, the rest passes to that state.

@@ -217,6 +217,23 @@ import Testing
         expectMessage(result, "Firn: ", "queue")
     }
 
+    @Test func anIteratorOfARunningWriteThatIsReleasedElsewhereStops() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let realm = try memoryRealm()
+            realm.beginWrite()
+            realm.add([Dog(1, "Rex"), Dog(2, "Max")])
+            nonisolated(unsafe) var iterator: RealmCollectionIterator<Dog>? = realm.objects(Dog.self).makeIterator()
+            _ = iterator?.next()
+            let done = DispatchSemaphore(value: 0)
+            Thread {
+                iterator = nil
+                done.signal()
+            }.start()
+            _ = done.wait(timeout: .patience)
+        }
+        expectMessage(result, "Firn: ", "on another thread")
+    }
+
     @Test func aLiveObjectOnAnotherThreadStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try memoryRealm()
