@@ -10,18 +10,36 @@ public protocol MinMaxType {
 public protocol AddableType {
     static var _zero: Self { get }
     init?(_aggregate: Value)
+    /// The sum of values, as that of a property is computed.
+    static func _sum(_ values: some Sequence<Self>) -> Self
 }
 
-extension BinaryInteger {
-    /// The integer that an aggregate is; a fraction is cut off.
+extension FixedWidthInteger {
+    /// The integer that an aggregate is; a fraction is cut off. Of a number beyond the type's range, the nearest in it.
     static func of(aggregate value: Value) -> Self? {
         switch value {
-        case .int(let number): Self(exactly: number)
-        case .double(let number) where number.isFinite: Self(number)
-        case .float(let number) where number.isFinite: Self(number)
+        case .int(let number): Self(clamping: number)
+        case .double(let number): of(number)
+        case .float(let number): of(Double(number))
         default: nil
         }
     }
+
+    private static func of(_ number: Double) -> Self? {
+        if number.isNaN { return nil }
+        return Self(exactly: number.rounded(.towardZero)) ?? (number < 0 ? min : max)
+    }
+}
+
+extension AddableType where Self: FixedWidthInteger {
+    /// Exact; where that is beyond the type's range, the nearest in it.
+    public static func _sum(_ values: some Sequence<Self>) -> Self {
+        Self(clamping: values.reduce(Int128(0)) { $0 + Int128($1) })
+    }
+}
+
+extension AddableType where Self: BinaryFloatingPoint {
+    public static func _sum(_ values: some Sequence<Self>) -> Self { Self(values.reduce(0.0) { $0 + Double($1) }) }
 }
 
 extension BinaryFloatingPoint {

@@ -114,11 +114,13 @@ extension RealmCollection where Element: Object {
     public func max<V: MinMaxType>(ofProperty property: String) -> V? {
         aggregate(.max, property).flatMap { V(_aggregate: $0) }
     }
-    /// The sum of a property; 0 of no values.
+    /// The sum of a property; 0 of no values. As an integer it is cut off. Beyond the type's range it is the nearest
+    /// number that the type has.
     public func sum<V: AddableType>(ofProperty property: String) -> V {
         aggregate(.sum, property).flatMap { V(_aggregate: $0) } ?? V._zero
     }
-    /// The average of a property; nil of no values.
+    /// The average of a property; nil of no values. As an integer it is cut off. Beyond the type's range it is the
+    /// nearest number that the type has.
     public func average<V: AddableType>(ofProperty property: String) -> V? {
         aggregate(.average, property).flatMap { V(_aggregate: $0) }
     }
@@ -160,8 +162,8 @@ extension RealmCollection where Element: Object {
 }
 
 extension RealmCollection where Element: AddableType & AdditiveArithmetic {
-    /// The sum of the elements; 0 of none.
-    public func sum() -> Element { reduce(.zero, +) }
+    /// The sum of the elements; 0 of none. Of integers it is exact, or the nearest number that the type has.
+    public func sum() -> Element { Element._sum(self) }
 }
 
 extension RealmCollection where Element: AddableType & BinaryInteger {

@@ -2,6 +2,13 @@ import Firn
 import Foundation
 import Testing
 
+private class Numbers: Object {
+    @Persisted var ints: List<Int>
+    @Persisted var bytes: List<Int8>
+    @Persisted var floats: List<Float>
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
 @Suite(.timeLimit(.minutes(20))) struct ListTests {
     /// SPEC R46: every edit does the same to an unmanaged list, to a managed one, and to an array.
     @Test(arguments: [1, 2, 3] as [UInt64])
@@ -50,6 +57,25 @@ import Testing
         }
         try realm.commitWrite()
         #expect(Array(managed.numbers) == model && managed.numbers.count == model.count)
+    }
+
+    /// SEMANTICS 73: a list's sum is that of a property, managed or not.
+    @Test func sumsAreExactAndDoNotTrap() throws {
+        let realm = try memoryRealm([Numbers.self])
+        let numbers = Numbers()
+        numbers.ints.append(objectsIn: [.max, .max, 5])
+        numbers.bytes.append(objectsIn: [100, 100, -1])
+        numbers.floats.append(1e8)
+        for _ in 0..<104 { numbers.floats.append(1) }
+        for _ in 0..<2 {
+            #expect(numbers.ints.sum() == .max && numbers.bytes.sum() == .max && numbers.floats.sum() == 100_000_104)
+            if numbers.realm == nil { try realm.write { realm.add(numbers) } }
+        }
+        try realm.write {
+            numbers.ints.append(objectsIn: [.min, .min])
+            numbers.bytes.append(-128)
+        }
+        #expect(numbers.ints.sum() == 3 && numbers.bytes.sum() == 71)
     }
 
     /// SPEC R48, SEMANTICS 31

@@ -121,6 +121,28 @@ import Testing
         #expect(realm.objects(Person.self).max(of: \.age) == 40)
     }
 
+    /// SEMANTICS 73: an aggregate that its type can't hold is the nearest one that it can.
+    @Test func aggregatesBeyondTheirTypeDoNotTrap() throws {
+        let realm = try memoryRealm()
+        let all = realm.objects(Everything.self)
+        try realm.write {
+            realm.create(Everything.self, value: ["int": Int.max, "int8": 100, "double": 1000.5] as [String: Any])
+            realm.create(Everything.self, value: ["int": Int.max, "int8": 100, "double": -0.75] as [String: Any])
+        }
+        let average: Int? = all.average(of: \.int)
+        let (price, whole): (Int8, Int) = (all.sum(ofProperty: "double"), all.sum(ofProperty: "double"))
+        #expect(average == .max && all.sum(of: \.int) == .max && all.sum(of: \.int8) == .max)
+        #expect(price == .max && whole == 999)
+        try realm.write {
+            realm.create(Everything.self, value: ["double": -1e300, "float": Float.nan] as [String: Any])
+            realm.create(Everything.self, value: ["double": -Double.infinity] as [String: Any])
+        }
+        let low: Int = all.sum(ofProperty: "double")
+        let lowest: Int16? = all.average(ofProperty: "double")
+        let none: Int? = all.average(ofProperty: "float")
+        #expect(low == .min && lowest == .min && none == nil)
+    }
+
     /// SEMANTICS 43, SPEC R33–R35
     @Test func resultsAreCollections() throws {
         let realm = try filled()
