@@ -109,7 +109,11 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     // MARK: Adding
 
     public func append(_ object: Element) {
-        replace({ count in count..<count }, with: CollectionOfOne(object))
+        guard place != nil else { return elements.append(object) }
+        edit { list in
+            let value = object._element(for: list.realm)
+            list.insert(value, at: list.count)
+        }
     }
 
     public func append<S: Sequence>(objectsIn objects: S) where S.Element == Element {
@@ -189,10 +193,11 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
 
     /// Puts `newElements` in the place of a range, which `range` gives for the number of elements that there are.
     private func replace<C: Collection>(_ range: (Int) -> Range<Int>, with newElements: C) where C.Element == Element {
+        // The elements may come from this very list, and computing them may change it, or end the transaction.
+        let newElements = Array(newElements)
         guard place != nil else { return elements.replaceSubrange(range(elements.count), with: newElements) }
         edit { list in
             let range = range(list.count)
-            // The elements may come from this very list.
             let values = newElements.map { $0._element(for: list.realm) }
             for index in range.reversed() { list.remove(at: index) }
             for (offset, value) in values.enumerated() { list.insert(value, at: range.lowerBound + offset) }

@@ -25,7 +25,7 @@ private class Numbers: Object {
             let n = model.count
             let place = n == 0 ? 0 : Int(random.next() % UInt64(n))
             let other = n == 0 ? 0 : Int(random.next() % UInt64(n))
-            let kind = random.next() % 11
+            let kind = random.next() % 14
             for list in [managed.numbers, unmanaged.numbers] {
                 switch kind {
                 case 0, 1, 2: list.append(value)
@@ -36,6 +36,9 @@ private class Numbers: Object {
                 case 7: if n > 0 { list.swapAt(place, other) }
                 case 8: list.replaceSubrange(min(place, other)..<max(place, other), with: [value, value + 1])
                 case 9: list.append(objectsIn: [value, value])
+                case 10: if n < 100 { list.insert(contentsOf: list, at: place) }
+                case 11: list.replaceSubrange(0..., with: list.reversed())
+                case 12: list.replaceSubrange(place..., with: list.prefix(5))
                 default: if step % 5 == 0 { list.removeLast(min(n, 3)) }
                 }
             }
@@ -48,6 +51,9 @@ private class Numbers: Object {
             case 7: if n > 0 { model.swapAt(place, other) }
             case 8: model.replaceSubrange(min(place, other)..<max(place, other), with: [value, value + 1])
             case 9: model += [value, value]
+            case 10: if n < 100 { model.insert(contentsOf: model, at: place) }
+            case 11: model.reverse()
+            case 12: model.replaceSubrange(place..., with: model.prefix(5))
             default: if step % 5 == 0 { model.removeLast(min(n, 3)) }
             }
             try #require(
