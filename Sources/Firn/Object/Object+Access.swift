@@ -114,14 +114,14 @@ extension ObjectBase {
         }
         let column = TableBinding.of(_row).column(property)
         if property.isLink {
-            guard let value = unwrapped(any), let target = property.shape.target else {
-                return setLink(nil, column: column)
+            guard let target = property.shape.target else { return }
+            guard let value = unwrapped(any) else { return setLink(nil, column: column) }
+            if let object = value as? ObjectBase, type(of: object) == target {
+                return setLink(object, column: column)
             }
             let realm = RealmInstance.of(_row)
-            let object = value as? ObjectBase
-            if let object, type(of: object) == target { return setLink(object, column: column) }
-            let creation = Creation(realm, .error, "set \(name(column))")
-            setLink(try creation.create(target, value), column: column)
+            _ = realm.writing("set \(name(column))")
+            setLink(try Creation.create(target, value, in: realm, .error), column: column)
         } else {
             guard let value = try property.wrapper.storeValue(from: any) else { return }
             set(value, column: column)

@@ -2,42 +2,36 @@ import FirnCore
 
 /// What `add(validating:)` and `create(_:validating:)` ask before they change anything: they throw what adding and creating stop at.
 extension Creation {
-    /// Throws what creating an object of `value` would find wrong.
-    func checkValue(_ type: ObjectBase.Type, _ value: Any) throws {
-        try checkFaults()
-        try checkPolicy(type)
-        if let source = unwrapped(value) as? ObjectBase { try checkIsThere(source) }
-        let info = realm.binding(of: type).info
-        let values = try ValueSource(value, for: info)
-        let isUpdate = try existing(info, values) != nil
-        let sample = type.init()
-        var sources = [values]
-        if !isUpdate, let defaults = type.defaultPropertyValues() { sources.insert(.dictionary(defaults), at: 0) }
-        for source in sources { try sample.populate(info, from: source) }
-        try check(sample, isWhole: !isUpdate, copies: true)
-        try checkFaults()
+    /// Throws what writing an object that `create` has resolved, and its changes, would find wrong.
+    func check(_ object: ObjectBase, _ changes: [Resolution.Change]) throws {
+        var objects = [object]
+        for change in changes {
+            switch change.content {
+            case .value(.list(let values)): for value in values { try checkLength(value, of: change.property) }
+            case .value(let value): try checkLength(value, of: change.property)
+            case .link(let target): objects.append(target)
+            case .objects(let targets): objects += targets
+            }
+        }
+        try check(objects)
     }
 
     /// Throws where an object that is to be added, or one that it reaches, can't be.
     func checkObject(_ object: ObjectBase) throws {
-        try checkFaults()
-        try checkPolicy(type(of: object))
-        try check(object, isWhole: true, copies: false)
-        try checkFaults()
+        try policy.check(realm.binding(of: type(of: object)).info)
+        try check([object])
     }
 
-    /// - Parameters:
-    ///   - isWhole: whether all of the object's values count, or only those that were given, for the update of an object.
-    ///   - copies: whether another realm's objects are copied.
-    private func check(_ root: ObjectBase, isWhole: Bool, copies: Bool) throws {
+    private func check(_ roots: [ObjectBase]) throws {
+        try realm.checkFaults()
         var seen: Set<ObjectIdentifier> = []
         var keys: Set<Key> = []
-        var next = [root]
+        var next = roots
         while let object = next.popLast() {
             guard seen.insert(ObjectIdentifier(object)).inserted else { continue }
             guard !object.isManaged else {
-                try checkIsThere(object)
-                guard copies || RealmInstance.of(object._row) === realm else {
+                try object.checkIsThere()
+                guard RealmInstance.of(object._row) === realm else {
                     throw ValueFault(
                         "an object of \(object.classInfo.name) belongs to another realm, or is frozen; copy it with create(_:value:), or thaw it"
                     )
@@ -48,17 +42,15 @@ extension Creation {
                 throw ValueFault(
                     "the realm has no class \(object.classInfo.name); add it to Configuration.objectTypes")
             }
-            let exists = try checkKey(object, binding, &keys)
-            // Of an object within that is updated from a dictionary only the values count that are given.
-            if !binding.info.required.isEmpty, object === root ? isWhole : !(exists && copies) {
-                try object.checkRequired(binding.info)
-            }
+            try checkKey(object, binding, &keys)
+            if !binding.info.required.isEmpty { try object.checkRequired(binding.info) }
             for property in binding.info.stored {
                 let place = object.address + property.offset
                 let collection = property.isCollection ? property.wrapper.madeCollection(place) : nil
                 if property.isLink {
-                    next += collection?.objects ?? []
-                    if let target = property.wrapper.any(place, of: object) as? ObjectBase { next.append(target) }
+                    var targets = collection?.objects ?? []
+                    if let target = property.wrapper.any(place, of: object) as? ObjectBase { targets.append(target) }
+                    next += targets
                 } else if property.shape.type == .string || property.shape.type == .data {
                     let values =
                         collection?.elements(for: realm) ?? property.wrapper.storeValue(place).map { [$0] } ?? []
@@ -66,26 +58,19 @@ extension Creation {
                 }
             }
         }
+        try realm.checkFaults()
     }
 
-    /// Whether an object with the unmanaged object's primary key exists; throws where it may not.
-    private func checkKey(_ object: ObjectBase, _ binding: TableBinding, _ keys: inout Set<Key>) throws -> Bool {
+    /// Throws where an object with the unmanaged object's primary key exists, and may not.
+    private func checkKey(_ object: ObjectBase, _ binding: TableBinding, _ keys: inout Set<Key>) throws {
         guard let primaryKey = binding.info.primaryKey,
             let value = primaryKey.wrapper.storeValue(object.address + primaryKey.offset),
             value != .null || primaryKey.isNullable
-        else { return false }
+        else { return }
+        // Looked up whatever the policy, so that damage is met before anything is written.
         let exists = firstKey(binding, value) != nil
         let isNew = keys.insert(Key(table: binding.table, value: value)).inserted
-        if policy == .error, exists || !isNew {
-            throw ValueFault(existing: binding.info, value)
-        }
-        return exists
-    }
-
-    private func checkIsThere(_ object: ObjectBase) throws {
-        if object.isInvalidated {
-            throw ValueFault("an object of \(object.classInfo.name) was deleted, so it can't be added or linked to")
-        }
+        if policy == .error, exists || !isNew { throw ValueFault(existing: binding.info, value) }
     }
 
     private func checkLength(_ value: Value, of property: PropertyInfo) throws {
@@ -107,6 +92,23 @@ extension Creation {
     }
 }
 
+extension RealmInstance {
+    /// Throws the damage that the running transaction has met.
+    func checkFaults() throws {
+        if let fault = transaction?.fault { throw Realm.Error(fault, configuration.fileURL) }
+    }
+}
+
+extension Realm.UpdatePolicy {
+    /// Throws where objects of a class without a primary key are to be updated. Nested ones are created then.
+    func check(_ info: ClassInfo) throws {
+        if self != .error, info.primaryKey == nil {
+            throw Realm.Error(
+                .invalidInput, "update: .\(self) needs a primary key, which \(info.name) does not have.")
+        }
+    }
+}
+
 extension PropertyInfo {
     /// Throws where `any` is nil and the property may not be.
     func checkRequired(_ any: Any?) throws {
@@ -117,6 +119,14 @@ extension PropertyInfo {
 }
 
 extension ObjectBase {
+    /// Throws where this managed object was deleted.
+    final func checkIsThere() throws {
+        let realm = RealmInstance.of(_row)
+        guard realm.isThere(self) else {
+            throw ValueFault("an object of \(classInfo.name) was deleted, so it can't be added or linked to")
+        }
+    }
+
     /// Throws where a required property of this unmanaged object is nil.
     final func checkRequired(_ info: ClassInfo) throws {
         for property in info.required where property.wrapper.storeValue(address + property.offset) == .null {

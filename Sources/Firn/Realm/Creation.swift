@@ -2,17 +2,19 @@ import FirnCore
 import Foundation
 
 /// One call of `add` or `create`: enters objects into the store, each once however they link to each other, and without recursion along links.
+/// None of the application's sequences and initialisers run here, since they might end the transaction; `Resolution`
+/// runs them before.
 ///
 /// An object gets its row first, with all values but its links and lists; those are set once every object that they lead to has a row. So cycles need no care.
 final class Creation {
     // Unretained: both outlive the call, or the transaction that this is kept for, and counting them would cost more than a column.
     unowned(unsafe) let realm: RealmInstance
     unowned(unsafe) let transaction: WriteTransaction
+    /// Keeps `transaction` in memory, whoever ends it.
+    private let heldTransaction: WriteTransaction
     let policy: Realm.UpdatePolicy
     /// Links and lists that are yet to be set.
     private var pending: [Pending] = []
-    /// What `create` has made of the objects it was given, so that each is copied once.
-    private var copies: [ObjectIdentifier: ObjectBase] = [:]
     private var isWorking = false
 
     private struct Pending {
@@ -30,7 +32,8 @@ final class Creation {
     init(_ realm: RealmInstance, _ policy: Realm.UpdatePolicy, _ what: @autoclosure () -> String) {
         self.realm = realm
         self.policy = policy
-        transaction = realm.writing(what())
+        heldTransaction = realm.writing(what())
+        transaction = heldTransaction
     }
 
     // MARK: Reading
@@ -45,25 +48,12 @@ final class Creation {
         transaction.noting { transaction.table(binding.table).value(column, of: key) }
     }
 
-    /// Throws the damage that the transaction has met.
-    func checkFaults() throws {
-        if let fault = transaction.fault { throw Realm.Error(fault, realm.configuration.fileURL) }
-    }
-
     // MARK: Adding
 
     /// Enters what the caller of `add` named.
     func addRoot(_ object: ObjectBase) throws {
-        try checkPolicy(type(of: object))
+        if policy != .error { try policy.check(realm.binding(of: type(of: object)).info) }
         _ = try add(object)
-    }
-
-    /// Throws where objects of a class without a primary key are to be updated. Nested ones are created then.
-    func checkPolicy(_ type: ObjectBase.Type) throws {
-        if policy != .error, realm.binding(of: type).info.primaryKey == nil {
-            throw Realm.Error(
-                .invalidInput, "update: .\(policy) needs a primary key, which \(type.className()) does not have.")
-        }
     }
 
     /// Enters an unmanaged object and all that it reaches; gives its key.
@@ -118,9 +108,7 @@ final class Creation {
                     "Firn: an object of \(name) belongs to another realm, or is frozen. Copy it with create(_:value:), or thaw it."
                 )
             }
-            guard realm.isThere(object) else {
-                fatalError("Firn: an object of \(name) was deleted, so it can't be added or linked to.")
-            }
+            checkIsThere(object)
             return object._row.key
         }
         let binding = realm.binding(of: type(of: object))
@@ -250,98 +238,30 @@ final class Creation {
         transaction.set(binding.table, column, key, value)
     }
 
-    // MARK: Creating
+    // MARK: Changing
 
-    /// The managed object that `any` describes: a new one, or an updated one.
-    func create(_ type: ObjectBase.Type, _ any: Any) throws -> ObjectBase {
-        try checkPolicy(type)
-        let object = try resolve(type, any, isTop: true)
-        _ = try add(object)
-        return object
-    }
-
-    /// What `any` stands for: an object of this realm as it is, an updated one, or a new unmanaged one that is yet to be added.
-    private func resolve(_ type: ObjectBase.Type, _ any: Any, isTop: Bool) throws -> ObjectBase {
-        let source = unwrapped(any) as? ObjectBase
-        if let source, ObjectIdentifier(Swift.type(of: source)) == ObjectIdentifier(type) {
-            if source.isManaged, RealmInstance.of(source._row) === realm, !isTop || policy != .error { return source }
-            if let copy = copies[ObjectIdentifier(source)] { return copy }
-        }
-        let info = realm.binding(of: type).info
-        let values = try ValueSource(any, for: info)
-        if let existing = try existing(info, values) {
-            if let source { copies[ObjectIdentifier(source)] = existing }
-            try update(existing, info, values)
-            return existing
-        }
-        let object = type.init()
-        if let source { copies[ObjectIdentifier(source)] = object }
-        if let defaults = type.defaultPropertyValues() { try populate(object, info, .dictionary(defaults)) }
-        try populate(object, info, values)
-        return object
-    }
-
-    /// The object that is to be updated instead of made.
-    func existing(_ info: ClassInfo, _ values: ValueSource) throws -> ObjectBase? {
-        guard policy != .error, let primaryKey = info.primaryKey,
-            let any = values.value(primaryKey, at: primaryKey.number)
-        else { return nil }
-        let value: Value?
-        do {
-            try primaryKey.checkRequired(any)
-            value = try primaryKey.wrapper.storeValue(from: any)
-        } catch let fault as ValueFault {
-            throw fault.inside(primaryKey.name)
-        }
-        let binding = realm.binding(of: info.type)
-        guard let value, let key = firstKey(binding, value) else { return nil }
-        return realm.accessor(binding, key)
-    }
-
-    private func populate(_ object: ObjectBase, _ info: ClassInfo, _ values: ValueSource) throws {
-        for (position, property) in info.stored.enumerated() {
-            guard let value = values.value(property, at: position) else { continue }
-            do {
-                try property.checkRequired(value)
-                try object.setUnmanaged(property, try content(property, value))
-            } catch let fault as ValueFault {
-                throw fault.inside(property.name)
+    /// Makes the changes that `create` was asked for.
+    func apply(_ changes: [Resolution.Change]) throws {
+        var last: ObjectBase?
+        for change in changes {
+            // The application's code has run since the object was found.
+            if change.object !== last { checkIsThere(change.object) }
+            last = change.object
+            let binding = TableBinding.of(change.object._row)
+            let key = change.object._row.key
+            switch change.content {
+            case .value(let value): set(binding, change.property, key, value)
+            case .link(let target): set(binding, change.property, key, .link(try add(target)))
+            case .objects(let objects):
+                set(binding, change.property, key, .list(try objects.map { .link(try add($0)) }))
             }
         }
     }
 
-    private func update(_ object: ObjectBase, _ info: ClassInfo, _ values: ValueSource) throws {
-        let binding = realm.binding(of: info.type)
-        let key = object._row.key
-        for (position, property) in info.stored.enumerated() where !property.isPrimaryKey {
-            guard let value = values.value(property, at: position) else { continue }
-            do {
-                try property.checkRequired(value)
-                let content = try content(property, value)
-                if property.isCollection {
-                    let elements = try property.wrapper.elements(content, realm)
-                    set(binding, property, key, .list(elements))
-                } else if property.isLink {
-                    // A nil link is read as null, whatever it is written as.
-                    set(binding, property, key, try (content as? ObjectBase).map { .link(try add($0)) } ?? .null)
-                } else if let value = try property.wrapper.storeValue(from: content) {
-                    set(binding, property, key, value)
-                }
-            } catch let fault as ValueFault { throw fault.inside(property.name) }
-        }
-    }
-
-    /// A property's value with its objects resolved.
-    private func content(_ property: PropertyInfo, _ any: Any?) throws -> Any? {
-        guard property.isLink, let target = property.shape.target, let value = unwrapped(any) else { return any }
-        guard property.isCollection else { return try resolve(target, value, isTop: false) }
-        guard let sequence = value as? any Sequence, !(value is String) else {
-            throw ValueFault(value, isNo: [ObjectBase].self)
-        }
-        return try anyElements(of: sequence).enumerated().map { index, element in
-            do { return try resolve(target, element, isTop: false) } catch let fault as ValueFault {
-                throw fault.inside("[\(index)]")
-            }
+    private func checkIsThere(_ object: ObjectBase) {
+        guard realm.isThere(object) else {
+            fatalError(
+                "Firn: an object of \(type(of: object).className()) was deleted, so it can't be added or linked to.")
         }
     }
 }

@@ -50,8 +50,7 @@ extension Realm {
     /// Stops the program where a value fits not its property; `create(_:validating:update:)` throws instead.
     @discardableResult
     public func create<T: Object>(_ type: T.Type, value: Any = [String: Any](), update: UpdatePolicy = .error) -> T {
-        let creation = Creation(instance, update, "create an object of \(type.className())")
-        do { return unsafeDowncast(try creation.create(type, value), to: T.self) } catch {
+        do { return unsafeDowncast(try Creation.create(type, value, in: instance, update), to: T.self) } catch {
             fatalError("Firn: create(\(type).self): \(error)")
         }
     }
@@ -62,10 +61,9 @@ extension Realm {
     ///   the primary key exists and `update` is `.error`, and where the class has none and `update` is not. Nothing is changed then.
     @discardableResult
     public func create<T: Object>(_ type: T.Type, validating value: Any, update: UpdatePolicy = .error) throws -> T {
-        let creation = Creation(instance, update, "create an object of \(type.className())")
         do {
-            try creation.checkValue(type, value)
-            return unsafeDowncast(try creation.create(type, value), to: T.self)
+            let object = try Creation.create(type, value, in: instance, update, isValidating: true)
+            return unsafeDowncast(object, to: T.self)
         } catch let fault as ValueFault { throw fault.error(type) }
     }
 

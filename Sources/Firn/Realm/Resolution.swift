@@ -1,0 +1,269 @@
+import FirnCore
+
+/// One call of `create`: turns the values that the caller gave into objects, before anything is written.
+///
+/// A value stands for a new object, which is made unmanaged, or for an object of the realm and changes to it. Values
+/// are worked off from a list and not by recursion, since objects may link to each other in long chains and in cycles.
+/// Each source is copied once.
+///
+/// The application's sequences and initialisers run here. They may end the running transaction, so nothing of it is
+/// kept from one step to the next; `Creation` writes afterwards, in the transaction that runs then.
+struct Resolution {
+    /// What is to be set in an object of the realm.
+    struct Change {
+        let object: ObjectBase
+        let property: PropertyInfo
+        let content: Content
+    }
+    enum Content {
+        case value(Value)
+        case link(ObjectBase)
+        case objects([ObjectBase])
+    }
+
+    private unowned(unsafe) let realm: RealmInstance
+    private let policy: Realm.UpdatePolicy
+    /// All values in the order that they were met; those before `next` are done.
+    ///
+    /// They stay until all are resolved. So the address of a source is not used again meanwhile, and a chain of copies
+    /// that nobody needs is freed link by link.
+    private var tasks: [Task] = []
+    private var next = 0
+    /// The tasks that made an object of a source.
+    private var bySource: [Source: Int] = [:]
+    /// The tasks that made a new object with a primary key, where a second value with that key is an update.
+    private var byKey: [Key: Int] = [:]
+    private(set) var changes: [Change] = []
+
+    private struct Task {
+        /// A new unmanaged object, or the accessor of one that is to be changed.
+        let object: ObjectBase
+        let info: ClassInfo
+        let source: Any
+        let values: ValueSource
+        let isUpdate: Bool
+        let place: Place?
+    }
+
+    /// Where a value stands within another, for messages.
+    private struct Place {
+        let parent: Int
+        let property: PropertyInfo
+        var element: Int?
+
+        var text: String { element.map { "\(property.name)[\($0)]" } ?? property.name }
+    }
+
+    /// What a value is copied from, and the class of the copy. A row's accessors come and go, so a row is known by its
+    /// realm, table and key.
+    private struct Source: Hashable {
+        let type: ObjectIdentifier
+        let owner: ObjectIdentifier
+        var table: UnsafeRawPointer?
+        var key: Int64 = -1
+
+        init(_ source: AnyObject, as type: ObjectBase.Type) {
+            self.type = ObjectIdentifier(type)
+            if let object = source as? ObjectBase, object.isManaged {
+                owner = ObjectIdentifier(RealmInstance.of(object._row))
+                table = object._row.table
+                key = object._row.key
+            } else {
+                owner = ObjectIdentifier(source)
+            }
+        }
+    }
+
+    private struct Key: Hashable {
+        let table: TableID
+        let value: Value
+    }
+
+    init(_ realm: RealmInstance, _ policy: Realm.UpdatePolicy) {
+        self.realm = realm
+        self.policy = policy
+    }
+
+    /// What `any` stands for: an object of this realm, whose changes are in `changes`, or a new unmanaged one that is
+    /// yet to be added.
+    mutating func resolve(_ type: ObjectBase.Type, _ any: Any) throws -> ObjectBase {
+        do {
+            let root = try object(type, any, at: nil)
+            while next < tasks.count {
+                next += 1
+                do { try work(next - 1) } catch let fault as ValueFault { throw fault.inside(path(of: next - 1)) }
+            }
+            return root
+        } catch {
+            dropLinks()
+            throw error
+        }
+    }
+
+    private func path(of task: Int) -> String {
+        var names: [String] = []
+        var place = tasks[task].place
+        while let inner = place {
+            names.append(inner.text)
+            place = tasks[inner.parent].place
+        }
+        return names.reversed().joined(separator: ".")
+    }
+
+    /// Takes the links between copies away that will not be added: they may form cycles, which would never be freed.
+    func dropLinks() {
+        for task in tasks where !task.isUpdate && !task.object.isManaged {
+            for property in task.info.stored where property.isLink {
+                let place = task.object.address + property.offset
+                property.wrapper.dropLink(place)
+                try? property.wrapper.madeCollection(place)?.assign(nil)
+            }
+        }
+    }
+
+    // MARK: Objects
+
+    private mutating func object(_ type: ObjectBase.Type, _ any: Any, at place: Place?) throws -> ObjectBase {
+        let value = unwrapped(any)
+        var source: Source?
+        if let object = value as? ObjectBase {
+            if object.isManaged {
+                try object.checkIsThere()
+                if ObjectIdentifier(Swift.type(of: object)) == ObjectIdentifier(type),
+                    RealmInstance.of(object._row) === realm, place != nil || policy != .error
+                {
+                    return object
+                }
+            }
+            source = Source(object, as: type)
+        }
+        if let source, let task = bySource[source] { return tasks[task].object }
+        let binding = realm.binding(of: type)
+        let values = try ValueSource(any, for: binding.info)
+        // Instances of other classes may form cycles, too.
+        if case .mirror = values, let value, Swift.type(of: value) is AnyClass {
+            source = Source(value as AnyObject, as: type)
+            if let source, let task = bySource[source] { return tasks[task].object }
+        }
+        if let source { bySource[source] = tasks.count }
+        let key = try primaryKey(binding, values)
+        if let key, let existing = existing(binding, key) {
+            enter(existing, binding, any, values, isUpdate: true, place)
+            return existing
+        }
+        if let key, let task = byKey[key] {
+            let object = tasks[task].object
+            enter(object, binding, any, values, isUpdate: false, place)
+            return object
+        }
+        let object = type.init()
+        if let key { byKey[key] = tasks.count }
+        if let defaults = type.defaultPropertyValues() {
+            enter(object, binding, any, .dictionary(defaults), isUpdate: false, place)
+        }
+        enter(object, binding, any, values, isUpdate: false, place)
+        return object
+    }
+
+    private mutating func enter(
+        _ object: ObjectBase, _ binding: TableBinding, _ source: Any, _ values: ValueSource, isUpdate: Bool,
+        _ place: Place?
+    ) {
+        tasks.append(
+            Task(
+                object: object, info: binding.info, source: source, values: values, isUpdate: isUpdate, place: place))
+    }
+
+    /// The primary key by which an object is found that is to be updated instead of made.
+    private func primaryKey(_ binding: TableBinding, _ values: ValueSource) throws -> Key? {
+        guard policy != .error, let primaryKey = binding.info.primaryKey,
+            let any = values.value(primaryKey, at: primaryKey.number)
+        else { return nil }
+        do {
+            try primaryKey.checkRequired(any)
+            return try primaryKey.wrapper.storeValue(from: any).map { Key(table: binding.table, value: $0) }
+        } catch let fault as ValueFault {
+            throw fault.inside(primaryKey.name)
+        }
+    }
+
+    /// The object with a primary key. Damage that is met is the transaction's to throw.
+    private func existing(_ binding: TableBinding, _ key: Key) -> ObjectBase? {
+        let transaction = realm.writing("create an object of \(binding.info.name)")
+        let found = transaction.noting { transaction.table(key.table).firstKey(primaryKey: key.value) }
+        return found.map { realm.accessor(binding, $0) }
+    }
+
+    // MARK: Properties
+
+    /// Sets a new object's properties, or notes the changes to an existing one.
+    private mutating func work(_ number: Int) throws {
+        let task = tasks[number]
+        for (position, property) in task.info.stored.enumerated() where !(task.isUpdate && property.isPrimaryKey) {
+            guard let any = task.values.value(property, at: position) else { continue }
+            do {
+                try property.checkRequired(any)
+                let content = try content(property, any, of: number)
+                if !task.isUpdate {
+                    try task.object.setUnmanaged(property, content)
+                } else if let change = try change(property, content) {
+                    changes.append(Change(object: task.object, property: property, content: change))
+                }
+            } catch let fault as ValueFault { throw fault.inside(property.name) }
+        }
+    }
+
+    private func change(_ property: PropertyInfo, _ content: Any?) throws -> Content? {
+        if property.isLink {
+            if property.isCollection { return .objects(content as? [ObjectBase] ?? []) }
+            // A nil link is read as null, whatever it is written as.
+            return (content as? ObjectBase).map { .link($0) } ?? .value(.null)
+        }
+        if property.isCollection { return .value(.list(try property.wrapper.elements(content, realm))) }
+        return try property.wrapper.storeValue(from: content).map { .value($0) }
+    }
+
+    /// A property's value with its objects resolved.
+    private mutating func content(_ property: PropertyInfo, _ any: Any?, of task: Int) throws -> Any? {
+        guard property.isLink, let target = property.shape.target, let value = unwrapped(any) else { return any }
+        var place = Place(parent: task, property: property)
+        guard property.isCollection else { return try object(target, value, at: place) }
+        guard let sequence = value as? any Sequence, !(value is String) else {
+            throw ValueFault(value, isNo: [ObjectBase].self)
+        }
+        var objects: [ObjectBase] = []
+        for (index, element) in anyElements(of: sequence).enumerated() {
+            place.element = index
+            do { objects.append(try object(target, element, at: place)) } catch let fault as ValueFault {
+                throw fault.inside("[\(index)]")
+            }
+        }
+        return objects
+    }
+}
+
+extension Creation {
+    /// The managed object that `any` describes: a new one, or an updated one.
+    ///
+    /// - Parameter isValidating: whether this throws, before it writes anything, what writing would stop at.
+    static func create(
+        _ type: ObjectBase.Type, _ any: Any, in realm: RealmInstance, _ policy: Realm.UpdatePolicy,
+        isValidating: Bool = false
+    ) throws -> ObjectBase {
+        _ = realm.writing("create an object of \(type.className())")
+        if isValidating { try realm.checkFaults() }
+        try policy.check(realm.binding(of: type).info)
+        var resolution = Resolution(realm, policy)
+        let object = try resolution.resolve(type, any)
+        let creation = Creation(realm, policy, "create an object of \(type.className())")
+        do {
+            if isValidating { try creation.check(object, resolution.changes) }
+            try creation.apply(resolution.changes)
+            _ = try creation.add(object)
+        } catch {
+            resolution.dropLinks()
+            throw error
+        }
+        return object
+    }
+}
