@@ -22,11 +22,11 @@ extension Realm {
         do { try creation.addRoot(object) } catch { fatalError("Firn: add(_:): \(error)") }
     }
 
-    /// Adds each object of a sequence.
+    /// Adds each object of a sequence, in the transaction that runs when the sequence gives it.
     public func add<S: Sequence>(_ objects: S, update: UpdatePolicy = .error) where S.Element: Object {
-        let creation = instance.adding(update)
+        _ = instance.writing("add objects")
         for object in objects {
-            do { try creation.addRoot(object) } catch { fatalError("Firn: add(_:): \(error)") }
+            do { try instance.adding(update).addRoot(object) } catch { fatalError("Firn: add(_:): \(error)") }
         }
     }
 
@@ -78,8 +78,11 @@ extension Realm {
 
     /// Deletes each object of a sequence, as it stands when this is called.
     public func delete<S: Sequence>(_ objects: S) where S.Element: ObjectBase {
+        _ = instance.writing("delete objects")
+        let places = objects.map { instance.place(of: $0, to: "delete") }
+        // The sequence may have ended the transaction that ran before it.
         let transaction = instance.writing("delete objects")
-        for (table, key) in objects.map({ instance.place(of: $0, to: "delete") })
+        for (table, key) in places
         where transaction.noting({ transaction.table(table).find(key) != nil }) { transaction.delete(table, key) }
     }
 

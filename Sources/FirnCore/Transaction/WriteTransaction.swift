@@ -24,7 +24,7 @@ public final class WriteTransaction {
     let faults: Faults.Record
     // One thread at a time runs a transaction, and nothing that reads these calls out: no access needs a check.
     @exclusivity(unchecked) public private(set) var reference: SchemaReference
-    /// Of `reference`.
+    /// Of `reference`; empty once the transaction has ended, so that whatever changes it then stops.
     @exclusivity(unchecked) private var plans: UnsafeBufferPointer<TablePlan>
     /// By table, as far as asked for: keys from here on were handed out since the last (sub-)version.
     @exclusivity(unchecked) var freshFrom: [Int64] = []
@@ -158,13 +158,21 @@ public final class WriteTransaction {
     }
 
     func rows(_ id: TableID) -> RowWriter {
-        RowWriter(writer: writer, table: ownTable(id), layouts: plan(id).layouts)
+        // First, as this stops where the transaction has ended.
+        let plan = plan(id)
+        return RowWriter(writer: writer, table: ownTable(id), layouts: plan.layouts)
     }
 
     @inline(__always)
     func plan(_ id: TableID) -> TablePlan {
-        precondition(id.index < plans.count, "Firn: there is no table \(id.rawValue)")
+        guard id.index < plans.count else { stopForNoTable(id) }
         return plans[id.index]
+    }
+
+    @inline(never)
+    private func stopForNoTable(_ id: TableID) -> Never {
+        guard isOpen else { fatalError("Firn: a transaction was changed that has ended. Begin another.") }
+        fatalError("Firn: there is no table \(id.rawValue)")
     }
 
     func place(_ rows: RowWriter, _ id: TableID, _ key: Int64) -> (leaf: Leaf, row: Int) {
@@ -212,6 +220,7 @@ public final class WriteTransaction {
     public func cancel() {
         precondition(isOpen, "Firn: the transaction has ended already")
         isOpen = false
+        plans = UnsafeBufferPointer(start: nil, count: 0)
         // In a forked child it is the parent's, who goes on with it.
         if store.isForked { return }
         early?.abandon()
@@ -271,6 +280,7 @@ public final class WriteTransaction {
             store.workspace.dropKeyMarks { id, mark in id < reference.tables.count && table(TableID(id)).nextKey >= mark
             }
         }
+        plans = UnsafeBufferPointer(start: nil, count: 0)
         let state = writer.state
         store.heap.account(nodes: state.pointee.nodeDelta, bytes: state.pointee.byteDelta)
         if !state.pointee.storedDead.isEmpty, let space = base.space {

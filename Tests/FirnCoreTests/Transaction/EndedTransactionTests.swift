@@ -1,0 +1,40 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnCore
+
+/// A transaction that has ended takes no changes: the program stops before anything is read or written that is not the
+/// transaction's any more.
+@Suite(.timeLimit(.minutes(20))) struct EndedTransactionTests {
+    @Test(arguments: 0..<5, [false, true]) func changingItStops(use: Int, isCommitted: Bool) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [use, isCommitted] in
+            let store = try Store.open(on: MemoryStorage())
+            let first = try store.beginWrite()
+            try first.changeSchema(
+                to: Schema(tables: [
+                    TableSchema(
+                        name: "Thing", primaryKey: 0,
+                        columns: [
+                            ColumnSchema(name: "id", type: .int),
+                            ColumnSchema(name: "texts", type: .string, collection: .list),
+                        ])
+                ]))
+            try first.endRow(first.beginRow(TableID(0)))
+            try first.commit()
+            let transaction = try store.beginWrite()
+            transaction.set(TableID(0), 0, 0, .int(1))
+            if isCommitted { try transaction.commit() } else { transaction.cancel() }
+            switch use {
+            case 0: transaction.set(TableID(0), 0, 0, .int(2))
+            case 1: _ = transaction.beginRow(TableID(0))
+            case 2: transaction.edit(TableID(0), 1, 0) { $0.append(.string("x")) }
+            case 3: transaction.delete(TableID(0), 0)
+            default: _ = transaction.ownCell(TableID(0), 0, 0)
+            }
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("a transaction was changed that has ended"), "the message was: \(text)")
+    }
+}
