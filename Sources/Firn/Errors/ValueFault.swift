@@ -14,6 +14,14 @@ struct ValueFault: Error, CustomStringConvertible {
             "an object of \(info.name) with the primary key \(key.keyText) exists; pass update: .modified to change it"
     }
 
+    /// A link, or an element of a list, is of another class than declared. A subclass has a table of its own, so links
+    /// to its superclass can't lead there.
+    init(_ object: ObjectBase, isNoTargetOf target: ObjectBase.Type) {
+        let (name, expected) = (Swift.type(of: object).className(), target.className())
+        reason =
+            "links to \(expected) can't lead to an object of \(name), which has a table of its own; link to an object of \(expected), or declare the property with \(name)"
+    }
+
     init(_ value: Any, isNo type: Any.Type) {
         let text = String(describing: value)
         let shown = text.count > 80 ? String(text.prefix(80)) + "…" : text

@@ -54,9 +54,10 @@ extension ObjectBase {
         data.withUnsafeBytes { transaction.set(binding.table, column, _row.key, bytes: $0) }
     }
 
-    final func setLink(_ target: ObjectBase?, column: Int) {
+    /// Sets a link, which leads to objects of `type`.
+    final func setLink(_ target: ObjectBase?, to type: ObjectBase.Type, column: Int) {
         guard let (transaction, binding) = beginSet(column) else { return }
-        let key = target.map { RealmInstance.of(_row).linkKey(of: $0) } ?? -1
+        let key = target.map { RealmInstance.of(_row).linkKey(of: $0, as: type) } ?? -1
         transaction.setLink(binding.table, column, _row.key, to: key)
     }
 
@@ -115,13 +116,13 @@ extension ObjectBase {
         let column = TableBinding.of(_row).column(property)
         if property.isLink {
             guard let target = property.shape.target else { return }
-            guard let value = unwrapped(any) else { return setLink(nil, column: column) }
+            guard let value = unwrapped(any) else { return setLink(nil, to: target, column: column) }
             if let object = value as? ObjectBase, type(of: object) == target {
-                return setLink(object, column: column)
+                return setLink(object, to: target, column: column)
             }
             let realm = RealmInstance.of(_row)
             _ = realm.writing("set \(name(column))")
-            setLink(try Creation.create(target, value, in: realm, .error), column: column)
+            setLink(try Creation.create(target, value, in: realm, .error), to: target, column: column)
         } else {
             guard let value = try property.wrapper.storeValue(from: any) else { return }
             set(value, column: column)

@@ -47,7 +47,7 @@ extension _OptionalPersistable where Self: Object {
         return key < 0 ? nil : _linked(row, key)
     }
     public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?) {
-        object.setLink(value, column: _BoundColumn.number(column))
+        object.setLink(value, to: Self.self, column: _BoundColumn.number(column))
     }
     public static func _tracedOptional(by tracer: KeyPathTracer) -> Self? { tracer.object(Self.self) as? Self }
     public static func _anyOptional(_ value: Self?) -> Any? { value }
@@ -69,7 +69,7 @@ extension RealmCollectionValue where Self: Object {
         default: stopForStrangeValue(value, Self.self)
         }
     }
-    public func _element(for realm: RealmInstance) -> Value { .link(realm.linkKey(of: self)) }
+    public func _element(for realm: RealmInstance) -> Value { .link(realm.linkKey(of: self, as: Self.self)) }
     public static func _elementShape() -> _Shape { _shape }
 }
 

@@ -117,7 +117,8 @@ extension Optional: _QueryValue where Wrapped: _QueryValue {
 }
 
 extension Object: _QueryValue {
-    public var _queryValue: Value { .link(isManaged ? _row.key : -1) }
+    /// Names the object's table, as keys of different classes say nothing of each other.
+    public var _queryValue: Value { isManaged ? .typedLink(TableBinding.of(_row).table, _row.key) : .link(-1) }
     public var _queryObject: ObjectBase? { self }
 }
 

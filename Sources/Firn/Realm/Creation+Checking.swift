@@ -50,6 +50,7 @@ extension Creation {
                 if property.isLink {
                     var targets = collection?.objects ?? []
                     if let target = property.wrapper.any(place, of: object) as? ObjectBase { targets.append(target) }
+                    for target in targets { try property.checkClass(of: target) }
                     next += targets
                 } else if property.shape.type == .string || property.shape.type == .data {
                     let values =
@@ -110,6 +111,13 @@ extension Realm.UpdatePolicy {
 }
 
 extension PropertyInfo {
+    /// Throws where an object is of another class than the property's links lead to.
+    @inline(__always)
+    func checkClass(of object: ObjectBase) throws {
+        guard let target = shape.target, ObjectIdentifier(type(of: object)) != ObjectIdentifier(target) else { return }
+        throw ValueFault(object, isNoTargetOf: target).inside(name)
+    }
+
     /// Throws where `any` is nil and the property may not be.
     func checkRequired(_ any: Any?) throws {
         if isRequired, unwrapped(any) == nil { throw PropertyInfo.lack }

@@ -71,6 +71,7 @@ final class Creation {
         while let next = pending.popLast() {
             switch next.content {
             case .link(let target):
+                try next.property.checkClass(of: target)
                 let key = try enter(target)
                 let column = next.table.column(next.property)
                 if next.isUpdate, policy == .modified,
@@ -95,7 +96,10 @@ final class Creation {
 
     private func elements(_ collection: any PersistedCollection, _ next: Pending) throws -> [Value] {
         guard next.property.isLink else { return collection.elements(for: realm) }
-        return try collection.objects.map { .link(try enter($0)) }
+        return try collection.objects.map { object in
+            try next.property.checkClass(of: object)
+            return .link(try enter(object))
+        }
     }
 
     /// Gives an unmanaged object its row; one of this realm has it.

@@ -16,7 +16,8 @@ extension Realm {
     /// Makes an unmanaged object, and the unmanaged objects it links to, managed by this realm. The instance stays the same, and so do its lists.
     /// Does nothing for an object that this realm manages.
     ///
-    /// Stops the program where the object is another realm's or deleted, and where its primary key exists and `update` is `.error`.
+    /// Stops the program where the object is another realm's or deleted, where its primary key exists and `update` is
+    /// `.error`, and where a link leads to an instance of a subclass, which has a table of its own.
     public func add(_ object: Object, update: UpdatePolicy = .error) {
         let creation = instance.adding(update)
         do { try creation.addRoot(object) } catch { fatalError("Firn: add(_:): \(error)") }
@@ -33,7 +34,8 @@ extension Realm {
     /// As `add(_:update:)`.
     ///
     /// - Throws: `Realm.Error` with `.invalidInput` for all that `add(_:update:)` stops at: the primary key exists and `update` is `.error`, the class has
-    ///   none and `update` is not, a required property is nil, a value is too long, an object is another realm's or deleted. Nothing is changed then.
+    ///   none and `update` is not, a required property is nil, a value is too long, an object is another realm's or
+    ///   deleted, a link leads to an instance of a subclass. Nothing is changed then.
     public func add(validating object: Object, update: UpdatePolicy = .error) throws {
         let creation = Creation(instance, update, "add an object")
         do {
@@ -158,8 +160,12 @@ extension RealmInstance {
         return transaction.noting { RealmInstance.isValid(object._row) } || transaction.hasFault
     }
 
-    /// The key of an object that is linked to; an unmanaged one is added first.
-    func linkKey(of object: ObjectBase) -> Int64 {
+    /// The key of an object that is linked to; an unmanaged one is added first. Stops the program where it is not of
+    /// the class that the links lead to.
+    func linkKey(of object: ObjectBase, as target: ObjectBase.Type) -> Int64 {
+        if ObjectIdentifier(Swift.type(of: object)) != ObjectIdentifier(target) {
+            fatalError("Firn: \(ValueFault(object, isNoTargetOf: target))")
+        }
         if object.isManaged { return place(of: object, to: "link to").1 }
         let creation = Creation(self, .error, "add a linked object")
         do { return try creation.add(object) } catch {

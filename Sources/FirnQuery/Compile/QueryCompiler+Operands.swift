@@ -126,10 +126,11 @@ extension QueryCompiler {
         case (.uuid, .string(let text)): return PredicateParser.uuid(text) ?? value
         case (.objectID, .string(let text)): return PredicateParser.objectID(text) ?? value
         case (.link, .typedLink(let table, let key)):
-            guard target == nil || table == target else {
+            if let target, table != target {
                 throw fault(
-                    .type, "An object of '\(resolver.className(of: table))' is compared with links to another class.",
-                    "Give an object of the property's class.", comparison)
+                    .type,
+                    "An object of '\(resolver.className(of: table))' is compared with links to '\(resolver.className(of: target))'.",
+                    "Give an object of the property's class; a subclass has a table of its own.", comparison)
             }
             return .link(key)
         case (.link, .link(let key)) where key < 0: return .null
