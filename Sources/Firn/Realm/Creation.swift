@@ -206,6 +206,9 @@ final class Creation {
                             Pending(
                                 table: binding, key: key, property: property, content: .collection(collection, object),
                                 isUpdate: isUpdate))
+                    } else if isUpdate {
+                        // A collection that was never asked for is empty.
+                        set(binding, property, key, .list([]))
                     }
                 } else if property.isLink {
                     if let target = property.wrapper.any(place, of: object) as? ObjectBase {

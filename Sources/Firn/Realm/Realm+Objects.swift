@@ -17,7 +17,8 @@ extension Realm {
     /// Does nothing for an object that this realm manages.
     ///
     /// Stops the program where the object is another realm's or deleted, where its primary key exists and `update` is
-    /// `.error`, and where a link leads to an instance of a subclass, which has a table of its own.
+    /// `.error`, and where a link leads to an instance of a subclass, which has a table of its own. With `.all` and
+    /// `.modified` a list that was never asked for counts as empty.
     public func add(_ object: Object, update: UpdatePolicy = .error) {
         let creation = instance.adding(update)
         do { try creation.addRoot(object) } catch { fatalError("Firn: add(_:): \(error)") }

@@ -93,4 +93,26 @@ private class Kennel: Object {
             } == ["rooms", "numbers"])
         #expect(try await told(realm, kennel) { realm.add(self.kennel(), update: .all) } == Self.all)
     }
+
+    /// An unmanaged object's list is empty, whether it was ever asked for or not.
+    @Test(arguments: [Realm.UpdatePolicy.all, .modified]) func aListThatWasNeverAskedForIsEmpty(
+        policy: Realm.UpdatePolicy
+    ) async throws {
+        let realm = try memoryRealm([Kennel.self, Dog.self, Person.self])
+        for isAskedFor in [false, true] {
+            let stored = try realm.write { realm.create(Kennel.self, value: value, update: .all) }
+            func empty() -> Kennel {
+                let kennel = Kennel()
+                kennel.id = 1
+                if isAskedFor { #expect(kennel.numbers.isEmpty && kennel.words.isEmpty && kennel.dogs.isEmpty) }
+                return kennel
+            }
+            let names = try await told(realm, stored) { realm.add(empty(), update: policy) }
+            #expect(stored.numbers.isEmpty && stored.words.isEmpty && stored.dogs.isEmpty)
+            #expect(names == (policy == .all ? Self.all : Self.all.subtracting(["none"])))
+            // Where they were empty, nothing differs.
+            let again = try await told(realm, stored) { realm.add(empty(), update: policy) }
+            #expect(again == (policy == .all ? Self.all : []))
+        }
+    }
 }
