@@ -64,17 +64,21 @@ extension RealmInstance {
         check()
         if isFrozen { fatalError("Firn: a frozen realm can't be written. Thaw it and write to the live one.") }
         if configuration.readOnly { fatalError("Firn: the realm was opened read-only. Open it for writing.") }
-        if isInTransaction {
-            fatalError(
-                "Firn: the realm is in a write transaction already. Commit or cancel it before beginning another.")
-        }
+        stopIfInTransaction()
         // Observers see what is due before the transaction begins.
         advance(at: place)
+        // A block may have begun one and left it open. This thread would wait for itself.
+        stopIfInTransaction()
         // The version shown is let go for the transaction's base, so it must not be held by what the realm only remembers.
         frozenNow = nil
         do throws(StoreError) { enter(try store.beginWrite(replacing: pin, at: place)) } catch {
             throw Realm.Error(error, configuration.fileURL)
         }
+    }
+
+    private func stopIfInTransaction() {
+        guard isInTransaction else { return }
+        fatalError("Firn: the realm is in a write transaction already. Commit or cancel it before beginning another.")
     }
 
     func commitWrite(withoutNotifying tokens: [NotificationToken]) throws {

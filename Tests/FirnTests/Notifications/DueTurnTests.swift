@@ -98,6 +98,23 @@ import Testing
         second.invalidate()
     }
 
+    @Test func beginningAWriteWhereADueObserverLeftOneOpenStops() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { @MainActor in
+            // Were it to wait for itself, the test would end without the message.
+            alarm(UInt32(Patience.seconds))
+            let name = UUID().uuidString
+            let types: [ObjectBase.Type] = [Dog.self, Person.self]
+            let realm = try memoryRealm(types, name)
+            let dog = Dog(1, "Rex")
+            try realm.write { realm.add(dog) }
+            let token = dog.observe { (_: ObjectChange<Dog>) in realm.beginWrite() }
+            try onAnotherThread(name, types) { other in try other.write { other.objects(Dog.self)[0].age = 7 } }
+            realm.beginWrite()
+            token.invalidate()
+        }
+        expectMessage(result, "in a write transaction already")
+    }
+
     /// A realm never goes back: what a transaction began on stays shown when it is cancelled.
     @Test(arguments: Ending.allCases)
     func aCancelledWriteNeverShowsLessThanItBeganOn(_ ending: Ending) async throws {
