@@ -4,6 +4,8 @@ import FirnCore
 /// and the rows that link to it.
 struct ChangeReach {
     let notes: ChangeNotes
+    /// The version that the notes begin from, and the one that they lead to.
+    let old: Snapshot
     let snapshot: Snapshot
     let schema: SchemaBinding
 
@@ -72,21 +74,34 @@ struct ChangeReach {
                 }
             case .backlinks(let origin, let column):
                 // The linking objects that changed, and those that came or whose link was set: what they link to is reached.
-                let changed = modified(origin, column).union(reached).union(notes.tables[origin]?.inserted ?? [])
-                let view = snapshot.table(origin)
-                for key in changed {
-                    guard let value = view.value(column, of: key) else { continue }
-                    switch value {
-                    case .link(let target) where target >= 0: here.insert(target)
-                    case .list(let targets), .set(let targets):
-                        for case .link(let target) in targets { here.insert(target) }
-                    default: break
-                    }
-                }
+                let assigned = modified(origin, column)
+                let changed = assigned.union(reached).union(notes.tables[origin]?.inserted ?? [])
+                insertTargets(of: changed, origin, column, in: snapshot, into: &here)
+                // And what objects linked to before whose link was set, or that went.
+                let before = assigned.union(notes.tables[origin]?.deleted ?? [])
+                insertTargets(of: before, origin, column, in: old, into: &here)
             }
             reached = here
         }
         return reached
+    }
+
+    /// Adds what objects of a table link to in a version.
+    private func insertTargets(
+        of keys: Set<Int64>, _ origin: TableID, _ column: Int, in snapshot: Snapshot, into result: inout Set<Int64>
+    ) {
+        let tables = snapshot.reference.schema.tables
+        // The class or the property may be younger than the version.
+        guard !keys.isEmpty, origin.index < tables.count, column < tables[origin.index].columns.count else { return }
+        let view = snapshot.table(origin)
+        for key in keys {
+            switch view.value(column, of: key) {
+            case .link(let target) where target >= 0: result.insert(target)
+            case .list(let targets), .set(let targets):
+                for case .link(let target) in targets { result.insert(target) }
+            default: break
+            }
+        }
     }
 }
 

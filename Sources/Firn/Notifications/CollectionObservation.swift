@@ -39,7 +39,8 @@ final class CollectionObservation<C: RealmCollection>: Observation {
     override func notify(_ notes: ChangeNotes, from old: Pin, to new: Pin) {
         guard !notes.isEmpty else { return }
         let changes =
-            source.isWholeTable ? wholeTable(notes, old.snapshot, new.snapshot) : compared(notes, new.snapshot)
+            source.isWholeTable
+            ? wholeTable(notes, old.snapshot, new.snapshot) : compared(notes, old.snapshot, new.snapshot)
         guard !changes.isEmpty else { return }
         block(
             .update(
@@ -48,7 +49,7 @@ final class CollectionObservation<C: RealmCollection>: Observation {
     }
 
     /// The elements that count as changed.
-    private func reached(_ notes: ChangeNotes, _ snapshot: Snapshot) -> Set<Int64> {
+    private func reached(_ notes: ChangeNotes, _ old: Snapshot, _ new: Snapshot) -> Set<Int64> {
         guard let binding = source.binding else { return [] }
         let reach = ChangeReach(notes: notes, snapshot: snapshot, schema: realm.schema)
         guard let paths else { return reach.deep(binding.table) }
@@ -72,19 +73,19 @@ final class CollectionObservation<C: RealmCollection>: Observation {
             let before = old.table(binding.table)
             let inserted = table?.inserted ?? []
             let deleted = table?.deleted ?? []
-            changes.modifications = reached(notes, new).filter { !inserted.contains($0) && !deleted.contains($0) }
+            changes.modifications = reached(notes, old, new).filter { !inserted.contains($0) && !deleted.contains($0) }
                 .compactMap { before.position(of: $0) }.sorted()
         }
         return changes
     }
 
-    private func compared(_ notes: ChangeNotes, _ snapshot: Snapshot) -> IndexChanges {
+    private func compared(_ notes: ChangeNotes, _ oldSnapshot: Snapshot, _ newSnapshot: Snapshot) -> IndexChanges {
         let before = content ?? .keys([])
         let after = source.evaluate(snapshot)
         content = after
         switch (before, after) {
         case (.keys(let old), .keys(let new)):
-            let reached = reached(notes, snapshot)
+            let reached = reached(notes, oldSnapshot, newSnapshot)
             if let script = script(notes) {
                 return IndexChanges(script, oldCount: old.count) { reached.contains(old[$0]) }
             }

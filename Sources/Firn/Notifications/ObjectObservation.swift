@@ -28,7 +28,7 @@ final class ObjectObservation<T: ObjectBase>: Observation {
             block(.deleted)
             return
         }
-        let changed = changedProperties(notes, new.snapshot)
+        let changed = changedProperties(notes, old.snapshot, new.snapshot)
         guard !changed.isEmpty else { return }
         let before = old.snapshot.table(binding.table)
         let changes = changed.map { property, hasValues -> PropertyChange in
@@ -54,7 +54,9 @@ final class ObjectObservation<T: ObjectBase>: Observation {
     }
 
     /// The properties that changed, in their order, and whether the change was to their own value.
-    private func changedProperties(_ notes: ChangeNotes, _ snapshot: Snapshot) -> [(PropertyInfo, Bool)] {
+    private func changedProperties(
+        _ notes: ChangeNotes, _ old: Snapshot, _ new: Snapshot
+    ) -> [(PropertyInfo, Bool)] {
         let table = notes.tables[binding.table]
         let columns = table?.modified[key]
         func isChanged(_ property: PropertyInfo) -> Bool {
@@ -62,7 +64,7 @@ final class ObjectObservation<T: ObjectBase>: Observation {
             return columns?.contains(column) ?? false || table?.scripts[.init(key: key, column: column)] != nil
         }
         guard let paths else { return binding.info.stored.filter(isChanged).map { ($0, true) } }
-        let reach = ChangeReach(notes: notes, snapshot: snapshot, schema: realm.schema)
+        let reach = ChangeReach(notes: notes, old: old, snapshot: new, schema: realm.schema)
         var result: [(PropertyInfo, Bool)] = []
         for property in binding.info.properties {
             let own = paths.filter { $0.property === property }

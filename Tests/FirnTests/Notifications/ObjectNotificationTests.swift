@@ -144,6 +144,41 @@ import Testing
         #expect(seen == 2)
         token.invalidate()
     }
+    /// SEMANTICS 49: who links no more is found in the version before.
+    @Test func losingABacklinkIsTold() async throws {
+        let realm = try open()
+        let dog = Dog(1, "Rex")
+        let person = Person()
+        let owner = Person()
+        try realm.write { realm.add([dog, person, owner] as [Object]) }
+        var seen: [String] = []
+        let tokens = [
+            dog.observe(keyPaths: ["keepers"]) { (_: ObjectChange<Dog>) in seen.append("keepers") },
+            dog.observe(keyPaths: ["keepers.name"]) { (_: ObjectChange<Dog>) in seen.append("keepers.name") },
+            owner.observe(keyPaths: ["owned"]) { (_: ObjectChange<Person>) in seen.append("owned") },
+            realm.objects(Dog.self).observe(keyPaths: ["keepers"]) { change in
+                if case .update(_, _, _, [0]) = change { seen.append("dogs") }
+            },
+        ]
+        await settle(realm)
+        func told(_ body: () throws -> Void) async throws -> [String] {
+            seen = []
+            try realm.write(body)
+            await settle(realm)
+            return seen.sorted()
+        }
+        let keepers = ["dogs", "keepers", "keepers.name"]
+        #expect(try await told { person.dogs.append(dog) } == keepers)
+        #expect(try await told { person.dogs.removeAll() } == keepers)
+        #expect(try await told { person.dogs.append(dog) } == keepers)
+        #expect(try await told { realm.delete(person) } == keepers)
+        #expect(try await told { dog.owner = owner } == ["owned"])
+        #expect(try await told { dog.owner = nil } == ["owned"])
+        #expect(try await told { dog.owner = owner } == ["owned"])
+        #expect(try await told { realm.delete(dog) }.contains("owned"))
+        withExtendedLifetime(tokens) {}
+    }
+
 
     /// SPEC S78
     @Test func aQueueGetsItsOwnObject() async throws {
