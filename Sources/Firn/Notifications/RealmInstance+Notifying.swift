@@ -110,26 +110,41 @@ extension RealmInstance {
 
     /// Tells each observer what it does not know yet.
     private func deliver(mayBegin: Bool) {
-        let wasDelivering = isDelivering
-        isDelivering = true
-        defer { isDelivering = wasDelivering }
-        for observation in observers.active {
-            // A block may have begun a write; the others are told when it has ended.
-            if isInTransaction {
-                isTurnDue = true
-                break
+        delivering {
+            for observation in observers.active {
+                // A block may have begun a write; the others are told when it has ended.
+                if isInTransaction {
+                    isTurnDue = true
+                    break
+                }
+                observation.deliver(mayBegin: mayBegin)
             }
-            observation.deliver(mayBegin: mayBegin)
         }
         if ownNotes.isEmpty { return }
         let oldest = observers.active.filter(\.wantsOldValues).map(\.last.version).min() ?? .max
         ownNotes.removeAll { $0.version <= oldest }
     }
 
-    private func notifyRealm(_ notification: Realm.Notification) {
-        for observation in observers.realmObservers where observation.isActive {
-            LockRank.expectNone("an observer is called")
-            observation.block(notification, Realm(self))
+    /// Runs what calls blocks that are told of changes: `refresh` does nothing in them.
+    private func delivering(_ body: () -> Void) {
+        let wasDelivering = isDelivering
+        isDelivering = true
+        defer { isDelivering = wasDelivering }
+        body()
+    }
+
+    private func notifyRealm(_ notification: Realm.Notification, skipping tokens: [NotificationToken] = []) {
+        func call() {
+            for observation in observers.realmObservers
+            where observation.isActive && !tokens.contains(where: { $0.observer === observation }) {
+                LockRank.expectNone("an observer is called")
+                observation.block(notification, Realm(self))
+            }
+        }
+        switch notification {
+        case .didChange: delivering(call)
+        // Whoever is told that a refresh is required may refresh at once.
+        case .refreshRequired: call()
         }
     }
 
@@ -147,10 +162,7 @@ extension RealmInstance {
         }
         waker?.wake()
         announcedVersion = max(announcedVersion, pin.version)
-        for observation in observers.realmObservers
-        where observation.isActive && !tokens.contains(where: { $0.observer === observation }) {
-            observation.block(.didChange, Realm(self))
-        }
+        notifyRealm(.didChange, skipping: tokens)
     }
 
     /// Whether the realm itself made a change to a property after a version.

@@ -108,7 +108,7 @@ public struct Realm {
     // MARK: Versions
 
     /// Advances to the newest version, delivering due notifications. Returns whether there was one. Does nothing in a write transaction, on a frozen
-    /// realm, and within a notification.
+    /// realm, and within a notification other than `.refreshRequired`.
     @discardableResult
     public func refresh(file: StaticString = #fileID, line: UInt = #line) -> Bool {
         checkRefreshable()

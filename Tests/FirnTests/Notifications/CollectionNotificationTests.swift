@@ -187,6 +187,40 @@ import Testing
         token.invalidate()
     }
 
+    /// SEMANTICS 5, also where a commit calls the block.
+    @Test func refreshDoesNothingWithinARealmObserver() throws {
+        let realm = try open()
+        var refreshed: [Bool] = []
+        var calls = 0
+        let token = realm.observe { _, realm in
+            calls += 1
+            guard calls == 1 else { return }
+            do {
+                try onAnotherThread(name, types) { other in try other.write { other.add(Dog(1, "x")) } }
+            } catch { Issue.record(error) }
+            refreshed.append(realm.refresh())
+        }
+        try realm.write {}
+        #expect(refreshed == [false] && calls == 1 && realm.isEmpty)
+        #expect(realm.refresh() && calls == 2 && !realm.isEmpty)
+        token.invalidate()
+    }
+
+    /// SEMANTICS 6: it is told so that it may.
+    @Test func aRealmThatIsToldThatItShouldRefreshMayDoSoAtOnce() async throws {
+        let realm = try open()
+        #expect(realm.isEmpty)
+        realm.autorefresh = false
+        var refreshed: [Bool] = []
+        let token = realm.observe { notification, realm in
+            if notification == .refreshRequired { refreshed.append(realm.refresh()) }
+        }
+        try onAnotherThread(name, types) { other in try other.write { other.add(Dog(1, "x")) } }
+        await wait { !refreshed.isEmpty }
+        #expect(refreshed == [true] && !realm.isEmpty)
+        token.invalidate()
+    }
+
     /// SEMANTICS 6: without being asked, at a later turn.
     @Test func aRealmRefreshesByItself() async throws {
         let realm = try open()
