@@ -36,7 +36,7 @@ final class ObjectObservation<T: ObjectBase>: Observation {
                 return PropertyChange(name: property.name, oldValue: nil, newValue: nil)
             }
             let column = binding.column(property)
-            let isOwn = realm.isOwnChange(binding.table, key, column, after: old.version)
+            let isOwn = realm.isOwnChange(binding.table, key, column, after: old.version, through: new.version)
             return PropertyChange(
                 name: property.name,
                 oldValue: isOwn ? nil : before.value(column, of: key).flatMap { any($0, property) },

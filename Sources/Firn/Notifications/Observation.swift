@@ -25,24 +25,48 @@ struct ObservationStart: Sendable {
 
 /// An observer of data: which version it was told of last, and how it is told of the next. It holds that version, in the name of the call that made it.
 class Observation: Observer {
-    /// The version that was told of last.
-    private(set) var last: Pin
-    /// Keeps the notes of the versions after it.
-    let claim: NoteClaim
+    /// What it holds for being told of more.
+    private struct Progress {
+        /// The version that was told of last.
+        var last: Pin
+        /// Keeps the notes of the versions after it.
+        let claim: NoteClaim
+        /// Versions that are not told of, oldest first, each with the one before it. Kept only while there is something to
+        /// tell before them.
+        var hidden: [(base: Pin, committed: Pin)] = []
+    }
+    /// Nil when there is nothing more to tell.
+    private var progress: Progress?
     private var isRunning = false
     private var isDueAgain = false
     /// Whether it is told of the state it begins with, at the next turn.
     var wantsInitial: Bool { false }
 
     init(_ realm: RealmInstance, from start: ObservationStart) {
-        last = start.pin
-        claim = start.claim
+        progress = Progress(last: start.pin, claim: start.claim)
         super.init(realm)
     }
 
+    private var current: Progress {
+        guard let progress else { preconditionFailure("Firn: an observer is asked that has been told everything") }
+        return progress
+    }
+
+    /// The version that was told of last, of an observer that is active.
+    var last: Pin { current.last }
+    var claim: NoteClaim { current.claim }
+
     /// What was told of last, on the tree that a compaction has put in the place of its own.
     func moveToEqual(_ pin: Pin) {
-        if last.version == pin.version { last = pin.again(at: last.place) }
+        guard let progress, progress.last.version == pin.version else { return }
+        self.progress?.last = pin.again(at: progress.last.place)
+    }
+
+    /// Ends it, as there is nothing more to tell. From now on it holds no version and no notes, however long its token is
+    /// kept.
+    func finish() {
+        end()
+        progress = nil
     }
 
     /// Tells the observer what has changed up to the version that its realm shows.
@@ -52,13 +76,13 @@ class Observation: Observer {
             guard mayBegin else { return }
             let new = shown.again(at: last.place)
             run(new) { begin(new) }
-        } else {
+        } else if passHidden(), let shown = realm.pin {
             deliver(through: shown)
         }
     }
 
     /// Tells an observer that has begun what has changed up to a version that may be older than the one shown.
-    func deliver(through pin: Pin) {
+    private func deliver(through pin: Pin) {
         guard isActive, !wantsInitial, pin.version > last.version, !isRefused() else { return }
         let new = pin.again(at: last.place)
         let old = last
@@ -68,8 +92,7 @@ class Observation: Observer {
 
     private func run(_ new: Pin, _ body: () -> Void) {
         LockRank.expectNone("an observer is called")
-        last = new
-        claim.advance(to: new.version)
+        take(new)
         isRunning = true
         body()
         isRunning = false
@@ -85,11 +108,51 @@ class Observation: Observer {
         return isRunning
     }
 
-    /// Takes a version as told of.
-    func skip(to pin: Pin) {
-        guard !wantsInitial, pin.version > last.version else { return }
-        last = pin.again(at: last.place)
+    private func take(_ pin: Pin) {
+        progress?.last = pin
         claim.advance(to: pin.version)
+    }
+
+    // MARK: Versions that are not told of
+
+    /// Takes a version that its realm has committed as told of. What others had written before, up to `base`, is told
+    /// first: at once, or at the next turn if the block is running.
+    func hide(_ committed: Pin, from base: Pin) {
+        guard isActive, !wantsInitial, let progress else { return }
+        let committed = committed.again(at: progress.last.place)
+        if let end = progress.hidden.indices.last, progress.hidden[end].committed.version == base.version {
+            self.progress?.hidden[end].committed = committed
+        } else {
+            self.progress?.hidden.append((base.again(at: progress.last.place), committed))
+        }
+        passHidden()
+    }
+
+    /// Passes over the versions that are not told of. False where that has to wait: the observer is due again then.
+    @discardableResult
+    private func passHidden() -> Bool {
+        while isActive, let next = progress?.hidden.first {
+            if next.base.version > last.version {
+                if isRefused() || isHeldUp() { return false }
+                // The block may itself hide more, and pass over what is first here: so look again.
+                deliver(through: next.base)
+            } else {
+                progress?.hidden.removeFirst()
+                skip(to: next.committed)
+            }
+        }
+        return !isHeldUp()
+    }
+
+    /// Whether a block has left a write open. The observer is told when that has ended.
+    private func isHeldUp() -> Bool {
+        if realm.isInTransaction { realm.isTurnDue = true }
+        return realm.isInTransaction
+    }
+
+    private func skip(to pin: Pin) {
+        guard pin.version > last.version else { return }
+        take(pin.again(at: last.place))
         skipped(last)
     }
 
@@ -119,6 +182,9 @@ final class ObserverList {
     }
 
     var isEmpty: Bool { active.isEmpty && realmObservers.isEmpty }
+
+    /// Whether any observer is told of old values, so that the realm has to remember which changes are its own.
+    var wantOldValues: Bool { active.contains(where: \.wantsOldValues) }
 
     /// Ends them all: nothing is told any more, and no version is held for them, whoever still has their tokens.
     func end() {

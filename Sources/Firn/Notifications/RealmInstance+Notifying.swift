@@ -149,25 +149,30 @@ extension RealmInstance {
     }
 
     /// The realm's own transaction is published: realm observers are told at once, the others at the next turn.
-    func committedOwn(_ version: UInt64, from base: Pin, skipping tokens: [NotificationToken]) {
+    func committedOwn(_ committed: CommittedVersion, from base: Pin, skipping tokens: [NotificationToken]) {
         guard let pin else { return }
-        for token in tokens {
-            // What another writer had written but not yet published when this transaction began is not the transaction's to hide.
-            guard let observation = token.observer as? Observation else { continue }
-            observation.deliver(through: base)
-            observation.skip(to: pin)
-        }
-        if let observer = observers.active.first(where: \.wantsOldValues) {
-            ownNotes.append((pin.version, observer.claim.changes(from: base, to: pin)))
+        // The version shown may be a later one of another writer, which was published at the same time. Otherwise its pin
+        // is preferred, as it may lie on the newer tree of a compaction.
+        if let own = pin.version == committed.number ? pin : committed.pin {
+            if let observer = observers.active.first(where: \.wantsOldValues) {
+                ownNotes.append((own.version, observer.claim.changes(from: base, to: own)))
+            }
+            // What another writer had written before, published or not, is not the transaction's to hide.
+            delivering { for token in tokens { (token.observer as? Observation)?.hide(own, from: base) } }
         }
         waker?.wake()
         announcedVersion = max(announcedVersion, pin.version)
         notifyRealm(.didChange, skipping: tokens)
     }
 
-    /// Whether the realm itself made a change to a property after a version.
-    func isOwnChange(_ table: TableID, _ key: Int64, _ column: Int, after version: UInt64) -> Bool {
-        ownNotes.contains { $0.version > version && ($0.notes.tables[table]?.modified[key]?.contains(column) ?? false) }
+    /// Whether the realm itself made a change to a property after a version, up to another.
+    func isOwnChange(
+        _ table: TableID, _ key: Int64, _ column: Int, after version: UInt64, through last: UInt64
+    ) -> Bool {
+        ownNotes.contains {
+            $0.version > version && $0.version <= last
+                && ($0.notes.tables[table]?.modified[key]?.contains(column) ?? false)
+        }
     }
 
     /// The version that a new observer begins from. Stops the program where nothing can be observed.

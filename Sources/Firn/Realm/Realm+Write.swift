@@ -89,9 +89,9 @@ extension RealmInstance {
         observers.checkTokens(tokens, of: self)
         let base = transaction.base
         do throws(StoreError) {
-            let committed = try transaction.commit()
+            let committed = try transaction.commit(pins: !tokens.isEmpty || observers.wantOldValues)
             leaveTransaction()
-            committedOwn(committed.number, from: base, skipping: tokens)
+            committedOwn(committed, from: base, skipping: tokens)
         } catch {
             leaveTransaction(base: base.version)
             throw Realm.Error(error, configuration.fileURL)

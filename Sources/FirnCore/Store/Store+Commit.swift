@@ -5,16 +5,21 @@ public struct CommittedVersion: Sendable {
     public let number: UInt64
     /// Nanoseconds since 1970.
     public let time: Int64
+    /// Holds exactly this version, if the commit was asked to; later versions may have been published with it. It is
+    /// listed nowhere and counts against no limit.
+    public var pin: Pin?
 }
 
 extension WriteTransaction {
     /// Commits, and returns when the version is durable (as the store's durability has it) and published.
     ///
     /// Throws where the version could not be written: it never was then, except for an outcome that the error calls unknown.
+    ///
+    /// - Parameter pins: whether the result holds the version.
     @discardableResult
-    public func commit() throws(StoreError) -> CommittedVersion {
+    public func commit(pins: Bool = false) throws(StoreError) -> CommittedVersion {
         let store = store
-        let committed = try write(wakesFollower: false)
+        let committed = try write(wakesFollower: false, pins: pins)
         defer { store.letOthersWriteIfAsked() }
         try store.waitUntilPublished(committed.number)
         return committed
@@ -24,7 +29,7 @@ extension WriteTransaction {
     /// says that it is durable.
     public func write() throws(StoreError) -> CommittedVersion { try write(wakesFollower: true) }
 
-    private func write(wakesFollower: Bool) throws(StoreError) -> CommittedVersion {
+    private func write(wakesFollower: Bool, pins: Bool = false) throws(StoreError) -> CommittedVersion {
         let version = base.version + 1
         let store = store
         var time = max(store.clock.now(), base.time)
@@ -54,9 +59,11 @@ extension WriteTransaction {
         let reference = reference
         let outcome = finish()
         store.versions.add(stamp: stamp, version: version, time: time, root: root, reference: reference, outcome)
+        // The write lock is held: nobody has put a later version, or another tree, on top.
+        let pin = pins ? store.versions.pinForStore(.tip) : nil
         store.endTransaction(wakesFollower: wakesFollower)
         store.compactIfDue()
-        return CommittedVersion(number: version, time: time)
+        return CommittedVersion(number: version, time: time, pin: pin)
     }
 }
 

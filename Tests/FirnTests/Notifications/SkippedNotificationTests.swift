@@ -1,4 +1,6 @@
+import FirnCore
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Firn
@@ -42,5 +44,128 @@ import Testing
         try realm.write { dog.name = "Ben" }
         await wait { updates == 2 }
         #expect(told == ["age: 9", "name: Ben"])
+    }
+
+    /// The write lock is free before the transaction's version is durable, so another writer's version may be published
+    /// together with it.
+    @Test func whatIsPublishedTogetherWithTheTransactionIsToldAndIsNotItsOwn() async throws {
+        let realm = try memoryRealm(types, name)
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        var skipping: [String] = []
+        var telling: [String] = []
+        let token = dog.observe { (change: ObjectChange<Dog>) in skipping.append(text(change)) }
+        let other = dog.observe { (change: ObjectChange<Dog>) in telling.append(text(change)) }
+        await settle(realm)
+
+        let binding = realm.instance.binding(of: Dog.self)
+        let age = binding.column(try #require(binding.info.stored.first { $0.name == "age" }))
+        let table = binding.table
+        let store = realm.instance.store
+        let isDone = Mutex(false)
+        // Called on the thread that commits, before its commit returns.
+        let listener = store.onPublish { _ in
+            let isFirst = isDone.withLock { isDone in
+                defer { isDone = true }
+                return !isDone
+            }
+            guard isFirst else { return }
+            do {
+                let other = try store.beginWrite()
+                other.set(table, age, 0, .int(8))
+                try other.commit()
+            } catch { Issue.record(error) }
+        }
+        try realm.write(withoutNotifying: [token]) { dog.name = "Max" }
+        await settle(realm)
+        #expect(skipping == ["age: 1 > 8"])
+        #expect(telling == ["name: - > Max, age: 1 > 8"])
+        withExtendedLifetime((listener, token, other)) {}
+    }
+
+    /// The documented pattern: a block writes to what it observes, without being told of that. Meanwhile another thread
+    /// has written.
+    @Test func whatOthersWriteWhileABlockRunsIsToldThoughTheBlocksOwnWriteIsNot() async throws {
+        let realm = try memoryRealm(types, name)
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        var told: [String] = []
+        var token: NotificationToken?
+        token = dog.observe { (change: ObjectChange<Dog>) in
+            told.append(text(change))
+            guard told.count == 1, let token else { return }
+            do {
+                try onAnotherThread(name, types) { other in try other.write { other.objects(Dog.self)[0].age = 7 } }
+                // The same property: what another has set is not the block's own.
+                try realm.write(withoutNotifying: [token]) { dog.age = 8 }
+                try realm.write(withoutNotifying: [token]) { dog.name = "Own" }
+            } catch { Issue.record(error) }
+        }
+        try realm.write { dog.age = 2 }
+        await wait { told.count == 2 }
+        await settle(realm)
+        #expect(told == ["age: - > 2", "age: 2 > 7"])
+        try realm.write { dog.name = "Ben" }
+        await settle(realm)
+        #expect(told.dropFirst(2) == ["name: - > Ben"])
+        token?.invalidate()
+    }
+
+    @Test func aTableThatABlockChangesKeepsItsNumberOfRows() async throws {
+        let realm = try memoryRealm(types, name)
+        let dogs = realm.objects(Dog.self).where { $0.age > 0 }
+        var rows = 0
+        var updates = 0
+        var token: NotificationToken?
+        token = dogs.observe { change in
+            guard case .update(_, let deletions, let insertions, _) = change, let token else { return }
+            rows += insertions.count - deletions.count
+            updates += 1
+            guard updates == 1 else { return }
+            do {
+                try onAnotherThread(name, types) { other in
+                    try other.write { for id in 10..<13 { other.add(Dog(id, "other")) } }
+                }
+                try realm.write(withoutNotifying: [token]) { realm.add(Dog(2, "own")) }
+                rows += 1
+            } catch { Issue.record(error) }
+        }
+        await settle(realm)
+        try realm.write { realm.add(Dog(1, "first")) }
+        await wait { updates == 2 }
+        await settle(realm)
+        #expect(updates == 2 && rows == 5 && dogs.count == 5)
+        token?.invalidate()
+    }
+
+    /// SEMANTICS 5: here the commit itself calls the block.
+    @Test func refreshDoesNothingWithinABlockThatACommitCalls() async throws {
+        let realm = try memoryRealm(types, name)
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        var refreshed: [Bool] = []
+        let token = dog.observe { (_: ObjectChange<Dog>) in
+            guard refreshed.isEmpty else { return }
+            do {
+                try onAnotherThread(name, types) { other in try other.write { other.objects(Dog.self)[0].age = 5 } }
+            } catch { Issue.record(error) }
+            refreshed.append(realm.refresh())
+        }
+        await settle(realm)
+        let binding = realm.instance.binding(of: Dog.self)
+        let age = try #require(binding.info.stored.first { $0.name == "age" })
+        let other = try realm.instance.store.beginWrite()
+        other.set(binding.table, binding.column(age), 0, .int(9))
+        _ = try other.write()
+        try realm.write(withoutNotifying: [token]) {}
+        #expect(refreshed == [false] && dog.age == 9)
+        token.invalidate()
+    }
+
+    private func text(_ change: ObjectChange<Dog>) -> String {
+        guard case .change(_, let properties) = change else { return "-" }
+        return properties.map {
+            "\($0.name): \($0.oldValue.map { "\($0)" } ?? "-") > \($0.newValue.map { "\($0)" } ?? "-")"
+        }.joined(separator: ", ")
     }
 }
