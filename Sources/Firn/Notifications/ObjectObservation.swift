@@ -24,7 +24,7 @@ final class ObjectObservation<T: ObjectBase>: Observation {
     override func notify(_ notes: ChangeNotes, from old: Pin, to new: Pin) {
         let view = new.snapshot.table(binding.table)
         guard let place = view.find(key) else {
-            end()
+            finish()
             block(.deleted)
             return
         }

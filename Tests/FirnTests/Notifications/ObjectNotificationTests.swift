@@ -1,6 +1,8 @@
-import Firn
 import Foundation
 import Testing
+
+@testable import Firn
+@testable import FirnCore
 
 @MainActor
 @Suite(.timeLimit(.minutes(20))) struct ObjectNotificationTests {
@@ -87,6 +89,21 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
+    @Test func anObserverOfADeletedObjectHoldsNothing() async throws {
+        let realm = try open()
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        var seen: [String] = []
+        let token = dog.observe { (change: ObjectChange<Dog>) in seen.append(text(change)) }
+        try realm.write { realm.delete(dog) }
+        await settle(realm)
+        #expect(seen == ["deleted"])
+        for id in 2..<12 { try realm.write { realm.add(Dog(id, "")) } }
+        #expect(realm.activeVersions.count == 1)
+        #expect(!realm.instance.store.noteKeeper.isWanted)
+        withExtendedLifetime(token) {}
+    }
+
     /// SEMANTICS 48, 49, SPEC S86–S90
     @Test func keyPathsDecideWhatIsTold() async throws {
         let realm = try open()
@@ -127,23 +144,6 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    /// SPEC S93
-    @Test func keyPathsOfSwiftAreUnderstood() async throws {
-        let realm = try open()
-        let dog = Dog(1, "Rex")
-        try realm.write { realm.add(dog) }
-        var seen = 0
-        let token = dog.observe(keyPaths: [\Dog.name, \Dog.owner?.name]) { (_: ObjectChange<Dog>) in seen += 1 }
-        try realm.write { dog.age = 3 }
-        await settle(realm)
-        #expect(seen == 0)
-        try realm.write { dog.owner = Person() }
-        await wait { seen == 1 }
-        try realm.write { dog.owner?.name = "Bob" }
-        await wait { seen == 2 }
-        #expect(seen == 2)
-        token.invalidate()
-    }
     /// SEMANTICS 49: who links no more is found in the version before.
     @Test func losingABacklinkIsTold() async throws {
         let realm = try open()
@@ -179,6 +179,23 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
+    /// SPEC S93
+    @Test func keyPathsOfSwiftAreUnderstood() async throws {
+        let realm = try open()
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        var seen = 0
+        let token = dog.observe(keyPaths: [\Dog.name, \Dog.owner?.name]) { (_: ObjectChange<Dog>) in seen += 1 }
+        try realm.write { dog.age = 3 }
+        await settle(realm)
+        #expect(seen == 0)
+        try realm.write { dog.owner = Person() }
+        await wait { seen == 1 }
+        try realm.write { dog.owner?.name = "Bob" }
+        await wait { seen == 2 }
+        #expect(seen == 2)
+        token.invalidate()
+    }
 
     /// SPEC S78
     @Test func aQueueGetsItsOwnObject() async throws {
