@@ -225,8 +225,13 @@ extension RealmInstance {
     func add(_ observation: Observation, _ token: NotificationToken) {
         guard token.keep(observation) else { return }
         observers.add(observation, token)
-        // A queue's or actor's realm may have been opened for the observer alone; it goes on from where that begins.
-        if pin == nil { show(observation.last.again(at: observation.last.place)) }
+        // A queue's or actor's realm may have been opened for the observer alone; it goes on from where that begins. An
+        // observer that was made in a transaction may begin from a version that is not published yet, which no other realm
+        // shows.
+        if pin == nil {
+            let last = observation.last
+            show(last.version > store.publishedVersion ? store.pin(at: last.place) : last.again(at: last.place))
+        }
         waker?.wake()
     }
 }
