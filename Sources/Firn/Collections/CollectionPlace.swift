@@ -34,17 +34,24 @@ struct CollectionPlace {
 
     /// The collection in a version; nil where its row is not there.
     func cell(in snapshot: Snapshot) -> ListCell? {
+        find(in: snapshot).map { ListCell($0.leaf.cell(column, $0.row), layout) }
+    }
+
+    /// Where its row lies in a version; nil where it is not there.
+    func find(in snapshot: Snapshot) -> (leaf: Leaf, row: Int)? {
         guard binding.table.index < snapshot.reference.schema.tables.count else { return nil }
-        let table = snapshot.table(binding.table)
-        guard let place = table.find(row.key) else { return nil }
-        return ListCell(place.leaf.cell(column, place.row), layout)
+        return snapshot.table(binding.table).find(row.key)
     }
 
     var isInvalidated: Bool { !RealmInstance.isValid(row) }
 
     /// The same collection in another realm of the store; nil where its row is gone there.
     func moved(to other: RealmInstance) -> CollectionPlace? {
-        let moved = _Row(core: other.core, key: row.key, table: row.table.unsafelyUnwrapped)
-        return other.locate(moved).map { CollectionPlace($0, property) }
+        other.locate(placed(in: other).row).map { CollectionPlace($0, property) }
+    }
+
+    /// The same collection in another realm of the store, where its row is yet to be found.
+    func placed(in other: RealmInstance) -> CollectionPlace {
+        CollectionPlace(_Row(core: other.core, key: row.key, table: row.table.unsafelyUnwrapped), property)
     }
 }

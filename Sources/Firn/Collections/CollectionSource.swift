@@ -90,6 +90,9 @@ public final class CollectionSource {
         return place.isInvalidated
     }
 
+    /// Whether the row that a list or backlinks belong to is not in a version.
+    func isOwnerGone(in snapshot: Snapshot) -> Bool { place.map { $0.find(in: snapshot) == nil } ?? false }
+
     // MARK: Reading
 
     var count: Int {
@@ -185,6 +188,17 @@ public final class CollectionSource {
 
     func moved(to other: RealmInstance) -> CollectionSource? {
         origin(in: other).map { CollectionSource(other, binding, $0, stages, query) }
+    }
+
+    /// The same elements in another realm of the store, whether what they belong to is there or not.
+    func placed(in other: RealmInstance) -> CollectionSource {
+        let origin: Origin =
+            switch origin {
+            case .table, .unmanaged: origin
+            case .list(let place): .list(place.placed(in: other))
+            case .backlinks(let place, let property): .backlinks(place.placed(in: other), property)
+            }
+        return CollectionSource(other, binding, origin, stages, query)
     }
 
     private func origin(in other: RealmInstance) -> Origin? {

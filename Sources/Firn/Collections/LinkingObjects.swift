@@ -44,9 +44,11 @@ public struct LinkingObjects<Element: Object>: RealmCollection {
         _source.thawed(at: CallPlace(file, line)).map { LinkingObjects(originProperty, $0) }
     }
 
-    public func _moved(to realm: RealmInstance) -> LinkingObjects? {
-        source?.moved(to: realm).map { LinkingObjects(originProperty, $0) }
+    public func _moved(to realm: RealmInstance) -> LinkingObjects {
+        LinkingObjects(originProperty, source?.placed(in: realm))
     }
+
+    public var _withoutOwner: LinkingObjects { LinkingObjects(originProperty, nil) }
 
     /// Whether both are the backlinks of one row through one property.
     public static func == (a: LinkingObjects, b: LinkingObjects) -> Bool {

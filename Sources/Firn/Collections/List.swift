@@ -82,9 +82,11 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         return place.moved(to: place.realm.thaw(at: CallPlace(file, line))).map { List($0.row, $0.property) }
     }
 
-    public func _moved(to realm: RealmInstance) -> List? {
-        place?.moved(to: realm).map { List($0.row, $0.property) }
+    public func _moved(to realm: RealmInstance) -> List {
+        place.map { $0.placed(in: realm) }.map { List($0.row, $0.property) } ?? self
     }
+
+    public var _withoutOwner: List { List() }
 
     private func stopForGone() -> Never {
         fatalError("Firn: a list was frozen whose object is gone. Ask isInvalidated before.")

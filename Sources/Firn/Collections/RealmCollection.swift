@@ -9,8 +9,10 @@ public protocol RealmCollection: RandomAccessCollection, ThreadConfined, CustomS
 where Element: RealmCollectionValue, Index == Int {
     /// What a query over the collection begins from.
     var _source: CollectionSource { get }
-    /// The same collection in another realm of its store; nil where what it belongs to is gone there.
-    func _moved(to realm: RealmInstance) -> Self?
+    /// The same collection in another realm of its store, whether what it belongs to is there or not.
+    func _moved(to realm: RealmInstance) -> Self
+    /// What can be read in its place when what it belongs to is gone: an empty collection.
+    var _withoutOwner: Self { get }
 }
 
 extension RealmCollection {

@@ -34,7 +34,10 @@ public struct Results<Element: RealmCollectionValue>: RealmCollection {
         isFrozen ? _source.thawed(at: CallPlace(file, line)).map { Results($0) } : self
     }
 
-    public func _moved(to realm: RealmInstance) -> Results? { _source.moved(to: realm).map { Results($0) } }
+    public func _moved(to realm: RealmInstance) -> Results { Results(_source.placed(in: realm)) }
+
+    // Results of a list that is gone are empty.
+    public var _withoutOwner: Results { self }
 
     public static func == (a: Results, b: Results) -> Bool { a._source === b._source }
 

@@ -29,7 +29,8 @@ final class CollectionObservation<C: RealmCollection>: Observation {
     override func begin(_ pin: Pin) {
         hasBegun = true
         skipped(pin)
-        block(.initial(collection))
+        // Reading a list whose owner is gone stops the program, and the owner may go at any time before the first call.
+        block(.initial(source.isOwnerGone(in: pin.snapshot) ? collection._withoutOwner : collection))
     }
 
     override func skipped(_ pin: Pin) {
@@ -51,7 +52,7 @@ final class CollectionObservation<C: RealmCollection>: Observation {
     /// The elements that count as changed.
     private func reached(_ notes: ChangeNotes, _ old: Snapshot, _ new: Snapshot) -> Set<Int64> {
         guard let binding = source.binding else { return [] }
-        let reach = ChangeReach(notes: notes, snapshot: snapshot, schema: realm.schema)
+        let reach = ChangeReach(notes: notes, old: old, snapshot: new, schema: realm.schema)
         guard let paths else { return reach.deep(binding.table) }
         return paths.reduce(into: []) { $0.formUnion(reach.along($1)) }
     }
@@ -81,7 +82,7 @@ final class CollectionObservation<C: RealmCollection>: Observation {
 
     private func compared(_ notes: ChangeNotes, _ oldSnapshot: Snapshot, _ newSnapshot: Snapshot) -> IndexChanges {
         let before = content ?? .keys([])
-        let after = source.evaluate(snapshot)
+        let after = source.evaluate(newSnapshot)
         content = after
         switch (before, after) {
         case (.keys(let old), .keys(let new)):

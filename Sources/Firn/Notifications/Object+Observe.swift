@@ -18,7 +18,7 @@ extension ObjectBase {
         let token = NotificationToken()
         if let queue {
             let scheduler = Scheduler.queue(queue)
-            start.realm.onQueue(scheduler, at: start.from.pin.place) { realm in
+            start.realm.onQueue(scheduler, from: start.from) { realm in
                 realm.add(
                     ObjectObservation(realm, start.binding, start.key, from: start.from, start.paths, block), token)
             }
@@ -67,8 +67,8 @@ extension Object {
             token.invalidate()
             return token
         }
-        await ActorObserving.install(start.realm, on: actor, at: start.from.pin.place, _isolation: _isolation) {
-            realm in
+        await ActorObserving.install(start.realm, on: actor, from: start.from, _isolation: _isolation) { realm in
+            // The actor may keep the token.
             let observation = ObjectObservation<T>(realm, start.binding, start.key, from: start.from, start.paths) {
                 change in
                 nonisolated(unsafe) let change = change
@@ -95,7 +95,7 @@ extension Object {
 enum ActorObserving {
     /// Calls `body` on the actor, with its instance of the store.
     static func install(
-        _ realm: RealmInstance, on actor: any Actor, at place: CallPlace, _isolation: isolated (any Actor)?,
+        _ realm: RealmInstance, on actor: any Actor, from start: ObservationStart, _isolation: isolated (any Actor)?,
         _ body: @escaping (RealmInstance) -> Void
     ) async {
         nonisolated(unsafe) let body = body
@@ -103,9 +103,10 @@ enum ActorObserving {
         let schema = realm.schema
         nonisolated(unsafe) let configuration = realm.configuration
         await run(on: actor) {
-            let instance = shared.instance(configuration, schema, .actor(actor), at: place)
+            let instance = shared.instance(configuration, schema, .actor(actor), at: start.pin.place)
             instance.startListening()
             body(instance)
+            instance.reach(start)
         }
     }
 

@@ -31,8 +31,8 @@ class Observation: Observer {
         var last: Pin
         /// Keeps the notes of the versions after it.
         let claim: NoteClaim
-        /// Versions that are not told of, oldest first, each with the one before it. Kept only while there is something to
-        /// tell before them.
+        /// Versions that are not told of, oldest first, each with the one before it. Kept only while there is
+        /// something to tell before them.
         var hidden: [(base: Pin, committed: Pin)] = []
     }
     /// Nil when there is nothing more to tell.
@@ -62,8 +62,8 @@ class Observation: Observer {
         self.progress?.last = pin.again(at: progress.last.place)
     }
 
-    /// Ends it, as there is nothing more to tell. From now on it holds no version and no notes, however long its token is
-    /// kept.
+    /// Ends it, as there is nothing more to tell. From now on it holds no version and no notes, however long its
+    /// token is kept.
     func finish() {
         end()
         progress = nil

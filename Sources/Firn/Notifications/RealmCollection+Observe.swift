@@ -6,6 +6,9 @@ extension RealmCollection {
     ///
     /// The block is called some time after the commit, on the realm's run loop or queue, or on `queue`; several changes may come as one. It may write.
     ///
+    /// If the object that a list or backlinks belong to is deleted before the first call, that call is given an empty,
+    /// unmanaged collection.
+    ///
     /// - Parameters:
     ///   - keyPaths: names of the elements' properties that matter; nil for all, also of objects that the elements link to, up to four links away.
     ///   - queue: a serial queue to be called on, with the collection of that queue.
@@ -22,8 +25,8 @@ extension RealmCollection {
         if let queue {
             let frozen = _moved(
                 to: source.realm.shared.frozen(source.realm.configuration, source.realm.schema, start.pin, at: place))
-            source.realm.onQueue(Scheduler.queue(queue), at: place) { realm in
-                guard let own = frozen?._moved(to: realm) else { return }
+            source.realm.onQueue(Scheduler.queue(queue), from: start) { realm in
+                let own = frozen._moved(to: realm)
                 realm.add(CollectionObservation(own, own._source, from: start, paths, block), token)
             }
         } else {
@@ -52,9 +55,11 @@ extension RealmCollection {
         }
         let frozen = _moved(
             to: source.realm.shared.frozen(source.realm.configuration, source.realm.schema, start.pin, at: place))
-        await ActorObserving.install(source.realm, on: actor, at: place, _isolation: _isolation) { realm in
-            guard let own = frozen?._moved(to: realm) else { return }
-            let observation = CollectionObservation(own, own._source, from: start, paths) { change in
+        await ActorObserving.install(source.realm, on: actor, from: start, _isolation: _isolation) { realm in
+            let own = frozen._moved(to: realm)
+            // The actor may keep the token.
+            let observation = CollectionObservation(own, own._source, from: start, paths) { [weak actor] change in
+                guard let actor else { return }
                 nonisolated(unsafe) let change = change
                 actor.assumeIsolated { block($0, change) }
             }

@@ -151,8 +151,8 @@ extension RealmInstance {
     /// The realm's own transaction is published: realm observers are told at once, the others at the next turn.
     func committedOwn(_ committed: CommittedVersion, from base: Pin, skipping tokens: [NotificationToken]) {
         guard let pin else { return }
-        // The version shown may be a later one of another writer, which was published at the same time. Otherwise its pin
-        // is preferred, as it may lie on the newer tree of a compaction.
+        // The version shown may be a later one of another writer, which was published at the same time. Otherwise its
+        // pin is preferred, as it may lie on the newer tree of a compaction.
         if let own = pin.version == committed.number ? pin : committed.pin {
             if let observer = observers.active.first(where: \.wantsOldValues) {
                 ownNotes.append((own.version, observer.claim.changes(from: base, to: own)))
@@ -208,17 +208,24 @@ extension RealmInstance {
         }
     }
 
-    /// Runs `body` with this store's instance on a queue, there.
-    func onQueue(_ queue: Scheduler, at place: CallPlace, _ body: @escaping (RealmInstance) -> Void) {
+    /// Runs `body` with this store's instance on a queue, there, for an observer that was made here.
+    func onQueue(_ queue: Scheduler, from start: ObservationStart, _ body: @escaping (RealmInstance) -> Void) {
         nonisolated(unsafe) let body = body
         let shared = shared
         let schema = schema
         nonisolated(unsafe) let configuration = configuration
         queue.schedule {
-            let instance = shared.instance(configuration, schema, queue, at: place)
+            let instance = shared.instance(configuration, schema, queue, at: start.pin.place)
             instance.startListening()
+            instance.reach(start)
             body(instance)
         }
+    }
+
+    /// An observer that was made in another realm begins in this one. If this one shows something older than what was
+    /// seen there, it advances, as it may not do so by itself.
+    func reach(_ start: ObservationStart) {
+        if let pin, pin.version < start.pin.version, !isInTransaction { advance(at: openedAt) }
     }
 
     /// Enters an observation and has it told at the next turn.
@@ -226,8 +233,8 @@ extension RealmInstance {
         guard token.keep(observation) else { return }
         observers.add(observation, token)
         // A queue's or actor's realm may have been opened for the observer alone; it goes on from where that begins. An
-        // observer that was made in a transaction may begin from a version that is not published yet, which no other realm
-        // shows.
+        // observer that was made in a transaction may begin from a version that is not published yet, which no other
+        // realm shows.
         if pin == nil {
             let last = observation.last
             show(last.version > store.publishedVersion ? store.pin(at: last.place) : last.again(at: last.place))

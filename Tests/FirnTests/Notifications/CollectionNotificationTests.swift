@@ -262,6 +262,23 @@ import Testing
         expectMessage(result, "in a write transaction that has changed something")
     }
 
+    /// SEMANTICS 60, before the first call: that has an empty collection.
+    @Test func theFirstCallIsEmptyWhereTheOwnerHasGone() async throws {
+        let realm = try open()
+        let person = Person(value: ["numbers": [1, 2], "dogs": [[1, "Rex"]]])
+        try realm.write { realm.add(person) }
+        var told: [Int] = []
+        let tokens = [
+            person.numbers.observe { change in if case .initial(let now) = change { told.append(now.count) } },
+            person.dogs.observe { change in if case .initial(let now) = change { told.append(now.count) } },
+            person.owned.observe { change in if case .initial(let now) = change { told.append(now.count) } },
+        ]
+        try realm.write { realm.delete(person) }
+        await wait { told.count == 3 }
+        #expect(told == [0, 0, 0])
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test func aQueueGetsItsOwnCollection() async throws {
         let realm = try open()
         let queue = DispatchQueue(label: "observer")
