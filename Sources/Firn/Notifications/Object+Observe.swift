@@ -70,7 +70,8 @@ extension Object {
         await ActorObserving.install(start.realm, on: actor, from: start.from, _isolation: _isolation) { realm in
             // The actor may keep the token.
             let observation = ObjectObservation<T>(realm, start.binding, start.key, from: start.from, start.paths) {
-                change in
+                [weak actor] change in
+                guard let actor else { return }
                 nonisolated(unsafe) let change = change
                 actor.assumeIsolated { block($0, change) }
             }
@@ -105,8 +106,8 @@ enum ActorObserving {
         await run(on: actor) {
             let instance = shared.instance(configuration, schema, .actor(actor), at: start.pin.place)
             instance.startListening()
-            body(instance)
             instance.reach(start)
+            body(instance)
         }
     }
 

@@ -53,7 +53,7 @@ public struct Realm {
         instance.startListening()
     }
 
-    /// A realm that belongs to an actor.
+    /// A realm that belongs to an actor, which it does not keep.
     public init<A: Actor>(
         configuration: Configuration = .defaultConfiguration, actor: isolated A, file: StaticString = #fileID,
         line: UInt = #line

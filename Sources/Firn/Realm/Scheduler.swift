@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// Immutable, so it may be asked from any thread.
 final class Scheduler: @unchecked Sendable {
-    // Unchecked because of `OwnRunLoop` and the actor, which are only given work, from any thread.
+    // Unchecked because of `OwnRunLoop`, which is only given work, from any thread.
     enum Kind {
         /// The main thread, queue and actor, which are one. In a program with an asynchronous `main` on Linux their jobs run on changing threads, one after
         /// the other; the realm's thread then follows (see `check`).
@@ -16,7 +16,17 @@ final class Scheduler: @unchecked Sendable {
         /// Another thread, by its number, with its run loop.
         case thread(UInt64, OwnRunLoop)
         case queue(DispatchQueue, QueueMark)
-        case actor(any Actor)
+        case actor(OwnActor)
+    }
+
+    /// An actor. It is not kept, as it may itself keep its realm: when it goes, nobody uses that any more.
+    final class OwnActor: Sendable {
+        let id: ObjectIdentifier
+        weak let actor: (any Actor)?
+        init(_ actor: any Actor) {
+            id = ObjectIdentifier(actor)
+            self.actor = actor
+        }
     }
 
     /// A thread's run loop, until the thread ends: a timer given to it later would never fire, and keep what it holds for ever.
@@ -68,7 +78,7 @@ final class Scheduler: @unchecked Sendable {
     }
 
     static func actor(_ actor: any Actor) -> Scheduler {
-        actor === MainActor.shared ? Scheduler(.main) : Scheduler(.actor(actor))
+        actor === MainActor.shared ? Scheduler(.main) : Scheduler(.actor(OwnActor(actor)))
     }
 
     /// Whether this is the main thread, or a thread that runs the main queue.
@@ -97,9 +107,12 @@ final class Scheduler: @unchecked Sendable {
         case .main: .main
         case .thread(let id, _): .thread(id)
         case .queue(_, let mark): .queue(ObjectIdentifier(mark))
-        case .actor(let actor): .actor(ObjectIdentifier(actor))
+        case .actor(let own): .actor(own.id)
         }
     }
+
+    /// Whether it is an actor that is gone: another may have its address, and so its key.
+    var isGone: Bool { if case .actor(let own) = kind { own.actor == nil } else { false } }
 
     /// Whether the realm's accessors compare the thread at each access.
     var isThread: Bool {
@@ -124,8 +137,9 @@ final class Scheduler: @unchecked Sendable {
     /// Stops the program where the caller does not run where the realm belongs.
     func check() {
         switch kind {
-        case .actor(let actor):
-            actor.preconditionIsolated(
+        case .actor(let own):
+            // Without an actor this is what it kept, on its way out.
+            own.actor?.preconditionIsolated(
                 "Firn: a realm of an actor, or an object or collection of it, was used outside of the actor.")
         case .queue(let queue, _):
             if !isCurrent {
@@ -151,7 +165,9 @@ final class Scheduler: @unchecked Sendable {
             // `perform` alone does not wake a run loop on Linux; a timer does.
             runLoop.runLoop?.add(Timer(timeInterval: 0, repeats: false) { _ in body() }, forMode: .default)
         case .queue(let queue, _): queue.async(execute: body)
-        case .actor(let actor): Task { await Scheduler.run(body, on: actor) }
+        case .actor(let own):
+            guard let actor = own.actor else { return }
+            Task { await Scheduler.run(body, on: actor) }
         }
     }
 

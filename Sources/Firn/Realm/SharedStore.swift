@@ -348,7 +348,10 @@ final class SharedStore: @unchecked Sendable {
         // What a look at a weak reference retains may be let go by everybody else meanwhile; its end is none for a lock.
         var met: [RealmInstance] = []
         let instance = instances.withLock { instances in
-            if let known = instances.live[key]?.instance { return known }
+            if let known = instances.live[key]?.instance {
+                guard known.scheduler?.isGone ?? false else { return known }
+                met.append(known)
+            }
             let instance = RealmInstance(self, configuration, schema, scheduler: scheduler, pin: nil, at: place)
             instances.live[key] = WeakInstance(instance: instance)
             instances.live = WeakInstance.alive(instances.live, &met)

@@ -1,6 +1,8 @@
-import Firn
+import FirnCore
 import Foundation
 import Testing
+
+@testable import Firn
 
 /// SEMANTICS 3: the data of a realm in memory go with the last that holds it, so they show what holds a realm.
 @Suite(.timeLimit(.minutes(20))) struct LifetimeTests {
@@ -85,6 +87,37 @@ import Testing
         #expect(!token.invalidate())
     }
 
+    @Test func anActorThatKeepsItsRealmAndTokensGoesWithItsLastUse() async throws {
+        func use() async throws -> Weak {
+            let owner = Owner()
+            try await owner.open(name)
+            #expect(try open().objects(Dog.self).count == 1)
+            return Weak(owner)
+        }
+        let owner = try await use()
+        // A turn that is on its way to the actor holds it until then.
+        for _ in 0..<500 where owner.actor != nil { try await Task.sleep(for: .milliseconds(5)) }
+        // Not the actor itself: a failure would describe what that keeps, outside of it.
+        let isGone = owner.actor == nil
+        #expect(isGone)
+        #expect(try open().isEmpty)
+    }
+
+    /// An actor's address may serve again; its realm must not.
+    @Test func theRealmOfAnActorThatIsGoneIsGivenToNobody() async throws {
+        let realm = try open()
+        func instance(_ scheduler: Scheduler) -> RealmInstance {
+            realm.instance.shared.instance(
+                realm.configuration, realm.instance.schema, scheduler, at: CallPlace(#fileID, #line))
+        }
+        var owner: Owner? = Owner()
+        let scheduler = Scheduler.actor(try #require(owner))
+        let first = instance(scheduler)
+        #expect(instance(scheduler) === first)
+        owner = nil
+        #expect(instance(scheduler) !== first)
+    }
+
     /// An accessor's memory may serve again; its values must not.
     @Test func manyShortLivedAccessorsAreOfTheRightRows() throws {
         let realm = try open()
@@ -97,4 +130,30 @@ import Testing
             #expect(dog.id == id && dog.age == id && dog.name == "dog \(id)")
         }
     }
+}
+
+/// An actor that keeps all that it has of a realm.
+private actor Owner {
+    private var realm: Realm?
+    private var tokens: [NotificationToken] = []
+
+    func open(_ name: String) async throws {
+        let realm = try await Realm(
+            configuration: .init(inMemoryIdentifier: name, objectTypes: [Dog.self, Person.self]), actor: self)
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        tokens = [
+            realm.observe { _, _ in },
+            dog.observe { (_: ObjectChange<Dog>) in },
+            await dog.observe(on: self) { (_, _: ObjectChange<Dog>) in },
+            await realm.objects(Dog.self).observe(on: self) { _, _ in },
+        ]
+        try realm.write { dog.age = 2 }
+        self.realm = realm
+    }
+}
+
+private struct Weak {
+    private(set) weak var actor: Owner?
+    init(_ actor: Owner) { self.actor = actor }
 }
