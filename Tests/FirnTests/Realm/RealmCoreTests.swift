@@ -102,7 +102,14 @@ import Testing
                         box = Box(realm.objects(Dog.self)[0])
                     }
                 }
-                // No more on the main queue.
+                // No more on the main queue, which is kept from counting the release off until it has been looked at.
+                let (isBusy, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+                DispatchQueue.main.async {
+                    isBusy.signal()
+                    mayGoOn.wait()
+                }
+                isBusy.wait()
+                defer { mayGoOn.signal() }
                 box?.object = nil
                 done.resume(returning: (isThere, core?.pointee.released ?? -1, core?.pointee.accessors ?? -1))
             }.start()
