@@ -170,7 +170,8 @@ struct firn_global firn_globals[FIRN_GLOBAL_COUNT] = {
 };
 
 static void firn_fork_prepare(void) {
-    // Only debug builds note what a thread holds. A child would have that lock for ever, and so might this thread wait here.
+    // Only debug builds note what a thread holds. A child would have that lock for ever, and so might this thread wait
+    // here.
     if (lock_ranks != 0) {
         static const char message[] = "Firn: a thread forks under one of Firn's locks. No lock may be held there.\n";
         ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
@@ -202,11 +203,12 @@ static void firn_fork_child(void) {
     firn_fork_release();
 }
 
-// An application's own fork handlers must not call Firn, nor let go of what belongs to it. Handlers that run before the fork
-// go from the last that was registered to the first, those after it from the first to the last. This one is registered when
-// the program is loaded, so nearly all others are called before these locks are taken and after they are free, but one of
-// an image that was loaded before this one finds them held by its own thread, and would wait for ever. In the child, one that
-// ran before `firn_fork_child` would use what is the parent's, since neither the generation nor the cores have moved.
+// An application's own fork handlers must not call Firn, nor let go of what belongs to it. Handlers that run before the
+// fork go from the last that was registered to the first, those after it from the first to the last. This one is
+// registered when the program is loaded, so nearly all others are called before these locks are taken and after they
+// are free, but one of an image that was loaded before this one finds them held by its own thread, and would wait for
+// ever. In the child, one that ran before `firn_fork_child` would use what is the parent's, since neither the
+// generation nor the cores have moved.
 __attribute__((constructor)) static void firn_fork_watch(void) {
     pthread_atfork(firn_fork_prepare, firn_fork_parent, firn_fork_child);
 }
@@ -368,8 +370,8 @@ int firn_volume_of(const char *path, struct firn_volume *volume) {
 
 // MARK: reserved addresses
 
-// Linux counts memory that a process could write to at its full length, also that of a file, and refuses what is longer than all memory and
-// swap. Of what is mapped here few pages are ever written to, so it is not to be counted.
+// Linux counts memory that a process could write to at its full length, also that of a file, and refuses what is longer
+// than all memory and swap. Of what is mapped here few pages are ever written to, so it is not to be counted.
 #if !defined(MAP_NORESERVE)
 #define MAP_NORESERVE 0
 #endif

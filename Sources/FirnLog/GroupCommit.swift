@@ -181,14 +181,15 @@ final class GroupCommit: @unchecked Sendable {
     ///
     /// The order is that of what each mark promises, from the last step of a commit to the first:
     /// - *published* before *durable*, as in `raise`: who sees a version durable finds it published.
-    /// - *durable* before *written*: who sees a version written and not durable syncs (the log's thread where the durability is
-    ///   relaxed, or a leader, whose target is *written*). It would sync another process's file, and its `raise` would put that
-    ///   target on the shared page, whose durable mark is the other process's to raise and may be higher by then.
+    /// - *durable* before *written*: who sees a version written and not durable syncs (the log's thread where the
+    ///   durability is relaxed, or a leader, whose target is *written*). It would sync another process's file, and its
+    ///   `raise` would put that target on the shared page, whose durable mark is the other process's to raise and may
+    ///   be higher by then.
     /// - *covered* before *written*: what is adopted is synced, so no commit may join it in its sector.
     ///
-    /// Between the steps a reader may see a version published or durable that is not written. Nobody takes offence: *written*
-    /// is compared with versions by the appender, who is the caller here, and with *durable* by those who look for what is to
-    /// be synced, who find nothing.
+    /// Between the steps a reader may see a version published or durable that is not written. Nobody takes offence:
+    /// *written* is compared with versions by the appender, who is the caller here, and with *durable* by those who
+    /// look for what is to be synced, who find nothing.
     func adopt(_ version: UInt64) {
         covered.store(version, ordering: .sequentiallyConsistent)
         published.store(version, ordering: .sequentiallyConsistent)

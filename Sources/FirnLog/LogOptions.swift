@@ -65,8 +65,8 @@ public struct LogOptions: Sendable {
     public var sectorByteCount = 0
     /// The room that is kept so that a full disk can still delete; 0 keeps none.
     public var reserveByteCount = LogLimits.reserveByteCount
-    /// Whether whoever opens the log writes a checkpoint before it ends, so that another process that ends leaves it to this
-    /// one (`Log.beginEnding`).
+    /// Whether whoever opens the log writes a checkpoint before it ends, so that another process that ends leaves it to
+    /// this one (`Log.beginEnding`).
     public var endsWithCheckpoint = true
     /// How long the log must have been quiet before it writes its durable mark once more.
     public var idleMilliseconds = 200

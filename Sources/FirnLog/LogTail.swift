@@ -124,9 +124,9 @@ final class LogTail: @unchecked Sendable {
     /// Whether a commit has been written to the open segment. By the appender.
     var holdsCommits: Bool { group.writtenVersion >= manifest.openSegment.firstVersion }
 
-    /// Puts another manifest in the place of the present one. By the appender. Where it throws `.diskFull`, or `.damage` as its
-    /// numbers have come to their end, nothing has changed; after any other error which of the two stands is not known, and the
-    /// log takes no more writes.
+    /// Puts another manifest in the place of the present one. By the appender. Where it throws `.diskFull`, or
+    /// `.damage` as its numbers have come to their end, nothing has changed; after any other error which of the two
+    /// stands is not known, and the log takes no more writes.
     func replaceManifest(_ wanted: Manifest) throws(LogError) {
         var next = wanted
         next.generation = manifest.generation + 1

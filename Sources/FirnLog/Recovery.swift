@@ -198,7 +198,8 @@ struct Recovery {
             try folder.removeIfPresent(folder.reserve)
             return try takeOver()
         } catch {
-            // Full at the sync of the manifest's name: the next opening begins with whichever stands, and has that room.
+            // Full at the sync of the manifest's name: the next opening begins with whichever stands, and has that
+            // room.
             if case .storage(let cause) = error.code, cause.code == .noSpace {
                 try? folder.removeIfPresent(folder.reserve)
             }

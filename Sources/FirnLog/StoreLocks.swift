@@ -126,7 +126,8 @@ struct StoreLocks: Sendable {
         return try tryLock(Self.stayingByte, exclusive: false)
     }
 
-    /// Says that this opener ends. True where nobody stays who writes the checkpoint that is due. Of several that end at the same time, the last to say so finds that, so at least one does.
+    /// Says that this opener ends. True where nobody stays who writes the checkpoint that is due. Of several that end
+    /// at the same time, the last to say so finds that, so at least one does.
     func beginEnding() throws(LogError) -> Bool {
         try unlock(Self.stayingByte)
         return try !isLocked(Self.stayingByte, exclusive: true)

@@ -1,5 +1,5 @@
-/// Remembers the process that made it. In a child that was forked off that process, locks, threads and the right to write
-/// have stayed with the parent, so whoever owns one asks it before it uses, frees or cleans up what both have.
+/// Remembers the process that made it. In a child that was forked off that process, locks, threads and the right to
+/// write have stayed with the parent, so whoever owns one asks it before it uses, frees or cleans up what both have.
 ///
 /// Asking costs one load.
 @frozen

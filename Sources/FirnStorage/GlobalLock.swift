@@ -11,9 +11,9 @@ import CFirn
 /// A lock that lives as long as the process and that a forked child may take: a fork waits until all of them are free.
 /// Without that, one that another thread has stays locked in the child for ever. All are innermost (`LockRank`).
 ///
-/// The mutexes are static memory of CFirn, by number, and need no initialisation. A `static let` of Swift would not do: a
-/// fork while another thread initialises it leaves the child with an initialisation that never ends. For the same reason
-/// what such a lock guards is a `GlobalGuarded`, or lies elsewhere than in a global.
+/// The mutexes are static memory of CFirn, by number, and need no initialisation. A `static let` of Swift would not do:
+/// a fork while another thread initialises it leaves the child with an initialisation that never ends. For the same
+/// reason what such a lock guards is a `GlobalGuarded`, or lies elsewhere than in a global.
 package enum GlobalLock: Int32, CaseIterable {
     /// The entering and leaving of spaces of checkpoints.
     case nodeSpaces
@@ -59,7 +59,8 @@ package enum GlobalLock: Int32, CaseIterable {
     }
 }
 
-/// A value of the process behind a global lock, made at its first use. It is a computed property, since it is nothing but a name:
+/// A value of the process behind a global lock, made at its first use. It is a computed property, since it is nothing
+/// but a name:
 /// ```swift
 /// private static var known: GlobalGuarded<[String: Int]> { GlobalGuarded(.classes) { [:] } }
 /// ```

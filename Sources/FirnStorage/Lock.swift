@@ -12,8 +12,8 @@ import CFirn
 /// `Synchronization.Mutex`) and the one that the thread sanitizer understands.
 ///
 /// Not recursive: locking it twice on one thread blocks for ever. It guards a few fields for a few instructions: no thread
-/// waits, makes a system call that may block or calls the application while it holds one. `LockRank` gives the order among
-/// locks, and the exceptions.
+/// waits, makes a system call that may block or calls the application while it holds one. `LockRank` gives the order
+/// among locks, and the exceptions.
 public final class Lock: @unchecked Sendable {
     // Guarded by itself. At a fixed address, since the system knows a mutex by its address.
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>

@@ -14,22 +14,22 @@ import CFirn
 ///   4. the filling or sealing of the last segment (`LogTail`), and the lead of a group of commits (`GroupCommit`).
 ///
 ///   User code may run in turn 3 (write blocks, migrations), and in none of the others.
-/// - **Locks** (`Lock`, `Guarded`, `GlobalLock`) guard a few fields for a few instructions. No thread waits, takes a turn,
-///   forks or calls user code while it holds one, and none makes a system call that may block (`expectNone`). Most are
-///   innermost: no lock is taken under them. What a lock guards and the application's closures may hold is taken out under
-///   the lock and released outside of it, since a `deinit` is user code, too.
+/// - **Locks** (`Lock`, `Guarded`, `GlobalLock`) guard a few fields for a few instructions. No thread waits, takes a
+///   turn, forks or calls user code while it holds one, and none makes a system call that may block (`expectNone`).
+///   Most are innermost: no lock is taken under them. What a lock guards and the application's closures may hold is
+///   taken out under the lock and released outside of it, since a `deinit` is user code, too.
 ///
 /// Some system calls are made under locks all the same. None of them waits for another thread or process:
 /// - `NodeSpace` reads pieces of 64 KiB under `.space` where files are not mapped (`readsByMapping` false, or a storage
-///   that can't map). A node is read, checked and marked in one step; whoever touches another untouched node of the same
-///   space waits for the disk meanwhile. `verify` reads a whole file so, before anybody else has the store.
-/// - `PosixLock` asks for, tests, gives back and closes its file under `guardian`, so that the descriptor's number is not
-///   given away meanwhile. The requests never wait.
+///   that can't map). A node is read, checked and marked in one step; whoever touches another untouched node of the
+///   same space waits for the disk meanwhile. `verify` reads a whole file so, before anybody else has the store.
+/// - `PosixLock` asks for, tests, gives back and closes its file under `guardian`, so that the descriptor's number is
+///   not given away meanwhile. The requests never wait.
 /// - `Compactor` starts its thread under its lock, so that `stop` misses none.
 /// - Waking those who wait for a condition or a word, and allocating memory, may enter the system anywhere.
 ///
-/// Below all of these are two mutexes of CFirn (the list of lock files, under which such files are opened and closed, and
-/// the list of realm cores) and the locks of disks in memory.
+/// Below all of these are two mutexes of CFirn (the list of lock files, under which such files are opened and closed,
+/// and the list of realm cores) and the locks of disks in memory.
 package enum LockRank: UInt8, CaseIterable {
     /// Outside of the order, and not checked: the locks of tests and tools.
     case unranked

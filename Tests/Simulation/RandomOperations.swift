@@ -137,7 +137,8 @@ package struct RandomOperations {
         }
     }
 
-    /// Makes the bytes of neighbouring objects long or short: some 70 long ones are more than a leaf holds, which splits.
+    /// Makes the bytes of neighbouring objects long or short: some 70 long ones are more than a leaf holds, which
+    /// splits.
     private mutating func swell(_ transaction: WriteTransaction, _ table: Int, _ oracle: inout Oracle) {
         let columns = oracle.schema.tables[table].columns
         let places = columns.indices.filter {

@@ -60,9 +60,9 @@ static inline __attribute__((always_inline)) uint32_t firn_fork_generation(void)
     return __atomic_load_n(&firn_fork_generation_value, __ATOMIC_RELAXED);
 }
 
-// The locks that live as long as the process, by number (`GlobalLock`), each with a value to guard. Static, so that a fork
-// never finds one half made. Every fork takes all of them, so that they are free in the child whatever thread of the parent
-// had one. They are held for a few instructions, and none is taken under another.
+// The locks that live as long as the process, by number (`GlobalLock`), each with a value to guard. Static, so that a
+// fork never finds one half made. Every fork takes all of them, so that they are free in the child whatever thread of
+// the parent had one. They are held for a few instructions, and none is taken under another.
 enum { FIRN_GLOBAL_COUNT = 16 };
 struct firn_global {
     pthread_mutex_t mutex;

@@ -25,7 +25,7 @@ extension Creation {
     private func check(_ roots: [ObjectBase]) throws {
         try realm.checkFaults()
         var seen: Set<ObjectIdentifier> = []
-        var keys: Set<Key> = []
+        var keys: Set<PrimaryKey> = []
         var next = roots
         while let object = next.popLast() {
             guard seen.insert(ObjectIdentifier(object)).inserted else { continue }
@@ -63,14 +63,15 @@ extension Creation {
     }
 
     /// Throws where an object with the unmanaged object's primary key exists, and may not.
-    private func checkKey(_ object: ObjectBase, _ binding: TableBinding, _ keys: inout Set<Key>) throws {
+    private func checkKey(_ object: ObjectBase, _ binding: TableBinding, _ keys: inout Set<PrimaryKey>) throws {
         guard let primaryKey = binding.info.primaryKey,
             let value = primaryKey.wrapper.storeValue(object.address + primaryKey.offset),
             value != .null || primaryKey.isNullable
         else { return }
         // Looked up whatever the policy, so that damage is met before anything is written.
-        let exists = firstKey(binding, value) != nil
-        let isNew = keys.insert(Key(table: binding.table, value: value)).inserted
+        let key = PrimaryKey(table: binding.table, value: value)
+        let exists = key.find(in: transaction) != nil
+        let isNew = keys.insert(key).inserted
         if policy == .error, exists || !isNew { throw ValueFault(existing: binding.info, value) }
     }
 
@@ -85,11 +86,6 @@ extension Creation {
             throw ValueFault("a value of \(count) bytes; at most \(Limits.valueByteCount) are possible").inside(
                 property.name)
         }
-    }
-
-    private struct Key: Hashable {
-        let table: TableID
-        let value: Value
     }
 }
 

@@ -38,11 +38,6 @@ final class Creation {
 
     // MARK: Reading
 
-    /// The object with a primary key. Damage that is met is the transaction's to throw.
-    func firstKey(_ binding: TableBinding, _ value: Value) -> Int64? {
-        transaction.noting { transaction.table(binding.table).firstKey(primaryKey: value) }
-    }
-
     /// What a cell holds. Damage that is met is the transaction's to throw.
     private func value(_ binding: TableBinding, _ column: Int, _ key: Int64) -> Value? {
         transaction.noting { transaction.table(binding.table).value(column, of: key) }
@@ -105,11 +100,9 @@ final class Creation {
     /// Gives an unmanaged object its row; one of this realm has it.
     private func enter(_ object: ObjectBase) throws -> Int64 {
         if object.isManaged {
-            let other = RealmInstance.of(object._row)
-            let name = type(of: object).className()
-            guard other === realm else {
+            guard RealmInstance.of(object._row) === realm else {
                 fatalError(
-                    "Firn: an object of \(name) belongs to another realm, or is frozen. Copy it with create(_:value:), or thaw it."
+                    "Firn: an object of \(type(of: object).className()) belongs to another realm, or is frozen. Copy it with create(_:value:), or thaw it."
                 )
             }
             checkIsThere(object)
@@ -120,7 +113,7 @@ final class Creation {
         if !info.required.isEmpty { try object.checkRequired(info) }
         if let primaryKey = info.primaryKey, policy != .error {
             let value = primaryKey.wrapper.storeValue(object.address + primaryKey.offset) ?? .null
-            if let key = firstKey(binding, value) {
+            if let key = PrimaryKey(table: binding.table, value: value).find(in: transaction) {
                 update(binding, key, from: object)
                 finish(object, binding, key, isUpdate: true)
                 return key
@@ -266,10 +259,18 @@ final class Creation {
     }
 
     private func checkIsThere(_ object: ObjectBase) {
-        guard realm.isThere(object) else {
-            fatalError(
-                "Firn: an object of \(type(of: object).className()) was deleted, so it can't be added or linked to.")
-        }
+        do { try object.checkIsThere() } catch { fatalError("Firn: \(error).") }
+    }
+}
+
+/// By which an object is found: its class's table, and its primary key's value.
+struct PrimaryKey: Hashable {
+    let table: TableID
+    let value: Value
+
+    /// The key of the object that has it. Damage that is met is the transaction's to throw.
+    func find(in transaction: WriteTransaction) -> Int64? {
+        transaction.noting { transaction.table(table).firstKey(primaryKey: value) }
     }
 }
 

@@ -72,8 +72,8 @@ public final class RealmInstance {
         core.pointee.stamp = scheduler == nil ? 0 : .max
         if let scheduler, scheduler.isThread {
             core.pointee.thread = scheduler.isCurrent ? firn_thread_number() : .max
-            // The main queue's jobs may run on a thread that does other work after them. From the beginning a release there
-            // asks which queue it runs on (see `changeThread`).
+            // The main queue's jobs may run on a thread that does other work after them. From the beginning a release
+            // there asks which queue it runs on (see `changeThread`).
             let isShared = if case .main = scheduler.kind { !Thread.isMainThread } else { false }
             core.pointee.counter = isShared ? .max : core.pointee.thread
             core.pointee.mask = .max
@@ -120,12 +120,13 @@ public final class RealmInstance {
     private func changeThread() {
         if isForked { stopInForkedChild() }
         guard case .main? = scheduler?.kind, scheduler?.isCurrent ?? false else { stopOnWrongThread() }
-        // The thread may go on to other work while the main queue's next job runs on another one. What it releases then is
-        // not the realm's own work. So from now on a release asks which queue it runs on.
+        // The thread may go on to other work while the main queue's next job runs on another one. What it releases then
+        // is not the realm's own work. So from now on a release asks which queue it runs on.
         giveCores(to: firn_thread_number())
     }
 
-    /// Gives the realm to a thread, or with `.max` to none. From then on no thread's number tells whether a release is the realm's own work.
+    /// Gives the realm to a thread, or with `.max` to none. From then on no thread's number tells whether a release is
+    /// the realm's own work.
     func giveCores(to thread: UInt64) {
         for core in deadCores + [core] {
             core.pointee.thread = thread

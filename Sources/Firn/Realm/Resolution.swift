@@ -32,7 +32,7 @@ struct Resolution {
     /// The tasks that made an object of a source.
     private var bySource: [Source: Int] = [:]
     /// The tasks that made a new object with a primary key, where a second value with that key is an update.
-    private var byKey: [Key: Int] = [:]
+    private var byKey: [PrimaryKey: Int] = [:]
     private(set) var changes: [Change] = []
 
     private struct Task {
@@ -72,11 +72,6 @@ struct Resolution {
                 owner = ObjectIdentifier(source)
             }
         }
-    }
-
-    private struct Key: Hashable {
-        let table: TableID
-        let value: Value
     }
 
     init(_ realm: RealmInstance, _ policy: Realm.UpdatePolicy) {
@@ -175,23 +170,22 @@ struct Resolution {
     }
 
     /// The primary key by which an object is found that is to be updated instead of made.
-    private func primaryKey(_ binding: TableBinding, _ values: ValueSource) throws -> Key? {
+    private func primaryKey(_ binding: TableBinding, _ values: ValueSource) throws -> PrimaryKey? {
         guard policy != .error, let primaryKey = binding.info.primaryKey,
             let any = values.value(primaryKey, at: primaryKey.number)
         else { return nil }
         do {
             try primaryKey.checkRequired(any)
-            return try primaryKey.wrapper.storeValue(from: any).map { Key(table: binding.table, value: $0) }
+            return try primaryKey.wrapper.storeValue(from: any).map { PrimaryKey(table: binding.table, value: $0) }
         } catch let fault as ValueFault {
             throw fault.inside(primaryKey.name)
         }
     }
 
-    /// The object with a primary key. Damage that is met is the transaction's to throw.
-    private func existing(_ binding: TableBinding, _ key: Key) -> ObjectBase? {
+    /// The object with a primary key.
+    private func existing(_ binding: TableBinding, _ key: PrimaryKey) -> ObjectBase? {
         let transaction = realm.writing("create an object of \(binding.info.name)")
-        let found = transaction.noting { transaction.table(key.table).firstKey(primaryKey: key.value) }
-        return found.map { realm.accessor(binding, $0) }
+        return key.find(in: transaction).map { realm.accessor(binding, $0) }
     }
 
     // MARK: Properties

@@ -8,7 +8,8 @@ final class HeldFiles: Sendable {
     private let counts = Guarded<[UInt64: Int]>(.innermost, [:])
     private let released = Atomic<Bool>(false)
 
-    /// Whether a file was let go by the last space since the last `takeReleased`, or one from before is still to be removed.
+    /// Whether a file was let go by the last space since the last `takeReleased`, or one from before is still to be
+    /// removed.
     @inline(__always) var hasReleased: Bool { released.load(ordering: .relaxed) }
 
     /// Who calls it looks at `ids` afterwards, and removes what is not there.

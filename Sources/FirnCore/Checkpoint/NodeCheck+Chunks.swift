@@ -14,9 +14,7 @@ extension NodeCheck {
         default: return nil
         }
         guard isKind(.chunk), node.byteCount >= 64 else { return "a reference leads to a node that is no chunk" }
-        guard isDictionary ? node.capacity >= claim.count ?? 0 : hasRows(node, claim),
-            node.capacity <= Limits.rowsPerLeaf
-        else {
+        guard hasRows(node, claim), node.capacity <= Limits.rowsPerLeaf else {
             return "a chunk of \(node.capacity) rows, where \(claim.count ?? 0) were expected"
         }
         let layout = cells.column.layout

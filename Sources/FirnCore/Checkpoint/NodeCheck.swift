@@ -6,8 +6,8 @@ struct NodeCheck {
     let node: Node
     let claim: NodeClaim
     let schema: SchemaReference
-    /// Whether the node is of the version that was opened, whose chunks have the rows of their leaves and no more: a leaf of that version is the only one
-    /// that refers to one.
+    /// Whether the node is of the version that was opened, whose chunks have the rows of their leaves and no more: a
+    /// leaf of that version is the only one that refers to one.
     let isOpened: Bool
     /// Where the node's references lie, and what they lead to.
     private(set) var refs: [(place: UnsafeMutableRawPointer, claim: NodeClaim)] = []
@@ -56,8 +56,7 @@ struct NodeCheck {
     func isEnough(_ child: Node, _ claim: NodeClaim) -> Bool {
         switch claim.role {
         // All of its rows have been checked.
-        case .chunk: return hasRows(child, claim)
-        case .dictionary: return child.capacity >= claim.count ?? 0
+        case .chunk, .dictionary: return hasRows(child, claim)
         // Of keys, only as many as were claimed.
         case .keys:
             var check = NodeCheck(child, claim, schema, isOpened: isOpened)
@@ -66,9 +65,11 @@ struct NodeCheck {
         }
     }
 
-    /// Whether a chunk has the rows that a leaf wants of it.
+    /// Whether a chunk has the rows that are wanted of it.
     func hasRows(_ chunk: Node, _ claim: NodeClaim) -> Bool {
         let wanted = claim.count ?? 0
+        // Neighbouring leaves share a dictionary.
+        if case .dictionary = claim.role { return chunk.capacity >= wanted }
         return isOpened ? chunk.capacity == wanted : chunk.capacity >= wanted
     }
 

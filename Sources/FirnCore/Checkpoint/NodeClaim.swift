@@ -24,8 +24,8 @@ enum NodeRole: Hashable {
     /// A value of a column, or an element of a collection: `CellClass.value`.
     case blob(CellClass)
 
-    /// Whether a version refers to the node once, so that whoever replaces it may let it go. Neighbouring chunks share a dictionary; a value is never
-    /// written to.
+    /// Whether a version refers to the node once, so that whoever replaces it may let it go. Neighbouring chunks share
+    /// a dictionary; a value is never written to.
     var isOwned: Bool {
         switch self {
         case .root, .table, .rows, .keys, .chunk, .pairs, .bytes, .list: true

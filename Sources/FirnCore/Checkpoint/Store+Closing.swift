@@ -33,8 +33,8 @@ extension Store {
     /// stays as it is, and the next opening replays it.
     public func prepareForExit() throws(StoreError) {
         guard let log, !isClosed, !log.isForked, !isReadOnly else { return }
-        // First of all: another process that ends while this one waits must not count on it. Then that one is the last to
-        // say that it ends, and writes the checkpoint.
+        // First of all: another process that ends while this one waits must not count on it. Then that one is the last
+        // to say that it ends, and writes the checkpoint.
         let isLast = log.beginEnding()
         if case .relaxed = log.options.durability, log.failure == nil {
             do { try log.sync() } catch { throw StoreError(error) }

@@ -9,8 +9,8 @@ import Synchronization
 public final class NodeHeap: Sendable {
     private let nodes = Atomic<Int>(0)
     private let bytes = Atomic<Int>(0)
-    /// How many cancelled transactions have left states that somebody holds (`Graveyard`). What such a transaction appended lies in the chunks of the
-    /// version that it began from, so the next ones append nothing there.
+    /// How many cancelled transactions have left states that somebody holds (`Graveyard`). What such a transaction
+    /// appended lies in the chunks of the version that it began from, so the next ones append nothing there.
     let graveyardCount = Atomic<Int>(0)
     /// The store's scratch files; nil for a store without files.
     let spill: SpillHeap?
@@ -19,7 +19,8 @@ public final class NodeHeap: Sendable {
 
     private let forkMark = ForkMark()
 
-    /// Whether this is a forked child. Some nodes may lie in memory that is the parent's, too, and are not even freed then: their links are the parent's.
+    /// Whether this is a forked child. Some nodes may lie in memory that is the parent's, too, and are not even freed
+    /// then: their links are the parent's.
     var isForked: Bool { forkMark.isForked }
 
     /// Nodes that are alive: exactly those that the pinned versions and the running transaction reach.

@@ -34,7 +34,8 @@ struct NodeWriter {
         var spillFailure: StorageError?
         /// Where accessors learn that leaves were copied or rows moved; nil outside a realm.
         var generation: UnsafeMutablePointer<UInt64>?
-        /// Whether chunks are copied before rows are appended to them, as somebody reads behind their last row: `NodeHeap.graveyardCount`.
+        /// Whether chunks are copied before rows are appended to them, as somebody reads behind their last row:
+        /// `NodeHeap.graveyardCount`.
         var copiesChunks = false
         /// The growth at which a store with a log encodes what is done; see `EarlyParts`.
         var handOutAt = Int.max

@@ -98,9 +98,9 @@ extension Store {
         }
     }
 
-    /// Drops the kernel's lock that this process got and made no use of: otherwise it would keep it as long as it lives, and
-    /// no other process would write. That takes the write lock, whose holder may be about to write with the kernel's lock.
-    /// So it happens when that is free, and not where somebody here has made use of it by then.
+    /// Drops the kernel's lock that this process got and made no use of: otherwise it would keep it as long as it
+    /// lives, and no other process would write. That takes the write lock, whose holder may be about to write with the
+    /// kernel's lock. So it happens when that is free, and not where somebody here has made use of it by then.
     private func dropWritingWhenFree(_ log: Log) {
         guard log.isAboutToWrite else { return }
         queue.request { [self] in

@@ -70,8 +70,8 @@ extension WriteTransaction {
         return Pin(transactionState: Snapshot(root: state.root, reference: reference)) { state.release() }
     }
 
-    /// Stops the program where the transaction is another thread's, whose lists a release would change. (Who may use the realm
-    /// of a queue or an actor is not known here.)
+    /// Stops the program where the transaction is another thread's, whose lists a release would change. (Who may use
+    /// the realm of a queue or an actor is not known here.)
     fileprivate func checkThread() {
         guard let core, (core.pointee.thread ^ firn_thread_id()) & core.pointee.mask != 0 else { return }
         fatalError(

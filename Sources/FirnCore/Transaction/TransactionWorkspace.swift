@@ -3,8 +3,8 @@ final class TransactionWorkspace {
     @exclusivity(unchecked) private var writer: NodeWriter.Memory?
     @exclusivity(unchecked) private var encoder: ChangesetEncoder.Workspace?
     @exclusivity(unchecked) var differ = RowTree.Differ()
-    /// By table, the first key that no transaction has handed out, where that is a cancelled one's doing; 0 for the others, and
-    /// empty where there are none. It is this process's alone, as are the accessors of what was cancelled.
+    /// By table, the first key that no transaction has handed out, where that is a cancelled one's doing; 0 for the
+    /// others, and empty where there are none. It is this process's alone, as are the accessors of what was cancelled.
     @exclusivity(unchecked) private(set) var keyMarks: [Int64] = []
 
     deinit { if let writer { writer.deallocate() } }
@@ -14,9 +14,9 @@ final class TransactionWorkspace {
         keyMarks[table] = max(keyMarks[table], mark)
     }
 
-    /// Forgets marks that a table has passed, or would pass by the next key.
-    func dropKeyMarks(where isPassed: (Int, Int64) -> Bool) {
-        for (table, mark) in keyMarks.enumerated() where mark != 0 && isPassed(table, mark) { keyMarks[table] = 0 }
+    /// Forgets marks that are no further than the next keys of their tables.
+    func dropKeyMarks(upTo nextKeys: [Int64]) {
+        for (table, next) in zip(keyMarks.indices, nextKeys) where keyMarks[table] <= next { keyMarks[table] = 0 }
         if keyMarks.allSatisfy({ $0 == 0 }) { keyMarks = [] }
     }
 

@@ -28,7 +28,8 @@ public final class WriteTransaction {
     @exclusivity(unchecked) private var plans: UnsafeBufferPointer<TablePlan>
     /// By table, as far as asked for: keys from here on were handed out since the last (sub-)version.
     @exclusivity(unchecked) var freshFrom: [Int64] = []
-    /// Whether cancelled transactions have handed out keys that no version knows of: see `TransactionWorkspace.keyMarks`.
+    /// Whether cancelled transactions have handed out keys that no version knows of: see
+    /// `TransactionWorkspace.keyMarks`.
     @exclusivity(unchecked) private(set) var hasKeyMarks: Bool
     /// The edit scripts of lists, by cell.
     @exclusivity(unchecked) var scripts: [CellID: ListScript] = [:]
@@ -139,11 +140,11 @@ public final class WriteTransaction {
     }
 
     func coreChanged() {
-        if hasFault, let core { return FaultRecord.hide(core) }
         guard let core else { return }
+        if hasFault { return FaultRecord.hide(core) }
         core.pointee.root = rootSlot.pointee
-        // With the stamp accessors write by themselves where they find a chunk of the transaction's own. They do not know who
-        // may use the realm of a queue or an actor, so there each write asks the realm.
+        // With the stamp accessors write by themselves where they find a chunk of the transaction's own. They do not
+        // know who may use the realm of a queue or an actor, so there each write asks the realm.
         if core.pointee.mask != 0 { core.pointee.stamp = writer.stamp }
     }
 
@@ -238,10 +239,9 @@ public final class WriteTransaction {
     /// What was made here may still have accessors, which must never find another object: no key is handed out again.
     private func keepKeys() {
         noting {
-            let root = RootNode(NodeRef(rootSlot.pointee).node)
-            for id in 0..<min(root.tableCount, reference.tables.count) where root.slot(id).pointee != 0 {
-                let next = TableNode(NodeRef(root.slot(id).pointee).node).nextKey
-                if next > baseTable(TableID(id)).nextKey { store.workspace.keepKeys(below: next, of: id) }
+            for id in reference.tables.map(\.id) {
+                let next = table(id).nextKey
+                if next > baseTable(id).nextKey { store.workspace.keepKeys(below: next, of: id.index) }
             }
         }
     }
@@ -277,8 +277,7 @@ public final class WriteTransaction {
         precondition(isOpen, "Firn: the transaction has ended already")
         isOpen = false
         if hasKeyMarks {
-            store.workspace.dropKeyMarks { id, mark in id < reference.tables.count && table(TableID(id)).nextKey >= mark
-            }
+            store.workspace.dropKeyMarks(upTo: reference.tables.map { table($0.id).nextKey })
         }
         plans = UnsafeBufferPointer(start: nil, count: 0)
         let state = writer.state

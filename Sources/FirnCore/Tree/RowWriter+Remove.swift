@@ -56,8 +56,9 @@ extension RowWriter {
                 keys.removeRow(row, of: count)
                 leaf.firstKey = keys.load(0)
             }
-            // Taking out the last row needs no chunk to change: rows behind the count do not exist. Marks there are never looked
-            // at again: a later row in that place is an inserted one, or comes from a neighbour into a chunk that is resized.
+            // Taking out the last row needs no chunk to change: rows behind the count do not exist. Marks there are
+            // never looked at again: a later row in that place is an inserted one, or comes from a neighbour into a
+            // chunk that is resized.
             if row < count - 1 {
                 for column in 0..<layouts.count where layouts[column] != nil {
                     ownChunk(leaf, column).removeRow(row, of: count)

@@ -55,8 +55,8 @@ extension Log {
         let known = checkpoints.withLock { $0.listed }
         var listed = known
         if known.last?.id != manifest.checkpoint?.id { listed = try folder.readCheckpoints(manifest) }
-        // A file that no manifest lists is what a crash left, or somebody else's, whose number may be as great as it likes: it
-        // is passed over, and the numbers behind it are not lost.
+        // A file that no manifest lists is what a crash left, or somebody else's, whose number may be as great as it
+        // likes: it is passed over, and the numbers behind it are not lost.
         let taken = Set(try folder.checkpointIDs())
         checkpoints.withLock { state in
             state.listed = listed

@@ -11,15 +11,12 @@ import Testing
     /// A table of `count` people with a text each, committed in transactions of 5,000.
     static func fill(_ store: Store, _ count: Int) throws {
         let transaction = try store.beginWrite()
-        try transaction.changeSchema(
-            to: Schema(tables: [
-                TableSchema(
-                    name: "Person", primaryKey: 0,
-                    columns: [
-                        ColumnSchema(name: "id", type: .int), ColumnSchema(name: "name", type: .string),
-                        ColumnSchema(name: "age", type: .int, isIndexed: true),
-                    ])
-            ]))
+        try transaction.makeTable(
+            "Person",
+            [
+                ColumnSchema(name: "id", type: .int), ColumnSchema(name: "name", type: .string),
+                ColumnSchema(name: "age", type: .int, isIndexed: true),
+            ])
         try transaction.commit()
         var next = 0
         while next < count {

@@ -178,7 +178,8 @@ struct ForgedCheckpointTests {
     @Test("a chunk with room for more rows than its leaf has") func roomyChunk() throws {
         var files = try StoreFiles.made(Self.fill)
         try files.forge { bytes in
-            // The keys are consecutive, so the packed chunk of the first column has the same length for any number of rows.
+            // The keys are consecutive, so the packed chunk of the first column has the same length for any number of
+            // rows.
             let leaf = try #require(StoreFiles.nodes(bytes, .leaf).last).lowerBound
             let chunk = StoreFiles.target(bytes, leaf + 64)
             let rows: UInt32 = Forging.get(bytes, chunk + 24)

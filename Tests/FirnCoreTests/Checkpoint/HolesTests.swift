@@ -129,7 +129,8 @@ import Testing
         people.store._checkInvariants()
     }
 
-    /// Nothing is removed while another process opens the store; nobody else says then that there is something to remove.
+    /// Nothing is removed while another process opens the store; nobody else says then that there is something to
+    /// remove.
     @Test func aFileThatCouldNotBeRemovedYetIsRemovedTheNextTime() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/store"

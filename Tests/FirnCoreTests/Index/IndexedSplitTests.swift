@@ -12,16 +12,13 @@ import Testing
     private static func make(_ count: Int) throws -> Store {
         let store = try Store.open(on: MemoryStorage())
         let transaction = try store.beginWrite()
-        try transaction.changeSchema(
-            to: Schema(tables: [
-                TableSchema(
-                    name: "Page", primaryKey: 0,
-                    columns: [
-                        ColumnSchema(name: "id", type: .int),
-                        ColumnSchema(name: "text", type: .string, isIndexed: true),
-                        ColumnSchema(name: "number", type: .int, isIndexed: true),
-                    ])
-            ]))
+        try transaction.makeTable(
+            "Page",
+            [
+                ColumnSchema(name: "id", type: .int),
+                ColumnSchema(name: "text", type: .string, isIndexed: true),
+                ColumnSchema(name: "number", type: .int, isIndexed: true),
+            ])
         for id in 0..<count {
             var row = transaction.beginRow(table)
             transaction.fill(&row, 0, .int(Int64(id)))

@@ -29,7 +29,8 @@ import Testing
         #expect(run.checkpointCount.added > 2)
     }
 
-    /// Leaves split as values grow, their right halves are deleted, and new objects go into the left ones, on the heap and in checkpoints.
+    /// Leaves split as values grow, their right halves are deleted, and new objects go into the left ones, on the heap
+    /// and in checkpoints.
     @Test(arguments: [61, 62, 63, 64] as [UInt64])
     func splitLeavesChangeNoOtherVersion(seed: UInt64) throws {
         try ModelRun(

@@ -4,8 +4,8 @@ import Testing
 
 @testable import FirnCore
 
-/// What the application's closures hold may use Firn as it goes: no lock is held then. In debug builds a lock that is taken under
-/// another one of its rank stops the process. Each test runs in a process of its own.
+/// What the application's closures hold may use Firn as it goes: no lock is held then. In debug builds a lock that is
+/// taken under another one of its rank stops the process. Each test runs in a process of its own.
 @Suite(.timeLimit(.minutes(20))) struct LettingGoTests {
     /// Takes a lock as it goes.
     final class Held: Sendable {

@@ -14,6 +14,13 @@ extension Store {
     }
 }
 
+extension WriteTransaction {
+    /// Makes a schema of one table, whose first column is the primary key.
+    func makeTable(_ name: String, _ columns: [ColumnSchema]) throws(StoreError) {
+        try changeSchema(to: Schema(tables: [TableSchema(name: name, primaryKey: 0, columns: columns)]))
+    }
+}
+
 /// The code of the log's error that `body` throws, which also says something to people; nil where it throws nothing.
 func logCode(_ body: () throws -> Void) -> LogError.Code? {
     do {

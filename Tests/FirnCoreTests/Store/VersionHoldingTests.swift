@@ -133,16 +133,13 @@ import Testing
         let storage = MemoryStorage()
         let store = try Store.open(on: storage, durability: .none)
         var transaction = try store.beginWrite()
-        try transaction.changeSchema(
-            to: Schema(tables: [
-                TableSchema(
-                    name: "Thing", primaryKey: 0,
-                    columns: [
-                        ColumnSchema(name: "id", type: .int), ColumnSchema(name: "count", type: .int),
-                        ColumnSchema(name: "data", type: .data),
-                        ColumnSchema(name: "text", type: .string),
-                    ])
-            ]))
+        try transaction.makeTable(
+            "Thing",
+            [
+                ColumnSchema(name: "id", type: .int), ColumnSchema(name: "count", type: .int),
+                ColumnSchema(name: "data", type: .data),
+                ColumnSchema(name: "text", type: .string),
+            ])
         for id in 0..<2 {
             var row = transaction.beginRow(TableID(0))
             transaction.fill(&row, 0, .int(Int64(id)))
@@ -185,16 +182,13 @@ import Testing
         let store = try Store(StoreOptions(log: options), storage: storage)
         let rows = 300
         let transaction = try store.beginWrite()
-        try transaction.changeSchema(
-            to: Schema(tables: [
-                TableSchema(
-                    name: "Thing", primaryKey: 0,
-                    columns: [
-                        ColumnSchema(name: "id", type: .int), ColumnSchema(name: "count", type: .int, isIndexed: true),
-                        ColumnSchema(name: "name", type: .string),
-                        ColumnSchema(name: "log", type: .int, collection: .list),
-                    ])
-            ]))
+        try transaction.makeTable(
+            "Thing",
+            [
+                ColumnSchema(name: "id", type: .int), ColumnSchema(name: "count", type: .int, isIndexed: true),
+                ColumnSchema(name: "name", type: .string),
+                ColumnSchema(name: "log", type: .int, collection: .list),
+            ])
         for id in 0..<rows {
             var row = transaction.beginRow(TableID(0))
             transaction.fill(&row, 0, .int(Int64(id)))

@@ -12,15 +12,12 @@ import Testing
             [use, isCommitted] in
             let store = try Store.open(on: MemoryStorage())
             let first = try store.beginWrite()
-            try first.changeSchema(
-                to: Schema(tables: [
-                    TableSchema(
-                        name: "Thing", primaryKey: 0,
-                        columns: [
-                            ColumnSchema(name: "id", type: .int),
-                            ColumnSchema(name: "texts", type: .string, collection: .list),
-                        ])
-                ]))
+            try first.makeTable(
+                "Thing",
+                [
+                    ColumnSchema(name: "id", type: .int),
+                    ColumnSchema(name: "texts", type: .string, collection: .list),
+                ])
             try first.endRow(first.beginRow(TableID(0)))
             try first.commit()
             let transaction = try store.beginWrite()

@@ -5,7 +5,8 @@ import Testing
 
 @testable import FirnCore
 
-/// A leaf that was split has chunks of its own: none that an older version reads, or that names what its right half let go.
+/// A leaf that was split has chunks of its own: none that an older version reads, or that names what its right half let
+/// go.
 @Suite(.timeLimit(.minutes(20))) struct SplitLeafTests {
     private static let table = TableID(0)
 
@@ -22,15 +23,12 @@ import Testing
         init(_ store: Store, count: Int64, words: Int) throws {
             self.store = store
             let transaction = try store.beginWrite()
-            try transaction.changeSchema(
-                to: Schema(tables: [
-                    TableSchema(
-                        name: "Page", primaryKey: 0,
-                        columns: [
-                            ColumnSchema(name: "id", type: .int), ColumnSchema(name: "text", type: .string),
-                            ColumnSchema(name: "words", type: .string, collection: .list),
-                        ])
-                ]))
+            try transaction.makeTable(
+                "Page",
+                [
+                    ColumnSchema(name: "id", type: .int), ColumnSchema(name: "text", type: .string),
+                    ColumnSchema(name: "words", type: .string, collection: .list),
+                ])
             for id in 0..<count { try add(id, words: words, transaction) }
             try transaction.commit()
         }
@@ -98,7 +96,8 @@ import Testing
         return options
     }
 
-    /// Once its right half is deleted, a split leaf is the last, and new rows are written into its chunks, behind its own rows, where the version before the split has others.
+    /// Once its right half is deleted, a split leaf is the last, and new rows are written into its chunks, behind its
+    /// own rows, where the version before the split has others.
     @Test(arguments: [false, true]) func newRowsInASplitLeafChangeNoOlderVersion(isStored: Bool) throws {
         let store = try Store(Self.options(), storage: MemoryStorage())
         var pages = try Pages(store, count: 256, words: 1)
@@ -121,7 +120,8 @@ import Testing
         try store.close()
     }
 
-    /// The halves of a leaf whose lists have trees of their own, in the files of a checkpoint: opened, read, and written anew after the right half's lists have changed.
+    /// The halves of a leaf whose lists have trees of their own, in the files of a checkpoint: opened, read, and
+    /// written anew after the right half's lists have changed.
     @Test(arguments: [false, true]) func whatTheRightHalfLetsGoIsNotFollowedFromTheLeftOne(isOpenedBetween: Bool) throws
     {
         let storage = MemoryStorage()
@@ -152,7 +152,8 @@ import Testing
         try pages.store.close()
     }
 
-    /// A leaf that lost its last rows, which had been assigned, takes a neighbour's rows in their places: those are not told as changed.
+    /// A leaf that lost its last rows, which had been assigned, takes a neighbour's rows in their places: those are not
+    /// told as changed.
     @Test func rowsThatMoveToALeafAreNotTakenForAssigned() throws {
         let store = try Store(Self.options(), storage: MemoryStorage())
         var pages = try Pages(store, count: 356, words: 0)

@@ -191,7 +191,8 @@ import Testing
         store._checkInvariants()
     }
 
-    /// What it appended lies in the chunks of the version that it began from, behind that one's rows: where the next transaction appends too.
+    /// What it appended lies in the chunks of the version that it began from, behind that one's rows: where the next
+    /// transaction appends too.
     @Test(arguments: [false, true])
     func anIteratorThatOutlivesACancelledTransactionKeepsWhatThatAppended(changesSchema: Bool) throws {
         let ids = CountedThings.count..<CountedThings.count + 20

@@ -29,15 +29,12 @@ enum CountedThings {
         let store = try Store(options, storage: storage ?? MemoryStorage(), clock: clock)
         guard store.publishedVersion == 0 else { return store }
         let transaction = try store.beginWrite()
-        try transaction.changeSchema(
-            to: Schema(tables: [
-                TableSchema(
-                    name: "Thing", primaryKey: 0,
-                    columns: [
-                        ColumnSchema(name: "id", type: .int), ColumnSchema(name: "count", type: .int),
-                        ColumnSchema(name: "data", type: .data),
-                    ])
-            ]))
+        try transaction.makeTable(
+            "Thing",
+            [
+                ColumnSchema(name: "id", type: .int), ColumnSchema(name: "count", type: .int),
+                ColumnSchema(name: "data", type: .data),
+            ])
         for id in 0..<count {
             var row = transaction.beginRow(table)
             transaction.fill(&row, 0, .int(Int64(id)))

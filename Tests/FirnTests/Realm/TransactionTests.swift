@@ -26,7 +26,8 @@ import Testing
         #expect(!realm.isInWriteTransaction)
     }
 
-    /// SEMANTICS 13: what was cancelled is never taken for what is made later, here, by another thread, or after an error.
+    /// SEMANTICS 13: what was cancelled is never taken for what is made later, here, by another thread, or after an
+    /// error.
     @Test(arguments: 0..<3) func whatWasUndoneStaysInvalid(_ end: Int) throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: "undone \(end)", objectTypes: [Dog.self, Person.self])
