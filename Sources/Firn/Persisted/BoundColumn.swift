@@ -10,6 +10,8 @@
 /// * **writes**: a write concerns more than the cell, so it goes through the transaction.
 /// * **reads**: the cell is not read in the common way: the property is optional in Swift and required in the store, or it is ignored.
 /// * All bits are set where the property is ignored: its value stays in the wrapper.
+///
+/// The getter in `Persisted` has these as numbers, and says why.
 @frozen
 public enum _BoundColumn {
     static var writesThroughStore: Int32 { .min }
@@ -17,9 +19,6 @@ public enum _BoundColumn {
     @inlinable static var ignored: Int32 {
         @inline(__always) get { -1 }
     }
-
-    @inlinable @inline(__always)
-    static func isOdd(_ bound: Int32) -> Bool { bound & (1 << 30) != 0 }
 
     /// The column's number.
     @inlinable @inline(__always)

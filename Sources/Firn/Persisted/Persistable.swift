@@ -46,6 +46,8 @@ public protocol _Persistable {
 
     /// The value of a managed row that is up to date.
     static func _get(_ row: _Row, _ column: Int) -> Self
+    /// Whether the type has nil, which the store may refuse (`requiredProperties`).
+    static var _mayBeRequired: Bool { get }
     /// As `_get`, of a column that holds no nulls although the type has nil.
     static func _getRequired(_ row: _Row, _ column: Int) -> Self
     /// Writes the value in place and marks it, if the row is up to date and its chunk the running transaction's own; false where that is not so. Takes no object, so that it
@@ -94,6 +96,7 @@ extension _Persistable {
 
     public static func _traced(by tracer: KeyPathTracer) -> Self? { nil }
 
+    @inlinable public static var _mayBeRequired: Bool { @inline(__always) get { false } }
     public static func _getRequired(_ row: _Row, _ column: Int) -> Self { _get(row, column) }
 
     @inlinable @inline(__always)
@@ -130,6 +133,8 @@ extension Optional: _Persistable where Wrapped: _OptionalPersistable {
     @inlinable @inline(__always) public static func _unwrap(_ stored: Wrapped?) -> Wrapped? { stored }
     @inlinable @inline(__always)
     public static func _get(_ row: _Row, _ column: Int) -> Wrapped? { Wrapped._getOptional(row, column) }
+    @inlinable public static var _mayBeRequired: Bool { @inline(__always) get { true } }
+    @_effects(releasenone) @inline(never)
     public static func _getRequired(_ row: _Row, _ column: Int) -> Wrapped? { Wrapped._getPresent(row, column) }
     @inlinable @inline(__always)
     public static func _store(_ row: _Row, _ column: Int32, _ value: Wrapped?) -> Bool {

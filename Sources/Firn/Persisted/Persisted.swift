@@ -56,24 +56,29 @@ public struct Persisted<Value: _Persistable> {
         storage storage: ReferenceWritableKeyPath<Owner, Persisted<Value>>
     ) -> Value {
         @inlinable @inline(__always) get {
-            if object._row.leaf != nil {
+            // The bits of a _BoundColumn, in numbers: the compiler inlines this into the application's function, where the
+            // object is then not even retained, if it is small, and it counts each helper that it has inlined here. An
+            // ignored property's value stays in the wrapper.
+            if object._row.leaf != nil, object[keyPath: storage]._column != -1 {
                 if Value._isCollection {
                     // Threads may share a frozen object, so its wrappers are not even borrowed for writing.
                     if object._row.isFrozen {
-                        let column = object[keyPath: storage]._column
-                        if column == _BoundColumn.ignored { return Value._unwrap(object[keyPath: storage]._stored) }
-                        return Value._frozenCollection(of: object, column)
+                        return Value._frozenCollection(of: object, object[keyPath: storage]._column)
                     }
                     return Value._collection(
                         of: object, object[keyPath: storage]._column, &object[keyPath: storage]._stored)
                 }
-                let column = object[keyPath: storage]._column
-                if _BoundColumn.isOdd(column) { return object[keyPath: storage]._readOddly(object) }
                 if !object._row.isCurrent { object._row = _relocate(object._row) }
-                return Value._get(object._row, _BoundColumn.number(column))
+                if Value._mayBeRequired, object[keyPath: storage]._column & 0x4000_0000 != 0 {
+                    return Value._getRequired(object._row, Int(object[keyPath: storage]._column & 0x3FFF_FFFF))
+                }
+                return Value._get(object._row, Int(object[keyPath: storage]._column & 0x3FFF_FFFF))
             }
             if object._row.core != nil, let traced = object[keyPath: storage]._traced(object) { return traced }
             if Value._isCollection {
+                if object._row.leaf != nil, object._row.isFrozen {
+                    return Value._unwrap(object[keyPath: storage]._stored)
+                }
                 return Value._collection(
                     of: object, object[keyPath: storage]._column, &object[keyPath: storage]._stored)
             }
@@ -98,17 +103,11 @@ public struct Persisted<Value: _Persistable> {
         }
     }
 
-    /// The value of a managed object's property that is not read in the common way, see `_BoundColumn`.
-    @usableFromInline @inline(never)
-    func _readOddly(_ object: ObjectBase) -> Value {
-        if _column == _BoundColumn.ignored { return Value._unwrap(_stored) }
-        if !object._row.isCurrent { object._row = _relocate(object._row) }
-        return Value._getRequired(object._row, _BoundColumn.number(_column))
-    }
-
-    /// Tells the tracer that made the object that this property was asked for, and goes on tracing behind a link.
+    /// Tells the tracer that made the object that this property was asked for, and goes on tracing behind a link. Nil where
+    /// the object was made by none.
     @usableFromInline @inline(never)
     func _traced(_ object: ObjectBase) -> Value? {
+        guard object._row.leaf == nil else { return nil }
         let tracer = KeyPathTracer.of(object)
         tracer.record(object, bound: _column)
         return Value._traced(by: tracer)

@@ -86,6 +86,7 @@ extension SimulatedDisk {
                 copy.durable = node.bytesAfterPowerCut(data)
                 copy.bytes = copy.durable.copy()
                 copy.allocated = copy.bytes.count
+                copy.past = node.past
                 used += copy.allocated
             }
             return copy

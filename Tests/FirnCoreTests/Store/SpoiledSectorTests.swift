@@ -1,0 +1,72 @@
+import FirnLog
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnCore
+
+/// As the log's `SpoiledSectorTests`, with checkpoints: each sector is one that Firn has written, only not there or not then.
+@Suite(
+    "A stale or misdirected sector of any file is refused or reported, and never read as objects",
+    .timeLimit(.minutes(20)))
+struct SpoiledSectorTests {
+    private static func make(_ traits: DiskTraits) throws -> (script: StoreScript, disk: SimulatedDisk) {
+        let disk = SimulatedDisk(seed: 1, traits: traits)
+        let script = StoreScript([
+            .commit(StoreScript.schema), .commit(StoreScript.create(0, 4)), .commit(StoreScript.create(1, 2)),
+            .compact(whole: true), .commit(StoreScript.editLists), .commit(StoreScript.blob(2000)),
+            .commit(StoreScript.set(0, 3)), .compact(whole: false), .commit(StoreScript.set(0, 3)),
+            .compact(whole: true), .commit(StoreScript.editLists), .reopen, .commit(StoreScript.blob(900)),
+            .commit(StoreScript.delete(0, 1)),
+        ])
+        if let error = script.run(on: disk.newProcess()) { throw error }
+        return (script, disk)
+    }
+
+    /// Opens what a spoiled disk holds, and reads all of it. Returns whether a version is missing and nobody was told.
+    private func losesSilently(_ script: StoreScript, _ disk: SimulatedDisk, _ context: String) throws -> Bool {
+        let store: Store
+        do throws(StoreError) {
+            store = try StoreScript.open(script.options, disk.newProcess())
+        } catch {
+            if case .log(let inner) = error.code, case .storage = inner.code { Issue.record("\(context): \(error)") }
+            return false
+        }
+        let pin = store.pin()
+        if let expected = script.versions[pin.version] {
+            let fault = expected.check(pin.snapshot, "version \(pin.version)")
+            #expect(fault == nil, "\(context)")
+            store._checkInvariants()
+        } else {
+            #expect(pin.version == 0 && pin.snapshot.schema.tables.isEmpty, "\(context)")
+        }
+        return pin.version < script.acknowledged && store.recovery?.outcome == .clean
+    }
+
+    @Test func eachSectorInTurn() throws {
+        var traits = DiskTraits()
+        traits.remembersSectors = true
+        let (script, disk) = try Self.make(traits)
+        var (silent, tried) = ([String](), 0)
+        func open(_ context: String, _ spoil: (SimulatedDisk) throws -> Bool) throws {
+            let spoiled = disk.afterPowerCut(seed: 1, .nothing)
+            guard try spoil(spoiled) else { return }
+            tried += 1
+            if try losesSilently(script, spoiled, context) { silent.append(context) }
+        }
+        let sectors = try disk.filePaths.flatMap { path in
+            try disk.overwrittenSectors(of: path).map { (path: path, start: $0) }
+        }
+        #expect(Set(sectors.map(\.path)).contains { $0.hasSuffix(".checkpoint") })
+        for one in sectors {
+            try open("\(one.path), sector at \(one.start) is stale") { try $0.makeStale(one.path, at: one.start) }
+            for other in sectors {
+                try open("\(one.path), sector at \(one.start) landed on \(other.path) at \(other.start)") {
+                    try $0.misdirect(one.path, at: one.start, to: other.path, at: other.start)
+                }
+            }
+        }
+        #expect(silent == [])
+        #expect(tried > 400)
+    }
+}

@@ -1,0 +1,83 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnLog
+
+/// A disk may lose the write of a sector that it called done (stale), or put it in the place of another (misdirected).
+/// Checksums alone see neither: each sector is one that Firn has written.
+@Suite("A stale or misdirected sector is refused or reported, and never read as data", .timeLimit(.minutes(20)))
+struct SpoiledSectorTests {
+    /// A log of several segments, and what was committed to it.
+    private static func make(_ end: [LogScript.Step], sector: Int) throws -> (script: LogScript, disk: SimulatedDisk) {
+        let steps: [LogScript.Step] = [
+            .commit([200]), .wait, .commit([70]), .commit([5]), .wait, .mark, .commit([900]), .wait,
+            .abort([3000, 3000]), .commit([5000, 20]), .commit([10]), .wait, .close,
+            .open, .commit([30]), .wait, .commit([9000]), .wait, .commit([8]), .wait, .commit([600]), .wait,
+        ]
+        var traits = DiskTraits()
+        traits.remembersSectors = true
+        let disk = SimulatedDisk(seed: 1, traits: traits)
+        let script = LogScript(steps + end) {
+            $0.segmentByteCount = 8192
+            $0.sectorByteCount = sector
+        }
+        if let error = script.run(on: disk.newProcess()) { throw error }
+        return (script, disk)
+    }
+
+    /// Opens what a spoiled disk holds. Returns whether an acknowledged commit is missing and nobody was told.
+    private func losesSilently(_ script: LogScript, _ disk: SimulatedDisk, _ context: String) throws -> Bool {
+        let log: Log
+        do throws(LogError) {
+            log = try Log.open(
+                script.options, storage: disk.newProcess(), clock: ManualClock(),
+                randomness: SeededRandomness(seed: 2))
+        } catch {
+            if case .storage = error.code { Issue.record("\(context): \(error)") }
+            return false
+        }
+        let last = log.recovery.lastVersion
+        let acknowledged = script.acknowledged
+        // Whatever is shown is what was committed.
+        script.acknowledged = min(last, acknowledged)
+        defer { script.acknowledged = acknowledged }
+        try script.check(log, context)
+        return last < acknowledged && log.recovery.outcome == .clean
+    }
+
+    private func spoilEach(_ end: [LogScript.Step], sector: Int) throws -> (silent: [String], tried: Int) {
+        let (script, disk) = try Self.make(end, sector: sector)
+        var (silent, tried) = ([String](), 0)
+        func open(_ context: String, _ spoil: (SimulatedDisk) throws -> Bool) throws {
+            let spoiled = disk.afterPowerCut(seed: 1, .nothing)
+            guard try spoil(spoiled) else { return }
+            tried += 1
+            if try losesSilently(script, spoiled, context) { silent.append(context) }
+        }
+        let sectors = try disk.filePaths.filter { !$0.hasSuffix("/lock") }.flatMap { path in
+            try disk.overwrittenSectors(of: path).map { (path: path, start: $0) }
+        }
+        for one in sectors {
+            try open("\(one.path), sector at \(one.start) is stale") { try $0.makeStale(one.path, at: one.start) }
+            for other in sectors {
+                try open("\(one.path), sector at \(one.start) landed on \(other.path) at \(other.start)") {
+                    try $0.misdirect(one.path, at: one.start, to: other.path, at: other.start)
+                }
+            }
+        }
+        return (silent, tried)
+    }
+
+    @Test("in a store that was closed", arguments: [0, 512]) func closed(sector: Int) throws {
+        let found = try spoilEach([.close], sector: sector)
+        #expect(found.silent == [])
+        #expect(found.tried > 600)
+    }
+
+    @Test("in a store that was not closed", arguments: [0, 512]) func open(sector: Int) throws {
+        let found = try spoilEach([], sector: sector)
+        #expect(found.silent == [])
+        #expect(found.tried > 600)
+    }
+}
