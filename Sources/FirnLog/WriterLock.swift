@@ -147,15 +147,19 @@ final class WriterLock: @unchecked Sendable {
     func takeWishForRest() -> Bool { isReady && wantsRest.exchange(false, ordering: .relaxed) }
 
     /// By the holder of the write lock, when nothing of this process touches the log any more.
+    ///
+    /// The kernel's lock goes before the state says so. It excludes no thread of this process, as all ask through the
+    /// same open file: one that found *away* first would get the lock that is about to go, and write without it. A
+    /// thread that finds the old state waits for the write lock, and looks again when it has it.
     func release() {
         if page.isWriterWanted {
             yieldedTurn.store(page.turns, ordering: .relaxed)
             yieldedAt.store(clock.monotonic(), ordering: .relaxed)
         }
         page.clearWish()
-        state.store(.away, ordering: .releasing)
         // It throws only where the lock file is closed, which frees the lock too.
         try? locks.unlockWriter()
+        state.store(.away, ordering: .releasing)
         page.wakeAll()
     }
 }

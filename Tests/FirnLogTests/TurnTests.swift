@@ -319,4 +319,46 @@ import Testing
         try other.waitUntilDurable(2)
         if end < 2 { #expect(try readNews(log) == [2]) }
     }
+
+    /// The system keeps nobody out who asks through the open file that has the lock already.
+    @Test(
+        "a thread that asks for the lock while another of its process gives it up does not take it for its own",
+        arguments: [true, false])
+    func askedForWhileGivenUp(wasReady: Bool) throws {
+        let a = Bench()
+        let log = try a.open()
+        try log.waitUntilDurable(try a.commit(log))
+        let b = a.another()
+        let other = try b.open()
+        if !wasReady {
+            try takeTurnAndGiveUp(other, after: log)
+            try log.awaitWriting()
+            #expect(log.isAboutToWrite)
+        }
+        let asked = Gate()
+        a.storage.beforeEachCall { call in
+            guard call.operation == .unlock, call.path == "/store/lock", call.offset == 0, !asked.isOpen else { return }
+            asked.open()
+            do {
+                try StorageThread.start(name: "asks") {
+                    do { try log.awaitWriting() } catch { Issue.record("\(error)") }
+                }.join()
+            } catch { Issue.record("\(error)") }
+        }
+        if wasReady { log.giveUpWriting() } else { log.dropWriting() }
+        #expect(asked.isOpen)
+        #expect(try takeTurn(other).isEmpty)
+        #expect(other.isWriting && !log.isWriting && !log.isAboutToWrite)
+        a.storage.beforeEachCall(nil)
+        #expect(isLocked { try log.awaitWriting() })
+        other.giveUpWriting()
+        try takeTurn(log)
+        #expect(log.isWriting && !other.isWriting)
+    }
+
+    private func takeTurnAndGiveUp(_ log: Log, after other: Log) throws {
+        other.giveUpWriting()
+        try takeTurn(log)
+        log.giveUpWriting()
+    }
 }
