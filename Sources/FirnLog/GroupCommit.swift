@@ -142,6 +142,11 @@ final class GroupCommit: @unchecked Sendable {
                 continue
             }
             guard let led = beginRound(now) else { continue }
+            // A round may have failed since the look above. Its failure came before its end, so the next leader sees it.
+            if hasFailed {
+                endRound(led)
+                continue
+            }
             do {
                 try file.sync()
                 isCrowded.store(writtenVersion > durableVersion + 1, ordering: .relaxed)

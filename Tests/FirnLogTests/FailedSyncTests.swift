@@ -83,6 +83,28 @@ import Testing
         #expect(error?.code == .unknownOutcome(version: 1 + UInt64(count)))
     }
 
+    /// It would be told that all is well: the system reports once what it could not write.
+    @Test("and nobody syncs after it who had looked for a failure just before") func noSyncAfterwards() throws {
+        let bench = Bench()
+        let file = try bench.storage.open("/segment", .create)
+        let page = try SharedPage(StoreFolder(path: "", storage: bench.storage), StoreID(high: 1, low: 2))
+        let group = GroupCommit(file: file, version: 0, page: page, publishesWhenWritten: false)
+        group.noteWritten(1)
+        // A commit is being written to the same sector: who leads waits for it before it syncs.
+        #expect(group.join())
+        let outcomes = Outcomes()
+        let leader = try StorageThread.start(name: "leader") {
+            outcomes.add { () throws(LogError) in try group.wait(for: 1) }
+        }
+        let leads = Patience.awaits { group.isSyncing }
+        group.fail(LogError(.storage(StorageError(.io, operation: "sync", path: "/segment")), path: "/segment"))
+        group.endJoin()
+        leader.join()
+        #expect(leads && outcomes.unknown == [1])
+        #expect(bench.storage.disk.ioTrace.allSatisfy { $0.operation != .sync })
+        #expect(group.durableVersion == 0 && page.durableMark == 0 && !group.isSyncing)
+    }
+
     @Test("threads that commit and wait all learn of it, and the page says so to other processes")
     func threads() throws {
         for round in 0..<20 {
