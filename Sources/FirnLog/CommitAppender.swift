@@ -71,6 +71,8 @@ public struct CommitAppender: ~Copyable {
     }
 
     private mutating func submitPending(isLast: Bool) throws(LogError) {
+        // A forked child has none of the threads that it would wait for.
+        if log.isForked { throw LogError(.forked, path: log.folder.path) }
         guard var raw = pending.take() else { return }
         let queue = log.partQueue
         if !usesQueue {

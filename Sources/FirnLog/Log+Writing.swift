@@ -157,6 +157,8 @@ extension Log {
 
     /// A commit that was begun and not finished: nothing of it stays.
     func cancel(start: Int, chain: UInt32, usesQueue: Bool) {
+        // In a forked child the commit, the file and the threads that write it are the parent's, who goes on.
+        if isForked { return }
         let writer = self.writer!
         let tail = writer.tail
         if usesQueue { try? writer.queue.drain() }  // what it throws was thrown to the caller

@@ -43,6 +43,42 @@
             }
         }
 
+        /// The transaction is the parent's, and so is what of it lies in the log already.
+        @Test(arguments: [true, false])
+        func aForkedChildThatLetsGoOfATransactionLeavesItsPartsInTheLogToTheParent(usesThreads: Bool) async {
+            await #expect(processExitsWith: .success) { [usesThreads] in
+                let folder = TemporaryFolder()
+                var log = LogOptions(folder: folder.path + "/store", verify: .everything)
+                log.usesThreads = usesThreads
+                log.reserveByteCount = 0
+                var options = StoreOptions(log: log)
+                options.handOutByteCount = 16 << 10
+                options.compaction.isAutomatic = false
+                let script = StoreScript([])
+                var store = try Store(options, storage: PosixStorage.shared)
+                try script.commit(StoreScript.schema, to: store)
+                nonisolated(unsafe) var open: WriteTransaction? = try store.beginWrite()
+                let count = 3 * Limits.rowsPerLeaf
+                try StoreScript.create(0, count, longData: 12_000)(script, open!)
+                #expect(open?.early != nil)
+                let path = folder.path + "/store/log/0000000001.segment"
+                let byteCount = try PosixStorage.shared.status(path)?.byteCount ?? 0
+                let child = forked {
+                    open = nil
+                    return 0
+                }
+                #expect(end(of: child, within: 20) == .exited(0))
+                #expect(try PosixStorage.shared.status(path)?.byteCount ?? 0 >= byteCount)
+                try open?.commit()
+                open = nil
+                try store.close()
+                store = try Store(options, storage: PosixStorage.shared)
+                #expect(store.publishedVersion == 2)
+                #expect(store.pin().snapshot.table(TableID(0)).count == count)
+                try store.close()
+            }
+        }
+
         @Test func aForkedChildGetsAnErrorForAStoreInMemoryAndMayLetGoOfIt() async {
             await #expect(processExitsWith: .success) {
                 nonisolated(unsafe) var store: Store? = try CountedThings.open()
