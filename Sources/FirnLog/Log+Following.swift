@@ -179,9 +179,11 @@ extension Log {
         }
         tail.isReserveGone = !Log.makeReserve(folder, recovery.storeID, byteCount: options.reserveByteCount)
         tail.take(file, byteCount: byteCount)
+        // Before anything is changed: if this process dies behind a manifest that the page does not tell of, who gets
+        // the lock must not take the one that it knows for the one in force.
+        page.writerProcess = UInt64(currentProcessID())
         // Without room it is due again with the next replacement; other failures stay in the group.
         try? tail.rememberRetention()
-        page.writerProcess = UInt64(currentProcessID())
         writer.lock.becomeReady()
     }
 

@@ -361,4 +361,37 @@ import Testing
         try takeTurn(log)
         log.giveUpWriting()
     }
+
+    @Test(
+        "a manifest that a process has put in place just before it died is not taken for another's of the same number")
+    func diesWhileBeginning() throws {
+        let a = Bench()
+        let log = try a.open()
+        try log.waitUntilDurable(try a.commit(log))
+        let b = a.another()
+        let other = try b.open()
+        #expect(try takeTurn(other, after: log).isEmpty)
+        other.giveUpWriting()
+        log.retain([.everything])
+        a.storage.crash { $0.operation == .syncFolder && $0.path == "/store" }
+        _ = try? takeTurn(log)
+        #expect(a.storage.isStopped)
+        // It has what the page says, and not what the dead one has put in place.
+        try takeTurn(other)
+        let c = a.another()
+        let third = try c.open()
+        try other.waitUntilDurable(try b.commit(other))
+        try other.sealSegment()
+        other.giveUpWriting()
+        try takeTurn(third)
+        try third.waitUntilDurable(try c.commit(third))
+        try third.close()
+        try other.close()
+        try check(a.another(), [1: [200], 2: [200], 3: [200]], acknowledged: 3, "after all have closed")
+    }
+
+    private func takeTurn(_ log: Log, after other: Log) throws -> [UInt64] {
+        other.giveUpWriting()
+        return try takeTurn(log)
+    }
 }
