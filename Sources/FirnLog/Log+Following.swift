@@ -53,12 +53,13 @@ extension Log {
 
     /// Gives the writer's lock up: what is written becomes durable first. After a failure it is given up as it stands, and who gets it recovers the log.
     ///
-    /// Nothing where this process has it not. No transaction may run.
+    /// Nothing where this process has it not, or has closed the log. No transaction may run.
     public func giveUpWriting() {
         guard !isForked, let writer, writer.lock.isReady else { return }
         let tail = writer.tail
         tail.begin()
         defer { tail.endAppending() }
+        guard !isClosed.load(ordering: .acquiring), writer.lock.isReady else { return }
         if writer.group.currentFailure == nil {
             // Where that fails, the failure stays in the group, and nobody here writes any more.
             try? writer.group.wait(for: writer.group.writtenVersion)
@@ -70,7 +71,7 @@ extension Log {
 
     /// Lets the kernel's lock go that `awaitWriting` got, where reading on failed: the next one finds the page as this one did.
     public func dropWriting() {
-        guard let writer, writer.lock.isLocked else { return }
+        guard let writer, !isClosed.load(ordering: .acquiring), writer.lock.isLocked else { return }
         writer.lock.release()
     }
 
@@ -225,10 +226,11 @@ extension Log {
     /// Segments with versions above this one must stay, as another process has not read them yet; nil where there is none.
     public var oldestVersionNeededByOthers: UInt64? { otherProcesses.map(\.version).min() }
 
-    /// Tells the others what this process has read and holds. Four stores; to be called when a version is published or read, and when one is let go that is not the newest. One call at a time.
+    /// Tells the others what this process has read and holds. Four stores; to be called when a version is published or read, and when one is let go that is not the newest. One call at a time, and none when
+    /// the log is closed, as the slot is another's then.
     @inline(__always)
     public func tellOthers(version: UInt64, oldest: UInt64, activeCount: Int, retainedByteCount: Int) {
-        guard let slot else { return }
+        guard let slot, !isClosed.load(ordering: .relaxed) else { return }
         page.setSlot(
             slot, version: version, oldest: oldest, activeCount: activeCount, retainedByteCount: retainedByteCount)
     }
@@ -237,7 +239,10 @@ extension Log {
     public var heldByOthers: HeldByOthers { page.heldByOthers(locks, but: slot) }
 
     /// Asks the other processes to tell the bytes that they retain; without it they may tell 0.
-    public func askForRetainedBytes() { if let slot { page.askForBytes(slot) } }
+    public func askForRetainedBytes() {
+        withSlot { page.askForBytes($0) }
+        page.wakeAll()
+    }
 
     /// Whether another process has asked for the bytes that this one retains.
     public var isAskedForRetainedBytes: Bool { page.isAskedForBytes(but: slot) }
@@ -248,17 +253,19 @@ extension Log {
     /// else, with the next replacement or `rememberRetention`. Any thread may call it.
     public func retain(_ retentions: [HistoryRetention]) {
         let word = RetentionWord(retentions)
-        if let slot { page.setRetention(slot, word) }
+        withSlot { page.setRetention($0, word) }
         writer?.tail.retain(word)
     }
 
     /// Writes that down at once, where it is this process's turn to write. The caller holds the write lock of its own.
+    /// Nothing where the log is closed, as the manifest is another's then.
     public func rememberRetention() {
         guard isWriting, let tail = writer?.tail else { return }
         tail.begin()
+        defer { tail.endAppending() }
+        guard !isClosed.load(ordering: .acquiring) else { return }
         // As in `beginWriting`.
         try? tail.rememberRetention()
-        tail.endAppending()
     }
 
     /// What of the past the manifest and the other processes say is to be retained.

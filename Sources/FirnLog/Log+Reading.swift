@@ -8,7 +8,7 @@ extension Log {
     public var durableVersion: UInt64 {
         if let writer {
             // What others have published may be less than durable; their mark tells.
-            return writer.lock.isAway
+            return writer.lock.isAway && !isClosed.load(ordering: .acquiring)
                 ? min(page.durableMark, writer.group.durableVersion) : writer.group.durableVersion
         }
         // As in `publishedVersion`.
@@ -110,7 +110,7 @@ extension Log {
 
     private func finish() throws(LogError) {
         defer {
-            if let slot { page.freeSlot(slot) }
+            leaveSlot()
             locks.leave()
             // Who waits for the writer's lock.
             page.wakeAll()
@@ -121,6 +121,9 @@ extension Log {
         let tail = writer.tail
         tail.begin()
         defer {
+            // From here on others write. Whoever comes too late finds that it is not this process's turn.
+            tail.leave()
+            writer.lock.close()
             tail.endAppending()
             tail.file.close()
         }

@@ -26,6 +26,8 @@ public final class Log: @unchecked Sendable {
     let recoveredSchema: [UInt8]
     /// Its slot of the shared page; nil for a reader that could get none.
     let slot: Int?
+    /// Whether the slot is still this opener's. Once the log is closed it may be another's.
+    private let ownsSlot = Guarded(.innermost, true)
     /// For a reader who found nobody that has the store open for writing: the session that the page was of then.
     let unkeptSession: UInt64?
     /// What a reader without a slot needs while the store is opened; nobody else keeps it.
@@ -61,6 +63,18 @@ public final class Log: @unchecked Sendable {
     }
 
     deinit { try? close() }
+
+    /// Calls `body` with the slot, as long as it is this opener's.
+    func withSlot(_ body: (Int) -> Void) {
+        guard let slot else { return }
+        ownsSlot.withLock { if $0 { body(slot) } }
+    }
+
+    /// Frees the slot, before its lock goes.
+    func leaveSlot() {
+        withSlot { page.freeSlot($0) }
+        ownsSlot.withLock { $0 = false }
+    }
 
     /// What the log was opened with has been read: what was held for that goes.
     public func finishOpening() {

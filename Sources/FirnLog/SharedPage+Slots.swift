@@ -93,11 +93,8 @@ extension SharedPage {
 
     func setRetention(_ slot: Int, _ retention: RetentionWord) { store(retention.raw, offset(slot) + 56) }
 
-    /// Asks the others for the bytes that they retain, from now on.
-    func askForBytes(_ slot: Int) {
-        store(1, offset(slot) + 48)
-        wakeAll()
-    }
+    /// Asks the others for the bytes that they retain, from now on. `wakeAll` tells them.
+    func askForBytes(_ slot: Int) { store(1, offset(slot) + 48) }
 
     /// Whether an opener beside `own` wants to know the bytes. A load where there was never another.
     func isAskedForBytes(but own: Int?) -> Bool {

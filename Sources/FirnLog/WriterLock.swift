@@ -162,4 +162,8 @@ final class WriterLock: @unchecked Sendable {
         state.store(.away, ordering: .releasing)
         page.wakeAll()
     }
+
+    /// The log is closed, and the lock goes with its file: from now on nobody takes this process for the one that
+    /// writes. Nobody tries for the lock any more.
+    func close() { state.store(.away, ordering: .releasing) }
 }

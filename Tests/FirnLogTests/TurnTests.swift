@@ -394,4 +394,33 @@ import Testing
         other.giveUpWriting()
         return try takeTurn(log)
     }
+
+    @Test("who has closed the log changes nothing of what another makes of it") func closed() throws {
+        let a = Bench()
+        let log = try a.open()
+        try log.waitUntilDurable(try a.commit(log))
+        try log.close()
+        let b = a.another()
+        let other = try b.open()
+        try other.waitUntilDurable(try b.commit(other))
+        try other.sealSegment()
+        let manifest = try other.folder.readManifest()
+        other.tellOthers(version: 2, oldest: 2, activeCount: 1, retainedByteCount: 0)
+        #expect(!log.isWriting && !log.shouldGiveUpWriting)
+        log.retain([.everything])
+        log.rememberRetention()
+        log.askForRetainedBytes()
+        #expect(try other.folder.readManifest() == manifest)
+        log.giveUpWriting()
+        log.dropWriting()
+        #expect(other.page.writerProcess == UInt64(currentProcessID()))
+        let third = try a.another().open()
+        let told = third.otherProcesses
+        #expect(told.map(\.version) == [2] && told.map(\.retention) == [RetentionWord()])
+        #expect(!third.isAskedForRetainedBytes)
+        try third.close()
+        try other.waitUntilDurable(try b.commit(other))
+        try other.close()
+        try check(a.another(), [1: [200], 2: [200], 3: [200]], acknowledged: 3, "after it has closed")
+    }
 }

@@ -431,6 +431,8 @@ public final class Store: Sendable {
         queue.acquire()
         defer { queue.release() }
         guard let log else { return }
+        // The slot may be another process's at once. Pins that are let go later report to nobody.
+        versions.withLock { $0.report = nil }
         // What is held reads on in files that another opener could otherwise give blocks of back.
         do { try log.close(isRead: !heldFiles.ids.isEmpty) } catch { throw StoreError(error) }
     }

@@ -69,6 +69,31 @@ import Testing
         #expect(isThere(7, again))
     }
 
+    /// The manifest is another's by then, and so may be the slot.
+    @Test func whoHasClosedTheStoreRetainsNothingMore() throws {
+        let first = try open(.none)
+        try fill(first)
+        var pin: Pin? = first.pin()
+        try first.close()
+        let other = try open(.none)
+        try commit(other, [], count: 3)
+        #expect(try other.compact() != nil)
+        let version = try #require(other.log?.publishedVersion)
+        first.retain(.everything)
+        first.letOthersWrite()
+        withExtendedLifetime(pin) {}
+        pin = nil
+        let third = try open(.none)
+        #expect(third.otherProcesses.map(\.version) == [version])
+        try third.close()
+        try commit(other, [], count: 1)
+        try other.close()
+        let again = try open(.none)
+        #expect(again.publishedVersion == 17)
+        #expect(script.versions[17]?.check(again.pin().snapshot, "version 17") == nil)
+        #expect(!isThere(13, again))
+    }
+
     @Test func aJoinerIsRememberedOnceItHasWritten() throws {
         let first = try open(.none)
         try fill(first)
