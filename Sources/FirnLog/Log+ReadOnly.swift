@@ -35,6 +35,10 @@ extension Log {
         case .empty:
             throw LogError(
                 .notAStore, path: folder.path, detail: "it is an empty folder, and read-only opening makes nothing")
+        case .unfinishedCopy:
+            throw LogError(
+                .notAStore, path: folder.path,
+                detail: "a copy was to be written there, which is not finished; write it again, or delete the folder")
         case .store: break
         }
         try checkVolume(folder.path, folder.storage)

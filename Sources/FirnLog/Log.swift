@@ -128,7 +128,7 @@ public final class Log: @unchecked Sendable {
         } else {
             try checkVolume(folder.path, storage)
             // It may have been made by a process that died before its name was durable.
-            if found == .empty { try folder.syncParent() }
+            if found != .store { try folder.syncParent() }
         }
         try folder.refuseLinks()
         let locks = try StoreLocks(folder)
@@ -166,6 +166,7 @@ public final class Log: @unchecked Sendable {
     private static func create(
         _ folder: StoreFolder, _ clock: any Clock, _ randomness: any Randomness, sector: Int
     ) throws(LogError) {
+        try folder.removeUnfinishedCopy()
         try folder.removeIfPresent(folder.newManifest)
         try folder.createFolderIfAbsent(folder.log)
         try folder.createFolderIfAbsent(folder.checkpoints)
@@ -219,6 +220,8 @@ public final class Log: @unchecked Sendable {
             // The manifest's name is durable: after a power cut the one before it would need what is removed here.
             try removeUnneeded(folder, manifest, Set(recovery.checkpoints.flatMap { $0.files.map(\.id) }), newest: .max)
         }
+        // A copy that was finished may have been stopped before its mark was removed.
+        if isFirst { try? folder.removeIfPresent(folder.copying) }
         report.secondedCommits = try recovery.makeDurable(despite: isPageValid && page.failureMark != 0)
         report.epoch = recovery.manifest.epoch
 

@@ -8,6 +8,8 @@ extension StoreFolder {
         case nothing
         /// An empty folder, or what a creation or a deletion left that was cut short while no store was there.
         case empty
+        /// What a copy left that was cut short, or that another process is just writing. The writer's lock tells.
+        case unfinishedCopy
         case store
     }
 
@@ -21,7 +23,8 @@ extension StoreFolder {
         let names = try stored { () throws(StorageError) in try storage.list(path) }
         // Another process may just have made it.
         if names.contains("manifest") { return .store }
-        var others = names.filter { !Self.names.contains($0) }.sorted()
+        var others = names.filter { !Self.isName($0) }.sorted()
+        if others.isEmpty, try isUnfinishedCopy(names) { return try hasManifest() ? .store : .unfinishedCopy }
         if others.isEmpty, let remains = try remainsOfStore(names) {
             // Another process may have made the store and committed to it since the names were read.
             if try hasManifest() { return .store }
@@ -42,6 +45,16 @@ extension StoreFolder {
 
     private func hasManifest() throws(LogError) -> Bool {
         try stored { () throws(StorageError) in try storage.status(manifest) } != nil
+    }
+
+    /// Whether there is the mark of a copy that is being written, and nothing that a copy has not made.
+    private func isUnfinishedCopy(_ names: [String]) throws(LogError) -> Bool {
+        guard names.contains("copying"), try foreignFiles(names).isEmpty else { return false }
+        let files = try [log, checkpoints].map { folder throws(LogError) in
+            guard names.contains(String(splitPath(folder).name)), try isFolder(folder) else { return [String]() }
+            return try stored { () throws(StorageError) in try storage.list(folder) }.map { folder + "/" + $0 }
+        }
+        return files.joined().allSatisfy { [segment(1), checkpoint(1)].contains($0) }
     }
 
     /// A file that shows that a manifest was here and has been removed; nil where there is none. A crash while a store is made leaves the first segment's head at most.
@@ -95,6 +108,7 @@ extension StoreFolder {
             guard status.byteCount <= SharedPage.byteCount else { return false }
             return try begins(path, with: SharedPage.magic)
         case "manifest.new": return try begins(path, with: Manifest.magic)
+        case "copying": return try begins(path, with: Self.copyMagic)
         default: return false
         }
     }

@@ -68,6 +68,8 @@ extension StoreFolder {
         try removeFile(reserve)
         try stored { () throws(StorageError) in try storage.syncFolder(path) }
         try removeFile(manifest)
+        // As the manifest, the mark of an unfinished copy goes after what it is about.
+        try removeFile(copying)
         try stored { () throws(StorageError) in try storage.syncFolder(path) }
         try removeFile(shared)
         try removeFile(lock)

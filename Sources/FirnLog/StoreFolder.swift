@@ -11,6 +11,7 @@ import FirnStorage
 ///       shared        the page that processes share (SharedPage); holds no data
 ///       lock          locks of bytes (StoreLocks); empty
 ///       reserve       4 MiB of random bytes, given back when the disk is full
+///       copying       there while a copy is written (Log.create); without a manifest, what lies beside it is none yet
 /// ```
 struct StoreFolder: Sendable {
     let path: String
@@ -40,8 +41,18 @@ struct StoreFolder: Sendable {
     var shared: String { path + "/shared" }
     var lock: String { path + "/lock" }
     var reserve: String { path + "/reserve" }
+    var copying: String { path + "/copying" }
 
-    static let names: Set<String> = ["manifest", "manifest.new", "log", "checkpoint", "shared", "lock", "reserve"]
+    /// What the file `copying` holds: "FIRNCOPY".
+    static let copyMagic: UInt64 = 0x5950_4F43_4E52_4946
+
+    /// Whether a file or folder of a store bears the name.
+    static func isName(_ name: String) -> Bool {
+        switch name {
+        case "manifest", "manifest.new", "log", "checkpoint", "shared", "lock", "reserve", "copying": true
+        default: false
+        }
+    }
 
     func segment(_ number: UInt32) -> String {
         let digits = String(number)

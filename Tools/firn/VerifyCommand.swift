@@ -205,8 +205,11 @@ struct Verification {
         }
         for name in try list(files.path) where !StoreFiles.names.contains(name) {
             let text =
-                name == "manifest.new"
-                ? "a manifest that was never put in place; the next change replaces it" : "not of the store"
+                switch name {
+                case "manifest.new": "a manifest that was never put in place; the next change replaces it"
+                case "copying": "left from the writing of the copy that this is; the next opening removes it"
+                default: "not of the store"
+                }
             add(Finding(.note, files.path + "/" + name, nil, text))
         }
         let listed = Set(store.manifest.segments.map { StoreFiles.segmentName($0.number) })

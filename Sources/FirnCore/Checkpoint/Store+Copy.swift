@@ -5,7 +5,7 @@ extension Store {
     /// Writes a version to a store of its own, which begins with it: the same number and time, and no history.
     ///
     /// - Parameters:
-    ///   - folder: what bears the name must not exist; its parent must.
+    ///   - folder: what bears the name must not exist, but for a copy that was cut short; its parent must.
     ///   - fileMode: of the files of the copy.
     public static func writeCopy(
         of pin: Pin, to folder: String, fileMode: FileMode = .ownerOnly, storage: any Storage,
