@@ -10,8 +10,11 @@ import FirnStorage
 /// | see who writes, and keep blocks of checkpoints from being given back | readable | |
 /// | see what is published while it has the store open | | readable |
 ///
-/// - **Without a slot** segments may go that it has not read, and files of checkpoints that it has not opened. So it opens all that opening needs at once (`HeldLogFiles`), and looks whether the manifest is still
-///   the same: if not, it begins anew. What it asks for later, and is gone, is `.versionNotHere`.
+/// - **Every reader** goes by the manifest that it has read first until the store is open (`HeldLogFiles`): one that
+///   takes its place may list less. It looks whether the manifest is still the same when it knows how far to read; if
+///   not, it begins anew.
+/// - **Without a slot** segments may go that it has not read, and files of checkpoints that it has not opened. So it
+///   opens all that opening needs at once. What it asks for later, and is gone, is `.versionNotHere`.
 /// - **Without `lock`** it can't know whether somebody writes. It reads the log to its last whole commit, as if nobody did: all that was acknowledged as durable when it was opened is there, and
 ///   perhaps commits that are just being written. A writer may give blocks of a checkpoint back while this reader has an older one open: reading
 ///   them is reported as damage, and opening the store anew helps.
@@ -129,12 +132,11 @@ extension Log {
         } else {
             checkpoints = try folder.readCheckpoints(manifest)
         }
-        var held: HeldLogFiles?
-        if slot == nil {
-            held = try HeldLogFiles(folder, manifest, checkpoints.last)
-            guard try folder.readManifest() == manifest else {
-                throw LogError(.damage, path: folder.manifest, detail: "the store changes faster than it can be opened")
-            }
+        let held =
+            slot == nil ? try HeldLogFiles(folder, manifest, checkpoints.last) : HeldLogFiles(manifest)
+        // Otherwise what has been published since may lie in segments that it does not list.
+        guard try folder.readManifest() == manifest else {
+            throw LogError(.damage, path: folder.manifest, detail: "the store changes faster than it can be opened")
         }
         return Log(
             options: options, recovery: report, folder: folder, locks: locks, page: page,
@@ -148,13 +150,20 @@ extension Log {
     }
 }
 
-/// Files that a reader without a slot has opened before anybody could remove them: what opening the store needs.
+/// The manifest that a store is opened by to be read, whatever takes its place meanwhile. For a reader without a slot also
+/// the files that opening needs, opened before anybody could remove them.
 final class HeldLogFiles: Sendable {
     /// More segments than this behind the checkpoint are not held: descriptors are few.
     private static let segmentMax = 64
 
     let manifest: Manifest
     let files: [String: any StorageFile]
+
+    /// For a reader with a slot: nothing is removed while it opens the store.
+    init(_ manifest: Manifest) {
+        self.manifest = manifest
+        files = [:]
+    }
 
     init(_ folder: StoreFolder, _ manifest: Manifest, _ checkpoint: Checkpoint?) throws(LogError) {
         self.manifest = manifest

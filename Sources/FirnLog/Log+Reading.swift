@@ -58,8 +58,9 @@ extension Log {
     ///
     /// - Parameters:
     ///   - position: where an earlier call has ended; it counts where that was at `version`.
-    ///   - isOpening: true until `tellOthers` was called: the manifest is then the one whose checkpoint the log was opened with. A compactor that had looked for others before this one came may have
-    ///     replaced it, but removes nothing that it lists.
+    ///   - isOpening: true until `tellOthers` was called: the manifest is then the one whose checkpoint the log was
+    ///     opened with. A compactor that had looked for others before this one came may have replaced it, but removes
+    ///     nothing that it lists; of a reader without a slot the files are held.
     /// - Returns: where to go on.
     /// - Throws: `.damage` with the place; `.versionNotHere`; whatever `body` throws.
     @discardableResult

@@ -30,7 +30,7 @@ public final class Log: @unchecked Sendable {
     private let ownsSlot = Guarded(.innermost, true)
     /// For a reader who found nobody that has the store open for writing: the session that the page was of then.
     let unkeptSession: UInt64?
-    /// What a reader without a slot needs while the store is opened; nobody else keeps it.
+    /// What a log opened read-only needs while the store is opened; nobody else keeps it.
     private let heldFiles: Guarded<HeldLogFiles?>
     var held: HeldLogFiles? { heldFiles.withLock { $0 } }
     /// Whether a compactor of this opener runs. Atomic.
@@ -215,7 +215,8 @@ public final class Log: @unchecked Sendable {
             epoch: manifest.epoch, missingFromLog: recovery.missing)
         // A writer takes its number off the page when all that it did is durable.
         if !isPageValid || page.writerProcess != 0 || page.failureMark != 0 { try recovery.syncNames() }
-        if isFirst {
+        // A reader that is just opening the store needs what was listed when it came.
+        if isFirst, !page.others(locks, but: nil).contains(where: { $0.version == 0 }) {
             // Whatever a crash left between the manifest and the removal of what it no longer lists, or of a checkpoint that was never finished. Beside others it may be one that is being written.
             // The manifest's name is durable: after a power cut the one before it would need what is removed here.
             try removeUnneeded(folder, manifest, Set(recovery.checkpoints.flatMap { $0.files.map(\.id) }), newest: .max)

@@ -119,33 +119,51 @@ import Testing
         #expect(calls > (isCursor ? 2 : 5))
     }
 
-    /// A writer with several segments, and a reader for whom no slot is left.
+    /// A writer with several segments, and a reader for whom no slot is left, or one.
     private struct Removal {
         let a: Bench
         let reading: Bench
         let log: Log
         private let slots: any StorageLock
 
-        init() throws {
+        init(hasSlot: Bool = false) throws {
             a = Bench { $0.segmentByteCount = 4096 }
             log = try a.open()
             for _ in 1...9 { try log.waitUntilDurable(try a.commit(log, [900])) }
             slots = try a.storage.disk.newProcess().lockFile("/store/lock")
-            for slot in 0..<SharedPage.slotCount { _ = try slots.tryLock(64 + slot, exclusive: true) }
+            for slot in 0..<SharedPage.slotCount where !hasSlot || slot > 1 {
+                _ = try slots.tryLock(64 + slot, exclusive: true)
+            }
             var reading = a.another()
             reading.options.access = .readOnly
             self.reading = reading
         }
 
-        /// A checkpoint of the newest version takes the place of the log before it.
+        /// A checkpoint of the newest version takes the place of the log before it, by a compactor that has looked for
+        /// others before any came.
         func compact() throws {
+            try publish()
+            try log.removeUnneeded(held: [])
+            try log.waitUntilDurable(try a.commit(log, [100]))
+        }
+
+        func publish() throws {
             try log.sealSegment()
             let version = log.publishedVersion
             let file = try log.beginCheckpoint(start: 0)
             let checkpoint = try file.finish(version: version, time: 1, earlier: [], state: [7])
             try log.publish(checkpoint, keepingVersionsAfter: version)
-            try log.removeUnneeded(held: [])
-            try log.waitUntilDurable(try a.commit(log, [100]))
+        }
+
+        /// As a store opens it: the checkpoint's files, then what comes behind. Gives the versions.
+        func read(_ reader: Log) throws -> [UInt64] {
+            for file in reader.checkpoint?.files ?? [] { try reader.openCheckpointFile(file).close() }
+            var versions: [UInt64] = [reader.checkpoint?.version ?? 0]
+            try reader.replay(after: versions[0], through: reader.publishedVersion, isOpening: true) {
+                versions.append($0.version)
+            }
+            reader.finishOpening()
+            return versions
         }
     }
 
@@ -187,11 +205,12 @@ import Testing
         #expect(calls > 5 && refusals > 2)
     }
 
-    @Test("who has no slot opens what is there, between any two of its calls") func removedWhileOpening() throws {
+    @Test("who opens it opens what is there, between any two of its calls", arguments: [true, false])
+    func removedWhileOpening(hasSlot: Bool) throws {
         var moment = 0
         var calls = 0
         repeat {
-            let removal = try Removal()
+            let removal = try Removal(hasSlot: hasSlot)
             let storage = removal.reading.storage
             let before = storage.callCount
             let result = Versions()
@@ -201,14 +220,8 @@ import Testing
             }
             result.collect {
                 let reader = try removal.reading.open()
-                // As a store opens it: the checkpoint's files, then what comes behind.
-                for file in reader.checkpoint?.files ?? [] { try reader.openCheckpointFile(file).close() }
-                var versions: [UInt64] = [reader.checkpoint?.version ?? 0]
-                try reader.replay(after: versions[0], through: reader.publishedVersion, isOpening: true) {
-                    versions.append($0.version)
-                }
-                reader.finishOpening()
-                return versions
+                #expect((reader.slot != nil) == hasSlot)
+                return try removal.read(reader)
             }
             storage.beforeEachCall(nil)
             calls = storage.callCount - before
@@ -217,6 +230,22 @@ import Testing
             moment += 1
         } while moment < calls
         #expect(calls > 20)
+    }
+
+    @Test("nor does the next to write, after the one that wrote has died, remove what somebody is just opening")
+    func removedByTheNext() throws {
+        let removal = try Removal(hasSlot: true)
+        let reader = try removal.reading.open()
+        #expect(reader.slot != nil)
+        try removal.publish()
+        removal.a.storage.disk.kill(removal.a.storage)
+        let next = try removal.a.another().open()
+        #expect(next.writtenVersion == 9 && next.checkpoint?.version == 9)
+        #expect(try removal.read(reader) == Array(0...9))
+        // When it has read, they go.
+        reader.tellOthers(version: 9, oldest: 9, activeCount: 1, retainedByteCount: 0)
+        #expect(try next.removeUnneeded(held: []))
+        #expect(try removal.a.storage.disk.newProcess().list("/store/log").count == 1)
     }
 
     @Test("a segment that is shorter than it was ends there, and stops nobody") func shortened() throws {
