@@ -182,6 +182,13 @@ final class GroupCommit: @unchecked Sendable {
         raise(to: led.target)
     }
 
+    /// Returns when no sync runs, nor begins, after a failure: only then may another process write. A sync that
+    /// succeeds after a write has failed raises the marks of the page, which is the other's by then. By the appender.
+    func awaitEndOfRounds() {
+        precondition(hasFailed, "while all is well, the next round begins at any time")
+        endRound(beginNextRound())
+    }
+
     /// Takes over what another process has written and synced, while nothing is written here: all marks are equal then, so that nobody syncs for them.
     ///
     /// The order is that of what each mark promises, from the last step of a commit to the first:

@@ -65,7 +65,11 @@ extension Log {
             try? writer.group.wait(for: writer.group.writtenVersion)
         }
         tail.leave()
-        if writer.group.currentFailure == nil { page.writerProcess = 0 }
+        if writer.group.currentFailure == nil {
+            page.writerProcess = 0
+        } else {
+            writer.group.awaitEndOfRounds()
+        }
         writer.lock.release()
     }
 

@@ -123,6 +123,7 @@ extension Log {
         tail.begin()
         defer {
             // From here on others write. Whoever comes too late finds that it is not this process's turn.
+            if writer.group.currentFailure != nil { writer.group.awaitEndOfRounds() }
             tail.leave()
             writer.lock.close()
             tail.endAppending()

@@ -423,4 +423,47 @@ import Testing
         try other.close()
         try check(a.another(), [1: [200], 2: [200], 3: [200]], acknowledged: 3, "after it has closed")
     }
+
+    /// What a sync of before makes durable is not for another's page.
+    @Test(
+        "a process whose write failed gives the lock up when no sync of its own runs any more",
+        arguments: [true, false])
+    func syncOutlivesFailure(closes: Bool) throws {
+        let a = Bench()
+        let log = try a.open()
+        let b = a.another()
+        let other = try b.open()
+        try log.waitUntilDurable(try a.commit(log))
+        try a.commit(log)
+        let isSyncing = Gate()
+        let hold = Gate()
+        let wasSyncing = Guarded<[Bool]>(.unranked, [])
+        a.storage.beforeEachCall { call in
+            if call.operation == .sync, !isSyncing.isOpen {
+                isSyncing.open()
+                hold.wait()
+            }
+            // Closing the lock's file frees the lock, too, and is no call of this kind: the log's own file goes before.
+            let frees = call.operation == .unlock && call.offset == 0
+            if frees { wasSyncing.withLock { $0.append(log.writer!.group.isSyncing) } }
+        }
+        let leader = try StorageThread.start(name: "leader") { try? log.waitUntilDurable(2) }
+        isSyncing.wait()
+        log.writer!.group.fail(
+            LogError(StorageError(.io, operation: "write", path: "/store/log/0000000001.segment")))
+        let ended = Gate()
+        let giver = try StorageThread.start(name: "gives up") {
+            if closes { try? log.close() } else { log.giveUpWriting() }
+            wasSyncing.withLock { $0.append(log.writer!.group.isSyncing) }
+            ended.open()
+        }
+        // Whoever does not wait for the sync is done by then.
+        restThread(nanoseconds: 50_000_000)
+        hold.open()
+        leader.join()
+        giver.join()
+        #expect(wasSyncing.withLock { $0 } == (closes ? [false] : [false, false]))
+        #expect(try takeTurn(other) == [1, 2])
+        #expect(other.page.published == 2 && other.writer!.tail.snapshot().manifest.epoch == 2)
+    }
 }
