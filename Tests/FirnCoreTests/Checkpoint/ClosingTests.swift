@@ -38,6 +38,29 @@ import Testing
         #expect(try Self.open(storage).log?.checkpoint?.id == id)
     }
 
+    @Test("and no other begins while the store is closed: its files would be removed when others have it open")
+    func noneBegins() throws {
+        let storage = SimulatedStorage(seed: 1)
+        let store = try Self.open(storage)
+        try CompactionTests.fill(store, 2000)
+        store.compactor.stop()
+        let ran = Guarded(.unranked, 0)
+        for deadline in [nil, .max] as [Int64?] {
+            let error = #expect(throws: StoreError.self) {
+                let body = { () throws(StoreError) in ran.withLock { $0 += 1 } }
+                if let deadline {
+                    try store.compactor.run(until: deadline, body)
+                } else {
+                    try store.compactor.run(body)
+                }
+            }
+            #expect(error?.code == .closed)
+        }
+        #expect(ran.withLock { $0 } == 0)
+        #expect(throws: StoreError.self) { try store.compact() }
+        #expect(try storage.list("/store/checkpoint").isEmpty)
+    }
+
     @Test("not for a short log, not if the rule is off, and not beside another process") func notDue() throws {
         let storage = SimulatedStorage(seed: 1)
         var options = Self.options()
