@@ -167,7 +167,7 @@ final class GroupCommit: @unchecked Sendable {
     }
 
     /// Leads with `body`, which syncs all that is written to the file that it is given and returns the one to go on with. If it throws
-    /// anything but `.diskFull`, that is a failure for good.
+    /// anything but what `isPassing`, as a full disk, that is a failure for good.
     func lead(_ body: (any StorageFile) throws(LogError) -> any StorageFile) throws(LogError) {
         let led = beginNextRound()
         defer { endRound(led) }
@@ -175,7 +175,7 @@ final class GroupCommit: @unchecked Sendable {
         do {
             file = try body(file)
         } catch {
-            if error.code == .diskFull { throw error }
+            if error.isPassing { throw error }
             fail(error)
             throw Self.unknown(durableVersion + 1, error)
         }

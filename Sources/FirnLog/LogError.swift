@@ -40,6 +40,8 @@ public struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
     public var offset: Int?
     /// What was found.
     public var detail: String
+    /// Too many files were open where a new one was to be made, before anything was changed that counts.
+    private(set) var hasChangedNothing = false
 
     public init(_ code: Code, path: String, offset: Int? = nil, detail: String = "") {
         self.code = code
@@ -57,6 +59,18 @@ public struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
             default: .storage(error)
             }
         self.init(code, path: error.path, detail: error.description)
+    }
+
+    /// Whether the log is as it was, and what failed may be tried again: the disk was full, or too many files were open.
+    var isPassing: Bool { code == .diskFull || hasChangedNothing }
+
+    /// The same, of a call before anything was changed that counts: a file that was to be made bears no name yet that
+    /// anybody goes by. A sync that failed stays one, as a second one would prove nothing; but a folder that could not
+    /// be opened was not synced.
+    var beforeAnyChange: LogError {
+        var error = self
+        if case .storage(let cause) = code, cause.code == .tooManyOpenFiles { error.hasChangedNothing = true }
+        return error
     }
 
     /// Whether something is wrong with a file, or one is missing: which may be the work of another process that has changed the store meanwhile.

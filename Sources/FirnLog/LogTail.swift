@@ -124,7 +124,7 @@ final class LogTail: @unchecked Sendable {
     /// Whether a commit has been written to the open segment. By the appender.
     var holdsCommits: Bool { group.writtenVersion >= manifest.openSegment.firstVersion }
 
-    /// Puts another manifest in the place of the present one. By the appender. Where it throws `.diskFull`, or
+    /// Puts another manifest in the place of the present one. By the appender. Where it throws what `isPassing`, or
     /// `.damage` as its numbers have come to their end, nothing has changed; after any other error which of the two
     /// stands is not known, and the log takes no more writes.
     func replaceManifest(_ wanted: Manifest) throws(LogError) {
@@ -135,7 +135,7 @@ final class LogTail: @unchecked Sendable {
         do throws(LogError) {
             try folder.replaceManifest(manifest, with: next)
         } catch {
-            if error.code != .diskFull { group.fail(error) }
+            if !error.isPassing { group.fail(error) }
             throw error
         }
         page?.setGeneration(next.generation)
@@ -312,7 +312,7 @@ final class LogTail: @unchecked Sendable {
     ///
     /// Where the manifest's numbers have come to their end, nothing has changed, and the log goes on as it is.
     func roll() throws(LogError) {
-        // Under the lead any failure but a full disk would be one for good.
+        // Under the lead any failure but a passing one would be one for good.
         var next = manifest
         next.generation += 1
         next.segments.append(
@@ -341,11 +341,15 @@ final class LogTail: @unchecked Sendable {
             let file: any StorageFile
             let (bytes, headerCRC) = SegmentStart.encode(header, schema: schema, time: lastTime)
             do throws(LogError) {
-                file = try stored { () throws(StorageError) in try folder.create(path) }
-                try folder.write(bytes, to: file, at: 0)
-                try stored { () throws(StorageError) in
-                    try file.sync()
-                    try folder.storage.syncFolder(folder.log)
+                do throws(LogError) {
+                    file = try stored { () throws(StorageError) in try folder.create(path) }
+                    try folder.write(bytes, to: file, at: 0)
+                    try stored { () throws(StorageError) in
+                        try file.sync()
+                        try folder.storage.syncFolder(folder.log)
+                    }
+                } catch {
+                    throw error.beforeAnyChange
                 }
                 // 3. The manifest says so.
                 next.generation += 1
@@ -357,7 +361,7 @@ final class LogTail: @unchecked Sendable {
                 next.segments.append(
                     Manifest.Segment(segment: header.segment, epoch: header.epoch, firstVersion: header.firstVersion))
                 try folder.replaceManifest(manifest, with: next)
-            } catch  where error.code == .diskFull {
+            } catch  where error.isPassing {
                 try? folder.removeIfPresent(path)
                 throw error
             }

@@ -102,8 +102,9 @@ struct StoreFolder: Sendable {
 
     /// Puts `next` in the place of `previous` (nil for a new store), durably.
     ///
-    /// Where it throws `.diskFull`, the old manifest stands, and what is needed may be tried again. After any other error which of the two stands is not known, nor which one a power cut leaves: whoever
-    /// goes on must first read the manifest and sync its name, as an opener does.
+    /// Where it throws what `isPassing`, as `.diskFull`, the old manifest stands, and what is needed may be tried again.
+    /// After any other error which of the two stands is not known, nor which one a power cut leaves: whoever goes on must
+    /// first read the manifest and sync its name, as an opener does.
     ///
     /// A rename for which the disk has no room has changed nothing, or everything: whichever manifest then stands says
     /// which. A disk that is full at the sync behind the rename is not reported as `.diskFull`, since no second sync
@@ -112,14 +113,14 @@ struct StoreFolder: Sendable {
         try checkNumbers(of: next)
         let bytes = next.encode() + (previous?.encode() ?? [])
         try removeIfPresent(newManifest)
-        do {
+        do throws(LogError) {
             let file = try stored { () throws(StorageError) in try create(newManifest) }
             defer { file.close() }
             try write(bytes, to: file, at: 0)
             try stored { () throws(StorageError) in try file.sync() }
         } catch {
             try? removeIfPresent(newManifest)
-            throw error
+            throw error.beforeAnyChange
         }
         do throws(StorageError) {
             try storage.rename(newManifest, to: manifest)

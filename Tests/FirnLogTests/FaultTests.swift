@@ -71,6 +71,49 @@ import Testing
     private func isRename(_ call: SimulatedCall) -> Bool { call.operation == .rename }
 
     @Test(
+        "a program that has too many files open at a roll or a checkpoint goes on when it has closed some",
+        arguments: ["segment", "manifest.new", "log"])
+    func tooManyOpenFiles(path: String) throws {
+        let bench = Bench { $0.segmentByteCount = 4096 }
+        let log = try bench.open()
+        while log.writer?.tail.wantsRoll == false { try bench.commit(log) }
+        let fault = SimulatedFault(.tooManyOpenFiles, number: 24, residue: .nothing) {
+            [.create, .syncFolder].contains($0.operation) && $0.path.hasSuffix(path)
+        }
+        bench.storage.inject(fault)
+        let last = log.writtenVersion
+        let error = #expect(throws: LogError.self) { try bench.commit(log) }
+        var cause: StorageError?
+        if case .storage(let error) = error?.code { cause = error }
+        #expect(cause?.code == .tooManyOpenFiles, "\(error as Any)")
+        #expect(log.failure == nil && log.writtenVersion == last)
+        #expect(try bench.commit(log) == last + 1)
+        if path == "manifest.new" {
+            bench.storage.inject(fault)
+            #expect(throws: LogError.self) { try bench.publishCheckpoint(log) }
+            #expect(log.failure == nil && log.checkpoint == nil)
+            try bench.publishCheckpoint(log)
+            #expect(log.checkpoint?.version == last + 1)
+        }
+        try log.waitUntilDurable(try bench.commit(log))
+        let again = try bench.afterPowerCut(keeping: 0).open()
+        #expect(again.recovery.lastVersion == last + 2 && again.recovery.outcome == .clean)
+    }
+
+    @Test("but if it is so when the manifest's name is to be made durable, which of two stands is not known")
+    func tooManyOpenFilesAfterRename() throws {
+        let bench = Bench { $0.segmentByteCount = 4096 }
+        let log = try bench.open()
+        while log.writer?.tail.wantsRoll == false { try bench.commit(log) }
+        bench.storage.inject(
+            SimulatedFault(.tooManyOpenFiles, number: 24, residue: .nothing) {
+                $0.operation == .syncFolder && $0.path == "/store"
+            })
+        #expect(throws: LogError.self) { try bench.commit(log) }
+        #expect(log.failure != nil)
+    }
+
+    @Test(
         "a disk that is full at the rename of a manifest is a full disk, which the reserve helps",
         arguments: [SimulatedFault.Residue.nothing, .all])
     func fullAtRename(_ residue: SimulatedFault.Residue) throws {
