@@ -169,6 +169,13 @@ struct firn_global firn_globals[FIRN_GLOBAL_COUNT] = {
     [0 ... FIRN_GLOBAL_COUNT - 1] = {.mutex = PTHREAD_MUTEX_INITIALIZER},
 };
 
+void *firn_shared_objects[FIRN_SHARED_OBJECT_COUNT];
+
+// Of the segment of zeros, so that the program's file is no longer for it.
+static _Alignas(4096) unsigned char zeros[FIRN_ZERO_BYTE_COUNT];
+
+const void *firn_zeros(void) { return zeros; }
+
 static void firn_fork_prepare(void) {
     // Only debug builds note what a thread holds. A child would have that lock for ever, and so might this thread wait
     // here.

@@ -283,8 +283,8 @@ final class LogTail: @unchecked Sendable {
         var reached = range.lowerBound
         do {
             while reached < range.upperBound {
-                let count = min(Self.zeros.count, range.upperBound - reached)
-                try file.write(UnsafeRawBufferPointer(rebasing: Self.zeros[..<count]), at: reached)
+                let count = min(zeroBytes.count, range.upperBound - reached)
+                try file.write(UnsafeRawBufferPointer(rebasing: zeroBytes[..<count]), at: reached)
                 reached += count
             }
         } catch {
@@ -296,13 +296,6 @@ final class LogTail: @unchecked Sendable {
         changed.broadcast()
         lock.unlock()
     }
-
-    // Written once, before anybody sees it.
-    nonisolated(unsafe) static let zeros: UnsafeRawBufferPointer = {
-        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 4096)
-        memory.initializeMemory(as: UInt8.self, repeating: 0)
-        return UnsafeRawBufferPointer(memory)
-    }()
 
     // MARK: Segments
 

@@ -136,7 +136,7 @@ final class SharedPage: @unchecked Sendable {
     private static let sessionOffset = 120
     private static let newsOffset = 80
     /// What is kept when the page is made anew: words that only rise, on which somebody may rely who has the page mapped already. Anything will do at the beginning.
-    private static let keptOffsets = [newsOffset, extentOffset, sessionOffset]
+    private static func isKept(_ offset: Int) -> Bool { [newsOffset, extentOffset, sessionOffset].contains(offset) }
 
     /// Rises whenever the page is made anew.
     var session: UInt64 { load(Self.sessionOffset) }
@@ -164,7 +164,7 @@ final class SharedPage: @unchecked Sendable {
     func prepare(epoch: UInt32, durable: UInt64, published: UInt64, generation: UInt64, fresh: Bool) {
         store(0, 0)  // no reader believes it meanwhile
         if fresh {
-            for offset in stride(from: 8, to: Self.slotsStart, by: 8) where !Self.keptOffsets.contains(offset) {
+            for offset in stride(from: 8, to: Self.slotsStart, by: 8) where !Self.isKept(offset) {
                 store(0, offset)
             }
         }

@@ -10,7 +10,7 @@ public struct FileMode: Sendable, Hashable {
     }
 
     /// 0600, and 0700 for folders.
-    public static let ownerOnly = FileMode(0o600)
+    public static var ownerOnly: FileMode { FileMode(0o600) }
 
     /// Those of a folder: who may read in it may also look a name up.
     public var folderBits: UInt16 { bits | (bits & 0o444) >> 2 }

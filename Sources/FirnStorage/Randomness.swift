@@ -27,7 +27,7 @@ extension Randomness {
 
 /// The operating system's generator: unpredictable, for identities.
 public final class SystemRandomness: Randomness {
-    public static let shared = SystemRandomness()
+    public static var shared: SystemRandomness { SharedObject.systemRandomness.get { SystemRandomness() } }
 
     public init() {}
 

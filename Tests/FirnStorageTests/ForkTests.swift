@@ -1,7 +1,8 @@
 import CFirn
-import FirnStorage
 import FirnTestSupport
 import Testing
+
+@testable import FirnStorage
 
 #if canImport(Darwin)
     import Darwin
@@ -95,6 +96,40 @@ import Testing
             thread.join()
             #expect(Slow.global.withLock { $0 } == 2)
         }
+    }
+
+    private final class SlowObject {
+        nonisolated(unsafe) static var making: Signal!
+        static var shared: SlowObject { SharedObject.tests.get { SlowObject() } }
+        let isFirst = forkGeneration() == 0
+
+        init() {
+            guard isFirst else { return }
+            Self.making.send()
+            // As in `Slow`.
+            usleep(200_000)
+        }
+    }
+
+    /// So are the clock, the storage and the randomness that a child opens a store with.
+    @Test func aSharedObjectIsUsableInAChildThatIsForkedAmidItsFirstUse() async {
+        await #expect(processExitsWith: .success) {
+            let making = Signal()
+            SlowObject.making = making
+            let thread = try StorageThread.start(name: "first") { _ = SlowObject.shared }
+            making.wait()
+            let child = forked { SlowObject.shared.isFirst ? 1 : 0 }
+            #expect(end(of: child, within: 20) == .exited(0))
+            thread.join()
+            #expect(SlowObject.shared === SlowObject.shared && SlowObject.shared.isFirst)
+        }
+    }
+
+    @Test func sharedObjectsAreOneForTheProcess() {
+        #expect(SystemClock.shared === SystemClock.shared && PosixStorage.shared === PosixStorage.shared)
+        #expect(SystemRandomness.shared === SystemRandomness.shared)
+        #expect(SharedObject.allCases.count <= Int(FIRN_SHARED_OBJECT_COUNT))
+        #expect(zeroBytes.count == 64 << 10 && zeroBytes.allSatisfy { $0 == 0 })
     }
 
     @Test func eachGlobalLockHasAMutexOfItsOwn() {

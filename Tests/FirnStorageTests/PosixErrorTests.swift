@@ -156,13 +156,21 @@ import Testing
     }
 
     @Test func networkFileSystemsAreKnownAsSuch() {
-        for name in ["nfs", "cifs", "smb", "smb2", "afs", "ceph", "9p", "lustre", "gfs2", "ocfs2"] {
-            #expect(FileSystems.known.first { $0.name == name }?.isNetwork == true, "\(name)")
-        }
-        for name in ["ext4", "xfs", "btrfs", "tmpfs", "overlay", "zfs", "f2fs", "apfs", "fuse"] {
-            #expect(FileSystems.known.first { $0.name == name }?.isNetwork == false, "\(name)")
-        }
-        #expect(Set(FileSystems.known.map(\.number)).count == FileSystems.known.count)
+        // nfs, cifs, smb, smb2, afs, ceph, 9p, lustre, gfs2, ocfs2.
+        let networks: [UInt32] = [
+            0x6969, 0xFF53_4D42, 0x517B, 0xFE53_4D42, 0x5346_414F, 0x00C3_6400, 0x0102_1997, 0x0BD0_0BD0, 0x0116_1970,
+            0x7461_636F,
+        ]
+        for number in networks { #expect(FileSystems.find(number)?.isNetwork == true, "\(number)") }
+        // ext4, xfs, btrfs, tmpfs, overlay, zfs, f2fs, apfs, fuse.
+        let local: [UInt32] = [
+            0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x794C_7630, 0x2FC1_2FC1, 0xF2F5_2010, 0x4253_584E,
+            0x6573_5546,
+        ]
+        for number in local { #expect(FileSystems.find(number)?.isNetwork == false, "\(number)") }
+        let names = (networks + local).compactMap { FileSystems.find($0)?.name }
+        #expect(Set(names).count == networks.count + local.count)
+        #expect(FileSystems.find(1) == nil)
         #expect(FileSystems.find(0xEF53)?.name == "ext4")
     }
 

@@ -80,6 +80,24 @@ static inline bool firn_global_set_value(int32_t number, void *_Nonnull value) {
         &firn_globals[number].value, &none, value, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
+// Objects that live as long as the process, by number (`SharedObject`), made at their first use without a lock that a
+// fork could find taken.
+enum { FIRN_SHARED_OBJECT_COUNT = 8 };
+extern void *_Nullable firn_shared_objects[FIRN_SHARED_OBJECT_COUNT];
+static inline void *_Nullable firn_shared_object(int32_t number) {
+    return __atomic_load_n(&firn_shared_objects[number], __ATOMIC_ACQUIRE);
+}
+// Sets the object, which stays; false where there is one.
+static inline bool firn_set_shared_object(int32_t number, void *_Nonnull object) {
+    void *none = NULL;
+    return __atomic_compare_exchange_n(
+        &firn_shared_objects[number], &none, object, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+// Zeros that nobody writes to, at a page's beginning.
+enum { FIRN_ZERO_BYTE_COUNT = 64 << 10 };
+const void *_Nonnull firn_zeros(void);
+
 // MARK: locks
 
 // Opens a lock file with `flags` and `mode` and enters its descriptor in the list of those that a forked child closes: a lock

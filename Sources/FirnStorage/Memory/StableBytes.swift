@@ -119,7 +119,7 @@ package final class StableBuffer: @unchecked Sendable {
     package let capacity: Int
     private let allocation: UnsafeMutableRawPointer
 
-    static let empty = StableBuffer(capacity: 0)
+    static var empty: StableBuffer { SharedObject.emptyBuffer.get { StableBuffer(capacity: 0) } }
     private static let alignment = 4096
 
     init(capacity: Int) {

@@ -10,7 +10,7 @@ import CFirn
 
 /// The operating system's files. It has no state: every call is one or a few system calls.
 public final class PosixStorage: Storage {
-    public static let shared = PosixStorage()
+    public static var shared: PosixStorage { SharedObject.posixStorage.get { PosixStorage() } }
 
     public init() {}
 
