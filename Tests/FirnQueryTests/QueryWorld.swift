@@ -1,4 +1,5 @@
 import FirnCore
+import FirnLog
 import FirnQuery
 import FirnStorage
 import FirnTestSupport
@@ -44,6 +45,7 @@ final class QueryWorld {
         ColumnSchema(name: "kinds", type: .string, collection: .set),
         ColumnSchema(name: "age2", type: .int),
         ColumnSchema(name: "score2", type: .double),
+        ColumnSchema(name: "note", type: .string),
     ]
     static let ownerColumns: [ColumnSchema] = [
         ColumnSchema(name: "id", type: .string),
@@ -51,16 +53,20 @@ final class QueryWorld {
         ColumnSchema(name: "weight", type: .int, isIndexed: true),
         ColumnSchema(name: "things", type: .link, collection: .list, target: thing),
         ColumnSchema(name: "boss", type: .link, isNullable: true, target: owner),
+        ColumnSchema(name: "note", type: .string),
     ]
 
-    init(seed: UInt64, things: Int, owners: Int = 12) throws {
+    /// - Parameter hasFiles: whether the store can be compacted.
+    init(seed: UInt64, things: Int, owners: Int = 12, hasFiles: Bool = false) throws {
         schema = Schema(tables: [
             TableSchema(name: "Thing", primaryKey: 0, columns: Self.thingColumns),
             TableSchema(name: "Owner", primaryKey: 0, columns: Self.ownerColumns),
         ])
         random = SeededRandom(seed: seed)
         resolver = WorldResolver(base: SchemaResolver(schema))
-        store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
+        var log = LogOptions(folder: "/store")
+        log.usesThreads = false
+        store = try Store(StoreOptions(log: hasFiles ? log : nil), storage: MemoryStorage())
         pin = store.pin()
         let first = try store.beginWrite()
         try first.changeSchema(to: schema)
@@ -73,10 +79,11 @@ final class QueryWorld {
             transaction.delete(Self.thing, key)
             objects[0][key] = nil
         }
+        let keys = objects.map { $0.keys.sorted() }
         for (table, columns) in [(Self.thing, Self.thingColumns), (Self.owner, Self.ownerColumns)] {
-            for key in objects[table.index].keys.sorted() {
+            for key in keys[table.index] {
                 for (place, column) in columns.enumerated() where column.isLink {
-                    link(transaction, table, key, place, column)
+                    link(transaction, table, key, place, column, to: keys[column.target!.index])
                 }
             }
         }
@@ -93,6 +100,9 @@ final class QueryWorld {
                 value = column.collection == .none ? .null : .list([])
             } else if place == 0 {
                 value = column.type == .int ? .int(fresh.key * 3) : .string("owner \(fresh.key)")
+            } else if column.name == "note" {
+                // What a compaction compresses.
+                value = .string("\(fresh.key): " + String(repeating: "the same words ", count: 3))
             } else {
                 value = pool.cell(column, &random)
             }
@@ -109,9 +119,9 @@ final class QueryWorld {
     }
 
     private func link(
-        _ transaction: WriteTransaction, _ table: TableID, _ key: Int64, _ place: Int, _ column: ColumnSchema
+        _ transaction: WriteTransaction, _ table: TableID, _ key: Int64, _ place: Int, _ column: ColumnSchema,
+        to targets: [Int64]
     ) {
-        let targets = objects[column.target!.index].keys.sorted()
         guard !targets.isEmpty else { return }
         if column.collection == .none {
             guard random.below(4) > 0 else { return }
@@ -123,6 +133,12 @@ final class QueryWorld {
             transaction.set(table, place, key, .list(links))
             objects[table.index][key]![place] = .list(links)
         }
+    }
+
+    /// Puts the objects into a checkpoint, where their chunks lie packed.
+    func compact() throws {
+        _ = try store.compact()
+        pin = store.pin()
     }
 
     let pool = ValuePool()

@@ -32,6 +32,9 @@ public struct VariableCell {
         @inline(__always) get { length == Chunk.Slot.tree ? NodeRef(word) : nil }
     }
 
+    /// The node that the value lies in, where it has one of its own: a blob, or the root of a list's tree.
+    var ownNode: Node? { length == Chunk.Slot.blob || length == Chunk.Slot.tree ? NodeRef(word).node : nil }
+
     @inlinable var word: UInt64 {
         @inline(__always) get { place.loadUnaligned(as: UInt64.self) }
     }

@@ -14,9 +14,10 @@ struct LinkNode: QueryNode {
 
     func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
         let table = context.table(target)
-        let links: UnsafePointer<Int64> = leaf.chunk(column).values()
         rows.filter { row in
-            guard links[row] >= 0, let place = table.find(links[row]) else { return takesNil }
+            // Each by itself: a pointer into an unpacked chunk can't be kept while `part` unpacks others.
+            let key: Int64 = leaf.load(column, row)
+            guard key >= 0, let place = table.find(key) else { return takesNil }
             return part.matches(place.leaf, place.row, context)
         }
     }
