@@ -11,6 +11,10 @@ public struct ListChange {
     public var count: Int { editor.count }
     public var elements: ListCell { editor.cell }
 
+    private func checkLength(_ value: Value) {
+        transaction.checkLength(ofElement: value, cell.table, cell.column)
+    }
+
     private func link(_ value: Value) {
         if isLink, case .link(let target) = value {
             PairTree.insert(UInt64(target), cell.key, at: backlinks, transaction.writer)
@@ -25,6 +29,7 @@ public struct ListChange {
     }
 
     public mutating func insert(_ value: Value, at index: Int) {
+        checkLength(value)
         link(value)
         editor.insert(value, at: index)
         script?.append(.insert(index, value))
@@ -42,6 +47,7 @@ public struct ListChange {
     }
 
     public mutating func set(_ value: Value, at index: Int) {
+        checkLength(value)
         let old = editor.cell.value(at: index)
         unlink(old)
         link(value)

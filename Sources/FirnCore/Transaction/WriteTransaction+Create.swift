@@ -112,7 +112,7 @@ extension WriteTransaction {
 
     @inline(never)
     private func fillAny(_ fresh: inout FreshRow, _ column: Int, _ bytes: UnsafeRawBufferPointer) {
-        checkLength(bytes.count, fresh.table, column)
+        checkLength(bytes, fresh.table, column)
         // The row is in no table.
         if hasFault { return }
         let table = TableNode(NodeRef(RootNode(NodeRef(rootSlot.pointee).node).slot(fresh.table.index).pointee).node)
@@ -134,7 +134,9 @@ extension WriteTransaction {
             let rows = rows(fresh.table)
             var editor = ListEditor(
                 ListCell(fresh.leaf.chunk(column), fresh.row, ElementLayout(schema)), writer, scratch: scratch)
-            editor.append(contentsOf: value.elements)
+            let elements = value.elements
+            for element in elements { checkLength(ofElement: element, fresh.table, column) }
+            editor.append(contentsOf: elements)
             let place = put(editor.finish(), rows, column, fresh.leaf, fresh.row, isFresh: true)
             fresh.leaf = place.leaf
             fresh.row = place.row

@@ -23,7 +23,7 @@ extension WriteTransaction {
 
     /// Sets a string or data value.
     public func set(_ id: TableID, _ column: Int, _ key: Int64, bytes: UnsafeRawBufferPointer) {
-        checkLength(bytes.count, id, column)
+        checkLength(bytes, id, column)
         noting {
             changeVariable(id, column, key) { rows, leaf, row in
                 rows.putBytes(bytes, column, leaf, row, isFresh: isFresh(id, key))
@@ -31,14 +31,48 @@ extension WriteTransaction {
         }
     }
 
-    /// Stops where a value is longer than `Limits.valueByteCount`, as Realm does; a caller that takes values from elsewhere checks first. A mixed value's tag, and what its nested
-    /// collections need to tell their elements apart, come on top.
-    func checkLength(_ byteCount: Int, _ id: TableID, _ column: Int) {
+    /// Stops where a value is longer than `Limits.valueByteCount`, as Realm does; a caller that takes values from
+    /// elsewhere checks first.
+    @inline(__always)
+    func checkLength(_ bytes: UnsafeRawBufferPointer, _ id: TableID, _ column: Int) {
+        if bytes.count > Limits.valueByteCount { checkLongLength(bytes, id, column) }
+    }
+
+    @inline(never)
+    private func checkLongLength(_ bytes: UnsafeRawBufferPointer, _ id: TableID, _ column: Int) {
+        guard reference.tables[id.index].columns[column].type == .mixed else {
+            stopForLength(bytes.count, most: Limits.valueByteCount, id, column)
+        }
+        // A mixed value's tag comes on top of a text, and what nested collections need to tell their elements apart.
+        if let count = MixedCoding.textByteCount(bytes), count > mostTextByteCount {
+            stopForLength(count, most: mostTextByteCount, id, column)
+        }
+        if bytes.count > ChangesetFormat.blobByteCount {
+            stopForLength(bytes.count, most: ChangesetFormat.blobByteCount, id, column)
+        }
+    }
+
+    /// Stops where an element of a collection is longer than a value may be.
+    @inline(__always)
+    func checkLength(ofElement value: Value, _ id: TableID, _ column: Int) {
+        let count: Int
+        switch value {
+        case .string(let text): count = text.utf8.count
+        case .data(let bytes): count = bytes.count
+        default: return
+        }
+        if count > mostTextByteCount { stopForLength(count, most: mostTextByteCount, id, column) }
+    }
+
+    /// Bytes of a text or of data among elements, or in a mixed value. Earlier releases let as many through as an encoded
+    /// value may have, so a log may hold them.
+    private var mostTextByteCount: Int { isReplay ? ChangesetFormat.blobByteCount : Limits.valueByteCount }
+
+    @inline(never)
+    private func stopForLength(_ byteCount: Int, most: Int, _ id: TableID, _ column: Int) -> Never {
         let table = reference.tables[id.index]
-        let limit = table.columns[column].type == .mixed ? ChangesetFormat.blobByteCount : Limits.valueByteCount
-        guard byteCount > limit else { return }
         fatalError(
-            "Firn: \(table.schema.name).\(table.columns[column].name) was given a value of \(byteCount) bytes; at most \(limit) are possible. Keep it in a file, and store its path."
+            "Firn: \(table.schema.name).\(table.columns[column].name) was given a value of \(byteCount) bytes; at most \(most) are possible. Keep it in a file, and store its path."
         )
     }
 

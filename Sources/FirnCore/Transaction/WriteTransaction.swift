@@ -39,6 +39,8 @@ public final class WriteTransaction {
     /// What has gone to the log ahead of the commit.
     @exclusivity(unchecked) var early: EarlyParts?
     @exclusivity(unchecked) private(set) var isOpen = true
+    /// Whether changesets are applied, of which some are an earlier release's.
+    @exclusivity(unchecked) var isReplay = false
     /// False for a transaction within somebody's turn that goes on after it.
     @exclusivity(unchecked) var endsTurn = true
     /// Where one list at a time is edited.

@@ -88,6 +88,11 @@ enum MixedCoding {
         bytes.append(UInt8(truncatingIfNeeded: rest))
     }
 
+    /// The length of a text or of data without its tag; nil for bytes of anything else.
+    static func textByteCount(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        bytes.first == ColumnType.string.rawValue || bytes.first == ColumnType.data.rawValue ? bytes.count - 1 : nil
+    }
+
     // MARK: Decoding
 
     /// The value of bytes that come out of a node, whose checksum held.

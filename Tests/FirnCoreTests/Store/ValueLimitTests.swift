@@ -74,6 +74,61 @@ import Testing
         }
     }
 
+    /// The encoding of an element, or of a mixed value, may be a little longer than a value, and the value no longer.
+    @Test(arguments: [1, 63, 64]) func aLongerElementOrMixedValueStopsTheProgram(extra: Int) async {
+        await #expect(processExitsWith: .failure) { [extra] in
+            try ValueLimitTests.write { $0.edit(TableID(0), 4, 0) { $0.append(ValueLimitTests.text(extra)) } }
+        }
+        await #expect(processExitsWith: .failure) { [extra] in
+            try ValueLimitTests.write { $0.set(TableID(0), 4, 0, .list([ValueLimitTests.text(extra)])) }
+        }
+        await #expect(processExitsWith: .failure) { [extra] in
+            try ValueLimitTests.write {
+                var row = $0.beginRow(TableID(0))
+                $0.fill(&row, 4, .list([ValueLimitTests.text(extra)]))
+            }
+        }
+        await #expect(processExitsWith: .failure) { [extra] in
+            try ValueLimitTests.write { $0.set(TableID(0), 3, 0, ValueLimitTests.text(extra)) }
+        }
+        await #expect(processExitsWith: .failure) { [extra] in
+            try ValueLimitTests.write {
+                $0.set(TableID(0), 3, 0, .data(Array(repeating: 1, count: Limits.valueByteCount + extra)))
+            }
+        }
+    }
+
+    /// Earlier releases have let them through.
+    @Test(arguments: [1, 63]) func aStoreThatHasLongerOnesOpens(extra: Int) throws {
+        let storage = MemoryStorage()
+        let text = Self.text(extra)
+        do {
+            let store = try Self.prepared(storage)
+            let transaction = try store.beginWrite()
+            transaction.isReplay = true
+            transaction.edit(TableID(0), 4, 0) { $0.append(text) }
+            transaction.set(TableID(0), 3, 0, text)
+            var row = transaction.beginRow(TableID(0))
+            for (column, value) in [(0, .int(7)), (3, text), (4, .list([text]))] as [(Int, Value)] {
+                transaction.fill(&row, column, value)
+            }
+            try transaction.endRow(row)
+            try transaction.commit()
+            try store.close()
+        }
+        let store = try Store.open(on: storage)
+        let table = store.pin().snapshot.table(TableID(0))
+        for key in 0..<Int64(2) {
+            let isThere = table.value(3, of: key) == text && table.value(4, of: key) == .list([text])
+            #expect(isThere, "object \(key)")
+        }
+        try store.close()
+    }
+
+    private static func text(_ extra: Int) -> Value {
+        .string(String(repeating: "x", count: Limits.valueByteCount + extra))
+    }
+
     private static var long: String { String(repeating: "x", count: Limits.valueByteCount + 1) }
 
     private static func write(_ body: (WriteTransaction) -> Void) throws {
