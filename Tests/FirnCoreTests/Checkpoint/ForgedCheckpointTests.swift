@@ -206,6 +206,21 @@ struct ForgedCheckpointTests {
         #expect(!check.isEnough(node, NodeClaim(.keys, count: 3)))
     }
 
+    /// Whoever reads or writes keys takes them for numbers of 8 bytes.
+    @Test("keys of a leaf that are packed") func packedKeys() {
+        let node = Node(UnsafeMutableRawPointer.allocate(byteCount: 96, alignment: 32))
+        defer { node.address.deallocate() }
+        node.address.initializeMemory(as: UInt8.self, repeating: 0, count: 96)
+        node.store(Node.Kind.chunk.rawValue | Node.storedBit, 16)
+        (node.form, node.width, node.capacity, node.byteCount) = (Packing.Form.integers.rawValue, 8, 3, 96)
+        node.store(Int64(5), Packing.baseOffset)
+        node.store(Int64(1), Packing.stepOffset)
+        // They ascend either way.
+        for row in 0..<3 { node.store(Int64(row), 64 + 8 * row) }
+        var check = NodeCheck(node, NodeClaim(.keys, count: 3), SchemaReference(BaseStore.schema), isOpened: true)
+        #expect(check.fault() != nil)
+    }
+
     @Test("compressed text that is no UTF-8, or has nulls where none may be", arguments: [true, false])
     func pressedText(isNull: Bool) throws {
         var files = try StoreFiles.made { transaction in
