@@ -76,6 +76,7 @@ extension NodeCheck {
             return "a chunk's values of \(heap) bytes end early"
         }
         var ranges: [Range<Int>] = []
+        var total = 0
         let isText = cells.collection == .none && cells.type == .string
         let isPlain =
             cells.collection == .none
@@ -89,6 +90,7 @@ extension NodeCheck {
             }
             let place = heapStart + Int(slot.offset)
             guard Int(slot.offset) + slot.heapLength <= heap else { return "a value lies behind its chunk's" }
+            total += slot.heapLength
             if cells.collection != .none, slot.heapLength > 0 { ranges.append(place..<place + slot.heapLength) }
             let address = node.address + place
             switch slot.length {
@@ -104,6 +106,8 @@ extension NodeCheck {
                     guard block(at: place, length: Int(slot.length), cells) != nil else {
                         return "the elements of a collection make no sense"
                     }
+                } else if slot.length > Limits.inlineByteCount {
+                    return Self.tooLong
                 } else if !isPlain,
                     !isValue(UnsafeRawBufferPointer(start: address, count: Int(slot.length)), cells)
                 {
@@ -111,10 +115,15 @@ extension NodeCheck {
                 }
             }
         }
-        guard !refs.isEmpty else { return refsAreListed(table: 0, countAt: 36) }
+        // They may share bytes, and are written one behind the other once the chunk is copied.
+        guard total <= Chunk.mostHeap else { return Self.tooMany }
         guard Self.areApart(&ranges) else { return "values of a chunk overlap" }
+        guard !refs.isEmpty else { return refsAreListed(table: 0, countAt: 36) }
         return refsAreListed(after: heapStart + heap)
     }
+
+    private static let tooLong = "a value lies in its chunk that is too long for one"
+    private static let tooMany = "a chunk's values take more bytes than a chunk can hold"
 
     private mutating func text(_ cells: CellClass) -> String? {
         let rows = node.capacity
@@ -150,7 +159,9 @@ extension NodeCheck {
             guard length != Int(Chunk.Slot.tree) else { return "a collection where none can be" }
             let isBlob = length == Int(Chunk.Slot.blob)
             let byteCount = isBlob ? 8 : length
-            guard offset <= 0xFFFF, offset + byteCount <= heap else { return "a value lies behind its chunk's" }
+            guard offset + byteCount <= heap else { return "a value lies behind its chunk's" }
+            guard offset + byteCount <= Chunk.mostHeap else { return Self.tooMany }
+            guard byteCount <= Limits.inlineByteCount else { return Self.tooLong }
             if isBlob {
                 guard mayRefer else { return "a blob where none can be" }
                 add(values + offset, NodeClaim(.blob(cells.value)))

@@ -59,7 +59,13 @@ extension Chunk {
         return result
     }
 
+    /// The most bytes of a heap that slots can lead to.
+    static let mostHeap = Int(UInt16.max)
+
     /// Copies values of a chunk of the same layout to rows from `target` on. A variable chunk must have room.
+    ///
+    /// A chunk of a checkpoint that names the values of a dictionary may be forged so that they are more than a chunk
+    /// holds, which nobody sees before each row gets bytes of its own here. What has no room is left out then, and noted.
     func copyRows(from source: Chunk, _ rows: Range<Int>, to target: Int) {
         guard !rows.isEmpty else { return }
         switch form {
@@ -71,17 +77,22 @@ extension Chunk {
             }
         case .variable:
             var used = heapUsed
+            let room = min(heapCapacity, Chunk.mostHeap)
             let heap = heap
             let sourceHeap = source.heap
             for row in rows {
                 let slot = source.slot(row)
                 let length = slot.heapLength
+                guard used &+ length <= room else {
+                    setSlot(Slot(offset: 0, length: 0), target + row - rows.lowerBound)
+                    Faults.contradiction("a chunk's values take more bytes than a chunk can hold")
+                    continue
+                }
                 setSlot(
                     Slot(offset: UInt16(truncatingIfNeeded: used), length: slot.length), target + row - rows.lowerBound)
                 (heap + used).copyMemory(from: sourceHeap + Int(slot.offset), byteCount: length)
                 used &+= length
             }
-            assert(used <= heapCapacity, "Firn: a chunk's heap overflowed")
             heapUsed = used
         }
     }
