@@ -14,9 +14,10 @@ final class TransactionWorkspace {
         keyMarks[table] = max(keyMarks[table], mark)
     }
 
-    /// Forgets marks that are no further than the next keys of their tables.
-    func dropKeyMarks(upTo nextKeys: [Int64]) {
-        for (table, next) in zip(keyMarks.indices, nextKeys) where keyMarks[table] <= next { keyMarks[table] = 0 }
+    /// Forgets the mark of a table if it is no further than the table's next key.
+    func dropKeyMark(of table: Int, upTo nextKey: Int64) {
+        guard table < keyMarks.count, keyMarks[table] <= nextKey else { return }
+        keyMarks[table] = 0
         if keyMarks.allSatisfy({ $0 == 0 }) { keyMarks = [] }
     }
 

@@ -26,7 +26,8 @@ public final class WriteTransaction {
     @exclusivity(unchecked) public private(set) var reference: SchemaReference
     /// Of `reference`; empty once the transaction has ended, so that whatever changes it then stops.
     @exclusivity(unchecked) private var plans: UnsafeBufferPointer<TablePlan>
-    /// By table, as far as asked for: keys from here on were handed out since the last (sub-)version.
+    /// By table, as far as asked for: keys from here on were handed out since the last (sub-)version. -1 where nobody has
+    /// asked.
     @exclusivity(unchecked) var freshFrom: [Int64] = []
     /// Whether cancelled transactions have handed out keys that no version knows of: see
     /// `TransactionWorkspace.keyMarks`.
@@ -201,15 +202,19 @@ public final class WriteTransaction {
 
     /// The least key for which `isFresh` is true.
     func firstFreshKey(_ id: TableID) -> Int64 {
-        if id.index >= freshFrom.count { completeFreshFrom() }
-        return freshFrom[id.index]
+        if id.index < freshFrom.count, freshFrom[id.index] >= 0 { return freshFrom[id.index] }
+        let key = baseTable(id).nextKey
+        setFirstFreshKey(id, key)
+        return key
     }
 
-    /// Most transactions never ask, so the array is made when one does.
-    @inline(never)
-    private func completeFreshFrom() {
-        for table in reference.tables[freshFrom.count...] { freshFrom.append(baseTable(table.id).nextKey) }
+    private func setFirstFreshKey(_ id: TableID, _ key: Int64) {
+        while freshFrom.count <= id.index { freshFrom.append(-1) }
+        freshFrom[id.index] = key
     }
+
+    /// A sub-version begins: what was made so far is fresh no more.
+    func advanceFreshKeys() { forEachOwnTable { setFirstFreshKey($0, $1) } }
 
     // MARK: Ending
 
@@ -241,10 +246,22 @@ public final class WriteTransaction {
     /// What was made here may still have accessors, which must never find another object: no key is handed out again.
     private func keepKeys() {
         noting {
-            for id in reference.tables.map(\.id) {
-                let next = table(id).nextKey
+            forEachOwnTable { id, next in
                 if next > baseTable(id).nextKey { store.workspace.keepKeys(below: next, of: id.index) }
             }
+        }
+    }
+
+    /// Calls `body` with the next key of each table that the transaction has changed. The others are not looked at: one
+    /// of them may be damaged, which is nothing to a transaction that does not use it.
+    private func forEachOwnTable(_ body: (TableID, _ nextKey: Int64) -> Void) {
+        let old = RootNode(base.snapshot.root)
+        let new = RootNode(NodeRef(rootSlot.pointee).node)
+        guard old.node != new.node else { return }
+        for place in 0..<new.tableCount {
+            let before = place < old.tableCount ? old.slot(place).pointee : 0
+            let word = new.slot(place).pointee
+            if word != 0, word != before { body(TableID(place), TableNode(NodeRef(word).node).nextKey) }
         }
     }
 
@@ -279,7 +296,8 @@ public final class WriteTransaction {
         precondition(isOpen, "Firn: the transaction has ended already")
         isOpen = false
         if hasKeyMarks {
-            store.workspace.dropKeyMarks(upTo: reference.tables.map { table($0.id).nextKey })
+            // The log has the commit: nothing may be read here that could be damaged.
+            forEachOwnTable { id, next in store.workspace.dropKeyMark(of: id.index, upTo: next) }
         }
         plans = UnsafeBufferPointer(start: nil, count: 0)
         let state = writer.state

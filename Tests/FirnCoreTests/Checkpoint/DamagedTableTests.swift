@@ -1,0 +1,76 @@
+import FirnStorage
+import FuzzTargets
+import Testing
+
+@testable import FirnCore
+
+/// A table that a transaction does not use may be damaged.
+@Suite(.timeLimit(.minutes(20))) struct DamagedTableTests {
+    private static func storage() throws -> MemoryStorage {
+        var files = try StoreFiles.made { transaction in
+            for _ in 0..<3 { try BaseStore.add(transaction, BaseStore.any, [:]) }
+            for id in 0..<3 { try BaseStore.add(transaction, BaseStore.person, [0: .int(Int64(id))]) }
+        }
+        try files.forge { bytes in
+            let root = try #require(StoreFiles.nodes(bytes, .root).first).lowerBound
+            let table = StoreFiles.target(bytes, root + 32 + 8 * BaseStore.any.index)
+            // It has other columns than the schema says.
+            Forging.put(Forging.get(bytes, table + 56, UInt32.self) + 1, &bytes, table + 56)
+        }
+        return try files.storage()
+    }
+
+    private static func open(_ storage: MemoryStorage) throws -> Store {
+        try Store(BaseStore.options(), storage: storage, clock: ManualClock())
+    }
+
+    /// Once the log has a commit, nothing may be read that could be damaged: the program would stop.
+    @Test func aCommitBehindACancelledOneDoesNotLookAtIt() async {
+        await #expect(processExitsWith: .success) {
+            let storage = try DamagedTableTests.storage()
+            var store = try DamagedTableTests.open(storage)
+            let cancelled = try store.beginWrite()
+            try BaseStore.add(cancelled, BaseStore.person, [0: .int(100)])
+            cancelled.cancel()
+            for id in 101..<Int64(103) {
+                let transaction = try store.beginWrite()
+                try BaseStore.add(transaction, BaseStore.person, [0: .int(id)])
+                try transaction.commit()
+            }
+            try store.close()
+            store = try DamagedTableTests.open(storage)
+            let table = store.pin().snapshot.table(BaseStore.person)
+            // The key that was handed out in vain is handed out no more.
+            precondition(table.firstKey(primaryKeyInt: 101) == 4 && table.firstKey(primaryKeyInt: 102) == 5)
+            try store.close()
+        }
+    }
+
+    /// Whoever iterates in a transaction holds its state.
+    @Test func aStateOfATransactionDoesNotLookAtIt() async {
+        await #expect(processExitsWith: .success) {
+            let store = try DamagedTableTests.open(try DamagedTableTests.storage())
+            let transaction = try store.beginWrite()
+            for id in 200..<Int64(203) {
+                try BaseStore.add(transaction, BaseStore.person, [0: .int(id)])
+                let state = transaction.pinState()
+                transaction.set(BaseStore.person, 1, 1, .string("name \(id)"))
+                transaction.set(BaseStore.person, 1, id - 197, .string("new \(id)"))
+                precondition(state.snapshot.table(BaseStore.person).value(1, of: id - 197) == .string(""))
+            }
+            try transaction.commit()
+            let table = store.pin().snapshot.table(BaseStore.person)
+            precondition(table.value(1, of: 1) == .string("name 202") && table.value(1, of: 5) == .string("new 202"))
+            try store.close()
+        }
+    }
+
+    /// What uses it throws.
+    @Test func whatUsesItThrows() throws {
+        let store = try Self.open(try Self.storage())
+        let transaction = try store.beginWrite()
+        transaction.set(BaseStore.any, 0, 0, .bool(true))
+        #expect(throws: StoreError.self) { try transaction.commit() }
+        try store.close()
+    }
+}
