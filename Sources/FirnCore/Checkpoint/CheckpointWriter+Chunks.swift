@@ -20,6 +20,7 @@ extension CheckpointWriter {
                 }
                 words.append(packed)
             }
+            dictionaries.append(WrittenNodes.Dictionary(place: Int(place & ~1), chunks: words.map { Int($0 & ~1) }))
             try flushIfFull()
             return words
         }

@@ -19,6 +19,8 @@ struct CheckpointWriter: ~Copyable {
     var packer = ChunkPacker()
     /// Where the nodes went.
     let forwarding = Forwarding()
+    /// The dictionaries that were made.
+    var dictionaries: [WrittenNodes.Dictionary] = []
     /// Called whenever a piece has been written, outside of all locks: it may wait, or throw to give the checkpoint up.
     private let afterPiece: (Int) throws(StoreError) -> Void
 
@@ -49,7 +51,7 @@ struct CheckpointWriter: ~Copyable {
 
     /// The nodes of the finished file.
     func nodes(of file: Checkpoint.File) -> WrittenNodes {
-        WrittenNodes(file, starts: buffer.starts, end: buffer.end)
+        WrittenNodes(file, starts: buffer.starts, end: buffer.end, dictionaries: dictionaries)
     }
 
     // MARK: Nodes

@@ -16,6 +16,9 @@ struct DeadNodes {
     }
 
     private(set) var waiting: [Waiting] = []
+    /// Dictionaries of texts that a dead chunk names, by their places: several chunks share one, so that only a walk tells
+    /// whether a dictionary is dead as well (`Relocation`). `after` is of the last of its chunks that died.
+    private(set) var suspects: [Int: Waiting] = [:]
     /// Ascending and apart from each other, as are `holes`.
     private(set) var free: [Range<Int>]
     /// The runs that the checkpoint lists which the store begins from.
@@ -56,6 +59,20 @@ struct DeadNodes {
     mutating func add(_ range: Range<Int>, after stamp: UInt64) {
         waiting.append(Waiting(range: range, after: stamp))
     }
+
+    /// A chunk died that names the dictionary in a range.
+    mutating func suspect(_ range: Range<Int>, after stamp: UInt64) {
+        let known = suspects[range.lowerBound]?.after ?? 0
+        suspects[range.lowerBound] = Waiting(range: range, after: max(stamp, known))
+    }
+
+    /// Bytes of the dictionaries that a version with a stamp may not reach.
+    func suspectedByteCount(before stamp: UInt64) -> Int {
+        suspects.values.reduce(0) { $0 + ($1.after < stamp ? $1.range.count : 0) }
+    }
+
+    /// A walk of a version with a stamp has told which of its dictionaries are dead.
+    mutating func dropSuspects(before stamp: UInt64) { suspects = suspects.filter { $0.value.after >= stamp } }
 
     /// Frees what `isReached` says no version reaches. O(n log n) in what waits and what is free.
     mutating func settle(_ isReached: (Waiting) -> Bool) {
@@ -107,6 +124,7 @@ struct DeadNodes {
     /// Forgets what lies in a range: its file is part of the space no more.
     mutating func forget(_ range: Range<Int>) {
         free.removeAll { range.contains($0.lowerBound) }
+        suspects = suspects.filter { !range.contains($0.key) }
         holes.removeAll { range.contains($0.lowerBound) }
         given = given.filter { !range.contains($0.lowerBound) }
     }

@@ -177,8 +177,25 @@ final class NodeSpace: @unchecked Sendable {
             let place = Int(address - UInt(bitPattern: base))
             dead.add(place..<(place + byteCount), after: stamp)
             total += byteCount
+            if let dictionary = dictionary(ofChunkAt: place) { dead.suspect(dictionary, after: stamp) }
         }
         return total
+    }
+
+    /// Where the dictionary lies that a node names, which has been touched; nil where it names none. Nobody may have
+    /// touched the dictionary: its length is what its header says. The lock is held.
+    private func dictionary(ofChunkAt place: Int) -> Range<Int>? {
+        let node = Node(base + place)
+        guard node.kindNumber == Node.Kind.chunk.rawValue, node.form == Packing.Form.dictionary.rawValue else {
+            return nil
+        }
+        let start = Int(NodeRef(node.load(Packing.dictionaryOffset, as: UInt64.self)).address - UInt(bitPattern: base))
+        guard let index = places.lastIndex(where: { $0.entry.start <= start }) else { return nil }
+        let inFile = start - places[index].entry.start
+        guard inFile + Node.headerByteCount <= places[index].entry.byteCount,
+            read(index, inFile..<inFile + Node.headerByteCount) == nil
+        else { return nil }
+        return start..<start + min(Node(base + start).byteCount, Limits.chunkByteCount)
     }
 
     /// Runs `body` on what is known of dead nodes, with the lock held.

@@ -195,6 +195,7 @@ struct Rebase {
                     late.insert(node.range.lowerBound)
                 }
             }
+            suspectCopies(old)
         }
         let unreached = nodes.unreachedPlaces
         space.withDead { dead in
@@ -205,6 +206,14 @@ struct Rebase {
         }
         let byteCount = unreached.reduce(0) { $0 + $1.count }
         store.storedGarbage.wrappingAdd(byteCount - counted, ordering: .relaxed)
+    }
+
+    /// Of dictionaries that a chunk named which died meanwhile the copies may be dead.
+    private func suspectCopies(_ old: NodeSpace) {
+        for (place, suspect) in old.withDead({ $0.suspects }) where suspect.after >= written.stamp {
+            guard let copy = placeInFile(of: UInt(bitPattern: old.base) + UInt(place)) else { continue }
+            space.withDead { $0.suspect(copy..<copy + suspect.range.count, after: suspect.after) }
+        }
     }
 
     /// Nothing came of it: the copies go.

@@ -170,7 +170,7 @@ extension Store {
         try inTurn { () throws(LogError) in
             try log.publish(checkpoint, keepingVersionsAfter: needed, and: history.kept)
         }
-        published(checkpoint, plan)
+        published(checkpoint, plan, stamp: pin.stamp)
         log.subtractByteCountSinceCheckpoint(since)
         let file = checkpoint.files[checkpoint.files.count - 1]
         let space: NodeSpace
@@ -222,8 +222,9 @@ extension Store {
         let root = try writer.write()
         // Without its foot the file is none.
         try Faults.check()
+        // Who opens the store knows no suspects: what they take is garbage until a walk finds them alive.
         let state = StoredVersion(
-            root: Int(root & ~1), stamp: pin.stamp, garbage: addition?.garbageAfter ?? 0,
+            root: Int(root & ~1), stamp: pin.stamp, garbage: (addition?.garbageAfter ?? 0) + plan.suspectedByteCount,
             holes: addition?.holes ?? [], schema: pin.snapshot.schema)
         do throws(LogError) {
             let checkpoint = try file.finish(

@@ -23,6 +23,8 @@ struct CheckpointPlan {
     let addition: Addition?
     /// Bytes of dead nodes outside of holes when it was made.
     let garbage: Int
+    /// Bytes of the dictionaries that may be dead, which no walk has looked for.
+    var suspectedByteCount = 0
 }
 
 /// How the blocks of dead nodes are given back.
@@ -53,8 +55,9 @@ extension Store {
         let grown = DeadNodes.blockByteCount(of: holes) - holeByteCount.load(ordering: .relaxed)
         let garbage = storedGarbage.load(ordering: .relaxed)
         let waiting = space.withDead { $0.waitingByteCount(besides: holes).outside }
+        let suspected = space.withDead { $0.suspectedByteCount(before: pin.stamp) }
         let share = effort.garbageShare * Double(previous.byteCount - DeadNodes.blockByteCount(of: holes))
-        let isWasteful = Double(garbage - grown - waiting) > share
+        var isWasteful = Double(garbage - grown - waiting) > share
         let isLong = previous.files.count > Store.wantedFileCount
         if previous.version == pin.version, !isWasteful, grown <= 0 {
             try giveBack(in: space, log)
@@ -62,14 +65,22 @@ extension Store {
         }
         if isWasteful, effort.rewritesAll || !givesBack { return CheckpointPlan(addition: nil, garbage: garbage) }
         var relocation: Relocation?
-        if isWasteful || isLong && givesBack {
-            // A quarter more than needed, so that not every compaction has to.
+        let mayBeWasteful = Double(garbage + suspected - grown - waiting) > share
+        if isWasteful || mayBeWasteful || isLong && givesBack {
             relocation = try Relocation(
-                pin.snapshot, in: space, besides: holes, clearing: { $0 - waiting - Int(share * 3 / 4) },
-                fileCount: isLong ? Store.wantedFileCount / 2 : nil, by: compactor)
+                pin.snapshot, in: space, besides: holes,
+                clearing: { dead in
+                    // The walk has found the dictionaries that are dead, too.
+                    isWasteful = isWasteful || Double(dead - waiting) > share
+                    // A quarter more than needed, so that not every compaction has to.
+                    return isWasteful || isLong ? dead - waiting - Int(share * 3 / 4) : 0
+                },
+                fileCount: isLong && givesBack ? Store.wantedFileCount / 2 : nil, by: compactor)
+            if isWasteful, effort.rewritesAll || !givesBack { return CheckpointPlan(addition: nil, garbage: garbage) }
         }
         return CheckpointPlan(
-            addition: addition(to: space, pin, holes, relocation, garbage - grown), garbage: garbage)
+            addition: addition(to: space, pin, holes, relocation, garbage - grown), garbage: garbage,
+            suspectedByteCount: relocation == nil ? suspected : 0)
     }
 
     private func addition(
@@ -115,8 +126,9 @@ extension Store {
             .map(\.range)
     }
 
-    /// The checkpoint is the one that the store begins from. (A hole of one that never was may be part of the one before.)
-    func published(_ checkpoint: Checkpoint, _ plan: CheckpointPlan) {
+    /// The checkpoint, of a version with a stamp, is the one that the store begins from. (A hole of one that never was may
+    /// be part of the one before.)
+    func published(_ checkpoint: Checkpoint, _ plan: CheckpointPlan, stamp: UInt64) {
         checkpointLiveByteCount.store(
             Store.liveByteCount(
                 of: checkpoint, holes: plan.addition?.holes ?? [], garbage: plan.addition?.garbageAfter ?? 0),
@@ -126,7 +138,10 @@ extension Store {
             holeByteCount.store(0, ordering: .relaxed)
             return
         }
-        addition.space.withDead { $0.holes = addition.holes }
+        addition.space.withDead { dead in
+            dead.holes = addition.holes
+            if addition.relocation != nil { dead.dropSuspects(before: stamp) }
+        }
         holeByteCount.store(DeadNodes.blockByteCount(of: addition.holes), ordering: .relaxed)
         storedGarbage.wrappingAdd(addition.garbageAfter - plan.garbage, ordering: .relaxed)
     }

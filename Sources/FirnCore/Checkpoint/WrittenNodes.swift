@@ -3,18 +3,26 @@ import FirnLog
 /// The nodes of a checkpoint's file that nothing reaches from the beginning: the version that it was written from has been replaced meanwhile, and the newest one has let go of them. What is given here is the truth at once, where a walk
 /// of the version would tell it only at the next checkpoint (`Relocation`).
 ///
-/// A node ends where the next one begins. Dictionaries of texts, which several chunks refer to, are taken for alive.
+/// A node ends where the next one begins. A dictionary of texts is reached if one of the chunks is that name it.
 struct WrittenNodes {
     private let file: Checkpoint.File
     /// The first units of all nodes of the file, and of what is not reached. Counted from the file's start.
     private let starts: BitSet
     private var unreached: BitSet
+    private let dictionaries: [Dictionary]
+
+    /// Where a dictionary lies, and the chunks that were written with it.
+    struct Dictionary {
+        let place: Int
+        let chunks: [Int]
+    }
 
     /// - Parameters:
     ///   - starts: the first units of the nodes, counted from the file's start.
     ///   - end: where the last one ends.
-    init(_ file: Checkpoint.File, starts: BitSet, end: Int) {
+    init(_ file: Checkpoint.File, starts: BitSet, end: Int, dictionaries: [Dictionary] = []) {
         self.file = file
+        self.dictionaries = dictionaries
         var starts = starts
         unreached = BitSet(count: file.byteCount / StoredNode.unit)
         // What rounds the file up.
@@ -36,6 +44,10 @@ struct WrittenNodes {
 
     /// Where in the space the nodes lie that are not reached, runs of them in one.
     var unreachedPlaces: [Range<Int>] {
+        var unreached = unreached
+        for dictionary in dictionaries where dictionary.chunks.allSatisfy({ unreached.contains(unit($0)) }) {
+            unreached.insert(unit(dictionary.place))
+        }
         let end = unit(file.nodes.upperBound)
         var places: [Range<Int>] = []
         var start = unit(file.nodes.lowerBound)
