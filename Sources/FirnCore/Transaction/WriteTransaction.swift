@@ -181,9 +181,8 @@ public final class WriteTransaction {
 
     func place(_ rows: RowWriter, _ id: TableID, _ key: Int64) -> (leaf: Leaf, row: Int) {
         if let place = rows.own(key), !hasFault { return place }
-        guard hasFault else {
-            preconditionFailure("Firn: table \(reference.tables[id.index].schema.name) has no object with key \(key)")
-        }
+        // Who asks has looked the object up, or has it from a link, an index or a list, which must agree with the rows.
+        if !hasFault { Faults.contradiction("\(reference.tables[id.index].schema.name) has no object with key \(key)") }
         return blankRow(rows)
     }
 

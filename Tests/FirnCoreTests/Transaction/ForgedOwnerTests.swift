@@ -1,0 +1,60 @@
+import FirnStorage
+import Testing
+
+@testable import FirnCore
+
+/// What a store says that contradicts itself makes a commit throw, or is passed over; it never stops the program.
+@Suite(.timeLimit(.minutes(20))) struct ForgedOwnerTests {
+    private static let (owner, owned) = (TableID(0), TableID(1))
+
+    /// An owner whose list names its embedded objects as `links` says.
+    private static func store(_ links: [Int64]) throws -> Store {
+        let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
+        let transaction = try store.beginWrite()
+        try transaction.changeSchema(
+            to: Schema(tables: [
+                TableSchema(
+                    name: "Owner", columns: [ColumnSchema(name: "parts", type: .link, collection: .list, target: owned)]
+                ),
+                TableSchema(
+                    name: "Part", isEmbedded: true,
+                    columns: [ColumnSchema(name: "part", type: .link, isNullable: true, target: owned)]),
+            ]))
+        for _ in 0..<3 { try transaction.endRow(transaction.beginRow(owned)) }
+        try transaction.endRow(transaction.beginRow(owner))
+        transaction.edit(owner, 0, 0) { list in for link in links { list.append(.link(link)) } }
+        // A chain: the last part is owned by the first.
+        transaction.set(owned, 0, 0, .link(2))
+        try transaction.commit()
+        return store
+    }
+
+    @Test(arguments: [[0, 0], [0, 1, 0, 2], [2, 0], [7, 0]] as [[Int64]])
+    func anEmbeddedObjectThatIsNamedTwiceIsDeletedOnce(links: [Int64]) throws {
+        let store = try Self.store(links)
+        let transaction = try store.beginWrite()
+        transaction.delete(Self.owner, 0)
+        #expect(transaction.fault == nil)
+        try transaction.commit()
+        let snapshot = store.pin().snapshot
+        #expect(snapshot.table(Self.owner).count == 0)
+        for link in links { #expect(snapshot.table(Self.owned).find(link) == nil) }
+        #expect(snapshot.table(Self.owned).count == (links.contains(1) ? 0 : 1))
+    }
+
+    /// As an index may name one in a forged store.
+    @Test func anObjectThatIsNotThereIsAnErrorOfTheCommit() throws {
+        let store = try Self.store([0])
+        let before = store.publishedVersion
+        for body in [
+            { $0.set(Self.owned, 0, 9, .link(1)) }, { $0.delete(Self.owned, 9) },
+            { $0.edit(Self.owner, 0, 9) { $0.append(.link(1)) } },
+        ] as [(WriteTransaction) -> Void] {
+            let transaction = try store.beginWrite()
+            body(transaction)
+            let error = #expect(throws: StoreError.self) { try transaction.commit() }
+            #expect(error?.code == .damage && error?.description.contains("no object with key 9") == true)
+        }
+        #expect(store.publishedVersion == before)
+    }
+}
