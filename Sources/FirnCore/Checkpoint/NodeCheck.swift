@@ -23,8 +23,8 @@ struct NodeCheck {
 
     /// No tree is higher: each level but the root's has at least two children, or the tree would hold more than there are addresses.
     static let highestLevel = 12
-    /// The greatest key, so that counting on never overflows.
-    private static let keys: ClosedRange<Int64> = 0...(1 << 62)
+    /// The keys that objects may have: those that a changeset may name. Counting on from them never overflows.
+    private static let keys = 0..<ChangesetFormat.keyLimit
 
     /// Says why the node is not what it has to be; nil where it is, and `refs` are its references then.
     mutating func fault() -> String? {
@@ -100,7 +100,8 @@ struct NodeCheck {
             TableNode.byteCount(columns: table.columnCount) <= node.byteCount
         else { return "a table's node does not fit its \(layout.columns.count) columns" }
         // That it lies above the last key is looked at by who hands it out: `RowWriter.append`.
-        guard (0...1 << 48).contains(table.rowCount), Self.keys.contains(table.nextKey) else {
+        // One that is the limit, or just below it, is handed out to nobody: `WriteTransaction.beginRow`.
+        guard (0...1 << 48).contains(table.rowCount), (0...ChangesetFormat.keyLimit).contains(table.nextKey) else {
             return "a table of \(table.rowCount) rows, whose next key is \(table.nextKey)"
         }
         guard table.rows.pointee != 0 || table.rowCount == 0 else { return "a table of rows has none" }
@@ -135,7 +136,10 @@ struct NodeCheck {
         guard leaf.count <= Limits.rowsPerLeaf, leaf.count == claim.count ?? leaf.count,
             leaf.count > 0 || claim.level == nil
         else { return "a leaf of \(leaf.count) rows, where \(claim.count ?? 0) were expected" }
-        guard Self.keys.contains(leaf.firstKey) else { return "a leaf's first key is \(leaf.firstKey)" }
+        guard Self.keys.contains(leaf.firstKey), Self.keys.contains(leaf.firstKey + Int64(max(leaf.count, 1) - 1))
+        else {
+            return "a leaf's first key is \(leaf.firstKey)"
+        }
         if leaf.keysSlot.pointee != 0 {
             add(UnsafeMutableRawPointer(leaf.keysSlot), NodeClaim(.keys, count: leaf.count))
         }
@@ -201,7 +205,7 @@ struct NodeCheck {
         guard 64 + 8 * node.capacity <= node.byteCount else { return "a leaf's keys end early" }
         var last: Int64 = -1
         for row in 0..<rows {
-            let key = Packing.isPacked(node) ? Int64(bitPattern: Packing.number(node, row)) : Chunk(node).load(row)
+            let key: Int64 = Chunk(node).load(row)
             guard key > last, Self.keys.contains(key) else { return "the keys of a leaf do not ascend" }
             last = key
         }

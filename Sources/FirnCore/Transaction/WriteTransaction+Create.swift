@@ -14,12 +14,19 @@ extension WriteTransaction {
             if writer.state.pointee.byteDelta >= writer.state.pointee.handOutAt { handOutRows(of: id) }
             let rows = rows(id)
             let key = hasKeyMarks ? unmarkedKey(id, rows.table) : rows.table.nextKey
+            if key >= ChangesetFormat.keyLimit - 1 { refuseKeys(of: id) }
             rows.table.nextKey = key + 1
             var place = hasFault ? blankRow(rows) : rows.append(key)
             // What it was appended to may not be the transaction's own.
             if hasFault { place = blankRow(rows) }
             return FreshRow(table: id, key: key, leaf: place.leaf, row: place.row)
         }
+    }
+
+    /// A changeset can name no further key, nor say that keys go on behind this one.
+    @inline(never)
+    private func refuseKeys(of id: TableID) {
+        Faults.contradiction("\(reference.tables[id.index].schema.name) has handed out all keys that there are")
     }
 
     /// The next key that no cancelled transaction has handed out either.
