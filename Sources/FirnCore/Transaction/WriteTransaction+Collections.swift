@@ -5,7 +5,7 @@ public struct ListChange {
     let isLink: Bool
     let backlinks: UnsafeMutablePointer<UInt64>
     var editor: ListEditor
-    /// nil for an object made in this transaction: its list is logged whole.
+    /// nil for an object made in this transaction, and in `wholeLists`: the list is logged whole.
     var script: ListScript?
 
     public var count: Int { editor.count }
@@ -84,12 +84,12 @@ extension WriteTransaction {
         let place = place(rows, id, key)
         let cell = CellID(table: id, column: column, key: key)
         // A table that this transaction made (replay makes them all) is not in the base.
-        let isNew = key >= baseTable(id).nextKey
+        let isWhole = key >= baseTable(id).nextKey || isSchemaChanged && wholeLists.contains(cell)
         var change = ListChange(
             transaction: self, cell: cell, isLink: schema.isLink, backlinks: rows.table.backlinks(column),
             editor: ListEditor(
                 ListCell(place.leaf.chunk(column), place.row, ElementLayout(schema)), writer, scratch: scratch),
-            script: isNew ? nil : scripts.removeValue(forKey: cell) ?? ListScript())
+            script: isWhole ? nil : scripts.removeValue(forKey: cell) ?? ListScript())
         defer {
             if change.editor.isChanged, !hasFault {
                 let after = put(change.editor.finish(), rows, column, place.leaf, place.row, isFresh: isFresh(id, key))

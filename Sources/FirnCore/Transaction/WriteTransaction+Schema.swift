@@ -73,6 +73,7 @@ extension WriteTransaction {
 
     /// Lets a whole table go.
     private func drop(_ id: TableID, _ schema: TableSchema) {
+        scripts = scripts.filter { $0.key.table != id }
         let table = ownTable(id)
         let layout = TableLayout(Schema(tables: Array(repeating: schema, count: id.index + 1)), id)
         retireContents(table, layout, columns: schema.columns.indices.filter { !schema.columns[$0].isRemoved })
@@ -132,6 +133,7 @@ extension WriteTransaction {
                     emptied: converted.filter { old.columns[$0].collection != .none }))
         }
         for (column, key, elements) in collections { fillConverted(id, layout.columns[column], column, key, elements) }
+        dropScripts(id, removed: removed, converted: converted)
         for column in layout.columns.indices where !layout.columns[column].isRemoved {
             let isIndexed = layout.columns[column].isIndexed || layout.primaryKey == column
             let wasIndexed =
@@ -161,6 +163,20 @@ extension WriteTransaction {
         }
         retireContents(table, layout, columns: columns)
         return result
+    }
+
+    /// Forgets how the lists of some columns were edited before: the schema comes first in the log, and elements that were
+    /// inserted by the old one may be none by the new one. Those that are still there are logged whole.
+    private func dropScripts(_ id: TableID, removed: [Int], converted: [Int]) {
+        for cell in scripts.keys where cell.table == id {
+            let isConverted = converted.contains(cell.column)
+            if isConverted || removed.contains(cell.column) { scripts[cell] = nil }
+            if isConverted { wholeLists.insert(cell) }
+        }
+        // Their new chunks have no marks, and some of the objects may have gone.
+        for cell in wholeLists where cell.table == id && converted.contains(cell.column) {
+            if table(id).find(cell.key) != nil { _ = ownCell(id, cell.column, cell.key) }
+        }
     }
 
     private func fillConverted(_ id: TableID, _ schema: ColumnSchema, _ column: Int, _ key: Int64, _ elements: [Value])

@@ -34,6 +34,8 @@ public final class WriteTransaction {
     @exclusivity(unchecked) private(set) var hasKeyMarks: Bool
     /// The edit scripts of lists, by cell.
     @exclusivity(unchecked) var scripts: [CellID: ListScript] = [:]
+    /// Lists that are logged whole, as they were edited before their column was laid out anew.
+    @exclusivity(unchecked) var wholeLists: Set<CellID> = []
     /// States that iterators hold, oldest first.
     @exclusivity(unchecked) var states: [TransactionState] = []
     @exclusivity(unchecked) var isSchemaChanged = false

@@ -133,6 +133,79 @@ import Testing
                 && view.value(2, of: 0) == .string("Rex"))
     }
 
+    /// The schema comes first in the log, so a list that was edited by the old one is told as it is by the new one.
+    @Test func aListThatIsEditedBeforeItsOptionalityChangesIsLoggedWhole() throws {
+        let storage = MemoryStorage()
+        let thing = TableID(0)
+        func columns(isNullable: Bool) -> [ColumnSchema] {
+            [
+                ColumnSchema(name: "id", type: .int),
+                ColumnSchema(name: "list", type: .int, collection: .list, isNullable: isNullable),
+                ColumnSchema(name: "gone", type: .int, collection: .list),
+            ]
+        }
+        var lists: [Value] = [.list([.int(1), .null]), .list([.int(2), .null]), .list([.int(3)]), .list([])]
+        do {
+            let store = try Store.open(on: storage)
+            var transaction = try store.beginWrite()
+            try transaction.changeSchema(to: Self.schema(columns(isNullable: true), version: 0))
+            for (id, list) in lists.enumerated() {
+                var row = transaction.beginRow(thing)
+                transaction.fill(&row, 0, .int(Int64(id)))
+                transaction.fill(&row, 1, list)
+                try transaction.endRow(row)
+            }
+            try transaction.commit()
+            transaction = try store.beginWrite()
+            transaction.edit(thing, 1, 0) { $0.append(.null) }
+            transaction.edit(thing, 1, 2) { _ = $0.remove(at: 0) }
+            transaction.edit(thing, 1, 3) { $0.append(.int(9)) }
+            transaction.edit(thing, 2, 0) { $0.append(.int(5)) }
+            var schema = Self.schema(columns(isNullable: false), version: 1)
+            schema.tables[0].columns[2].isRemoved = true
+            try transaction.changeSchema(to: schema)
+            // And goes on being edited.
+            transaction.edit(thing, 1, 3) { $0.append(.int(10)) }
+            try transaction.commit()
+            lists = [
+                .list([.int(1), .int(0), .int(0)]), .list([.int(2), .int(0)]), .list([]), .list([.int(9), .int(10)]),
+            ]
+            for (id, list) in lists.enumerated() {
+                #expect(store.pin().snapshot.table(thing).value(1, of: Int64(id)) == list)
+            }
+            try store.close()
+        }
+        let store = try Store.open(on: storage)
+        store._checkInvariants()
+        for (id, list) in lists.enumerated() {
+            #expect(store.pin().snapshot.table(thing).value(1, of: Int64(id)) == list, "object \(id)")
+        }
+        try store.close()
+    }
+
+    /// What was edited in a class before it went is told to nobody.
+    @Test func aListMayBeEditedInAClassThatGoes() throws {
+        let storage = MemoryStorage()
+        let thing = TableID(0)
+        var schema = Self.schema(
+            [ColumnSchema(name: "id", type: .int), ColumnSchema(name: "list", type: .int, collection: .list)],
+            version: 0)
+        do {
+            let store = try Store.open(on: storage)
+            var transaction = try store.beginWrite()
+            try transaction.changeSchema(to: schema)
+            try transaction.endRow(transaction.beginRow(thing))
+            try transaction.commit()
+            transaction = try store.beginWrite()
+            transaction.edit(thing, 1, 0) { $0.append(.int(1)) }
+            schema.tables[0].isRemoved = true
+            try transaction.changeSchema(to: schema)
+            try transaction.commit()
+            try store.close()
+        }
+        try Store.open(on: storage).close()
+    }
+
     @Test func aRemovedTableGivesItsMemoryBack() throws {
         let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
         var transaction = try store.beginWrite()
