@@ -104,7 +104,9 @@ enum ActorObserving {
         let schema = realm.schema
         nonisolated(unsafe) let configuration = realm.configuration
         await run(on: actor) {
-            let instance = shared.instance(configuration, schema, .actor(actor), at: start.pin.place)
+            // What was to be observed has gone meanwhile, and the store was migrated.
+            guard let instance = shared.instanceIfUsable(configuration, schema, .actor(actor), at: start.pin.place)
+            else { return }
             instance.startListening()
             instance.reach(start)
             body(instance)

@@ -215,7 +215,10 @@ extension RealmInstance {
         let schema = schema
         nonisolated(unsafe) let configuration = configuration
         queue.schedule {
-            let instance = shared.instance(configuration, schema, queue, at: start.pin.place)
+            // What was to be observed has gone meanwhile, and the store was migrated.
+            guard let instance = shared.instanceIfUsable(configuration, schema, queue, at: start.pin.place) else {
+                return
+            }
             instance.startListening()
             instance.reach(start)
             body(instance)

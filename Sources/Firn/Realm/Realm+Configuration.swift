@@ -80,6 +80,10 @@ extension Realm {
         public var readOnly: Bool
 
         /// The version of the application's classes. Raise it with each change of a class that drops or retypes a property.
+        ///
+        /// The next opening then migrates the store. Where that drops or retypes something it throws `.alreadyOpen` as
+        /// long as this process holds a realm, an object, a collection or an observer of the store, or another process
+        /// has it open.
         public var schemaVersion: UInt64
 
         /// The realm's classes; nil for all that the program has. Classes that they link to must be among them.

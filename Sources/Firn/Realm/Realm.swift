@@ -48,8 +48,7 @@ public struct Realm {
 
     init(_ configuration: Configuration, _ scheduler: Scheduler, at place: CallPlace) throws {
         let shared = try SharedStore.of(configuration)
-        let schema = try shared.schema(for: configuration, at: place)
-        instance = shared.instance(configuration, schema, scheduler, at: place)
+        instance = try shared.open(configuration, scheduler, at: place)
         instance.startListening()
     }
 

@@ -50,6 +50,9 @@ public final class RealmInstance {
     private unowned(unsafe) var lastBinding: TableBinding?
 
     var store: Store { shared.store }
+    /// The schema that the classes were last compared with, and the outcome.
+    private var comparedSchema: SchemaReference?
+    private var writesInPlace = false
     var isFrozen: Bool { scheduler == nil }
     var isInTransaction: Bool { transaction != nil }
 
@@ -158,6 +161,7 @@ public final class RealmInstance {
     func show(_ pin: Pin?) {
         self.pin = pin
         frozenNow = nil
+        if let reference = pin?.snapshot.reference { compare(reference) }
         core.pointee.root = pin.map { NodeRef($0.snapshot.root).word } ?? 0
         core.pointee.generation &+= 1
         if core.pointee.released != 0 { countReleases() }

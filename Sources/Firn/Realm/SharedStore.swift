@@ -15,22 +15,30 @@ final class SharedStore: @unchecked Sendable {
     let store: Store
     /// How the first to open it did so: the others must agree.
     let isReadOnly: Bool
-    private let instances = Guarded(.storeInstances, Instances())
+    let instances = Guarded(.storeInstances, Instances())
 
-    private struct Instances {
+    struct Instances {
         var live: [InstanceKey: WeakInstance] = [:]
         var frozen: [FrozenKey: WeakInstance] = [:]
+        /// By their classes, in any order.
         var schemas: [[ObjectIdentifier]: SchemaBinding] = [:]
+        /// How many migrations were made that no realm outlives.
+        var era = 0
+        /// One that is being made. No realm is opened until it has ended.
+        var migration: Opening?
+
+        /// Whether a realm may be opened with these tables.
+        func mayUse(_ schema: SchemaBinding) -> Bool { migration == nil && schema.era == era }
     }
-    private struct InstanceKey: Hashable {
+    struct InstanceKey: Hashable {
         let scheduler: Scheduler.Key
         let schema: ObjectIdentifier
     }
-    private struct FrozenKey: Hashable {
+    struct FrozenKey: Hashable {
         let version: UInt64
         let schema: ObjectIdentifier
     }
-    private struct WeakInstance {
+    struct WeakInstance {
         weak var instance: RealmInstance?
 
         /// Those whose instance is still there, which `met` retains.
@@ -74,8 +82,8 @@ final class SharedStore: @unchecked Sendable {
         weak var store: SharedStore?
     }
 
-    /// A store that one thread is opening, for others to wait for.
-    private final class Opening: Sendable {
+    /// A store that one thread is opening or migrating, for others to wait for.
+    final class Opening: Sendable {
         let thread = currentThreadID()
         private let lock = Lock(.innermost)
         private let change = Condition()
@@ -235,119 +243,51 @@ final class SharedStore: @unchecked Sendable {
         }
     }
 
-    // MARK: Schema
-
-    /// The tables of the configuration's classes, made or changed in the store where they need to be.
-    func schema(for configuration: Realm.Configuration, at place: CallPlace) throws -> SchemaBinding {
-        let types = configuration.classes
-        let key = types.map(ObjectIdentifier.init)
-        if let known = instances.withLock({ $0.schemas[key] }), known.version == configuration.schemaVersion {
-            return known
-        }
-        let infos = types.map { ClassInfo.of($0) }
-        let faults = SchemaPlan.faults(of: infos)
-        guard faults.isEmpty else { throw mismatch("The classes can't be stored:", faults, configuration) }
-        if try migrate(infos, configuration, place) == false {
-            throw mismatch("The store holds none of the classes:", types.map { $0.className() }, configuration)
-        }
-        let binding = SchemaBinding(infos, store.schema)
-        let old = instances.withLock { $0.schemas.updateValue(binding, forKey: key) }
-        withExtendedLifetime(old) {}
-        return binding
-    }
-
-    private func mismatch(_ head: String, _ lines: [String], _ configuration: Realm.Configuration) -> Realm.Error {
-        Realm.Error(
-            .schemaMismatch, ([head] + lines.map { "- \($0)" }).joined(separator: "\n"), fileURL: configuration.fileURL)
-    }
-
-    /// Brings the store to the classes. If another process changes the schema meanwhile, it is looked at again. False where that would need writing a read-only store.
-    private func migrate(_ infos: [ClassInfo], _ configuration: Realm.Configuration, _ place: CallPlace) throws -> Bool
-    {
-        while true {
-            let current = store.schema
-            if let result = try migrate(infos, configuration, from: current, place) { return result }
-        }
-    }
-
-    /// Nil where the schema was another when it was this process's turn to write.
-    private func migrate(
-        _ infos: [ClassInfo], _ configuration: Realm.Configuration, from current: FirnCore.Schema,
-        _ place: CallPlace
-    ) throws -> Bool? {
-        let isNew = current.tables.isEmpty
-        guard isNew || configuration.schemaVersion >= current.version else {
-            throw Realm.Error(
-                .schemaMismatch,
-                "The store's schema version is \(current.version), the configuration's \(configuration.schemaVersion). Set schemaVersion to at least \(current.version).",
-                fileURL: configuration.fileURL)
-        }
-        let plan = SchemaPlan(infos, version: configuration.schemaVersion, on: current)
-        if !isNew, configuration.schemaVersion == current.version, !plan.differences.isEmpty {
-            throw mismatch(
-                "The store differs from the classes. Raise Configuration.schemaVersion above \(current.version) to migrate it:",
-                plan.differences, configuration)
-        }
-        guard plan.changesAnything else { return true }
-        if configuration.readOnly {
-            // Indexes are a matter of speed; a class that the store lacks is not.
-            return infos.allSatisfy { current.table(named: $0.name) != nil } && plan.differences.isEmpty
-        }
-        if let difference = plan.schema.breaks(current), let other = store.otherProcesses.first {
-            throw Realm.Error(
-                .alreadyOpen,
-                "The store can't be migrated (\(difference)) while process \(other.processID) has it open, which could not go on. Close it there.",
-                fileURL: configuration.fileURL)
-        }
-        guard !isWrittenHere else {
-            throw Realm.Error(
-                .fail,
-                "The realm can't be opened with classes that the store lacks while this thread, queue or actor is in a write transaction of it, which that would wait for. Open it before.",
-                fileURL: configuration.fileURL)
-        }
-        var faults: [String] = []
-        do throws(StoreError) {
-            let transaction = try store.beginWrite(replacing: nil, at: place)
-            guard transaction.reference.schema == current else {
-                transaction.cancel()
-                return nil
-            }
-            try transaction.changeSchema(to: plan.schema)
-            faults = transaction.noting { plan.keyFaults(in: transaction) }
-            // Damage that was met is thrown by the commit.
-            if transaction.hasFault { faults = [] }
-            if faults.isEmpty { try transaction.commit() } else { transaction.cancel() }
-        } catch {
-            throw Realm.Error(error, configuration.fileURL)
-        }
-        guard faults.isEmpty else {
-            throw mismatch(
-                "The store can't be migrated, because several objects would have one primary key. Nothing was changed. Open it with the classes of before, and give each object a key of its own:",
-                faults, configuration)
-        }
-        return true
-    }
-
     // MARK: Instances
 
-    /// Whether the caller is in a write transaction of the store, as far as that can be told: which actor is running can't be.
-    private var isWrittenHere: Bool {
+    /// Whether the caller, who is at `own`, is in a write transaction of the store. Of an actor that calls another one
+    /// that can't be told.
+    func isWritten(here own: Scheduler) -> Bool {
         let live = instances.withLock { $0.live.values.compactMap(\.instance) }
         return live.contains { instance in
-            guard let scheduler = instance.scheduler, scheduler.isThread || scheduler.isQueue, scheduler.isCurrent
+            guard let scheduler = instance.scheduler else { return false }
+            // What belongs to another thread is not looked at.
+            guard scheduler.key == own.key || (scheduler.isThread || scheduler.isQueue) && scheduler.isCurrent
             else { return false }
             return instance.isInTransaction
         }
     }
 
-    /// The instance of a scheduler, made where there is none.
+    /// The instance of a scheduler for newly opened classes, made where there is none.
+    func open(
+        _ configuration: Realm.Configuration, _ scheduler: Scheduler, at place: CallPlace
+    ) throws -> RealmInstance {
+        while true {
+            let schema = try schema(for: configuration, scheduler, at: place)
+            if let instance = instanceIfUsable(configuration, schema, scheduler, at: place) { return instance }
+        }
+    }
+
+    /// The instance of a scheduler, made where there is none. The caller has an instance with the same schema.
     func instance(
         _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler, at place: CallPlace
     ) -> RealmInstance {
+        guard let instance = instanceIfUsable(configuration, schema, scheduler, at: place) else {
+            preconditionFailure("Firn: a store was migrated that a realm has open")
+        }
+        return instance
+    }
+
+    /// The instance of a scheduler, made where there is none. Nil where the store was migrated after the schema was
+    /// made, or is being migrated.
+    func instanceIfUsable(
+        _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler, at place: CallPlace
+    ) -> RealmInstance? {
         let key = InstanceKey(scheduler: scheduler.key, schema: ObjectIdentifier(schema))
         // What a look at a weak reference retains may be let go by everybody else meanwhile; its end is none for a lock.
         var met: [RealmInstance] = []
-        let instance = instances.withLock { instances in
+        let found: RealmInstance? = instances.withLock { instances in
+            guard instances.mayUse(schema) else { return nil }
             if let known = instances.live[key]?.instance {
                 guard known.scheduler?.isGone ?? false else { return known }
                 met.append(known)
@@ -358,8 +298,8 @@ final class SharedStore: @unchecked Sendable {
             return instance
         }
         withExtendedLifetime(met) {}
-        instance.endWithThread()
-        return instance
+        found?.endWithThread()
+        return found
     }
 
     /// The frozen instance of a version.

@@ -16,6 +16,8 @@ final class TableBinding: @unchecked Sendable {
     /// The links and collections.
     let references: UnsafeBufferPointer<Fill>
     private let byColumn: [PropertyInfo?]
+    /// The table as it was when this was made.
+    private let schema: TableSchema
 
     struct Fill {
         let memory: _Memory
@@ -35,6 +37,7 @@ final class TableBinding: @unchecked Sendable {
     init(_ info: ClassInfo, _ table: TableID, _ schema: TableSchema) {
         self.info = info
         self.table = table
+        self.schema = schema
         var columns: [Int] = []
         var layouts: [ElementLayout] = []
         var byColumn: [PropertyInfo?] = Array(repeating: nil, count: schema.columns.count)
@@ -50,7 +53,7 @@ final class TableBinding: @unchecked Sendable {
                 columns.append(column)
                 layouts.append(ElementLayout(schema.columns[column]))
                 byColumn[column] = property
-                if !schema.columns[column].isPlain || schema.primaryKey == column {
+                if !schema.isWritableInPlace(column) {
                     bound |= _BoundColumn.writesThroughStore
                 }
                 if property.shape.isNullable && property.isRequired {
@@ -107,11 +110,46 @@ final class TableBinding: @unchecked Sendable {
 
     func knownProperty(column: Int) -> PropertyInfo? { column < byColumn.count ? byColumn[column] : nil }
 
+    /// What accessors may do in a version of the store with another schema, which another opener of the store may have
+    /// given it.
+    func fit(_ other: FirnCore.Schema) -> SchemaFit {
+        // A version that is older than the class has no objects of it.
+        guard table.index < other.tables.count, other[table] != schema else { return .inPlace }
+        let now = other[table]
+        if now.isRemoved { return .none }
+        var fit = SchemaFit.inPlace
+        for column in columns {
+            guard column < now.columns.count else { return .none }
+            let old = schema.columns[column]
+            var new = now.columns[column]
+            new.isIndexed = old.isIndexed
+            new.name = old.name
+            if old != new { return .none }
+            if schema.isWritableInPlace(column), !now.isWritableInPlace(column) { fit = .throughTransaction }
+        }
+        return fit
+    }
+
     /// Tells an instance's wrappers their columns.
     @inline(__always)
     func bind(_ address: UnsafeMutableRawPointer) {
         for bind in binds { (address + Int(bind.offset)).storeBytes(of: bind.column, as: Int32.self) }
     }
+}
+
+/// What the accessors of a realm may do in a version, by its schema.
+enum SchemaFit: Int {
+    /// Nothing: they would read memory that holds something else.
+    case none
+    /// Read. What they write may concern an index that they were not told of, so the transaction does it.
+    case throughTransaction
+    /// Read, and write cells by themselves.
+    case inPlace
+}
+
+extension TableSchema {
+    /// Whether a write to a column concerns nothing but the cell.
+    fileprivate func isWritableInPlace(_ column: Int) -> Bool { columns[column].isPlain && primaryKey != column }
 }
 
 /// The classes of a realm and their tables.
@@ -122,8 +160,10 @@ final class SchemaBinding: Sendable {
     /// By table number; nil for tables without a class in this realm.
     private let byTable: [TableBinding?]
     let version: UInt64
+    /// How many migrations that no realm outlives had been made before.
+    let era: Int
 
-    init(_ infos: [ClassInfo], _ schema: FirnCore.Schema) {
+    init(_ infos: [ClassInfo], _ schema: FirnCore.Schema, era: Int) {
         var tables: [TableBinding] = []
         var byTable: [TableBinding?] = Array(repeating: nil, count: schema.tables.count)
         for info in infos {
@@ -139,6 +179,17 @@ final class SchemaBinding: Sendable {
         byType = Dictionary(uniqueKeysWithValues: tables.map { (ObjectIdentifier($0.info.type), $0) })
         byName = Dictionary(uniqueKeysWithValues: tables.map { ($0.info.name, $0) })
         version = schema.version
+        self.era = era
+    }
+
+    /// What accessors may do in a version with a schema, and the first class of which that is the least.
+    func fit(_ schema: FirnCore.Schema) -> (fit: SchemaFit, table: TableBinding?) {
+        var least: (fit: SchemaFit, table: TableBinding?) = (.inPlace, nil)
+        for table in tables {
+            let fit = table.fit(schema)
+            if fit.rawValue < least.fit.rawValue { least = (fit, table) }
+        }
+        return least
     }
 
     func table(of type: ObjectBase.Type) -> TableBinding? { byType[ObjectIdentifier(type)] }

@@ -224,6 +224,17 @@ public final class Store: Sendable {
     /// The schema of the newest version.
     public var schema: Schema { versions.tip.reference.schema }
 
+    /// Waits until pins show the newest schema. Costs two loads where they do.
+    ///
+    /// - Throws: where the version that brought it could not be published.
+    public func waitUntilSchemaIsPublished() throws(StoreError) {
+        let tip = versions.tip
+        if versions.published.reference !== tip.reference { try waitUntilPublished(tip.version) }
+    }
+
+    /// Whether a transaction runs in this process. Another thread may begin or end one at any time.
+    public var isBeingWritten: Bool { queue.isHeld }
+
     /// Every version that something holds, and the newest published one, oldest first.
     public var activeVersions: [ActiveVersion] { versions.active }
 

@@ -45,6 +45,32 @@ import Testing
         #expect(try Realm(configuration: configuration).objects(Dog.self).count == 8)
     }
 
+    /// SEMANTICS 2. Two realms of one thread would wait for each other's writes.
+    @Test func aThreadThatOpensAStoreAtOnceWithOthersGetsOneRealmOfIt() throws {
+        let types: [ObjectBase.Type] = [Dog.self, Person.self, Everything.self]
+        for _ in 0..<50 {
+            let name = UUID().uuidString
+            let (start, opened) = (DispatchSemaphore(value: 0), DispatchGroup())
+            let ended = DispatchGroup()
+            for _ in 0..<4 {
+                opened.enter()
+                ended.enter()
+                Thread {
+                    defer { ended.leave() }
+                    start.wait()
+                    do {
+                        let realm = try memoryRealm(types, name)
+                        opened.leave()
+                        opened.wait()
+                        #expect(try memoryRealm(types, name) == realm)
+                    } catch { Issue.record(error) }
+                }.start()
+            }
+            for _ in 0..<4 { start.signal() }
+            #expect(ended.wait(timeout: .patience) == .success)
+        }
+    }
+
     // MARK: Times
 
     @Test(arguments: [.infinity, 1e300, 1e10, 1e18, 0, -1, -.infinity, 0.0001] as [Double])

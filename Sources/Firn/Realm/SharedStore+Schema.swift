@@ -1,0 +1,193 @@
+import FirnCore
+import FirnStorage
+
+/// The classes that a store is opened with.
+extension SharedStore {
+    /// The tables of the configuration's classes, made or changed in the store where they need to be. The caller is at
+    /// `scheduler`.
+    func schema(
+        for configuration: Realm.Configuration, _ scheduler: Scheduler, at place: CallPlace
+    ) throws -> SchemaBinding {
+        let types = configuration.classes
+        let key = types.map(ObjectIdentifier.init).sorted()
+        try waitForMigration(configuration)
+        if let known = instances.withLock({ $0.schemas[key] }), known.version == configuration.schemaVersion {
+            return known
+        }
+        let infos = types.map { ClassInfo.of($0) }
+        let faults = SchemaPlan.faults(of: infos)
+        guard faults.isEmpty else { throw mismatch("The classes can't be stored:", faults, configuration) }
+        let found = try migrate(infos, configuration, scheduler, place)
+        do throws(StoreError) { try store.waitUntilSchemaIsPublished() } catch {
+            throw Realm.Error(error, configuration.fileURL)
+        }
+        return enter(SchemaBinding(infos, found.schema, era: found.era), for: key)
+    }
+
+    /// Enters a schema, for all who open the store with the same classes. Where another thread was first, that one
+    /// counts: otherwise one thread might get two realms.
+    private func enter(_ schema: SchemaBinding, for key: [ObjectIdentifier]) -> SchemaBinding {
+        let (entered, old) = instances.withLock { instances -> (SchemaBinding, SchemaBinding?) in
+            let known = instances.schemas[key]
+            if let known, known.version == schema.version, known.era == schema.era { return (known, nil) }
+            guard instances.mayUse(schema) else { return (schema, nil) }
+            instances.schemas[key] = schema
+            return (schema, known)
+        }
+        withExtendedLifetime(old) {}
+        return entered
+    }
+
+    private func mismatch(_ head: String, _ lines: [String], _ configuration: Realm.Configuration) -> Realm.Error {
+        Realm.Error(
+            .schemaMismatch, ([head] + lines.map { "- \($0)" }).joined(separator: "\n"), fileURL: configuration.fileURL)
+    }
+
+    /// A schema that the store had in an era.
+    private struct Found {
+        let schema: FirnCore.Schema
+        let era: Int
+    }
+
+    /// Brings the store to the classes. If somebody else changes the schema meanwhile, it is looked at again.
+    private func migrate(
+        _ infos: [ClassInfo], _ configuration: Realm.Configuration, _ scheduler: Scheduler, _ place: CallPlace
+    ) throws -> Found {
+        while true {
+            // First, so that a schema of before a migration is never taken for one of after it.
+            let era = instances.withLock { $0.era }
+            let current = Found(schema: store.schema, era: era)
+            if let found = try migrate(infos, configuration, scheduler, from: current, place) { return found }
+        }
+    }
+
+    /// Nil where the schema was another when it was this process's turn to write.
+    private func migrate(
+        _ infos: [ClassInfo], _ configuration: Realm.Configuration, _ scheduler: Scheduler, from found: Found,
+        _ place: CallPlace
+    ) throws -> Found? {
+        let current = found.schema
+        let isNew = current.tables.isEmpty
+        guard isNew || configuration.schemaVersion >= current.version else {
+            throw Realm.Error(
+                .schemaMismatch,
+                "The store's schema version is \(current.version), the configuration's \(configuration.schemaVersion). Set schemaVersion to at least \(current.version).",
+                fileURL: configuration.fileURL)
+        }
+        let plan = SchemaPlan(infos, version: configuration.schemaVersion, on: current)
+        if !isNew, configuration.schemaVersion == current.version, !plan.differences.isEmpty {
+            throw mismatch(
+                "The store differs from the classes. Raise Configuration.schemaVersion above \(current.version) to migrate it:",
+                plan.differences, configuration)
+        }
+        guard plan.changesAnything else { return found }
+        if configuration.readOnly {
+            // Indexes are a matter of speed; a class that the store lacks is not.
+            guard infos.allSatisfy({ current.table(named: $0.name) != nil }), plan.differences.isEmpty else {
+                throw mismatch("The store holds none of the classes:", infos.map(\.name), configuration)
+            }
+            return found
+        }
+        let difference = plan.schema.breaks(current)
+        if let difference, let other = store.otherProcesses.first {
+            throw Realm.Error(
+                .alreadyOpen,
+                "The store can't be migrated (\(difference)) while process \(other.processID) has it open, which could not go on. Close it there.",
+                fileURL: configuration.fileURL)
+        }
+        guard !isWritten(here: scheduler) else {
+            throw Realm.Error(
+                .fail,
+                "The realm can't be opened with classes that the store lacks while this thread, queue or actor is in a write transaction of it, which that would wait for. Open it before.",
+                fileURL: configuration.fileURL)
+        }
+        guard let difference else {
+            return try change(plan, from: current, configuration, place)
+                ? Found(schema: plan.schema, era: found.era) : nil
+        }
+        let migration = try beginMigration(difference, configuration)
+        let result = Result { try change(plan, from: current, configuration, place) }
+        let era = end(migration)
+        return try result.get() ? Found(schema: plan.schema, era: era) : nil
+    }
+
+    /// False where the schema was another when it was this process's turn to write.
+    private func change(
+        _ plan: SchemaPlan, from current: FirnCore.Schema, _ configuration: Realm.Configuration, _ place: CallPlace
+    ) throws -> Bool {
+        var faults: [String] = []
+        do throws(StoreError) {
+            let transaction = try store.beginWrite(replacing: nil, at: place)
+            guard transaction.reference.schema == current else {
+                transaction.cancel()
+                return false
+            }
+            try transaction.changeSchema(to: plan.schema)
+            faults = transaction.noting { plan.keyFaults(in: transaction) }
+            // Damage that was met is thrown by the commit.
+            if transaction.hasFault { faults = [] }
+            if faults.isEmpty { try transaction.commit() } else { transaction.cancel() }
+        } catch {
+            throw Realm.Error(error, configuration.fileURL)
+        }
+        guard faults.isEmpty else {
+            throw mismatch(
+                "The store can't be migrated, because several objects would have one primary key. Nothing was changed. Open it with the classes of before, and give each object a key of its own:",
+                faults, configuration)
+        }
+        return true
+    }
+
+    // MARK: Migrations that no realm outlives
+
+    /// Waits for a migration that another thread makes.
+    private func waitForMigration(_ configuration: Realm.Configuration) throws {
+        while let migration = instances.withLock({ $0.migration }) {
+            guard migration.thread != currentThreadID() else {
+                throw Realm.Error(
+                    .alreadyOpen, "The realm was opened by what its own migration calls, as onDamage.",
+                    fileURL: configuration.fileURL)
+            }
+            migration.wait()
+        }
+    }
+
+    /// Begins a migration that takes something away, which no realm and no object of this process could go on with:
+    /// their accessors read rows as their classes were when the realm was opened. Until it ends none is opened.
+    private func beginMigration(_ difference: String, _ configuration: Realm.Configuration) throws -> Opening {
+        let own = Opening()
+        while true {
+            try waitForMigration(configuration)
+            var met: [RealmInstance] = []
+            let begun: Bool? = instances.withLock { instances in
+                instances.live = WeakInstance.alive(instances.live, &met)
+                instances.frozen = WeakInstance.alive(instances.frozen, &met)
+                // What is left of the realm of a thread that has ended can only be let go of.
+                guard met.allSatisfy({ $0.hasEnded.load(ordering: .acquiring) }) else { return nil }
+                guard instances.migration == nil else { return false }
+                instances.migration = own
+                return true
+            }
+            guard let begun else {
+                throw Realm.Error(
+                    .alreadyOpen,
+                    "The store can't be migrated (\(difference)) while this process has it open, whose realms could not go on. Let go of all its realms, objects, collections and observers first.",
+                    fileURL: configuration.fileURL)
+            }
+            if begun { return own }
+        }
+    }
+
+    /// Returns the era that begins.
+    private func end(_ migration: Opening) -> Int {
+        let (schemas, era) = instances.withLock { instances in
+            instances.migration = nil
+            instances.era += 1
+            defer { instances.schemas = [:] }
+            return (instances.schemas, instances.era)
+        }
+        withExtendedLifetime(schemas) {}
+        migration.end()
+        return era
+    }
+}

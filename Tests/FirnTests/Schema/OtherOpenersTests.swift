@@ -1,0 +1,128 @@
+import FirnCore
+import FirnTestSupport
+import Foundation
+import Testing
+
+@testable import Firn
+
+// One class in builds of the program that declare different indexes.
+private class PlainSheep: Object {
+    @Persisted var age = 0
+    @Persisted var name = ""
+    override class func _realmObjectName() -> String? { "Sheep" }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class IndexedSheep: Object {
+    @Persisted(indexed: true) var age = 0
+    @Persisted var name = ""
+    override class func _realmObjectName() -> String? { "Sheep" }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+/// A store that is opened with different classes at a time.
+@Suite(.timeLimit(.minutes(20))) struct OtherOpenersTests {
+    private let name = UUID().uuidString
+
+    // MARK: Migrations
+
+    private func open(_ version: UInt64, _ types: [ObjectBase.Type]) throws -> Realm {
+        try Realm(configuration: .init(inMemoryIdentifier: name, schemaVersion: version, objectTypes: types))
+    }
+
+    /// SEMANTICS 86: accessors of before would read memory that holds something else.
+    @Test(arguments: 0..<5) func aStoreIsNotMigratedWhileSomethingOfItIsHeld(what: Int) throws {
+        // Holds the store, and no realm of it.
+        let shared: SharedStore
+        do {
+            var held: [Any] = []
+            do {
+                let realm = try open(0, [CatBefore.self])
+                shared = realm.instance.shared
+                let cat = CatBefore(value: [1, "Tom"])
+                try realm.write { realm.add(cat) }
+                let all: [Any] = [
+                    realm, cat, realm.objects(CatBefore.self), cat.freeze(), realm.observe { _, _ in },
+                ]
+                held = [all[what]]
+            }
+            let error = try #require(throws: Realm.Error.self) { _ = try open(1, [CatAfter.self]) }
+            #expect(error.code == .alreadyOpen && error.message.contains("this process"), "\(error)")
+            #expect(try open(0, [CatBefore.self]).objects(CatBefore.self)[0].gone == 3)
+            withExtendedLifetime(held) {}
+        }
+        let realm = try open(1, [CatAfter.self])
+        #expect(realm.objects(CatAfter.self).map(\.name) == ["Tom"])
+        withExtendedLifetime(shared) {}
+    }
+
+    @Test func whatOnlyAddsIsMadeWhileTheStoreIsOpen() throws {
+        let realm = try open(0, [PlainSheep.self])
+        let sheep = PlainSheep(value: [1])
+        try realm.write { realm.add(sheep) }
+        let other = try open(1, [IndexedSheep.self, CatBefore.self])
+        try other.write { other.objects(IndexedSheep.self)[0].age = 2 }
+        realm.refresh()
+        #expect(sheep.age == 2)
+    }
+
+    /// Each opener gets a realm that its classes fit, or an error.
+    @Test func threadsThatOpenAStoreWhileItIsMigratedAreToldOrWait() throws {
+        for round in 0..<30 {
+            let name = "\(name) \(round)"
+            do {
+                let realm = try Realm(configuration: .init(inMemoryIdentifier: name, objectTypes: [CatBefore.self]))
+                try realm.write { for id in 0..<20 { realm.add(CatBefore(value: [id, "Tom"])) } }
+            }
+            let keeper = try keeper(name)
+            let all = DispatchGroup()
+            for number in 0..<6 {
+                all.enter()
+                Thread {
+                    defer { all.leave() }
+                    for _ in 0..<5 { useAsOpened(name, isNew: number % 2 == 0) }
+                }.start()
+            }
+            #expect(all.wait(timeout: .patience) == .success)
+            withExtendedLifetime(keeper) {}
+        }
+    }
+
+    /// The store, which goes with its last realm otherwise.
+    private func keeper(_ name: String) throws -> SharedStore {
+        try SharedStore.of(.init(inMemoryIdentifier: name, objectTypes: [CatBefore.self]))
+    }
+
+    @Test func aRealmThatIsShownWhatItsClassesCantReadStops() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let realm = try memoryRealm([CatBefore.self])
+            let cat = CatBefore(value: [1, "Tom"])
+            try realm.write { realm.add(cat) }
+            let transaction = try realm.instance.store.beginWrite()
+            var schema = transaction.reference.schema
+            guard let column = schema.tables[0].column(named: "gone") else { exit(0) }
+            schema.tables[0].columns[column].isRemoved = true
+            try transaction.changeSchema(to: schema)
+            try transaction.commit()
+            realm.refresh()
+            print(cat.gone)
+        }
+        expectMessage(result, "Firn: ", "migrated", "Cat")
+    }
+}
+
+/// Opens the store with the classes of before or after, and uses what there is.
+private func useAsOpened(_ name: String, isNew: Bool) {
+    do {
+        if isNew {
+            let realm = try Realm(
+                configuration: .init(inMemoryIdentifier: name, schemaVersion: 1, objectTypes: [CatAfter.self]))
+            #expect(realm.objects(CatAfter.self).allSatisfy { $0.name == "Tom" && $0.kind == "" })
+        } else {
+            let realm = try Realm(configuration: .init(inMemoryIdentifier: name, objectTypes: [CatBefore.self]))
+            #expect(realm.objects(CatBefore.self).allSatisfy { $0.name == "Tom" && $0.gone == 3 && $0.kind == 7 })
+        }
+    } catch let error as Realm.Error {
+        #expect(error.code == (isNew ? .alreadyOpen : .schemaMismatch), "\(error)")
+    } catch { Issue.record(error) }
+}
