@@ -32,6 +32,13 @@ struct ForeignStore {
         }
     }
 
+    func addIndex(_ name: String, of table: String) throws {
+        try change { schema in
+            guard let id = schema.table(named: table), let column = schema[id].column(named: name) else { return }
+            schema.tables[id.index].columns[column].isIndexed = true
+        }
+    }
+
     func close() throws { try store.close() }
 
     func addTable(_ name: String) throws {

@@ -208,7 +208,8 @@ public final class RealmInstance {
         self.transaction = transaction
         pin = transaction.base
         frozenNow = nil
-        transaction.core = core
+        compare(transaction.reference)
+        transaction.attach(core, writesInPlace: writesInPlace)
         core.pointee.generation &+= 1
     }
 

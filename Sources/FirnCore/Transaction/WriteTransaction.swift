@@ -54,8 +54,8 @@ public final class WriteTransaction {
         return made
     }
     private var madeScratch: UnsafeMutableRawPointer?
-    /// Told by the realm, so that its accessors learn of moved rows and of the current root.
-    public var core: UnsafeMutablePointer<firn_realm_core_t>? {
+    /// Told by the realm (`attach`), so that its accessors learn of moved rows and of the current root.
+    private(set) var core: UnsafeMutablePointer<firn_realm_core_t>? {
         didSet {
             faults.pointee.core = core
             writer.state.pointee.generation = core.map {
@@ -63,6 +63,17 @@ public final class WriteTransaction {
             }
             coreChanged()
         }
+    }
+    /// Whether the realm's accessors may write plain cells by themselves.
+    private var writesInPlace = false
+
+    /// Ties a realm's accessors to the transaction.
+    ///
+    /// - Parameter writesInPlace: whether they may write plain cells by themselves. False where they were told of other
+    ///   indexes than the schema has, which they would leave as they are.
+    public func attach(_ core: UnsafeMutablePointer<firn_realm_core_t>, writesInPlace: Bool) {
+        self.writesInPlace = writesInPlace
+        self.core = core
     }
 
     init(store: Store, base: Pin, stamp: UInt64) {
@@ -150,7 +161,7 @@ public final class WriteTransaction {
         core.pointee.root = rootSlot.pointee
         // With the stamp accessors write by themselves where they find a chunk of the transaction's own. They do not
         // know who may use the realm of a queue or an actor, so there each write asks the realm.
-        if core.pointee.mask != 0 { core.pointee.stamp = writer.stamp }
+        if core.pointee.mask != 0, writesInPlace { core.pointee.stamp = writer.stamp }
     }
 
     func ownTable(_ id: TableID) -> TableNode {
@@ -223,6 +234,9 @@ public final class WriteTransaction {
         reference = schema
         plans = schema.plans
         isSchemaChanged = true
+        // The accessors were told of the indexes of before.
+        writesInPlace = false
+        core?.pointee.stamp = .max
     }
 
     /// Undoes everything and gives the write lock up. States that iterators still hold stay readable until they go.

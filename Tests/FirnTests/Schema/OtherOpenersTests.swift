@@ -24,6 +24,56 @@ private class IndexedSheep: Object {
 @Suite(.timeLimit(.minutes(20))) struct OtherOpenersTests {
     private let name = UUID().uuidString
 
+    /// SEMANTICS 80
+    @Test func aRealmKeepsAnIndexThatAnotherOpenerHasAdded() throws {
+        let old = try memoryRealm([PlainSheep.self], name)
+        try old.write { for age in 0..<10 { old.add(PlainSheep(value: [age])) } }
+        let new = try memoryRealm([IndexedSheep.self], name)
+        let sheep = old.objects(PlainSheep.self)
+        for _ in 0..<2 { try old.write { for one in sheep { one.age += 100 } } }
+        new.refresh()
+        #expect(new.objects(IndexedSheep.self).where { $0.age == 205 }.count == 1)
+        #expect(new.objects(IndexedSheep.self).where { $0.age < 100 }.count == 0)
+        try old.write {
+            for one in sheep { one.name = "n\(one.age)" }
+            sheep[3].age = 7
+        }
+        new.refresh()
+        #expect(new.objects(IndexedSheep.self).where { $0.age == 7 }.map(\.name) == ["n203"])
+        new.instance.snapshot._checkInvariants()
+    }
+
+    #if os(Linux)
+        @Test func aRealmKeepsAnIndexThatAnotherProcessHasAdded() throws {
+            let folder = TemporaryFolder()
+            let configuration = Realm.Configuration(
+                fileURL: URL(fileURLWithPath: folder.path + "/store"), objectTypes: [PlainSheep.self])
+            let realm = try Realm(configuration: configuration)
+            try realm.write { for age in 0..<10 { realm.add(PlainSheep(value: [age])) } }
+            let other = try ForeignStore(folder.path + "/store")
+            try other.addIndex("age", of: "Sheep")
+            let sheep = realm.objects(PlainSheep.self)
+            for _ in 0..<2 { try realm.write { for one in sheep { one.age += 100 } } }
+            #expect(sheep.where { $0.age == 205 }.count == 1 && sheep.where { $0.age == 105 }.count == 0)
+        }
+    #endif
+
+    /// A setter writes by itself what the transaction has made its own.
+    @Test func aRealmKeepsAnIndexThatComesWithinItsTransaction() throws {
+        let realm = try memoryRealm([PlainSheep.self], name)
+        try realm.write { for age in 0..<10 { realm.add(PlainSheep(value: [age])) } }
+        let sheep = realm.objects(PlainSheep.self)
+        realm.beginWrite()
+        for one in Array(sheep) { one.age += 100 }
+        let transaction = try #require(realm.instance.transaction)
+        var schema = transaction.reference.schema
+        schema.tables[0].columns[0].isIndexed = true
+        try transaction.changeSchema(to: schema)
+        for one in Array(sheep) { one.age += 100 }
+        try realm.commitWrite()
+        #expect(sheep.where { $0.age == 205 }.count == 1 && sheep.where { $0.age == 105 }.count == 0)
+    }
+
     // MARK: Migrations
 
     private func open(_ version: UInt64, _ types: [ObjectBase.Type]) throws -> Realm {
