@@ -71,9 +71,18 @@ extension RealmInstance {
         stopIfInTransaction()
         // The version shown is let go for the transaction's base, so it must not be held by what the realm only remembers.
         frozenNow = nil
+        if store.isBeingWritten, let scheduler, shared.isWritten(here: scheduler) { stopForOwnTransaction() }
         do throws(StoreError) { enter(try store.beginWrite(replacing: pin, at: place)) } catch {
             throw Realm.Error(error, configuration.fileURL)
         }
+    }
+
+    /// Another realm of the store, which was opened here with other classes, is in a transaction.
+    @inline(never)
+    private func stopForOwnTransaction() -> Never {
+        fatalError(
+            "Firn: a write would wait for itself: another realm of the same store, opened with other objectTypes or for another queue, is in a write transaction on this thread, queue or actor. Commit or cancel that before, or use one realm for both."
+        )
     }
 
     private func stopIfInTransaction() {

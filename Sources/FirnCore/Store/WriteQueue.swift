@@ -78,6 +78,9 @@ final class WriteQueue: @unchecked Sendable {
         }
     }
 
+    /// Whether somebody has the lock.
+    var isHeld: Bool { isTaken.load(ordering: .relaxed) }
+
     /// Whether anybody sleeps until it is his turn.
     var hasWaiters: Bool { lock.withLock { first != nil } }
 

@@ -159,6 +159,38 @@ private class IndexedSheep: Object {
         }
         expectMessage(result, "Firn: ", "migrated", "Cat")
     }
+
+    // MARK: Writes
+
+    @Test func theOrderOfTheClassesIsOfNoMatter() throws {
+        #expect(try memoryRealm([Dog.self, Person.self], name) == memoryRealm([Person.self, Dog.self], name))
+        let realm = try memoryRealm([Dog.self, Person.self], name)
+        #expect(try memoryRealm([Person.self, Dog.self], name) == realm)
+    }
+
+    /// SEMANTICS 11: as a nested write of one realm. The alarm ends a process that waits for itself.
+    @Test(arguments: [false, true]) func aNestedWriteOfARealmWithOtherClassesStops(isQueue: Bool) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [isQueue] in
+            alarm(60)
+            let name = UUID().uuidString
+            let realm = try memoryRealm([Dog.self, Person.self], name)
+            if isQueue {
+                let queue = DispatchQueue(label: "other")
+                let configuration = Realm.Configuration(
+                    inMemoryIdentifier: name, objectTypes: [Dog.self, Person.self])
+                try queue.sync {
+                    let own = try Realm(configuration: configuration, queue: queue)
+                    let other = try Realm(
+                        configuration: .init(inMemoryIdentifier: name, objectTypes: [PlainSheep.self]), queue: queue)
+                    try own.write { try other.write {} }
+                }
+            } else {
+                let other = try memoryRealm([PlainSheep.self], name)
+                try realm.write { try other.write {} }
+            }
+        }
+        expectMessage(result, "Firn: ", "wait for itself")
+    }
 }
 
 /// Opens the store with the classes of before or after, and uses what there is.
