@@ -82,6 +82,8 @@ extension List: PersistedCollection {
         return result
     }
 
+    static func isElements(_ any: Any) -> Bool { any is [Element] }
+
     static func elements(_ any: Any?, _ realm: RealmInstance) throws -> [Value] {
         try elements(of: any).map { $0._element(for: realm) }
     }

@@ -29,6 +29,7 @@ struct ValueFault: Error, CustomStringConvertible {
     }
 
     func inside(_ outer: String) -> ValueFault {
+        if outer.isEmpty { return self }
         var copy = self
         copy.path = path.isEmpty ? outer : path.hasPrefix("[") ? outer + path : outer + "." + path
         return copy

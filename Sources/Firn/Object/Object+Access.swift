@@ -109,7 +109,9 @@ extension ObjectBase {
     }
 
     private final func setAny(_ property: PropertyInfo, _ any: Any?) throws {
-        guard isManaged, !property.isCollection else { return try setUnmanaged(property, any) }
+        guard isManaged, !property.isCollection else {
+            return try setUnmanaged(property, try Resolution.content(property, any))
+        }
         if property.isLinkingObjects {
             throw ValueFault("backlinks follow from the links to the object and can't be set")
         }

@@ -53,7 +53,11 @@ extension _OptionalPersistable where Self: Object {
     public static func _anyOptional(_ value: Self?) -> Any? { value }
     public static func _optionalFromAny(_ any: Any?) throws -> Self? {
         guard let any = unwrapped(any) else { return nil }
-        return try ObjectBase.make(Self.self, from: any) as? Self
+        // What describes an object was made one before (`Resolution`).
+        guard let object = any as? Self, ObjectIdentifier(type(of: object)) == ObjectIdentifier(Self.self) else {
+            throw ValueFault(any, isNo: Self.self)
+        }
+        return object
     }
     public static func _optionalStoreValue(_ value: Self?) -> Value? { value == nil ? .null : nil }
 

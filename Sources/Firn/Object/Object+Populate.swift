@@ -59,23 +59,6 @@ enum ValueSource {
 }
 
 extension ObjectBase {
-    /// Sets the properties of this unmanaged object for which `value` has one.
-    final func populate(from value: Any) throws {
-        let info = classInfo
-        try populate(info, from: try ValueSource(value, for: info))
-    }
-
-    /// Sets the properties of this unmanaged object for which the source has a value.
-    final func populate(_ info: ClassInfo, from source: ValueSource) throws {
-        for (position, property) in info.stored.enumerated() {
-            guard let value = source.value(property, at: position) else { continue }
-            do {
-                try property.checkRequired(value)
-                try setUnmanaged(property, value)
-            } catch let fault as ValueFault { throw fault.inside(property.name) }
-        }
-    }
-
     /// Sets a property of this unmanaged object to what `any` stands for.
     final func setUnmanaged(_ property: PropertyInfo, _ any: Any?) throws {
         try property.wrapper.set(address + property.offset, any, of: self)

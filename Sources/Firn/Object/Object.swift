@@ -23,7 +23,7 @@ open class Object: ObjectBase, ThreadConfined, RealmCollectionValue, _RealmColle
     public convenience init(value: Any) {
         self.init()
         do {
-            try populate(from: value)
+            try Resolution.populate(self, from: value)
             try checkRequired(classInfo)
         } catch { fatalError("Firn: \(type(of: self))(value:): \(error)") }
     }
@@ -34,7 +34,7 @@ open class Object: ObjectBase, ThreadConfined, RealmCollectionValue, _RealmColle
     public convenience init(validating value: Any) throws {
         self.init()
         do {
-            try populate(from: value)
+            try Resolution.populate(self, from: value)
             try checkRequired(classInfo)
         } catch let fault as ValueFault { throw fault.error(type(of: self)) }
     }

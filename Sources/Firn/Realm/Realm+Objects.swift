@@ -49,6 +49,8 @@ extension Realm {
 
     /// Makes an object with values from a dictionary by property name, an array by property order, an object, or any class or struct by its
     /// properties' names. Absent properties take their initial values; if an object is updated they are left as they are.
+    /// An absent primary key is the one that a new object has, so with `.all` and `.modified` the object with that key
+    /// is updated.
     ///
     /// Stops the program where a value fits not its property; `create(_:validating:update:)` throws instead.
     @discardableResult

@@ -1,6 +1,8 @@
 import FirnCore
 
-/// One call of `create`: turns the values that the caller gave into objects, before anything is written.
+/// One call of `create`: turns the values that the caller gave into objects, before anything is written. Or one that
+/// sets properties of an unmanaged object: then there is no realm, nothing has a key, and objects of the right class
+/// are linked to instead of copied.
 ///
 /// A value stands for a new object, which is made unmanaged, or for an object of the realm and changes to it. Values
 /// are worked off from a list and not by recursion, since objects may link to each other in long chains and in cycles.
@@ -21,7 +23,7 @@ struct Resolution {
         case objects([ObjectBase])
     }
 
-    private unowned(unsafe) let realm: RealmInstance
+    private unowned(unsafe) let realm: RealmInstance?
     private let policy: Realm.UpdatePolicy
     /// All values in the order that they were met; those before `next` are done.
     ///
@@ -47,7 +49,8 @@ struct Resolution {
 
     /// Where a value stands within another, for messages.
     private struct Place {
-        let parent: Int
+        /// Nil where the value is given by itself, for a property of some object.
+        let parent: Int?
         let property: PropertyInfo
         var element: Int?
 
@@ -62,7 +65,17 @@ struct Resolution {
         var table: UnsafeRawPointer?
         var key: Int64 = -1
 
-        init(_ source: AnyObject, as type: ObjectBase.Type) {
+        /// Nil for values. Instances of any class may form cycles, those of the application's own too.
+        init?(_ any: Any, _ values: ValueSource, as type: ObjectBase.Type) {
+            guard let value = unwrapped(any) else { return nil }
+            switch values {
+            case .object(let object): self.init(object, as: type)
+            case .mirror where Swift.type(of: value) is AnyClass: self.init(value as AnyObject, as: type)
+            case .mirror, .dictionary, .array: return nil
+            }
+        }
+
+        private init(_ source: AnyObject, as type: ObjectBase.Type) {
             self.type = ObjectIdentifier(type)
             if let object = source as? ObjectBase, object.isManaged {
                 owner = ObjectIdentifier(RealmInstance.of(object._row))
@@ -74,7 +87,7 @@ struct Resolution {
         }
     }
 
-    init(_ realm: RealmInstance, _ policy: Realm.UpdatePolicy) {
+    init(_ realm: RealmInstance?, _ policy: Realm.UpdatePolicy) {
         self.realm = realm
         self.policy = policy
     }
@@ -82,13 +95,36 @@ struct Resolution {
     /// What `any` stands for: an object of this realm, whose changes are in `changes`, or a new unmanaged one that is
     /// yet to be added.
     mutating func resolve(_ type: ObjectBase.Type, _ any: Any) throws -> ObjectBase {
+        try working { resolution in try resolution.object(type, any, at: nil) }
+    }
+
+    /// Sets the properties of an unmanaged object for which `any` has a value.
+    static func populate(_ object: ObjectBase, from any: Any) throws {
+        var resolution = Resolution(nil, .error)
+        try resolution.working { resolution in
+            let info = object.classInfo
+            let values = try ValueSource(any, for: info)
+            if let source = Source(any, values, as: info.type) { resolution.bySource[source] = 0 }
+            resolution.enter(object, info, any, values, isUpdate: false, nil)
+        }
+    }
+
+    /// What an unmanaged object, or a collection of any, is given for a property, with unmanaged objects in the place
+    /// of what describes them.
+    static func content(_ property: PropertyInfo, _ any: Any?) throws -> Any? {
+        var resolution = Resolution(nil, .error)
+        return try resolution.working { resolution in try resolution.content(property, any, of: nil) }
+    }
+
+    /// Runs what enters the first values, and works all off.
+    private mutating func working<Result>(_ body: (inout Resolution) throws -> Result) throws -> Result {
         do {
-            let root = try object(type, any, at: nil)
+            let result = try body(&self)
             while next < tasks.count {
                 next += 1
                 do { try work(next - 1) } catch let fault as ValueFault { throw fault.inside(path(of: next - 1)) }
             }
-            return root
+            return result
         } catch {
             dropLinks()
             throw error
@@ -100,7 +136,7 @@ struct Resolution {
         var place = tasks[task].place
         while let inner = place {
             names.append(inner.text)
-            place = tasks[inner.parent].place
+            place = inner.parent.flatMap { tasks[$0].place }
         }
         return names.reversed().joined(separator: ".")
     }
@@ -119,10 +155,10 @@ struct Resolution {
     // MARK: Objects
 
     private mutating func object(_ type: ObjectBase.Type, _ any: Any, at place: Place?) throws -> ObjectBase {
-        let value = unwrapped(any)
-        var source: Source?
-        if let object = value as? ObjectBase {
-            if object.isManaged {
+        if let object = unwrapped(any) as? ObjectBase {
+            if realm == nil {
+                if ObjectIdentifier(Swift.type(of: object)) == ObjectIdentifier(type) { return object }
+            } else if object.isManaged {
                 try object.checkIsThere()
                 if ObjectIdentifier(Swift.type(of: object)) == ObjectIdentifier(type),
                     RealmInstance.of(object._row) === realm, place != nil || policy != .error
@@ -130,43 +166,75 @@ struct Resolution {
                     return object
                 }
             }
-            source = Source(object, as: type)
         }
+        let binding = realm?.binding(of: type)
+        let info = binding?.info ?? ClassInfo.of(type)
+        let values = try ValueSource(any, for: info)
+        let source = Source(any, values, as: type)
         if let source, let task = bySource[source] { return tasks[task].object }
-        let binding = realm.binding(of: type)
-        let values = try ValueSource(any, for: binding.info)
-        // Instances of other classes may form cycles, too.
-        if case .mirror = values, let value, Swift.type(of: value) is AnyClass {
-            source = Source(value as AnyObject, as: type)
-            if let source, let task = bySource[source] { return tasks[task].object }
-        }
         if let source { bySource[source] = tasks.count }
-        let key = try primaryKey(binding, values)
+        guard let binding else {
+            let object = type.init()
+            enter(object, info, any, values, isUpdate: false, place)
+            return object
+        }
+        var key = try primaryKey(binding, values)
+        var fresh: Fresh?
+        if key == nil, policy != .error, let primaryKey = info.primaryKey {
+            // Without a key given the object has the one that a new object has. If that is generated, another object
+            // would have another one: so this is the object that is made.
+            let made = Fresh(type)
+            key = try made.primaryKey(primaryKey).map { PrimaryKey(table: binding.table, value: $0) }
+            fresh = made
+        }
         if let key, let existing = existing(binding, key) {
-            enter(existing, binding, any, values, isUpdate: true, place)
+            enter(existing, info, any, values, isUpdate: true, place)
             return existing
         }
         if let key, let task = byKey[key] {
             let object = tasks[task].object
-            enter(object, binding, any, values, isUpdate: false, place)
+            enter(object, info, any, values, isUpdate: false, place)
             return object
         }
-        let object = type.init()
+        let new = fresh ?? Fresh(type)
         if let key { byKey[key] = tasks.count }
-        if let defaults = type.defaultPropertyValues() {
-            enter(object, binding, any, .dictionary(defaults), isUpdate: false, place)
+        if let defaults = new.defaults {
+            enter(new.object, info, any, .dictionary(defaults), isUpdate: false, place)
         }
-        enter(object, binding, any, values, isUpdate: false, place)
-        return object
+        enter(new.object, info, any, values, isUpdate: false, place)
+        return new.object
+    }
+
+    /// An object without the values that are given for it.
+    private struct Fresh {
+        let object: ObjectBase
+        let defaults: [AnyHashable: Any]?
+
+        init(_ type: ObjectBase.Type) {
+            object = type.init()
+            defaults = type.defaultPropertyValues()
+        }
+
+        /// Nil where there is none, as whoever enters the object says.
+        func primaryKey(_ property: PropertyInfo) throws -> Value? {
+            guard let any = defaults?[property.name] else {
+                let value = property.wrapper.storeValue(object.address + property.offset)
+                return value == .null && property.isRequired ? nil : value
+            }
+            do {
+                try property.checkRequired(any)
+                return try property.wrapper.storeValue(from: any)
+            } catch let fault as ValueFault {
+                throw fault.inside(property.name)
+            }
+        }
     }
 
     private mutating func enter(
-        _ object: ObjectBase, _ binding: TableBinding, _ source: Any, _ values: ValueSource, isUpdate: Bool,
-        _ place: Place?
+        _ object: ObjectBase, _ info: ClassInfo, _ source: Any, _ values: ValueSource, isUpdate: Bool, _ place: Place?
     ) {
         tasks.append(
-            Task(
-                object: object, info: binding.info, source: source, values: values, isUpdate: isUpdate, place: place))
+            Task(object: object, info: info, source: source, values: values, isUpdate: isUpdate, place: place))
     }
 
     /// The primary key by which an object is found that is to be updated instead of made.
@@ -184,6 +252,7 @@ struct Resolution {
 
     /// The object with a primary key.
     private func existing(_ binding: TableBinding, _ key: PrimaryKey) -> ObjectBase? {
+        guard let realm else { return nil }
         let transaction = realm.writing("create an object of \(binding.info.name)")
         return key.find(in: transaction).map { realm.accessor(binding, $0) }
     }
@@ -213,13 +282,17 @@ struct Resolution {
             // A nil link is read as null, whatever it is written as.
             return (content as? ObjectBase).map { .link($0) } ?? .value(.null)
         }
-        if property.isCollection { return .value(.list(try property.wrapper.elements(content, realm))) }
+        if property.isCollection, let realm {
+            return .value(.list(try property.wrapper.elements(content, realm)))
+        }
         return try property.wrapper.storeValue(from: content).map { .value($0) }
     }
 
     /// A property's value with its objects resolved.
-    private mutating func content(_ property: PropertyInfo, _ any: Any?, of task: Int) throws -> Any? {
+    private mutating func content(_ property: PropertyInfo, _ any: Any?, of task: Int?) throws -> Any? {
         guard property.isLink, let target = property.shape.target, let value = unwrapped(any) else { return any }
+        // Where nothing is copied, a list is taken as it is.
+        if realm == nil, property.wrapper.isElements(value) { return value }
         var place = Place(parent: task, property: property)
         guard property.isCollection else { return try object(target, value, at: place) }
         guard let sequence = value as? any Sequence, !(value is String) else {

@@ -18,6 +18,8 @@ protocol AnyPersisted {
     static var valueOffset: Int { get }
     /// The elements that an untyped sequence stands for, of a collection.
     static func elements(_ any: Any?, _ realm: RealmInstance) throws -> [Value]
+    /// Whether `any` is an array of a collection's elements as they are.
+    static func isElements(_ any: Any) -> Bool
     /// What a value read from the store is to untyped access.
     static func any(from value: Value, _ realm: RealmInstance) -> Any?
     /// The store's value that `any` stands for; nil for objects and collections.
@@ -30,6 +32,8 @@ protocol PersistedCollection: AnyObject {
     func assign(_ any: Any?) throws
     /// The elements that an untyped sequence stands for.
     static func elements(_ any: Any?, _ realm: RealmInstance) throws -> [Value]
+    /// Whether `any` is an array of elements as they are.
+    static func isElements(_ any: Any) -> Bool
     /// The elements, where they are objects.
     var objects: [ObjectBase] { get }
     /// The elements for a store that `realm` writes to; objects are added first.
@@ -93,6 +97,10 @@ extension Persisted: AnyPersisted {
     static func elements(_ any: Any?, _ realm: RealmInstance) throws -> [FirnCore.Value] {
         guard let type = Value.self as? any PersistedCollection.Type else { throw ValueFault("backlinks can't be set") }
         return try type.elements(any, realm)
+    }
+
+    static func isElements(_ any: Any) -> Bool {
+        (Value.self as? any PersistedCollection.Type)?.isElements(any) ?? false
     }
 
     static func any(from value: FirnCore.Value, _ realm: RealmInstance) -> Any? {

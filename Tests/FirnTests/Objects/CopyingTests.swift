@@ -211,4 +211,72 @@ private func newRealm() throws -> Realm { try memoryRealm([Cat.self, Home.self])
         }
         #expect(realm.isEmpty)
     }
+
+    /// As `create` does, without a realm.
+    @Test func anUnmanagedObjectIsMadeOfACycle() throws {
+        class Plain {
+            let name = "plain"
+            var mother: Plain?
+            var kittens: [Plain] = []
+        }
+        let (plain, kitten) = (Plain(), Plain())
+        plain.mother = plain
+        plain.kittens = [kitten, kitten]
+        kitten.mother = plain
+        defer {
+            plain.mother = nil
+            kitten.mother = nil
+        }
+        for isValidating in [false, true] {
+            let cat = isValidating ? try Cat(validating: plain) : Cat(value: plain)
+            #expect(cat.name == "plain" && cat.mother === cat && cat.kittens.count == 2)
+            #expect(cat.kittens[0] === cat.kittens[1] && cat.kittens[0].mother === cat)
+            let other = Cat("other")
+            other["mother"] = plain
+            #expect(other.mother?.mother === other.mother && other.mother?.kittens[0].mother === other.mother)
+            for made in [cat, other.mother] {
+                made?.kittens.removeAll()
+                made?.mother = nil
+            }
+        }
+        // Objects of the class are linked to as they are, which makes no cycle of copies.
+        let one = Cat("one")
+        one.mother = one
+        defer { one.mother = nil }
+        #expect(try Cat(validating: one).mother === one)
+    }
+
+    @Test func makingAnUnmanagedObjectOfALongChainNeedsNoDeepStack() throws {
+        final class Plain {
+            var mother: Plain?
+            init(_ mother: Plain?) { self.mother = mother }
+        }
+        var chain: [Plain] = [Plain(nil)]
+        for number in 1..<20_000 { chain.append(Plain(chain[number - 1])) }
+        let cat = try Cat(validating: chain[19_999])
+        var (count, next) = (0, Optional(cat))
+        while let one = next {
+            count += 1
+            next = one.mother
+            // Both are let go one by one.
+            one.mother = nil
+        }
+        for plain in chain { plain.mother = nil }
+        #expect(count == 20_000)
+    }
+
+    /// Links between copies that nobody gets are taken away, so that they are freed.
+    @Test func aFaultInACycleNamesItsPlace() throws {
+        class Plain {
+            let name: Any
+            var mother: Plain?
+            init(_ name: Any) { self.name = name }
+        }
+        let (plain, bad) = (Plain("plain"), Plain(5))
+        plain.mother = bad
+        bad.mother = plain
+        defer { plain.mother = nil }
+        let error = #expect(throws: Realm.Error.self) { _ = try Cat(validating: plain) }
+        #expect(error?.message.contains("\"mother.name\"") == true, "\(String(describing: error))")
+    }
 }

@@ -17,6 +17,35 @@ private class Kennel: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
+private class Settings: Object {
+    @Persisted(primaryKey: true) var id = 0
+    @Persisted var theme = "light"
+    @Persisted var size = 1
+    @Persisted var tags: List<String>
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class Screen: Object {
+    @Persisted(primaryKey: true) var id: Int?
+    @Persisted var settings: Settings?
+    @Persisted var all: List<Settings>
+    @Persisted var note = ""
+    override class func defaultPropertyValues() -> [AnyHashable: Any]? { ["id": 7] }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class Generated: Object {
+    // One test makes these, on the main actor.
+    nonisolated(unsafe) static var keys: [ObjectId] = []
+    private static func next() -> ObjectId {
+        keys.append(.generate())
+        return keys[keys.count - 1]
+    }
+    @Persisted(primaryKey: true) var id = Generated.next()
+    @Persisted var name = ""
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
 /// SEMANTICS 25: `.all` marks every property given as changed, `.modified` only those whose values differ.
 @MainActor
 @Suite(.timeLimit(.minutes(20))) struct UpdatePolicyTests {
@@ -114,5 +143,54 @@ private class Kennel: Object {
             let again = try await told(realm, stored) { realm.add(empty(), update: policy) }
             #expect(again == (policy == .all ? Self.all : []))
         }
+    }
+
+    /// SEMANTICS 27: a value without a key is about the object that has the key of a new one, and leaves what it does
+    /// not name as it is.
+    @Test(arguments: [Realm.UpdatePolicy.all, .modified]) func aValueWithoutAKeyUpdatesTheObjectWithTheDefaultKey(
+        policy: Realm.UpdatePolicy
+    ) throws {
+        let realm = try memoryRealm([Settings.self, Screen.self])
+        try realm.write {
+            let first = realm.create(Settings.self, value: ["tags": ["a"], "theme": "dark", "size": 4])
+            let again = realm.create(Settings.self, value: ["theme": "blue"], update: policy)
+            #expect(again == first && first.theme == "blue" && first.size == 4 && Array(first.tags) == ["a"])
+            let third = try realm.create(Settings.self, validating: [String: Any](), update: policy)
+            #expect(third == first)
+            #expect(first.theme == "blue" && first.id == 0)
+            let screen = realm.create(Screen.self, value: ["settings": ["size": 5]], update: policy)
+            #expect(screen.settings == first && first.size == 5 && first.theme == "blue")
+            // `defaultPropertyValues` comes first.
+            #expect(screen.id == 7)
+            let other = realm.create(Screen.self, value: ["note": "n"], update: policy)
+            #expect(other == screen && screen.settings == first && screen.note == "n")
+        }
+        #expect(realm.objects(Settings.self).count == 1 && realm.objects(Screen.self).count == 1)
+    }
+
+    /// Twice in one value: the second is about the object that the first makes.
+    @Test func valuesWithoutAKeyDescribeOneObject() throws {
+        let realm = try memoryRealm([Settings.self, Screen.self])
+        let screen = try realm.write {
+            realm.create(
+                Screen.self, value: ["settings": ["size": 5], "all": [["theme": "red"], ["id": 0, "tags": ["t"]]]],
+                update: .modified)
+        }
+        let settings = realm.objects(Settings.self)
+        #expect(settings.count == 1 && screen.all.count == 2 && screen.settings == settings[0])
+        #expect(settings[0].size == 5 && settings[0].theme == "red" && Array(settings[0].tags) == ["t"])
+    }
+
+    @Test func aGeneratedKeyIsANewObjects() throws {
+        let realm = try memoryRealm([Generated.self])
+        try realm.write {
+            for _ in 0..<3 {
+                let before = Generated.keys.count
+                let object = realm.create(Generated.self, value: ["name": "n"], update: .modified)
+                // The key is the one that was generated for the object, and for no other.
+                #expect(Generated.keys.count <= before + 2 && Generated.keys.contains(object.id))
+            }
+        }
+        #expect(realm.objects(Generated.self).count == 3)
     }
 }
