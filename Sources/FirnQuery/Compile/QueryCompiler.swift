@@ -87,6 +87,13 @@ struct QueryCompiler {
             comparison.operation = .equal
         }
         try checkQuantifier(comparison, left, right)
+        if comparison.operation == .in || comparison.operation == .between, case .source = right {
+            throw fault(
+                .type, "Something else than constants stands to the right of \(comparison.operation.keyword).",
+                comparison.operation == .in
+                    ? "IN takes {…}, an array argument or a collection."
+                    : "BETWEEN takes {low, high} or an array argument. Compare by >= and <= instead.", comparison)
+        }
         switch (left, right) {
         case (.constants(let a), .constants(let b)):
             let test = try constantTest(comparison, b, type: .mixed, target: nil)

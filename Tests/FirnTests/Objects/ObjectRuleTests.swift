@@ -155,7 +155,13 @@ private class MaybeNamed: Object {
         let things = realm.objects(Everything.self)
         try realm.write { realm.add(Everything(value: ["int": 3, "double": 3.0, "float": 2.5])) }
         #expect(things.where { $0.int == $0.double }.count == 1 && things.where { $0.float < $0.int }.count == 1)
-        for text in ["dogs.age == 7", "numbers == numbers", "dogs == numbers", "name == age", "dogs == 'Rex'"] {
+        for text in [
+            "dogs.age == 7", "numbers == numbers", "dogs == numbers", "name == age", "dogs == 'Rex'",
+            "age BETWEEN age", "3 BETWEEN age", "3 BETWEEN numbers", "ANY dogs.age BETWEEN age",
+            "age IN dogs.@count", "3 IN dogs.@count", "age BETWEEN dogs.@max.age", "dogs.@count BETWEEN age",
+            "3 IN SUBQUERY(dogs, $d, $d.age > 1).@count", "{1, 2} BETWEEN age",
+            "SUBQUERY(dogs, $d, $d.age BETWEEN $d.id).@count > 0",
+        ] {
             let error = try #require(throws: Realm.Error.self) { _ = try people.filter(validating: text) }
             #expect(error.code == .invalidInput, "\(text): \(error)")
         }
