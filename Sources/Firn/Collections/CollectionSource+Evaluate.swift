@@ -102,6 +102,7 @@ extension CollectionSource {
     // MARK: Aggregates
 
     func aggregate(_ aggregate: PropertyPath.Aggregate, _ keyPath: String) throws(QueryError) -> Value? {
+        realm.check()
         guard let binding else { return nil }
         let pin = realm.pinShown()
         guard binding.table.index < pin.snapshot.reference.schema.tables.count else { return nil }

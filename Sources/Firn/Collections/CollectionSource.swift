@@ -61,6 +61,8 @@ public final class CollectionSource {
         self.origin = origin
         self.stages = stages
         self.query = query
+        // A row's count, like a cache, belongs to the realm's thread.
+        realm.check()
         if let place { realm.retainAccessor(place.row) }
     }
 

@@ -30,7 +30,11 @@ public struct Realm {
         file: StaticString = #fileID, line: UInt = #line
     ) throws {
         let scheduler = queue.map(Scheduler.queue) ?? .current
-        if case .queue = scheduler.kind { scheduler.check() }
+        if queue != nil, !scheduler.isCurrent {
+            fatalError(
+                "Firn: a realm was opened for a queue outside of it. Open it within queue.async or sync, or without a queue for the calling thread."
+            )
+        }
         try self.init(configuration, scheduler, at: CallPlace(file, line))
     }
 

@@ -140,6 +140,44 @@ private class MaybeNamed: Object {
         expectMessage(result, "Firn: ", "on another thread")
     }
 
+    /// Else it would change what belongs to the realm's thread, unguarded.
+    @Test(arguments: 0..<4) func whatAnotherThreadAsksOfACollectionStops(what: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [what] in
+            let realm = try memoryRealm()
+            try realm.write { realm.add(Person(value: ["dogs": [[1, "Rex"]], "numbers": [1]])) }
+            nonisolated(unsafe) let dogs = realm.objects(Dog.self).where { $0.age > 0 }
+            nonisolated(unsafe) let list = realm.objects(Person.self)[0].dogs
+            guard list.count == 1 else { exit(0) }
+            let done = DispatchSemaphore(value: 0)
+            Thread {
+                // Nothing is read of what is derived.
+                switch what {
+                case 0: print(dogs.sum(ofProperty: "age") as Int)
+                case 1: _ = list.filter("age > 0")
+                case 2: _ = list.sorted(byKeyPath: "age")
+                default: _ = dogs.where { $0.age > 1 }
+                }
+                done.signal()
+            }.start()
+            _ = done.wait(timeout: .patience)
+        }
+        expectMessage(result, "Firn: ", "on another thread")
+    }
+
+    @Test func openingForTheMainQueueOnAnotherThreadStops() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let done = DispatchSemaphore(value: 0)
+            Thread {
+                let realm = try? Realm(
+                    configuration: .init(inMemoryIdentifier: "m", objectTypes: [MaybeKeyed.self]), queue: .main)
+                print(realm?.isEmpty ?? true)
+                done.signal()
+            }.start()
+            _ = done.wait(timeout: .patience)
+        }
+        expectMessage(result, "Firn: ", "for a queue outside of it")
+    }
+
     /// SEMANTICS 75, 76
     @Test func collectionsAndTypesThatCantBeComparedAreRefused() throws {
         let realm = try memoryRealm()
