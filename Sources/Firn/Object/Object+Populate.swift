@@ -22,7 +22,8 @@ enum ValueSource {
         default:
             var children: [String: Any] = [:]
             var mirror: Mirror? = Mirror(reflecting: value)
-            guard mirror?.displayStyle == .class || mirror?.displayStyle == .struct else {
+            // A value of its own is no set of properties, although a UUID or a date is a struct.
+            guard mirror?.displayStyle == .class || mirror?.displayStyle == .struct, !(value is any _Scalar) else {
                 throw ValueFault(value, isNo: info.type)
             }
             while let level = mirror {
@@ -32,6 +33,10 @@ enum ValueSource {
                     children[label] = child.value
                 }
                 mirror = level.superclassMirror
+            }
+            // Something that has properties, none of which is the class's, is something else.
+            guard children.isEmpty || children.keys.contains(where: { info.property(named: $0) != nil }) else {
+                throw ValueFault(value, isNo: info.type)
             }
             self = .mirror(children)
         }
@@ -62,15 +67,5 @@ extension ObjectBase {
     /// Sets a property of this unmanaged object to what `any` stands for.
     final func setUnmanaged(_ property: PropertyInfo, _ any: Any?) throws {
         try property.wrapper.set(address + property.offset, any, of: self)
-    }
-
-    /// An object of `type` that `any` is or describes, unmanaged in the latter case.
-    static func make(_ type: ObjectBase.Type, from any: Any) throws -> ObjectBase {
-        if let object = any as? ObjectBase, ObjectIdentifier(Swift.type(of: object)) == ObjectIdentifier(type) {
-            return object
-        }
-        let object = type.init()
-        try object.populate(from: any)
-        return object
     }
 }

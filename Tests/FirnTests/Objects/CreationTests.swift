@@ -203,4 +203,26 @@ import Testing
         }
         expectMessage(result, "update: .all needs a primary key", "Person")
     }
+
+    /// They are structs, too.
+    @Test func aValueThatIsNoSetOfPropertiesIsNoObject() throws {
+        struct Car { var wheels = 4 }
+        final class Boat { let length = 3 }
+        struct Nothing {}
+        let realm = try memoryRealm()
+        for value in [
+            UUID(), Date(), Data([1]), ObjectId.generate(), Car(), Boat(), URL(fileURLWithPath: "/"), 1.5, "text", true,
+        ] as [Any] {
+            try realm.write {
+                let error = #expect(throws: Realm.Error.self) {
+                    try realm.create(Dog.self, validating: ["id": 1, "owner": value])
+                }
+                #expect(error?.message.contains("\"owner\"") == true, "\(value): \(String(describing: error))")
+            }
+            #expect(throws: Realm.Error.invalidInput) { _ = try Person(validating: value) }
+            #expect(realm.objects(Person.self).isEmpty && realm.objects(Dog.self).isEmpty)
+        }
+        // What says nothing leaves everything at its initial value.
+        #expect(try Person(validating: Nothing()).name == "nobody")
+    }
 }
