@@ -135,7 +135,7 @@ class Observation: Observer {
             if next.base.version > last.version {
                 if isRefused() || isHeldUp() { return false }
                 // The block may itself hide more, and pass over what is first here: so look again.
-                deliver(through: next.base)
+                realm.showing(next.base) { deliver(through: next.base) }
             } else {
                 progress?.hidden.removeFirst()
                 skip(to: next.committed)

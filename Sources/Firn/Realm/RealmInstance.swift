@@ -169,6 +169,35 @@ public final class RealmInstance {
 
     /// A class's table in what is shown; nil where the version is older than the class.
     func table(_ binding: TableBinding) -> TableView? {
+    /// Runs `body`, which tells an observer of an older version than the one shown. Meanwhile the realm shows that: the
+    /// observer's positions are those of what it reads.
+    func showing(_ older: Pin, _ body: () -> Void) {
+        guard let shown = pin, shown.version > older.version, !isInTransaction else { return body() }
+        show(older)
+        body()
+        // The block may have written, or invalidated the realm.
+        if !isInTransaction, let pin, pin.version < shown.version { show(shown) }
+    }
+
+    /// Sees whether the realm's classes can show a version with a schema, which another opener of the store may have
+    /// changed.
+    @inline(__always)
+    private func compare(_ reference: SchemaReference) {
+        if reference !== comparedSchema { compareClasses(reference) }
+    }
+
+    @inline(never)
+    private func compareClasses(_ reference: SchemaReference) {
+        let (fit, table) = schema.fit(reference.schema)
+        if fit == .none {
+            fatalError(
+                "Firn: the store was migrated while a realm was open whose class \(table?.info.name ?? "") can't show it any more. Let go of all realms and objects of the store before it is opened with a higher schemaVersion."
+            )
+        }
+        writesInPlace = fit == .inPlace
+        comparedSchema = reference
+    }
+
         let snapshot = snapshot
         guard binding.table.index < snapshot.reference.schema.tables.count else { return nil }
         return snapshot.table(binding.table)

@@ -138,6 +138,94 @@ import Testing
         token?.invalidate()
     }
 
+    /// Positions are of no use in a collection of another version.
+    @Test func whatIsToldBeforeASkippedTransactionFitsTheCollection() async throws {
+        let realm = try memoryRealm(types, name)
+        try realm.write { realm.add(Dog(1, "Rex")) }
+        for dogs in [realm.objects(Dog.self), realm.objects(Dog.self).where { $0.age > 0 }] {
+            var counts: [Int] = []
+            let token = dogs.observe { change in
+                guard case .update(let told, let deletions, let insertions, _) = change else { return }
+                counts.append(insertions.count - deletions.count)
+                #expect(told.count == realm.objects(Dog.self).count, "the realm shows what is told")
+                counts.append(dogs.count)
+            }
+            await settle(realm)
+            let before = dogs.count
+            // Written, and not published.
+            let binding = realm.instance.binding(of: Dog.self)
+            let other = try realm.instance.store.beginWrite()
+            var row = other.beginRow(binding.table)
+            for (number, property) in binding.info.stored.enumerated() where !property.isLink {
+                switch property.name {
+                case "id": other.fill(row, binding.columns[number], fixed: Int64(100 + before))
+                case "age": other.fill(row, binding.columns[number], fixed: Int64(5))
+                default: other.fill(&row, binding.columns[number], .string("other"))
+                }
+            }
+            try other.endRow(row)
+            _ = try other.write()
+            let own = Dog(50 + before, "own")
+            try realm.write(withoutNotifying: [token]) { realm.add(own) }
+            #expect(counts == [1, before + 1])
+            #expect(dogs.count == before + 2 && own.name == "own" && !own.isInvalidated)
+            await settle(realm)
+            #expect(counts.count == 2)
+            token.invalidate()
+        }
+    }
+
+    /// The block may write, also without an end.
+    @Test func aBlockThatIsToldBeforeASkippedTransactionMayWrite() async throws {
+        let realm = try memoryRealm(types, name)
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        var names: [String] = []
+        var token: NotificationToken?
+        token = dog.observe { (_: ObjectChange<Dog>) in
+            names.append(dog.name)
+            guard names.count == 1, let token else { return }
+            do {
+                try realm.write(withoutNotifying: [token]) {
+                    names.append(dog.name)
+                    dog.name = "block"
+                }
+            } catch { Issue.record(error) }
+        }
+        await settle(realm)
+        let binding = realm.instance.binding(of: Dog.self)
+        let age = try #require(binding.info.stored.first { $0.name == "age" })
+        let other = try realm.instance.store.beginWrite()
+        other.set(binding.table, binding.column(age), 0, .int(9))
+        _ = try other.write()
+        try realm.write(withoutNotifying: try [#require(token)]) { dog.name = "own" }
+        #expect(names == ["Rex", "own"] && dog.name == "block" && dog.age == 9)
+        await settle(realm)
+        #expect(names.count == 2)
+        token?.invalidate()
+    }
+
+    /// SEMANTICS 47, 56
+    @Test func aDeletionThatIsNotToldIsNotToldLater() async throws {
+        let realm = try memoryRealm(types, name)
+        let dogs = [Dog(1, "Rex"), Dog(2, "Max")]
+        try realm.write { realm.add(dogs) }
+        var told: [String] = []
+        func observe(_ dog: Dog, _ name: String) -> NotificationToken {
+            dog.observe { (change: ObjectChange<Dog>) in
+                if case .deleted = change { told.append(name) }
+            }
+        }
+        let (skipping, telling) = (observe(dogs[0], "skipping"), observe(dogs[0], "telling"))
+        await settle(realm)
+        try realm.write(withoutNotifying: [skipping]) { realm.delete(dogs[0]) }
+        await settle(realm)
+        try realm.write { dogs[1].age = 3 }
+        await settle(realm)
+        #expect(told == ["telling"])
+        withExtendedLifetime((skipping, telling)) {}
+    }
+
     /// SEMANTICS 5: here the commit itself calls the block.
     @Test func refreshDoesNothingWithinABlockThatACommitCalls() async throws {
         let realm = try memoryRealm(types, name)
