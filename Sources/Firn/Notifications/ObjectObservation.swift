@@ -21,6 +21,11 @@ final class ObjectObservation<T: ObjectBase>: Observation {
 
     override var wantsOldValues: Bool { true }
 
+    override func skipped(_ pin: Pin) {
+        // A deletion that is not told of is not told of later either.
+        if pin.snapshot.table(binding.table).find(key) == nil { finish() }
+    }
+
     override func notify(_ notes: ChangeNotes, from old: Pin, to new: Pin) {
         let view = new.snapshot.table(binding.table)
         guard let place = view.find(key) else {
