@@ -54,7 +54,7 @@ extension Query where T: PersistableEnum {
 extension Query where T: _QueryOrdered {
     /// Whether the value lies within the range, its end excluded.
     public func contains(_ range: Range<T>) -> Query<Bool> where T: Comparable {
-        (self >= range.lowerBound) && (self < range.upperBound)
+        Query<Bool>(.compare(expression, within: range))
     }
     /// Whether the value lies within the range, both ends included.
     public func contains(_ range: ClosedRange<T>) -> Query<Bool> where T: Comparable {
@@ -66,8 +66,7 @@ extension Query where T: _QueryOrdered {
 extension Query where T: OptionalProtocol, T.Wrapped: _QueryOrdered & Comparable {
     /// Whether the value lies within the range, its end excluded; nil does not.
     public func contains(_ range: Range<T.Wrapped>) -> Query<Bool> {
-        Query<Bool>(.compare(expression, .greaterOrEqual, range.lowerBound))
-            && Query<Bool>(.compare(expression, .less, range.upperBound))
+        Query<Bool>(.compare(expression, within: range))
     }
     /// Whether the value lies within the range, both ends included; nil does not.
     public func contains(_ range: ClosedRange<T.Wrapped>) -> Query<Bool> {
@@ -91,21 +90,51 @@ extension Query where T: RealmCollection, T.Element: _QueryValue {
 extension Query where T: RealmCollection, T.Element: _QueryOrdered & Comparable {
     /// Whether any element lies within the range, its end excluded.
     public func contains(_ range: Range<T.Element>) -> Query<Bool> {
-        // One element must satisfy both bounds, which two conditions would not say.
-        let name = "$element"
-        guard case .path(let path) = expression.kind else { return Query<Bool>(expression) }
-        let element = Operand.path(PropertyPath(variable: name, []))
-        let both =
-            FirnQuery.Predicate.compare(element, .greaterOrEqual, .value(range.lowerBound._queryValue))
-            && FirnQuery.Predicate.compare(element, .less, .value(range.upperBound._queryValue))
-        return Query<Bool>(
-            QueryExpression(
-                kind: .condition(
-                    .compare(.subquery(path: path, variable: name, predicate: both), .greater, .value(.int(0))))))
+        Query<Bool>(.compare(expression, within: range))
     }
     /// Whether any element lies within the range, both ends included.
     public func contains(_ range: ClosedRange<T.Element>) -> Query<Bool> {
         Query<Bool>(
             .compare(expression, .between, .values([range.lowerBound._queryValue, range.upperBound._queryValue])))
+    }
+}
+
+extension QueryExpression {
+    /// Whether a value lies within the range, its end excluded.
+    fileprivate static func compare<Bound: _QueryValue & Comparable>(
+        _ left: QueryExpression, within range: Range<Bound>
+    ) -> QueryExpression {
+        let (low, high) = (range.lowerBound._queryValue, range.upperBound._queryValue)
+        guard left.collectionLength != nil else {
+            return QueryExpression(
+                kind: .condition(
+                    .compare(left.operand, .greaterOrEqual, .value(low))
+                        && .compare(left.operand, .less, .value(high))), objects: left.objects)
+        }
+        // One element must satisfy both bounds, which two conditions would not say.
+        if range.isEmpty { return compare(left, .in, .values([])) }
+        return compare(left, .between, .values([low, high.predecessor]))
+    }
+}
+
+extension Value {
+    /// The value before it among those of its type, which has one.
+    fileprivate var predecessor: Value {
+        switch self {
+        case .int(let number): .int(number - 1)
+        case .float(let number): .float(number.nextDown)
+        case .double(let number): .double(number.nextDown)
+        case .date(let time): .date(time.predecessor)
+        default: preconditionFailure("Firn: a range of values that are neither numbers nor dates")
+        }
+    }
+}
+
+extension Timestamp {
+    /// A nanosecond before. Seconds and nanoseconds never have opposite signs.
+    fileprivate var predecessor: Timestamp {
+        if nanoseconds == 0, seconds > 0 { return Timestamp(seconds: seconds - 1, nanoseconds: 999_999_999) }
+        if nanoseconds == -999_999_999 { return Timestamp(seconds: seconds - 1, nanoseconds: 0) }
+        return Timestamp(seconds: seconds, nanoseconds: nanoseconds - 1)
     }
 }

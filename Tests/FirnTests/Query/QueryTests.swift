@@ -168,4 +168,99 @@ import Testing
         }
         expectMessage(result, "unmanaged or of another realm")
     }
+
+    /// A path through collections holds for an element that lies within the range, not for one above and one below.
+    @Test func aRangeIsOfOneElement() throws {
+        let realm = try memoryRealm()
+        try realm.write {
+            var id = 0
+            for (name, ages) in [("wide", [1, 10]), ("in", [4, 10]), ("low", [3]), ("high", [5]), ("none", [])] {
+                let person = Person(value: ["name": name, "numbers": ages])
+                for age in ages {
+                    person.dogs.append(Dog(id, name, age: age))
+                    id += 1
+                }
+                realm.add(person)
+            }
+        }
+        let people = realm.objects(Person.self)
+        func names(_ condition: (Query<Person>) -> Query<Bool>) -> [String] { people.where(condition).map(\.name) }
+        #expect(names { $0.dogs.age.contains(3..<5) } == ["in", "low"])
+        #expect(names { $0.dogs.age.contains(3...4) } == ["in", "low"])
+        #expect(names { $0.numbers.contains(3..<5) } == ["in", "low"])
+        #expect(names { $0.numbers.contains(3...4) } == ["in", "low"])
+        #expect(names { !$0.dogs.age.contains(3..<5) } == ["wide", "high", "none"])
+        #expect(names { $0.dogs.age.contains(3..<3) } == [] && names { $0.dogs.age.contains(Int.min..<Int.min) } == [])
+        #expect(names { $0.dogs.age.contains(Int.min..<Int.max) } == ["wide", "in", "low", "high"])
+        // Through two collections, and to an optional.
+        #expect(names { $0.dogs.keepers.dogs.age.contains(3..<5) } == ["in", "low"])
+        #expect(names { $0.dogs.keepers.age.contains(3..<5) } == [])
+        #expect(names { $0.dogs.age.max.contains(3..<6) } == ["low", "high"])
+    }
+
+    @Test func aRangeOfNumbersAndDatesEndsBeforeItsBound() throws {
+        class Sample: Object {
+            @Persisted var doubles: List<Double>
+            @Persisted var floats: List<Float>
+            @Persisted var dates: List<Date>
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        let realm = try memoryRealm([Sample.self])
+        let epoch = Date(timeIntervalSince1970: 0)
+        try realm.write {
+            realm.create(Sample.self, value: ["doubles": [2.0], "floats": [2.0], "dates": [epoch]])
+            realm.create(
+                Sample.self,
+                value: ["doubles": [(2.0).nextDown], "floats": [Float(2).nextDown], "dates": [epoch - 1e-6]])
+        }
+        let samples = realm.objects(Sample.self)
+        #expect(samples.where { $0.doubles.contains(1.0..<2.0) }.count == 1)
+        #expect(samples.where { $0.floats.contains(1..<2) }.count == 1)
+        #expect(samples.where { $0.doubles.contains(1.0..<(2.0).nextUp) }.count == 2)
+        for second in [-1.0, 0, 1] {
+            let end = epoch + second
+            #expect(
+                samples.where { $0.dates.contains((end - 10)..<end) }.count == [0, 1, 2][Int(second) + 1], "\(second)")
+        }
+        #expect(samples.where { $0.dates.contains((epoch - 1)..<(epoch + 1e-6)) }.count == 2)
+        #expect(samples.where { $0.doubles.contains(-Double.infinity ..< -Double.infinity) }.count == 0)
+    }
+
+    /// Its hash runs the application's code, which may query. An alarm ends a process that waits for itself.
+    @Test func aKeyPathWithAnArgumentThatQueriesIsTraced() async {
+        await #expect(processExitsWith: .success) {
+            alarm(60)
+            let realm = try memoryRealm()
+            try realm.write { realm.add(Person(value: ["name": "Ann", "dogs": [[1, "Rex"]]])) }
+            let people = realm.objects(Person.self)
+            // More than are kept.
+            for number in 0..<1100 {
+                let path: KeyPath<Person, String> = \Person[Asking(number: number)]
+                #expect(people.where { $0[dynamicMember: path] == "Ann" }.count == 1)
+                #expect(people.sorted(by: path).count == 1)
+            }
+        }
+    }
+}
+
+/// Queries where it is hashed or compared.
+private struct Asking: Hashable {
+    let number: Int
+
+    private func ask() {
+        guard let realm = try? memoryRealm([Dog.self, Person.self], "asking") else { return }
+        _ = realm.objects(Dog.self).where { $0.age > 3 }.sorted(by: \.age).count
+    }
+    func hash(into hasher: inout Hasher) {
+        ask()
+        hasher.combine(number)
+    }
+    static func == (a: Asking, b: Asking) -> Bool {
+        a.ask()
+        return a.number == b.number
+    }
+}
+
+extension Person {
+    fileprivate subscript(asking: Asking) -> String { name }
 }
