@@ -71,21 +71,53 @@ public final class KeyPathTracer {
 
     /// The key path's name as text queries and observers take it, as `dog.name`.
     static func name<Root: ObjectBase>(_ keyPath: PartialKeyPath<Root>) -> String {
-        let id = CacheKey(root: ObjectIdentifier(Root.self), keyPath: keyPath)
-        if let name = cache.withLock({ $0[id] }) { return name }
+        if let name = names.value(keyPath) { return name }
         let name = properties(keyPath).map(\.name).joined(separator: ".")
         guard !name.isEmpty else {
             fatalError("Firn: \(keyPath) reads no @Persisted property of \(Root.self); give the key path of one.")
         }
-        cache.withLock { $0[id] = name }
+        names.keep(name, keyPath)
         return name
     }
 
-    private struct CacheKey: Hashable {
-        let root: ObjectIdentifier
-        let keyPath: AnyKeyPath
+    /// What was found out about key paths, on any thread.
+    ///
+    /// They are told apart by their addresses: to hash or compare one with arguments, as of a subscript, runs the
+    /// application's code, which may query and so come here again. One without arguments is made once for each place in
+    /// the program. The others are made each time, so there is a limit to what is kept.
+    struct Cache<Content> {
+        fileprivate let entries: GlobalGuarded<[Key: Entry]>
+        fileprivate static var limit: Int { 1000 }
+
+        fileprivate struct Key: Hashable {
+            let root: ObjectIdentifier
+            let keyPath: ObjectIdentifier
+        }
+        fileprivate struct Entry {
+            /// Held, so that no other one gets its address.
+            let keyPath: AnyKeyPath
+            let content: Content
+        }
+
+        init(_ lock: GlobalLock) { entries = GlobalGuarded(lock) { [:] } }
+
+        func value<Root>(_ keyPath: PartialKeyPath<Root>) -> Content? {
+            let key = Key(root: ObjectIdentifier(Root.self), keyPath: ObjectIdentifier(keyPath))
+            return entries.withLock { $0[key]?.content }
+        }
+
+        func keep<Root>(_ content: Content, _ keyPath: PartialKeyPath<Root>) {
+            let key = Key(root: ObjectIdentifier(Root.self), keyPath: ObjectIdentifier(keyPath))
+            // What goes may hold the application's arguments: it goes outside of the guard.
+            let old = entries.withLock { entries -> [Key: Entry] in
+                var old: [Key: Entry] = [:]
+                if entries.count >= Self.limit { swap(&old, &entries) }
+                if entries[key] == nil { entries[key] = Entry(keyPath: keyPath, content: content) }
+                return old
+            }
+            withExtendedLifetime(old) {}
+        }
     }
 
-    // Key paths are traced on any thread; the guard is in the type.
-    private static var cache: GlobalGuarded<[CacheKey: String]> { GlobalGuarded(.keyPathNames) { [:] } }
+    private static var names: Cache<String> { Cache(.keyPathNames) }
 }

@@ -1,5 +1,4 @@
 import FirnQuery
-import FirnStorage
 
 /// What has properties that a query can name: objects. A protocol, because Swift does not check the constraint to a superclass of a dynamic member that is asked
 /// of another one: `$0.name.count` would compile, and trace the properties of a string.
@@ -63,23 +62,16 @@ extension Query where T: _QueryNumber {
 extension KeyPathTracer {
     /// The properties that a key path reads. Stops the program where there are none.
     static func known<Root: ObjectBase, V>(_ keyPath: KeyPath<Root, V>) -> [PropertyInfo] {
-        let id = TraceKey(root: ObjectIdentifier(Root.self), keyPath: keyPath)
-        if let known = traces.withLock({ $0[id] }) { return known }
+        if let known = traces.value(keyPath) { return known }
         let found = properties(keyPath)
         guard !found.isEmpty else {
             fatalError(
                 "Firn: where { } uses \(keyPath), which is no @Persisted property of \(Root.self). Only stored properties can be queried."
             )
         }
-        traces.withLock { $0[id] = found }
+        traces.keep(found, keyPath)
         return found
     }
 
-    struct TraceKey: Hashable {
-        let root: ObjectIdentifier
-        let keyPath: AnyKeyPath
-    }
-
-    // Key paths are traced on any thread; the guard is in the type.
-    private static var traces: GlobalGuarded<[TraceKey: [PropertyInfo]]> { GlobalGuarded(.keyPathProperties) { [:] } }
+    private static var traces: Cache<[PropertyInfo]> { Cache(.keyPathProperties) }
 }
