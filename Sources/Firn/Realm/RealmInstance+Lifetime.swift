@@ -49,13 +49,18 @@ extension RealmInstance {
         }
         // Once the release is noted, the realm's thread may let the last reference go.
         let own = Unmanaged.passUnretained(self).retain()
-        let count = firn_core_count_released(core)
+        firn_core_count_released(core)
         if hasEnded.load(ordering: .sequentiallyConsistent) {
             countReleasesOfEnded()
-        } else if count == 1 {
-            // One turn counts all that gather until then. It holds nothing: while there is something to count, the instance is there.
+        } else if !isCountingScheduled.exchange(true, ordering: .acquiringAndReleasing) {
+            // One turn counts all that gather until then, also where that thread runs no run loop and so never comes to
+            // it. It holds nothing: while there is something to count, the instance is there.
             nonisolated(unsafe) weak let instance = self
-            scheduler?.schedule { instance?.countReleases() }
+            scheduler?.schedule {
+                guard let instance else { return }
+                instance.isCountingScheduled.store(false, ordering: .releasing)
+                instance.countReleases()
+            }
         }
         own.release()
     }

@@ -27,6 +27,8 @@ public final class RealmInstance {
     var keptAlive: RealmInstance?
     /// Set when the thread that it belongs to has ended. Atomic: who releases accessors on another thread asks.
     let hasEnded = Atomic<Bool>(false)
+    /// A turn that counts off what was released on other threads is on its way. Atomic: those threads ask.
+    let isCountingScheduled = Atomic<Bool>(false)
     var isToldOfEnd = false
     private let forkMark = ForkMark()
     let observers = ObserverList()
@@ -48,11 +50,11 @@ public final class RealmInstance {
     /// What the realm itself changed, while an observer that wants old values has not been told.
     var ownNotes: [(version: UInt64, notes: ChangeNotes)] = []
     private unowned(unsafe) var lastBinding: TableBinding?
-
-    var store: Store { shared.store }
     /// The schema that the classes were last compared with, and the outcome.
     private var comparedSchema: SchemaReference?
     private var writesInPlace = false
+
+    var store: Store { shared.store }
     var isFrozen: Bool { scheduler == nil }
     var isInTransaction: Bool { transaction != nil }
 
@@ -159,16 +161,14 @@ public final class RealmInstance {
 
     /// Shows another version: accessors find themselves again.
     func show(_ pin: Pin?) {
+        if let reference = pin?.snapshot.reference { compare(reference) }
         self.pin = pin
         frozenNow = nil
-        if let reference = pin?.snapshot.reference { compare(reference) }
         core.pointee.root = pin.map { NodeRef($0.snapshot.root).word } ?? 0
         core.pointee.generation &+= 1
         if core.pointee.released != 0 { countReleases() }
     }
 
-    /// A class's table in what is shown; nil where the version is older than the class.
-    func table(_ binding: TableBinding) -> TableView? {
     /// Runs `body`, which tells an observer of an older version than the one shown. Meanwhile the realm shows that: the
     /// observer's positions are those of what it reads.
     func showing(_ older: Pin, _ body: () -> Void) {
@@ -198,6 +198,8 @@ public final class RealmInstance {
         comparedSchema = reference
     }
 
+    /// A class's table in what is shown; nil where the version is older than the class.
+    func table(_ binding: TableBinding) -> TableView? {
         let snapshot = snapshot
         guard binding.table.index < snapshot.reference.schema.tables.count else { return nil }
         return snapshot.table(binding.table)

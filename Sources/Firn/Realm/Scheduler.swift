@@ -30,11 +30,15 @@ final class Scheduler: @unchecked Sendable {
     }
 
     /// A thread's run loop, until the thread ends: a timer given to it later would never fire, and keep what it holds for ever.
-    final class OwnRunLoop: @unchecked Sendable {
+    class OwnRunLoop: @unchecked Sendable {
         // Unchecked because of `RunLoop`, which is only given timers, from any thread.
         private let guarded: Guarded<RunLoop?>
         init(_ runLoop: RunLoop) { guarded = Guarded(.innermost, runLoop) }
-        var runLoop: RunLoop? { guarded.withLock { $0 } }
+        /// Runs `body` at the next turn of the run loop.
+        func schedule(_ body: @escaping @Sendable () -> Void) {
+            // `perform` alone does not wake a run loop on Linux; a timer does.
+            guarded.withLock { $0 }?.add(Timer(timeInterval: 0, repeats: false) { _ in body() }, forMode: .default)
+        }
         /// What the run loop still holds is the application's, and is released outside of the lock.
         func threadEnds() {
             let runLoop = guarded.exchange(nil)
@@ -161,9 +165,7 @@ final class Scheduler: @unchecked Sendable {
     func schedule(_ body: @escaping @Sendable () -> Void) {
         switch kind {
         case .main: DispatchQueue.main.async(execute: body)
-        case .thread(_, let runLoop):
-            // `perform` alone does not wake a run loop on Linux; a timer does.
-            runLoop.runLoop?.add(Timer(timeInterval: 0, repeats: false) { _ in body() }, forMode: .default)
+        case .thread(_, let runLoop): runLoop.schedule(body)
         case .queue(let queue, _): queue.async(execute: body)
         case .actor(let own):
             guard let actor = own.actor else { return }

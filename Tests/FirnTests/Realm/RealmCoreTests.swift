@@ -1,6 +1,7 @@
 import CFirn
 import FirnCore
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Firn
@@ -179,4 +180,60 @@ import Testing
         #expect(dog.age == 5 && dog.freeze().age == 5 && before.age == 1)
         #expect(realm.freeze().objects(Dog.self)[0].age == 5)
     }
+
+    /// A thread whose run loop does not run never comes to the turn, and keeps what it was given for it.
+    @Test func oneTurnIsScheduledForAllReleasesElsewhere() throws {
+        let (name, types) = (name, types)
+        nonisolated(unsafe) var result: Result<[Int], any Error>?
+        let done = DispatchSemaphore(value: 0)
+        Thread {
+            result = Result { try turnsForReleasesElsewhere(name, types) }
+            done.signal()
+        }.start()
+        done.wait()
+        #expect(try result?.get() == [1, 1, 2])
+    }
+}
+
+/// How many turns a thread is given that lets objects go elsewhere: many times, and again after it has come to its
+/// turn.
+private func turnsForReleasesElsewhere(_ name: String, _ types: [ObjectBase.Type]) throws -> [Int] {
+    let loop = KeepingRunLoop(.current)
+    let realm = try Realm(
+        .init(inMemoryIdentifier: name, objectTypes: types), Scheduler(.thread(firn_thread_number(), loop)),
+        at: CallPlace(#fileID, #line))
+    try realm.write { realm.add(Dog(1, "Rex")) }
+    loop.bodies.withLock { $0 = [] }
+    let queue = DispatchQueue(label: "elsewhere")
+    func drop() {
+        nonisolated(unsafe) var objects = [realm.objects(Dog.self)[0]]
+        let gone = DispatchSemaphore(value: 0)
+        queue.async {
+            objects.removeAll()
+            gone.signal()
+        }
+        gone.wait()
+    }
+    let waker = realm.instance.waker
+    realm.instance.waker = nil
+    defer { realm.instance.waker = waker }
+    realm.instance.listener = nil
+    for _ in 0..<200 {
+        drop()
+        // What is shown then counts the releases off.
+        try realm.write {}
+    }
+    var counts = [loop.bodies.withLock { $0.count }]
+    let bodies = loop.bodies.withLock { $0 }
+    for body in bodies { body() }
+    counts.append(loop.bodies.withLock { $0.count })
+    drop()
+    counts.append(loop.bodies.withLock { $0.count })
+    return counts
+}
+
+/// The run loop of a thread that does not run it.
+private final class KeepingRunLoop: Scheduler.OwnRunLoop, @unchecked Sendable {
+    let bodies = Mutex<[@Sendable () -> Void]>([])
+    override func schedule(_ body: @escaping @Sendable () -> Void) { bodies.withLock { $0.append(body) } }
 }
