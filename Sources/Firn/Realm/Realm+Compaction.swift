@@ -36,7 +36,8 @@ extension Realm {
     ///
     /// - Parameter fileURL: the folder to make, which is its owner's alone. Its parent must exist.
     /// - Parameter encryptionKey: must be nil: encryption does not exist yet.
-    /// - Throws: `.fileExists` where something bears the name; `.unsupportedFeature` for a key; `.outOfDiskSpace`. Nothing is left of a copy that failed.
+    /// - Throws: `.fileExists` where something bears the name, but for a copy that was cut short, which is written anew;
+    ///   `.unsupportedFeature` for a key; `.outOfDiskSpace`. Nothing is left of a copy that failed.
     public func writeCopy(toFile fileURL: URL, encryptionKey: Data? = nil) throws {
         try writeCopy(to: fileURL, encryptionKey, .ownerOnly)
     }
@@ -56,14 +57,14 @@ extension Realm {
                 .fail, "No copy can be written within a write transaction; commit or cancel it first.", fileURL: fileURL
             )
         }
-        if FileManager.default.fileExists(atPath: fileURL.storePath) {
-            throw Realm.Error(
-                .fileExists, "Something bears the name already; a copy replaces nothing.", fileURL: fileURL)
-        }
         do throws(StoreError) {
             try Store.writeCopy(
                 of: instance.shownPin, to: fileURL.storePath, fileMode: fileMode, storage: PosixStorage.shared)
         } catch {
+            if case .log(let inner) = error.code, inner.code == .foreignFolder {
+                throw Realm.Error(
+                    .fileExists, "Something bears the name already; a copy replaces nothing.", fileURL: fileURL)
+            }
             throw Realm.Error(error, fileURL)
         }
     }

@@ -47,7 +47,7 @@ extension Log {
 
     /// Makes the copy's folder, or takes that of a copy that was cut short. Gives all locks of the store there.
     private static func claimPlace(_ folder: StoreFolder) throws(LogError) -> StoreLocks {
-        let found = try folder.find()
+        let found = try look(at: folder)
         guard found == .nothing || found == .unfinishedCopy else { throw bearsName(folder) }
         if found == .nothing {
             // Whoever else makes something there meanwhile keeps it.
@@ -66,12 +66,22 @@ extension Log {
                 throw LogError(.locked(processID: SharedPage.writerProcess(folder)), path: folder.path)
             }
             // Before the locks were claimed, somebody else may have made a store.
-            let now = try folder.find()
+            let now = try look(at: folder)
             guard now == .empty || now == .unfinishedCopy else { throw bearsName(folder) }
             return locks
         } catch {
             locks.leave()
             throw error
+        }
+    }
+
+    /// What bears the copy's name. Whatever is no store, or was one, is something all the same.
+    private static func look(at folder: StoreFolder) throws(LogError) -> StoreFolder.Found {
+        do throws(LogError) { return try folder.find() } catch {
+            switch error.code {
+            case .notAStore, .foreignFolder, .damage: throw bearsName(folder)
+            default: throw error
+            }
         }
     }
 
