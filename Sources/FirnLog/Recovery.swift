@@ -187,10 +187,16 @@ struct Recovery {
     /// begun in any case, as marks behind the last commit may be missing on the disk.
     mutating func makeDurable(despite hasFailed: Bool) throws(LogError) -> Int {
         try removeUnlistedSegments()
-        guard needsTakeover || hasFailed else {
+        let copied = needsTakeover || hasFailed ? try takeOverDespiteFullDisk() : 0
+        // Not among what is tried again: the new manifest stands.
+        do throws(LogError) { try trimSealedSegments() } catch  where error.code == .diskFull {
+            try folder.removeIfPresent(folder.reserve)
             try trimSealedSegments()
-            return 0
         }
+        return copied
+    }
+
+    private mutating func takeOverDespiteFullDisk() throws(LogError) -> Int {
         do throws(LogError) {
             return try takeOver()
         } catch  where error.code == .diskFull {
@@ -207,7 +213,7 @@ struct Recovery {
         }
     }
 
-    /// Steps 5 and 6: makes what was read durable in a new segment of a new epoch, with which the log goes on. Returns how many commits were
+    /// Step 5: makes what was read durable in a new segment of a new epoch, with which the log goes on. Returns how many commits were
     /// written again. Where it throws `.diskFull`, the store is as it was, and it may be called again. After any other error the new manifest may stand, and list the new segment: then the store is opened
     /// anew, from whichever manifest is there.
     mutating func takeOver() throws(LogError) -> Int {
@@ -286,7 +292,6 @@ struct Recovery {
         let copied = unproven.count
         scan.unproven = []
         scan.broken = nil
-        try trimSealedSegments()
         return copied
     }
 

@@ -37,6 +37,46 @@ import Testing
         }
     }
 
+    /// The new manifest may stand already, and what was to be written again with it: that is not begun once more.
+    @Test("a disk that is full at one call of an opening that takes over is never taken for damage")
+    func fullWhileTakingOver() throws {
+        func dead(_ seed: UInt64) -> (script: LogScript, storage: SimulatedStorage) {
+            let script = LogScript([
+                .commit([200]), .wait, .commit([900]), .wait, .commit([300]), .commit([2000]), .commit([40]),
+            ])
+            let storage = SimulatedStorage(seed: seed)
+            // The sync of the end, with which the log would be closed.
+            let left = Countdown(3)
+            storage.crash { $0.operation == .sync && $0.path.hasSuffix(".segment") && left.isOver() }
+            script.run(on: storage)
+            storage.disk.kill(storage)
+            return (script, storage)
+        }
+        func open(_ script: LogScript, _ storage: SimulatedStorage) throws(LogError) -> Log {
+            try Log.open(
+                script.options, storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 2))
+        }
+        let trial = dead(1)
+        let opener = trial.storage.disk.newProcess()
+        #expect(try open(trial.script, opener).recovery.secondedCommits > 1)
+        #expect(opener.callCount > 30)
+        for call in 0..<opener.callCount {
+            let (script, storage) = dead(1)
+            let other = storage.disk.newProcess()
+            other.inject(SimulatedFault(.noSpace, number: 28, residue: .nothing, atCall: call))
+            var opened: Log?
+            do throws(LogError) { opened = try open(script, other) } catch {
+                #expect(error.code != .damage, "full at call \(call): \(error)")
+            }
+            other.removeFaults()
+            if let opened { try script.check(opened, "full at call \(call)") }
+            storage.disk.kill(other)
+            let last = try open(script, storage.disk.newProcess())
+            try script.check(last, "opened again after call \(call)")
+            #expect(last.recovery.lastVersion == script.begun)
+        }
+    }
+
     @Test("a full disk still takes a commit that may use the reserve, and says so to others until there is room again")
     func reserve() throws {
         let bench = Bench(capacity: 40_000) {
