@@ -142,7 +142,8 @@ final class GroupCommit: @unchecked Sendable {
                 continue
             }
             guard let led = beginRound(now) else { continue }
-            // A round may have failed since the look above. Its failure came before its end, so the next leader sees it.
+            // A round may have failed since the look above. Its failure came before its end, so the next leader sees
+            // it.
             if hasFailed {
                 endRound(led)
                 continue

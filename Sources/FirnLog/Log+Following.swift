@@ -230,8 +230,9 @@ extension Log {
     /// Segments with versions above this one must stay, as another process has not read them yet; nil where there is none.
     public var oldestVersionNeededByOthers: UInt64? { otherProcesses.map(\.version).min() }
 
-    /// Tells the others what this process has read and holds. Four stores; to be called when a version is published or read, and when one is let go that is not the newest. One call at a time, and none when
-    /// the log is closed, as the slot is another's then.
+    /// Tells the others what this process has read and holds. Four stores; to be called when a version is published or
+    /// read, and when one is let go that is not the newest. One call at a time, and none when the log is closed, as the
+    /// slot is another's then.
     @inline(__always)
     public func tellOthers(version: UInt64, oldest: UInt64, activeCount: Int, retainedByteCount: Int) {
         guard let slot, !isClosed.load(ordering: .relaxed) else { return }

@@ -150,8 +150,8 @@ extension Log {
     }
 }
 
-/// The manifest that a store is opened by to be read, whatever takes its place meanwhile. For a reader without a slot also
-/// the files that opening needs, opened before anybody could remove them.
+/// The manifest that a store is opened by to be read, whatever takes its place meanwhile. For a reader without a slot
+/// also the files that opening needs, opened before anybody could remove them.
 final class HeldLogFiles: Sendable {
     /// More segments than this behind the checkpoint are not held: descriptors are few.
     private static let segmentMax = 64

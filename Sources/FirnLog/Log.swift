@@ -72,8 +72,11 @@ public final class Log: @unchecked Sendable {
 
     /// Frees the slot, before its lock goes.
     func leaveSlot() {
-        withSlot { page.freeSlot($0) }
-        ownsSlot.withLock { $0 = false }
+        guard let slot else { return }
+        ownsSlot.withLock { owns in
+            if owns { page.freeSlot(slot) }
+            owns = false
+        }
     }
 
     /// What the log was opened with has been read: what was held for that goes.

@@ -61,7 +61,8 @@ public struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
         self.init(code, path: error.path, detail: error.description)
     }
 
-    /// Whether the log is as it was, and what failed may be tried again: the disk was full, or too many files were open.
+    /// Whether the log is as it was, and what failed may be tried again: the disk was full, or too many files were
+    /// open.
     var isPassing: Bool { code == .diskFull || hasChangedNothing }
 
     /// The same, of a call before anything was changed that counts: a file that was to be made bears no name yet that

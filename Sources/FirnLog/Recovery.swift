@@ -187,22 +187,25 @@ struct Recovery {
     /// begun in any case, as marks behind the last commit may be missing on the disk.
     mutating func makeDurable(despite hasFailed: Bool) throws(LogError) -> Int {
         try removeUnlistedSegments()
-        let copied = needsTakeover || hasFailed ? try takeOverDespiteFullDisk() : 0
-        // Not among what is tried again: the new manifest stands.
-        do throws(LogError) { try trimSealedSegments() } catch  where error.code == .diskFull {
-            try folder.removeIfPresent(folder.reserve)
-            try trimSealedSegments()
+        var copied = 0
+        if needsTakeover || hasFailed {
+            copied = try usingReserve { recovery throws(LogError) in try recovery.takeOver() }
         }
+        // By itself, and not tried again with the take-over: the new manifest stands.
+        try usingReserve { recovery throws(LogError) in try recovery.trimSealedSegments() }
         return copied
     }
 
-    private mutating func takeOverDespiteFullDisk() throws(LogError) -> Int {
+    /// Runs a step. If it finds the disk full, which leaves everything as it was, it is run once more: the reserve is
+    /// there so that a full disk can still be opened and freed, and the next try takes its room.
+    private mutating func usingReserve<Result>(
+        _ step: (inout Recovery) throws(LogError) -> Result
+    ) throws(LogError) -> Result {
         do throws(LogError) {
-            return try takeOver()
+            return try step(&self)
         } catch  where error.code == .diskFull {
-            // The reserve is there so that a full disk can still be opened and freed; the next try takes its room.
             try folder.removeIfPresent(folder.reserve)
-            return try takeOver()
+            return try step(&self)
         } catch {
             // Full at the sync of the manifest's name: the next opening begins with whichever stands, and has that
             // room.
@@ -213,8 +216,9 @@ struct Recovery {
         }
     }
 
-    /// Step 5: makes what was read durable in a new segment of a new epoch, with which the log goes on. Returns how many commits were
-    /// written again. Where it throws `.diskFull`, the store is as it was, and it may be called again. After any other error the new manifest may stand, and list the new segment: then the store is opened
+    /// Step 5: makes what was read durable in a new segment of a new epoch, with which the log goes on. Returns how
+    /// many commits were written again. Where it throws `.diskFull`, the store is as it was, and it may be called
+    /// again. After any other error the new manifest may stand, and list the new segment: then the store is opened
     /// anew, from whichever manifest is there.
     mutating func takeOver() throws(LogError) -> Int {
         let old = manifest.openSegment

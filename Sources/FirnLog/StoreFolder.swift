@@ -102,9 +102,9 @@ struct StoreFolder: Sendable {
 
     /// Puts `next` in the place of `previous` (nil for a new store), durably.
     ///
-    /// Where it throws what `isPassing`, as `.diskFull`, the old manifest stands, and what is needed may be tried again.
-    /// After any other error which of the two stands is not known, nor which one a power cut leaves: whoever goes on must
-    /// first read the manifest and sync its name, as an opener does.
+    /// Where it throws what `isPassing`, as `.diskFull`, the old manifest stands, and what is needed may be tried
+    /// again. After any other error which of the two stands is not known, nor which one a power cut leaves: whoever
+    /// goes on must first read the manifest and sync its name, as an opener does.
     ///
     /// A rename for which the disk has no room has changed nothing, or everything: whichever manifest then stands says
     /// which. A disk that is full at the sync behind the rename is not reported as `.diskFull`, since no second sync

@@ -3,8 +3,8 @@ import CFirn
 /// An object that the whole process shares and keeps for ever, made at its first use.
 ///
 /// A `static let` would be made under a lock of Swift's. A fork while another thread has that lock leaves the child
-/// with an initialisation that never ends, and the child may open a store of its own. Here nothing is waited for: if two
-/// threads make one at a time, the first to be done counts. Getting it costs a load, a comparison and a retain.
+/// with an initialisation that never ends, and the child may open a store of its own. Here nothing is waited for: if
+/// two threads make one at a time, the first to be done counts. Getting it costs a load, a comparison and a retain.
 enum SharedObject: Int32, CaseIterable {
     case systemClock
     case systemRandomness

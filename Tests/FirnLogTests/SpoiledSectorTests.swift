@@ -48,23 +48,9 @@ struct SpoiledSectorTests {
 
     private func spoilEach(_ end: [LogScript.Step], sector: Int) throws -> (silent: [String], tried: Int) {
         let (script, disk) = try Self.make(end, sector: sector)
-        var (silent, tried) = ([String](), 0)
-        func open(_ context: String, _ spoil: (SimulatedDisk) throws -> Bool) throws {
-            let spoiled = disk.afterPowerCut(seed: 1, .nothing)
-            guard try spoil(spoiled) else { return }
-            tried += 1
+        var silent: [String] = []
+        let tried = try disk.forEachSpoiledSector { spoiled, context in
             if try losesSilently(script, spoiled, context) { silent.append(context) }
-        }
-        let sectors = try disk.filePaths.filter { !$0.hasSuffix("/lock") }.flatMap { path in
-            try disk.overwrittenSectors(of: path).map { (path: path, start: $0) }
-        }
-        for one in sectors {
-            try open("\(one.path), sector at \(one.start) is stale") { try $0.makeStale(one.path, at: one.start) }
-            for other in sectors {
-                try open("\(one.path), sector at \(one.start) landed on \(other.path) at \(other.start)") {
-                    try $0.misdirect(one.path, at: one.start, to: other.path, at: other.start)
-                }
-            }
         }
         return (silent, tried)
     }

@@ -104,12 +104,7 @@ enum ActorObserving {
         let schema = realm.schema
         nonisolated(unsafe) let configuration = realm.configuration
         await run(on: actor) {
-            // What was to be observed has gone meanwhile, and the store was migrated.
-            guard let instance = shared.instanceIfUsable(configuration, schema, .actor(actor), at: start.pin.place)
-            else { return }
-            instance.startListening()
-            instance.reach(start)
-            body(instance)
+            shared.beginObserving(configuration, schema, .actor(actor), from: start, body)
         }
     }
 

@@ -215,13 +215,7 @@ extension RealmInstance {
         let schema = schema
         nonisolated(unsafe) let configuration = configuration
         queue.schedule {
-            // What was to be observed has gone meanwhile, and the store was migrated.
-            guard let instance = shared.instanceIfUsable(configuration, schema, queue, at: start.pin.place) else {
-                return
-            }
-            instance.startListening()
-            instance.reach(start)
-            body(instance)
+            shared.beginObserving(configuration, schema, queue, from: start, body)
         }
     }
 
@@ -264,5 +258,20 @@ extension Realm {
         guard token.keep(observation) else { return token }
         instance.observers.add(observation, token)
         return token
+    }
+}
+
+extension SharedStore {
+    /// Gives `body` the realm of a scheduler that the caller is on, for an observer that was made in another realm.
+    ///
+    /// Does nothing if the store was migrated meanwhile: what was to be observed has gone then.
+    func beginObserving(
+        _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler,
+        from start: ObservationStart, _ body: (RealmInstance) -> Void
+    ) {
+        guard let instance = instanceIfUsable(configuration, schema, scheduler, at: start.pin.place) else { return }
+        instance.startListening()
+        instance.reach(start)
+        body(instance)
     }
 }

@@ -56,9 +56,9 @@ public struct Persisted<Value: _Persistable> {
         storage storage: ReferenceWritableKeyPath<Owner, Persisted<Value>>
     ) -> Value {
         @inlinable @inline(__always) get {
-            // The bits of a _BoundColumn, in numbers: the compiler inlines this into the application's function, where the
-            // object is then not even retained, if it is small, and it counts each helper that it has inlined here. An
-            // ignored property's value stays in the wrapper.
+            // The bits of a _BoundColumn, in numbers: the compiler inlines this into the application's function, where
+            // the object is then not even retained, if it is small, and it counts each helper that it has inlined here.
+            // An ignored property's value stays in the wrapper.
             if object._row.leaf != nil, object[keyPath: storage]._column != -1 {
                 if Value._isCollection {
                     // Threads may share a frozen object, so its wrappers are not even borrowed for writing.
@@ -103,8 +103,8 @@ public struct Persisted<Value: _Persistable> {
         }
     }
 
-    /// Tells the tracer that made the object that this property was asked for, and goes on tracing behind a link. Nil where
-    /// the object was made by none.
+    /// Tells the tracer that made the object that this property was asked for, and goes on tracing behind a link. Nil
+    /// where the object was made by none.
     @usableFromInline @inline(never)
     func _traced(_ object: ObjectBase) -> Value? {
         guard object._row.leaf == nil else { return nil }

@@ -36,8 +36,8 @@ extension Realm {
     ///
     /// - Parameter fileURL: the folder to make, which is its owner's alone. Its parent must exist.
     /// - Parameter encryptionKey: must be nil: encryption does not exist yet.
-    /// - Throws: `.fileExists` where something bears the name, but for a copy that was cut short, which is written anew;
-    ///   `.unsupportedFeature` for a key; `.outOfDiskSpace`. Nothing is left of a copy that failed.
+    /// - Throws: `.fileExists` where something bears the name, but for a copy that was cut short, which is written
+    ///   anew; `.unsupportedFeature` for a key; `.outOfDiskSpace`. Nothing is left of a copy that failed.
     public func writeCopy(toFile fileURL: URL, encryptionKey: Data? = nil) throws {
         try writeCopy(to: fileURL, encryptionKey, .ownerOnly)
     }

@@ -50,8 +50,8 @@ final class Compactor: @unchecked Sendable {
     /// What kept the last automatic checkpoint from being written; nil where nothing did.
     var lastFailure: StoreError? { lock.withLock { failure } }
 
-    /// Runs `body` while no other checkpoint is written. Throws `.closed` once the store is being closed: nothing begins
-    /// after `stop`, as what an unfinished checkpoint leaves behind may be another process's by then.
+    /// Runs `body` while no other checkpoint is written. Throws `.closed` once the store is being closed: nothing
+    /// begins after `stop`, as what an unfinished checkpoint leaves behind may be another process's by then.
     func run<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
         lock.lock()
         while isRunning { changed.wait(lock) }

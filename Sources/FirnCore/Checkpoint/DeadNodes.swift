@@ -16,8 +16,8 @@ struct DeadNodes {
     }
 
     private(set) var waiting: [Waiting] = []
-    /// Dictionaries of texts that a dead chunk names, by their places: several chunks share one, so that only a walk tells
-    /// whether a dictionary is dead as well (`Relocation`). `after` is of the last of its chunks that died.
+    /// Dictionaries of texts that a dead chunk names, by their places: several chunks share one, so that only a walk
+    /// tells whether a dictionary is dead as well (`Relocation`). `after` is of the last of its chunks that died.
     private(set) var suspects: [Int: Waiting] = [:]
     /// Ascending and apart from each other, as are `holes`.
     private(set) var free: [Range<Int>]

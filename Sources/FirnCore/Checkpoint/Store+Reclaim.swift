@@ -126,8 +126,8 @@ extension Store {
             .map(\.range)
     }
 
-    /// The checkpoint, of a version with a stamp, is the one that the store begins from. (A hole of one that never was may
-    /// be part of the one before.)
+    /// The checkpoint, of a version with a stamp, is the one that the store begins from. (A hole of one that never was
+    /// may be part of the one before.)
     func published(_ checkpoint: Checkpoint, _ plan: CheckpointPlan, stamp: UInt64) {
         checkpointLiveByteCount.store(
             Store.liveByteCount(

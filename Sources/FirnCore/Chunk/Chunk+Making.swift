@@ -65,7 +65,8 @@ extension Chunk {
     /// Copies values of a chunk of the same layout to rows from `target` on. A variable chunk must have room.
     ///
     /// A chunk of a checkpoint that names the values of a dictionary may be forged so that they are more than a chunk
-    /// holds, which nobody sees before each row gets bytes of its own here. What has no room is left out then, and noted.
+    /// holds, which nobody sees before each row gets bytes of its own here. What has no room is left out then, and
+    /// noted.
     func copyRows(from source: Chunk, _ rows: Range<Int>, to target: Int) {
         guard !rows.isEmpty else { return }
         switch form {

@@ -88,8 +88,8 @@ extension WriteTransaction {
 
     /// Whether a value, or an element, is one that the property may have.
     private static func check(_ value: Value, _ schema: ColumnSchema) throws {
-        // A changeset may hold a little more than the longest value, for a mixed one's tag. Earlier releases have used that
-        // for elements, and for texts in mixed values.
+        // A changeset may hold a little more than the longest value, for a mixed one's tag. Earlier releases have used
+        // that for elements, and for texts in mixed values.
         let isPlain = schema.collection == .none && schema.type != .mixed
         let most = isPlain ? Limits.valueByteCount : ChangesetFormat.blobByteCount
         switch value {

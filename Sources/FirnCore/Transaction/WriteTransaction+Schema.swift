@@ -165,8 +165,8 @@ extension WriteTransaction {
         return result
     }
 
-    /// Forgets how the lists of some columns were edited before: the schema comes first in the log, and elements that were
-    /// inserted by the old one may be none by the new one. Those that are still there are logged whole.
+    /// Forgets how the lists of some columns were edited before: the schema comes first in the log, and elements that
+    /// were inserted by the old one may be none by the new one. Those that are still there are logged whole.
     private func dropScripts(_ id: TableID, removed: [Int], converted: [Int]) {
         for cell in scripts.keys where cell.table == id {
             let isConverted = converted.contains(cell.column)

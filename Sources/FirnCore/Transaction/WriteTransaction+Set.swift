@@ -64,8 +64,8 @@ extension WriteTransaction {
         if count > mostTextByteCount { stopForLength(count, most: mostTextByteCount, id, column) }
     }
 
-    /// Bytes of a text or of data among elements, or in a mixed value. Earlier releases let as many through as an encoded
-    /// value may have, so a log may hold them.
+    /// Bytes of a text or of data among elements, or in a mixed value. Earlier releases let as many through as an
+    /// encoded value may have, so a log may hold them.
     private var mostTextByteCount: Int { isReplay ? ChangesetFormat.blobByteCount : Limits.valueByteCount }
 
     @inline(never)

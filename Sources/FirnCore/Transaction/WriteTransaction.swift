@@ -26,8 +26,8 @@ public final class WriteTransaction {
     @exclusivity(unchecked) public private(set) var reference: SchemaReference
     /// Of `reference`; empty once the transaction has ended, so that whatever changes it then stops.
     @exclusivity(unchecked) private var plans: UnsafeBufferPointer<TablePlan>
-    /// By table, as far as asked for: keys from here on were handed out since the last (sub-)version. -1 where nobody has
-    /// asked.
+    /// By table, as far as asked for: keys from here on were handed out since the last (sub-)version. -1 where nobody
+    /// has asked.
     @exclusivity(unchecked) var freshFrom: [Int64] = []
     /// Whether cancelled transactions have handed out keys that no version knows of: see
     /// `TransactionWorkspace.keyMarks`.

@@ -50,8 +50,8 @@ extension TableNotes {
             return UnsafeRawBufferPointer(start: a.address(i), count: a.node.width)
                 .elementsEqual(UnsafeRawBufferPointer(start: b.address(j), count: b.node.width))
         case .variable:
-            // Not by the chunks: once damage has been met, each value that is compared is unpacked anew, and these lie in
-            // memory that is used again.
+            // Not by the chunks: once damage has been met, each value that is compared is unpacked anew, and these lie
+            // in memory that is used again.
             if let x = kept.old.cell(column, i).ownNode, let y = kept.new.cell(column, j).ownNode, x == y {
                 return true
             }

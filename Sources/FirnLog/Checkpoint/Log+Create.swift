@@ -89,8 +89,8 @@ extension Log {
         LogError(.foreignFolder, path: folder.path, detail: "something bears the name; a copy replaces nothing")
     }
 
-    /// Removes what a copy that failed has made, by its names. The locks are held. What can't be removed is no store: it
-    /// has no manifest, and the mark goes after it.
+    /// Removes what a copy that failed has made, by its names. The locks are held. What can't be removed is no store:
+    /// it has no manifest, and the mark goes after it.
     private static func removeAll(_ folder: StoreFolder) {
         let files = [folder.manifest, folder.newManifest, folder.segment(1), folder.checkpoint(1)]
         for path in files + [folder.log, folder.checkpoints, folder.copying, folder.lock, folder.path] {
@@ -111,7 +111,8 @@ extension StoreFolder {
         }
     }
 
-    /// Removes what a copy has left that was cut short, if there is any. By the holder of the locks, where no manifest is.
+    /// Removes what a copy has left that was cut short, if there is any. By the holder of the locks, where no manifest
+    /// is.
     func removeUnfinishedCopy() throws(LogError) {
         guard try stored({ () throws(StorageError) in try storage.status(copying) }) != nil else { return }
         for path in [newManifest, segment(1), checkpoint(1)] { try removeIfPresent(path) }

@@ -6,8 +6,8 @@ enum FileSystems {
         var isNetwork = false
     }
 
-    /// From the manual page statfs(2) and the kernel's linux/magic.h. A switch, and no table: that would be a global, which
-    /// is made at its first use, see `SharedObject`.
+    /// From the manual page statfs(2) and the kernel's linux/magic.h. A switch, and no table: that would be a global,
+    /// which is made at its first use, see `SharedObject`.
     static func find(_ number: UInt32) -> Known? {
         switch number {
         // The number is shared with ext2 and ext3.

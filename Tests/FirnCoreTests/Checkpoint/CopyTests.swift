@@ -142,7 +142,8 @@ import Testing
         #expect(calls > 15)
     }
 
-    /// The locks are the failed copy's as long as it removes what it has made. Where it can't get them, their file stays.
+    /// The locks are the failed copy's as long as it removes what it has made. Where it can't get them, their file
+    /// stays.
     @Test func aCopyThatFailsLeavesNothing() throws {
         let trial = SimulatedStorage(seed: 1)
         try copy(trial)

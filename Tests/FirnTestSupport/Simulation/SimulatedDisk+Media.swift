@@ -46,6 +46,30 @@ extension SimulatedDisk {
         }
     }
 
+    /// Calls `body` with copies of the disk and what is wrong with each: a sector that is stale, or one that has landed
+    /// on another, of all that were written. Returns how many there were.
+    public func forEachSpoiledSector(_ body: (SimulatedDisk, String) throws -> Void) throws -> Int {
+        var tried = 0
+        func call(_ context: String, _ spoil: (SimulatedDisk) throws -> Bool) throws {
+            let spoiled = afterPowerCut(seed: 1, .nothing)
+            guard try spoil(spoiled) else { return }
+            tried += 1
+            try body(spoiled, context)
+        }
+        let sectors = try filePaths.flatMap { path in
+            try overwrittenSectors(of: path).map { (path: path, start: $0) }
+        }
+        for one in sectors {
+            try call("\(one.path), sector at \(one.start) is stale") { try $0.makeStale(one.path, at: one.start) }
+            for other in sectors {
+                try call("\(one.path), sector at \(one.start) landed on \(other.path) at \(other.start)") {
+                    try $0.misdirect(one.path, at: one.start, to: other.path, at: other.start)
+                }
+            }
+        }
+        return tried
+    }
+
     private func withFile<Result>(
         _ path: String, _ body: (SimulatedNode) throws(StorageError) -> Result
     ) throws(StorageError) -> Result {

@@ -46,7 +46,8 @@ final class SimulatedNode: NameTreeNode {
         var kind = Kind.write
     }
 
-    /// What the disk's sectors held before, by their start, the oldest first. Kept where the traits ask for it, also over a power cut.
+    /// What the disk's sectors held before, by their start, the oldest first. Kept where the traits ask for it, also
+    /// over a power cut.
     var past: [Int: [[UInt8]]] = [:]
 
     init(isFolder: Bool, _ traits: DiskTraits) {
