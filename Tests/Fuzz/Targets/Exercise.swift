@@ -41,7 +41,7 @@ enum Exercise {
     static func write(_ store: Store) throws {
         for table in store.schema.tables.indices.map(TableID.init) where !store.schema[table].isRemoved {
             try write(store) { transaction in
-                for key in [0, 2, 60, 400] as [Int64] where transaction.table(table).find(key) != nil {
+                for key in [0, 2, 60, 400] as [Int64] where holds(transaction, table, key) {
                     for (number, column) in store.schema[table].columns.enumerated()
                     where !column.isRemoved && column.collection != .map && !column.isLink
                         && store.schema[table].primaryKey != number
@@ -59,11 +59,19 @@ enum Exercise {
                 try transaction.endRow(row)
             }
             try write(store) { transaction in
-                for key in [1, 61, 401] as [Int64] where transaction.table(table).find(key) != nil {
+                for key in [1, 61, 401] as [Int64] where holds(transaction, table, key) {
                     transaction.delete(table, key)
                 }
             }
         }
+    }
+
+    /// Whether there is such an object, asked as the object layer asks: damage is noted for the commit to throw, and
+    /// nothing is read after it.
+    private static func holds(_ transaction: WriteTransaction, _ table: TableID, _ key: Int64) -> Bool {
+        guard !transaction.hasFault else { return false }
+        let found = transaction.noting { transaction.table(table).find(key) != nil }
+        return found && !transaction.hasFault
     }
 
     private static func write(_ store: Store, _ body: (WriteTransaction) throws -> Void) throws {
