@@ -70,6 +70,19 @@ public struct CommitAppender: ~Copyable {
         pendingKind = kind
     }
 
+    /// What a failure means. A full disk is the commit's alone, of which nothing stays: that has to be so before the
+    /// caller is told.
+    private mutating func refusal(_ error: LogError) -> LogError {
+        guard error.code == .diskFull else { return error }
+        do throws(LogError) {
+            try log.takeBack(version: version, start: start, chain: chain, usesQueue: usesQueue)
+            usesQueue = false
+            return error
+        } catch {
+            return error
+        }
+    }
+
     private mutating func submitPending(isLast: Bool) throws(LogError) {
         // A forked child has none of the threads that it would wait for.
         if log.isForked { throw LogError(.forked, path: log.folder.path) }
@@ -82,7 +95,7 @@ public struct CommitAppender: ~Copyable {
         do {
             try queue.submit(&raw, kind: pendingKind.frameKind, part: partCount, isLast: isLast)
         } catch {
-            throw log.writeFailed(error, version: version)
+            throw refusal(log.writeFailed(error, version: version))
         }
         partCount += 1
         log.recycle(raw)
@@ -97,19 +110,25 @@ public struct CommitAppender: ~Copyable {
             do {
                 try log.partQueue.drain()
             } catch {
-                throw log.writeFailed(error, version: version)
+                throw refusal(log.writeFailed(error, version: version))
             }
         } else if let raw = pending.take() {
-            try log.writeOnly(
-                raw.bytes, pendingKind.frameKind, version: version, time: time, mayUseReserve: mayUseReserve)
+            try writeOnly(raw.bytes, pendingKind)
             log.recycle(raw)
         } else {
-            let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
-            try log.writeOnly(nothing, .changes, version: version, time: time, mayUseReserve: mayUseReserve)
+            try writeOnly(UnsafeRawBufferPointer(start: nil, count: 0), .changes)
         }
         let position = log.finished(version: version, start: start, time: time, schema: schema)
         isFinished = true
         return position
+    }
+
+    private mutating func writeOnly(_ bytes: UnsafeRawBufferPointer, _ kind: LogPartKind) throws(LogError) {
+        do {
+            try log.writeOnly(bytes, kind.frameKind, version: version, time: time, mayUseReserve: mayUseReserve)
+        } catch {
+            throw refusal(error)
+        }
     }
 
     /// Ends a commit of one part, which stays the caller's.
@@ -121,7 +140,7 @@ public struct CommitAppender: ~Copyable {
             throw LogError(
                 .tooLarge, path: log.folder.path, detail: "a part of \(bytes.count) bytes; the limit is \(limit)")
         }
-        try log.writeOnly(bytes, kind.frameKind, version: version, time: time, mayUseReserve: mayUseReserve)
+        try writeOnly(bytes, kind)
         let position = log.finished(
             version: version, start: start, time: time, schema: kind == .schema ? [UInt8](bytes) : nil)
         isFinished = true

@@ -136,6 +136,27 @@ extension Log {
         return LogError(.unknownOutcome(version: version), path: error.path, detail: error.detail)
     }
 
+    /// Takes back what a commit has written that a full disk has refused. A write that fails may have written all: then
+    /// the whole commit would be found by the next opening, also after a power cut.
+    ///
+    /// - Throws: `.unknownOutcome` where that fails, which ends the writing.
+    func takeBack(version: UInt64, start: Int, chain: UInt32, usesQueue: Bool) throws(LogError) {
+        let writer = self.writer!
+        if usesQueue { try? writer.queue.drain() }  // what it throws was thrown to the caller
+        do throws(LogError) {
+            if let failure = writer.group.currentFailure { throw failure }
+            do { try writer.tail.cut(to: start, chain: chain) } catch {
+                let failure = LogError(error)
+                writer.group.fail(failure)
+                throw failure
+            }
+            writer.group.endJoin()
+            try writer.group.syncAll()
+        } catch {
+            throw LogError(.unknownOutcome(version: version), path: error.path, detail: error.detail)
+        }
+    }
+
     /// After a commit's last frame was written.
     func finished(version: UInt64, start: Int, time: Int64, schema: [UInt8]?) -> FramePosition {
         let writer = self.writer!

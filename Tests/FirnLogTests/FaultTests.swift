@@ -77,6 +77,35 @@ import Testing
         }
     }
 
+    /// The write that fails has written all.
+    @Test(
+        "a commit that a full disk refuses is not there later; if it can't be taken back, its outcome is unknown",
+        arguments: [nil, .truncate, .sync] as [SimulatedCall.Operation?], [[200], [200, 300, 100]])
+    func refused(fails: SimulatedCall.Operation?, lengths: [Int]) throws {
+        for seed in 0..<8 as Range<UInt64> {
+            let bench = Bench(seed: seed)
+            let log = try bench.open()
+            try log.waitUntilDurable(try bench.commit(log))
+            bench.storage.inject(
+                SimulatedFault(.noSpace, number: 28, residue: .all, times: lengths.count) { $0.operation == .write })
+            if let fails {
+                bench.storage.inject(SimulatedFault(.noSpace, number: 28, residue: .nothing) { $0.operation == fails })
+            }
+            let error = #expect(throws: LogError.self) { try bench.commit(log, lengths) }
+            #expect(
+                error?.code == (fails == nil ? .diskFull : .unknownOutcome(version: 2)), "\(String(describing: error))")
+            bench.storage.removeFaults()
+            let found = try bench.afterPowerCut(keeping: Double(seed % 3) / 2, seed: seed).open().recovery.lastVersion
+            #expect(found == 1 || fails != nil)
+            if fails == nil {
+                #expect(try bench.commit(log) == 2)
+                try log.waitUntilDurable(2)
+            } else {
+                #expect(throws: LogError.self) { try bench.commit(log) }
+            }
+        }
+    }
+
     @Test("a full disk still takes a commit that may use the reserve, and says so to others until there is room again")
     func reserve() throws {
         let bench = Bench(capacity: 40_000) {
