@@ -42,7 +42,7 @@ int64_t firn_core_settle(firn_realm_core_t *core) {
     return core->accessors;
 }
 
-void firn_core_set_keep(void (*keep)(void *owner)) { keep_owner = keep; }
+void firn_core_set_keep(void (*keep)(void *owner)) { __atomic_store_n(&keep_owner, keep, __ATOMIC_RELEASE); }
 
 void firn_core_fork_prepare(void) { pthread_mutex_lock(&cores_mutex); }
 
@@ -56,7 +56,8 @@ void firn_core_fork_child(void) {
         core->thread = FIRN_NO_THREAD;
         core->counter = FIRN_NO_THREAD;
         core->mask = UINT64_MAX;
-        if (keep_owner != NULL && core->owner != NULL) keep_owner(core->owner);
+        void (*keep)(void *owner) = __atomic_load_n(&keep_owner, __ATOMIC_ACQUIRE);
+        if (keep != NULL && core->owner != NULL) keep(core->owner);
     }
     // The child's own realms begin a new list.
     cores = NULL;

@@ -3,7 +3,9 @@
 firn_space_t *firn_spaces[FIRN_SPACE_COUNT];
 void *(*firn_touch)(firn_space_t *space, uintptr_t address);
 
-void firn_set_touch(void *(*touch)(firn_space_t *space, uintptr_t address)) { firn_touch = touch; }
+void firn_set_touch(void *(*touch)(firn_space_t *space, uintptr_t address)) {
+    __atomic_store_n(&firn_touch, touch, __ATOMIC_RELEASE);
+}
 
 static __thread void *fault_record;
 

@@ -142,9 +142,10 @@ final class GroupCommit: @unchecked Sendable {
                 continue
             }
             guard let led = beginRound(now) else { continue }
-            // A round may have failed since the look above. Its failure came before its end, so the next leader sees
-            // it.
-            if hasFailed {
+            // A round may have ended since the look above. Its failure came before its end, so the next leader sees it.
+            // If it has synced all that there is, the log may be closed by now, and another process may write: a
+            // further sync of this file would fail, and the failure would be taken for that process's.
+            if hasFailed || led.target <= durableVersion {
                 endRound(led)
                 continue
             }

@@ -140,7 +140,9 @@ extension Log {
                 detail: "version \(start.version) was published and has been read here, but the log ends with "
                     + "\(recovery.lastVersion) after its writer died")
         }
-        try recovery.syncNames()
+        // If this process dies behind a manifest that the page does not tell of, who gets the lock next recovers, too.
+        page.writerProcess = UInt64(currentProcessID())
+        try recovery.renewManifest()
         _ = try recovery.makeDurable(despite: hasFailed)
         page.prepare(
             epoch: recovery.manifest.epoch, durable: recovery.lastVersion, published: recovery.lastVersion,
@@ -237,8 +239,19 @@ extension Log {
     public func tellOthers(version: UInt64, oldest: UInt64, activeCount: Int, retainedByteCount: Int) {
         guard let slot, !isClosed.load(ordering: .relaxed) else { return }
         page.setSlot(
-            slot, version: version, oldest: oldest, activeCount: activeCount, retainedByteCount: retainedByteCount)
+            slot, version: readsOn ? version : .max, oldest: oldest, activeCount: activeCount,
+            retainedByteCount: retainedByteCount)
     }
+
+    /// Whether this process may yet read what others write: not one that only reads, nor after a failure or `ceaseReading`.
+    private var readsOn: Bool {
+        guard let writer else { return false }
+        return !writer.group.hasFailed && !hasCeasedReading.load(ordering: .relaxed)
+    }
+
+    /// Says that this process reads no further, so that the others need not keep the log for it. To be told with the
+    /// next `tellOthers`.
+    public func ceaseReading() { hasCeasedReading.store(true, ordering: .relaxed) }
 
     /// What the other processes hold. A load where the store never had another opener; else a system call for each who holds anything.
     public var heldByOthers: HeldByOthers { page.heldByOthers(locks, but: slot) }

@@ -11,8 +11,8 @@ extension Log {
         let manifest = try folder.readManifest()
         let page = try SharedPage(folder, manifest.storeID)
         do throws(LogError) {
-            if page.isValid(epoch: manifest.epoch) {
-                return try join(options, folder, clock, locks, page)
+            if page.isValid(epoch: manifest.epoch), let log = try join(options, folder, clock, locks, page) {
+                return log
             }
         } catch {
             // What was read may have been cut, or taken over, while it was.
@@ -24,9 +24,28 @@ extension Log {
 
     private static func join(
         _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ locks: StoreLocks, _ page: SharedPage
-    ) throws(LogError) -> Log {
+    ) throws(LogError) -> Log? {
         try locks.enter()
         let slot = try takeSlot(page, locks, folder, clock)
+        var log: Log?
+        // Whoever has a slot and has read nothing keeps all others from removing files.
+        defer {
+            if log == nil {
+                page.freeSlot(slot)
+                // Where that fails the slot stays this opener's until it ends, and nothing is removed meanwhile.
+                try? locks.unlockSlot(slot)
+            }
+        }
+        log = try join(options, folder, clock, locks, page, slot)
+        return log
+    }
+
+    /// Nil where another manifest took the place of the one that was read first: what it lists may be of later versions
+    /// than the log was read through.
+    private static func join(
+        _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ locks: StoreLocks, _ page: SharedPage,
+        _ slot: Int
+    ) throws(LogError) -> Log? {
         // Only what is listed from here on is kept for this opener, and all that it covers is published.
         let manifest = try folder.readManifest()
         let published = page.published
@@ -41,6 +60,7 @@ extension Log {
             throw error as! LogError  // the body throws nothing, and all else does so typed
         }
         _ = try follower.readMarks(&place, listed)
+        guard listed == manifest else { return nil }
         let checkpoints = try folder.readCheckpoints(listed)
         let path = folder.segment(listed.openSegment.segment)
         let file = try stored { () throws(StorageError) in try folder.storage.open(path, .readWrite) }

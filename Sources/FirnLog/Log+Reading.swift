@@ -101,21 +101,21 @@ extension Log {
         guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
         // In a forked child threads and locks have stayed with the parent, who goes on.
         if isForked { return }
-        var failure: LogError?
-        if isRead {
-            do throws(LogError) { reading = try StoreLocks.reading(folder) } catch { failure = error }
+        var failures: [LogError] = []
+        func attempt(_ body: () throws(LogError) -> Void) {
+            do throws(LogError) { try body() } catch { failures.append(error) }
         }
-        try finish()
-        if let failure { throw failure }
+        if isRead { attempt { () throws(LogError) in try locks.keepReading() } }
+        let readsOn = isRead && failures.isEmpty
+        attempt { () throws(LogError) in try endWriting() }
+        leaveSlot()
+        if readsOn { attempt { () throws(LogError) in try locks.leaveReading(slot: slot) } } else { locks.leave() }
+        // Who waits for the writer's lock.
+        page.wakeAll()
+        if let first = failures.first { throw first }
     }
 
-    private func finish() throws(LogError) {
-        defer {
-            leaveSlot()
-            locks.leave()
-            // Who waits for the writer's lock.
-            page.wakeAll()
-        }
+    private func endWriting() throws(LogError) {
         guard let writer else { return }
         writer.keeper?.stop()
         writer.queue.stop()

@@ -14,8 +14,6 @@ public final class Log: @unchecked Sendable {
     public let recovery: RecoveryReport
     let folder: StoreFolder
     let locks: StoreLocks
-    /// Held from `close` on while versions are read that outlive it. Written once, by whoever closes the log.
-    nonisolated(unsafe) var reading: (any StorageLock)?
     let page: SharedPage
     /// The highest version that a log opened read-only has seen published. Atomic: it only rises.
     let seen: Atomic<UInt64>
@@ -36,6 +34,8 @@ public final class Log: @unchecked Sendable {
     /// Whether a compactor of this opener runs. Atomic.
     let isCompacting = Atomic<Bool>(false)
     let isClosed = Atomic<Bool>(false)
+    /// Atomic: it only rises, and `tellOthers` says so whenever it is called next.
+    let hasCeasedReading = Atomic<Bool>(false)
     let checkpoints: Guarded<CheckpointState>
     let sinceCheckpoint: Atomic<Int>
     /// Differs from the process's where it has been forked since.
@@ -217,7 +217,10 @@ public final class Log: @unchecked Sendable {
             lastVersion: recovery.lastVersion, lastTime: recovery.scan.lastTime, storeID: manifest.storeID,
             epoch: manifest.epoch, missingFromLog: recovery.missing)
         // A writer takes its number off the page when all that it did is durable.
-        if !isPageValid || page.writerProcess != 0 || page.failureMark != 0 { try recovery.syncNames() }
+        let isDurable = isPageValid && page.writerProcess == 0 && page.failureMark == 0
+        // If this process dies behind a manifest that the page does not tell of, who gets the lock next recovers, too.
+        page.writerProcess = UInt64(currentProcessID())
+        if !isDurable { try recovery.renewManifest() }
         // A reader that is just opening the store needs what was listed when it came.
         if isFirst, !page.others(locks, but: nil).contains(where: { $0.version == 0 }) {
             // Whatever a crash left between the manifest and the removal of what it no longer lists, or of a checkpoint that was never finished. Beside others it may be one that is being written.

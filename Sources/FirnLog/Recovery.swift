@@ -172,13 +172,22 @@ struct Recovery {
         durable = checkpoint.version
     }
 
-    /// Makes the names durable that were read: a process that died, or whose sync failed, may have replaced the manifest and not got to the sync of its folder. What is committed to a segment that only that manifest
-    /// lists would go with it when the power goes.
-    func syncNames() throws(LogError) {
+    /// Makes durable that this manifest is in force: a process that died, or whose sync failed, may have replaced it
+    /// and not got to the end of the sync of its folder. What is committed to a segment that only this manifest lists
+    /// would go with it when the power goes.
+    ///
+    /// An equal manifest takes its place. To sync the folder once more would prove nothing: after a sync that failed
+    /// the next one succeeds, and the name may still be missing on the disk.
+    mutating func renewManifest() throws(LogError) {
         try stored { () throws(StorageError) in
             try folder.storage.syncFolder(folder.log)
             if checkpoint != nil { try folder.storage.syncFolder(folder.checkpoints) }
-            try folder.storage.syncFolder(folder.path)
+        }
+        try usingReserve { recovery throws(LogError) in
+            var next = recovery.manifest
+            next.generation += 1
+            try recovery.folder.replaceManifest(recovery.manifest, with: next)
+            recovery.manifest = next
         }
         if lastVersion == 0 { try folder.syncParent() }
     }

@@ -5,7 +5,8 @@ public struct OtherProcess: Sendable, Equatable {
     public var processID: Int32
     /// When it opened the store, in nanoseconds since 1970: tells processes apart that had the same number.
     public var openedAt: Int64
-    /// The version up to which it has read the log: it needs what comes behind.
+    /// The version up to which it has read the log: it needs what comes behind. 0 where it is just opening the store,
+    /// and the greatest number where it reads no further, as one that has opened the store to read it.
     public var version: UInt64
     /// The oldest version that something in it holds.
     public var oldestVersion: UInt64

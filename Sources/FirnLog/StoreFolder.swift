@@ -62,7 +62,12 @@ struct StoreFolder: Sendable {
     /// The number in the name of a segment's file; nil for other names.
     static func segmentNumber(of name: String) -> UInt32? {
         guard name.utf8.count == 18, name.hasSuffix(".segment") else { return nil }
-        return UInt32(name.prefix(10))
+        return number(name.prefix(10)).flatMap(UInt32.init(exactly:))
+    }
+
+    /// A number as names of files have it, without a sign.
+    static func number(_ digits: Substring) -> UInt64? {
+        digits.utf8.allSatisfy { (0x30...0x39).contains($0) } ? UInt64(digits) : nil
     }
 
     // MARK: The manifest
@@ -141,9 +146,12 @@ struct StoreFolder: Sendable {
     func checkNumbers(of next: Manifest) throws(LogError) {
         guard next.generation <= LogLimits.number, next.epoch <= LogLimits.epoch,
             next.openSegment.segment <= LogLimits.epoch, next.openSegment.firstVersion <= LogLimits.number,
-            next.checkpoint?.isPossible ?? true
+            next.checkpoint?.isPossible ?? true, next.segments.count <= LogLimits.segmentCount,
+            next.earlier.count <= LogLimits.checkpointCount
         else {
-            throw LogError(.damage, path: manifest, detail: "its numbers have come to their end; copy the store")
+            throw LogError(
+                .damage, path: manifest,
+                detail: "its numbers have come to their end; copy the store, or retain less history and compact it")
         }
     }
 

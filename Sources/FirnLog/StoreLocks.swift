@@ -182,12 +182,22 @@ struct StoreLocks: Sendable {
 
     func leave() { lock?.close() }
 
-    /// Says that files of checkpoints are read, for as long as the handle lives that is given back, whether the store is open or not. Nil for a reader who can't say so.
-    static func reading(_ folder: StoreFolder) throws(LogError) -> (any StorageLock)? {
-        // Whoever has the store open has made the file, or does without.
-        let lock = try StoreLocks(reading: folder).lock
+    /// Says that files of checkpoints are read on, whether the store is open or not: until the lock file is closed.
+    func keepReading() throws(LogError) {
         // A deletion can't have it: the caller still has the store open.
-        _ = try stored { () throws(StorageError) in try lock?.tryLock(readingByte, exclusive: false) }
-        return lock
+        _ = try tryLock(Self.readingByte, exclusive: false)
+    }
+
+    /// As `leave`, but what `keepReading` says still holds. Where this throws, nothing does.
+    func leaveReading(slot: Int?) throws(LogError) {
+        do throws(LogError) {
+            for byte in [Self.writerByte, Self.servingByte, Self.compactorByte, Self.stayingByte] { try unlock(byte) }
+            if let slot { try unlockSlot(slot) }
+            try unlock(Self.openByte)
+        } catch {
+            // Others must not take this opener for one that writes, or has the store open.
+            leave()
+            throw error
+        }
     }
 }

@@ -34,13 +34,15 @@ public final class StorageThread: Sendable {
     private let handle: pthread_t
     // Atomic: the first of several joiners wins, and `deinit` sees it.
     private let state = Atomic<State>(.running)
+    /// In a forked child the handle is that of no thread, or of another one.
+    private let mark = ForkMark()
 
     private init(handle: pthread_t) {
         self.handle = handle
     }
 
     deinit {
-        if state.load(ordering: .acquiring) == .running { pthread_detach(handle) }
+        if state.load(ordering: .acquiring) == .running, !mark.isForked { pthread_detach(handle) }
     }
 
     /// Starts a thread that runs `body` and ends with it. The thread goes on if the returned object is dropped.
@@ -79,8 +81,9 @@ public final class StorageThread: Sendable {
         #endif
     }
 
-    /// Waits until the thread has ended. One caller only waits; a second call returns at once.
+    /// Waits until the thread has ended. One caller only waits; a second call returns at once, as one in a forked child.
     public func join() {
+        if mark.isForked { return }
         if state.exchange(.joined, ordering: .acquiringAndReleasing) == .running { pthread_join(handle, nil) }
     }
 

@@ -119,6 +119,78 @@ import Testing
         #expect(calls > (isCursor ? 2 : 5))
     }
 
+    @Test("who joins begins with no checkpoint that is newer than what it has read, whenever another takes over")
+    func joining() throws {
+        var moment = 0
+        var calls = 0
+        repeat {
+            let death = try Death()
+            let opener = death.b.another()
+            let result = Versions()
+            opener.storage.beforeEachCall { [moment] call in
+                guard call.index == moment else { return }
+                result.note {
+                    do { try death.takeOver() } catch let error as LogError {
+                        // The opener has the lock at this moment.
+                        guard case .locked = error.code else { throw error }
+                        return
+                    }
+                    try death.c.commit(death.successor)
+                    try death.successor.waitUntilDurable(8)
+                    try death.c.publishCheckpoint(death.successor, keepingVersionsAfter: 0)
+                }
+            }
+            result.collect {
+                let log = try opener.open()
+                #expect((log.checkpoint?.version ?? 0) <= log.writtenVersion, "at call \(moment)")
+                var versions: [UInt64] = []
+                let start = log.checkpoint?.version ?? 0
+                try log.replay(after: start, through: log.publishedVersion) { versions.append($0.version) }
+                if let progress = try log.readNews({ versions.append($0.version) }) { log.advance(to: progress) }
+                return Array(1..<start + 1) + versions
+            }
+            opener.storage.beforeEachCall(nil)
+            calls = opener.storage.callCount
+            #expect(result.result.map { [7, 8].contains($0.count) } == true, "at call \(moment): \(result)")
+            #expect(result.result.map { $0 == Array(1...UInt64($0.count)) } == true, "at call \(moment): \(result)")
+            moment += 1
+        } while moment < calls
+        #expect(calls > 20)
+    }
+
+    /// Otherwise it would seem to be opening the store for ever, and nobody would remove a file.
+    @Test("who begins to join anew keeps one slot") func joiningAnew() throws {
+        let bench = Bench()
+        let first = try bench.open()
+        let writing = bench.another()
+        let log = try writing.open()
+        try first.waitUntilDurable(try bench.commit(first))
+        first.giveUpWriting()
+        try log.awaitWriting()
+        log.advance(to: try log.readRest { _ in })
+        try log.beginWriting()
+
+        var joining = bench.another()
+        joining.options.usesThreads = true
+        joining.options.access = .readWrite(waitMilliseconds: 10_000)
+        let isSegment: @Sendable (SimulatedCall) -> Bool = { $0.operation == .open && $0.path.hasSuffix(".segment") }
+        joining.storage.inject(SimulatedFault(.tooManyOpenFiles, number: 24, residue: .nothing, when: isSegment))
+        let result = Versions()
+        let calls = Countdown(0)
+        joining.storage.beforeEachCall { call in
+            guard isSegment(call), calls.isOver() else { return }
+            result.note {
+                try log.sealSegment()
+                try first.close()
+            }
+        }
+        let joined = try joining.open()
+        #expect(result.error == nil)
+        #expect(log.otherProcesses.count == 1)
+        joined.tellOthers(version: 1, oldest: 1, activeCount: 1, retainedByteCount: 0)
+        #expect(try log.removeUnneeded(held: []))
+    }
+
     /// A writer with several segments, and a reader for whom no slot is left, or one.
     private struct Removal {
         let a: Bench

@@ -72,4 +72,14 @@ import Testing
             try bench.commit(log)
         }
     }
+
+    /// More could be written, and not be read again.
+    @Test func aManifestListsNoMoreThanCanBeRead() throws {
+        let log = try Bench().open()
+        var manifest = try log.folder.readManifest()
+        manifest.segments = Array(repeating: manifest.openSegment, count: LogLimits.segmentCount)
+        try log.folder.checkNumbers(of: manifest)
+        manifest.segments.append(manifest.openSegment)
+        #expect(throws: LogError.self) { try log.folder.checkNumbers(of: manifest) }
+    }
 }

@@ -1,5 +1,6 @@
 import FirnStorage
 import FirnTestSupport
+import Synchronization
 import Testing
 
 @testable import FirnLog
@@ -145,6 +146,49 @@ import Testing
             bench.storage.beforeEachCall(nil)
             try log.close()
         }
+    }
+}
+
+extension FailedSyncTests {
+    /// Where the log is closed by then, another process writes.
+    @Test("who is overtaken by another's sync syncs nothing") func nothingToSync() throws {
+        let bench = Bench()
+        let file = try bench.storage.open("/segment", .create)
+        let group = GroupCommit(file: file, version: 0, page: nil, publishesWhenWritten: false)
+        let meeting = Meeting(of: 4)
+        let syncs = Meeting(of: .max)
+        bench.storage.beforeEachCall { call in if call.operation == .sync { syncs.arrive() } }
+        let threads = try (0..<meeting.size).map { number in
+            try StorageThread.start(name: "waiter") {
+                for version in 1...5000 as ClosedRange<UInt64> {
+                    if number == 0 { group.noteWritten(version) }
+                    meeting.meet()
+                    do { try group.wait(for: version) } catch { Issue.record(error) }
+                    meeting.meet()
+                }
+            }
+        }
+        for thread in threads { thread.join() }
+        #expect(group.durableVersion == 5000 && syncs.arrivals == 5000)
+    }
+}
+
+/// Where threads wait for one another, time after time.
+private final class Meeting: Sendable {
+    let size: Int
+    // Atomic: each thread adds itself, and waits for the multiple of `size` that is the last of its round.
+    private let count = Atomic<Int>(0)
+
+    init(of size: Int) { self.size = size }
+
+    var arrivals: Int { count.load(ordering: .acquiring) }
+
+    @discardableResult
+    func arrive() -> Int { count.add(1, ordering: .acquiringAndReleasing).newValue }
+
+    func meet() {
+        let all = (arrive() + size - 1) / size * size
+        while arrivals < all { yieldThread() }
     }
 }
 

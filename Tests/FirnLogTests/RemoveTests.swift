@@ -92,6 +92,7 @@ import Testing
         try make(storage)
         let names = [
             "scratch.txt", "scratch.1", "scratch.1.2.3", "scratch.1.G", "scratch..2", "log/.DS_Store", "notes.txt",
+            "log/+000000009.segment", "log/-000000009.segment",
         ]
         for name in names + ["scratch.1f.ffffffffffffffff"] { try storage.open(folder + "/" + name, .create).close() }
         let removal = try Log.remove(folder, storage: storage)

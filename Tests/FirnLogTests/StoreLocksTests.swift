@@ -18,4 +18,24 @@ import Testing
         #expect(try !other.isServed())
         #expect(try other.beginEnding(), "the other has left")
     }
+
+    /// Otherwise others would give blocks of the files back that it goes on reading.
+    @Test("who closes the store and reads on says so without another file") func readingOn() throws {
+        let bench = Bench()
+        let other = try bench.open()
+        let closing = bench.another()
+        func close() throws -> Log {
+            let log = try closing.open()
+            closing.storage.inject(SimulatedFault(.tooManyOpenFiles, number: 24) { $0.operation == .lockFile })
+            #expect(!other.isAlone && !other.isOnlyReader)
+            try log.close(isRead: true)
+            return log
+        }
+        do {
+            let log = try close()
+            #expect(other.isAlone && !other.isOnlyReader && other.otherProcesses.isEmpty)
+            withExtendedLifetime(log) {}
+        }
+        #expect(other.isOnlyReader)
+    }
 }

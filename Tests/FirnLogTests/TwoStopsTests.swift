@@ -98,6 +98,37 @@ struct TwoStopsTests {
         #expect(failures.isEmpty, "\(failures.count) failures: \(failures.prefix(3).joined(separator: "\n"))")
     }
 
+    /// The next sync of the folder succeeds, and the name that the failed one was for is lost all the same.
+    @Test("nor where a call of the second one fails, and a third goes on", arguments: Life.allCases)
+    func goesOnAfterAFailure(_ life: Life) throws {
+        let trial = Bench()
+        _ = life.run(trial)
+        let opener = trial.another()
+        _ = try opener.open()
+        var failures: [String] = []
+        for call in trial.storage.disk.ioTrace where call.process == 2 {
+            let bench = Bench()
+            _ = life.run(bench)
+            let disk = bench.storage.disk
+            let second = bench.another()
+            second.storage.inject(SimulatedFault(.io, residue: .nothing, atCall: call.index))
+            _ = try? second.open()
+            disk.kill(second.storage)
+            let third = bench.another()
+            let log = try third.open()
+            let acknowledged = try third.commit(log)
+            try log.waitUntilDurable(acknowledged)
+            disk.kill(third.storage)
+            for seed in 0..<UInt64(Self.powerCuts ?? 3) {
+                let names = Double(seed % 3) / 2
+                check(
+                    disk.afterPowerCut(seed: seed, .probability(data: 0, names: names)), bench.options, acknowledged,
+                    "\(call.operation) failed, \(names) of the names stay, seed \(seed)", &failures)
+            }
+        }
+        #expect(failures.isEmpty, "\(failures.count) failures: \(failures.prefix(3).joined(separator: "\n"))")
+    }
+
     /// One pair of stops, and the power cuts behind it. False where the second process has come to its end before it was stopped.
     private func stopBoth(
         _ life: Life, _ first: Int, _ second: Int, fault: SimulatedFault?, _ failures: inout [String]

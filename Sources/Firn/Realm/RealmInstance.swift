@@ -92,14 +92,15 @@ public final class RealmInstance {
     }
 
     private static func makeCore() -> UnsafeMutablePointer<firn_realm_core_t> {
-        keepsParentsRealms
+        keepParentsRealms()
         guard let core = firn_core_make() else { preconditionFailure("Firn: no memory is left for a realm") }
         return core
     }
 
-    /// In a forked child the parent's realms are neither used nor cleaned up.
-    private static let keepsParentsRealms: Void = firn_core_set_keep { owner in
-        _ = Unmanaged<RealmInstance>.fromOpaque(owner).retain()
+    /// In a forked child the parent's realms are neither used nor cleaned up. Called each time: a child that is forked
+    /// amid the first use of a lazy global would wait for it for ever.
+    private static func keepParentsRealms() {
+        firn_core_set_keep { owner in _ = Unmanaged<RealmInstance>.fromOpaque(owner).retain() }
     }
 
     @inline(__always)

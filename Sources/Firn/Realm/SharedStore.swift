@@ -59,7 +59,9 @@ final class SharedStore: @unchecked Sendable {
 
     deinit {
         // Everything acknowledged is durable by now. What closing adds saves work at the next opening, which works without it too.
+        Self.registry.withLock { $0.closing[ObjectIdentifier(store)] = store }
         _ = Result { () throws(StoreError) in try store.close() }
+        Self.registry.withLock { $0.closing[ObjectIdentifier(store)] = nil }
     }
 
     // MARK: Open stores
@@ -71,11 +73,18 @@ final class SharedStore: @unchecked Sendable {
     private struct Registry {
         var open: [Identity: WeakStore] = [:]
         var openings: [Identity: Opening] = [:]
+        /// Those that some thread is closing, which the end of the process must not cut short.
+        var closing: [ObjectIdentifier: Store] = [:]
+        var isExitWatched = false
         private var mark = ForkMark()
 
         /// A forked child has its parent's memory, and uses none of its stores.
         mutating func forgetParents() {
-            if mark.isForked { self = Registry() }
+            guard mark.isForked else { return }
+            // What the parent has registered for its exit, the child calls, too.
+            let isExitWatched = isExitWatched
+            self = Registry()
+            self.isExitWatched = isExitWatched
         }
     }
     private struct WeakStore {
@@ -122,12 +131,22 @@ final class SharedStore: @unchecked Sendable {
         }
     }
 
-    /// The stores that this process has open.
-    static var openStores: [SharedStore] {
+    /// The stores that this process has open, or is closing.
+    static var storesToEnd: [Store] {
         registry.withLock { registry in
             registry.forgetParents()
-            return registry.open.values.compactMap(\.store)
+            return registry.open.values.compactMap { $0.store?.store } + registry.closing.values
         }
+    }
+
+    /// Has `body` called when the process ends, the first time that this is called. Where the system refuses, the next opening of a store replays its log.
+    static func watchExit(_ body: @convention(c) () -> Void) {
+        let isFirst = registry.withLock { registry in
+            registry.forgetParents()
+            defer { registry.isExitWatched = true }
+            return !registry.isExitWatched
+        }
+        if isFirst { _ = atProcessExit(body) }
     }
 
     /// Whether this process has the store open, or is opening it.

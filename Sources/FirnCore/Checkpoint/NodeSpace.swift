@@ -93,7 +93,7 @@ final class NodeSpace: @unchecked Sendable {
                 number: NodeSpace.numbers.wrappingAdd(1, ordering: .relaxed).newValue,
                 owner: UnsafeMutableRawPointer(bitPattern: 1).unsafelyUnwrapped))
         descriptor.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
-        NodeSpace.install
+        NodeSpace.install()
         NodeSpace.entering.withLock { firn_enter_space(descriptor) }
     }
 
@@ -240,11 +240,12 @@ final class NodeSpace: @unchecked Sendable {
         }
     }
 
-    private static let install: Void = {
+    /// Each time: a child that is forked amid the first use of a lazy global would wait for it for ever.
+    private static func install() {
         firn_set_touch { space, address in
             Unmanaged<NodeSpace>.fromOpaque(space.pointee.owner).takeUnretainedValue().touch(address)
         }
-    }()
+    }
 
     /// Makes the node at `address` ready to be read. Where it can't be, notes that and gives a node to read instead, or, where nobody would be told, stops the program after telling.
     private func touch(_ address: UInt) -> UnsafeMutableRawPointer {

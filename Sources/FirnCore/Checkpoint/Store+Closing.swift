@@ -27,6 +27,14 @@ extension Store {
         try writeDueCheckpoint(options.compaction)
     }
 
+    /// Makes durable what a relaxed durability has left for later.
+    func syncWhatIsOwed() throws(StoreError) {
+        guard let log, case .relaxed = log.options.durability, !log.isForked, !isReadOnly, log.failure == nil else {
+            return
+        }
+        do { try log.sync() } catch { throw StoreError(error) }
+    }
+
     /// For a process that ends with the store open: makes durable what `.relaxed` owes, writes the checkpoint that `close` would, and leaves the store open, as other threads may still use it.
     ///
     /// Each time that it needs the write lock it waits a second at most, since the transaction that runs may be the exiting thread's own, or another's that needs something of this thread: the log then
@@ -36,9 +44,7 @@ extension Store {
         // First of all: another process that ends while this one waits must not count on it. Then that one is the last
         // to say that it ends, and writes the checkpoint.
         let isLast = log.beginEnding()
-        if case .relaxed = log.options.durability, log.failure == nil {
-            do { try log.sync() } catch { throw StoreError(error) }
-        }
+        try syncWhatIsOwed()
         guard options.compaction.isAutomatic else { return }
         compactor.processEnds()
         // The compactor may itself be waiting for a transaction that does not end.

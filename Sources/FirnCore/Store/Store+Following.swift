@@ -40,6 +40,7 @@ extension Store {
     private func apply(
         _ log: Log, _ read: (_ body: (inout CommitReader) throws -> Void) throws -> Log.Progress?
     ) throws(StoreError) {
+        if let refusedSchema { throw refusedSchema }
         let follower = FollowedCommits(self)
         let progress: Log.Progress?
         do {
@@ -53,11 +54,16 @@ extension Store {
             log.dropWriting()
             // What was published before that schema can still be shown.
             if stop.version > versions.tip.version + 1 { try follow(log, through: stop.version - 1) }
-            throw StoreError(
+            let refusal = StoreError(
                 .schemaChangedElsewhere,
                 "another process has changed the schema of \(log.options.folder) in version \(stop.version): \(stop.difference). This process goes on reading the version before, and "
                     + "can't write. Close the store here (let go of all its realms and objects) and open it again with classes that fit"
             )
+            // It is the same from now on, so the others need not keep for this process what comes behind.
+            refusedSchema = refusal
+            log.ceaseReading()
+            tellOthers()
+            throw refusal
         }
         guard let progress else { return }
         log.advance(to: progress)
@@ -155,8 +161,8 @@ extension Store {
     package func attendToOthers() {
         guard let log, !log.isForked, !isClosed else { return }
         if log.shouldGiveUpWriting || log.takeWishForRest() { letOthersWrite() }
-        // Somebody may have come who asks for more than was told.
-        if log.isAskedForRetainedBytes { tellOthers() }
+        // Somebody may have come who asks for more than was told; and after a failure nothing more is read here.
+        if log.isAskedForRetainedBytes || log.failure != nil { tellOthers() }
         // What stands in the way is thrown again at the next refresh, opening or write, to somebody who can be told.
         _ = Result { () throws(StoreError) in try catchUp() }
     }

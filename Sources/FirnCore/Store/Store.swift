@@ -79,6 +79,8 @@ public final class Store: Sendable {
     let heldFiles: HeldFiles
     let compactor = Compactor()
     nonisolated(unsafe) let workspace = TransactionWorkspace()
+    /// What another process has made of the schema that this one can't go on with. Guarded by `queue`.
+    nonisolated(unsafe) var refusedSchema: StoreError?
     private let listenerLock = Lock(.innermost)
     nonisolated(unsafe) private var listeners: [(id: Int, body: @Sendable (UInt64) -> Void)] = []
     nonisolated(unsafe) private var nextListener = 0
@@ -425,6 +427,8 @@ public final class Store: Sendable {
         if isForked { return closed.store(true, ordering: .releasing) }
         guard !closing.exchange(true, ordering: .acquiringAndReleasing) else { return }
         var failure: StoreError?
+        // Before anything that takes long, as the process may end meanwhile.
+        do throws(StoreError) { try syncWhatIsOwed() } catch { failure = error }
         do throws(StoreError) { try writeClosingCheckpoint() } catch {
             // The log holds everything, and the next opening reads it.
             if case .log(let cause) = error.code, cause.code == .diskFull {} else { failure = error }

@@ -9,7 +9,7 @@ extension StoreFolder {
 
     /// The id in the name of a checkpoint's file; nil for other names.
     static func checkpointID(of name: String) -> UInt64? {
-        guard name.utf8.count >= 21, name.hasSuffix(".checkpoint"), let id = UInt64(name.dropLast(11)),
+        guard name.utf8.count >= 21, name.hasSuffix(".checkpoint"), let id = number(name.dropLast(11)),
             id <= LogLimits.number
         else { return nil }
         return id

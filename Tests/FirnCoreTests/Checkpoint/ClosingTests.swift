@@ -1,6 +1,7 @@
 import FirnLog
 import FirnStorage
 import FirnTestSupport
+import Synchronization
 import Testing
 
 @testable import FirnCore
@@ -290,5 +291,34 @@ import Testing
         #expect(other.publishedVersion == last && other.pin().snapshot.table(TableID(0)).count == 300)
         transaction?.cancel()
         try store.close()
+    }
+    @Test("closing syncs what relaxed durability owes before it waits for anything") func closingRelaxed() throws {
+        let storage = SimulatedStorage(seed: 1)
+        var options = Self.options()
+        options.log?.durability = .relaxed(milliseconds: .max)
+        let isCompacting = Mutex(false)
+        let mayGoOn = Mutex(false)
+        options.besideCompaction = {
+            isCompacting.withLock { $0 = true }
+            while !mayGoOn.withLock({ $0 }) { restThread(nanoseconds: 100_000) }
+        }
+        let store = try Self.open(storage, options)
+        try CompactionTests.fill(store, 300)
+        let compaction = try StorageThread.start(name: "compaction") { _ = try? store.compact() }
+        while !isCompacting.withLock({ $0 }) { restThread(nanoseconds: 100_000) }
+        let transaction = try store.beginWrite()
+        for id in 300..<600 { try CompactionTests.add(id, transaction) }
+        try transaction.commit()
+        let last = store.publishedVersion
+        #expect(store.log!.durableVersion < last)
+        let closing = try StorageThread.start(name: "closing") { try? store.close() }
+        let deadline = Patience.deadline(30)
+        while store.log!.durableVersion < last, SystemClock.shared.monotonic() < deadline {
+            restThread(nanoseconds: 100_000)
+        }
+        #expect(store.log!.durableVersion == last)
+        mayGoOn.withLock { $0 = true }
+        compaction.join()
+        closing.join()
     }
 }

@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    private static func add(_ id: Int, _ transaction: WriteTransaction) throws {
+    static func add(_ id: Int, _ transaction: WriteTransaction) throws {
         var row = transaction.beginRow(TableID(0))
         transaction.fill(&row, 0, .int(Int64(id)))
         transaction.fill(&row, 1, .string("person number \(id), born to be one of many"))

@@ -266,7 +266,8 @@ import Testing
             let writing = #expect(throws: StoreError.self) { _ = try other.beginWrite() }
             #expect(writing?.code == .schemaChangedElsewhere)
         }
-        // It stands in nobody's way.
+        // It stands in nobody's way, and reads no further, so nothing is kept for it.
+        #expect(store.log?.oldestVersionNeededByOthers == .max)
         let third = try StoreScript.open(options(), disk.newProcess())
         try third.beginWrite().commit()
         try other.close()
@@ -338,6 +339,42 @@ import Testing
         for each in [store, other, third] { try each.close() }
         let again = try StoreScript.open(options, disk.newProcess())
         #expect(again.recovery?.outcome == .clean && again.publishedVersion == 84)
+    }
+
+    /// One that has opened the store to read it follows nobody.
+    @Test(arguments: [false, true])
+    func theLogIsShortenedBesideAReader(isEmptyAtFirst: Bool) throws {
+        let disk = SimulatedDisk(seed: 1)
+        let options = options { $0.segmentByteCount = 4096 }
+        let store = try StoreScript.open(options, disk.newProcess())
+        if !isEmptyAtFirst { try makeCounter(store) }
+        var reading = options
+        reading.access = .readOnly
+        let reader = try StoreScript.open(reading, disk.newProcess())
+        #expect(store.otherProcesses.count == 1)
+        let before = reader.publishedVersion
+        if isEmptyAtFirst { try makeCounter(store) }
+        for value in 1...80 as ClosedRange<Int64> { try set(store, value) }
+        #expect(try store.compact()?.version == 81)
+        #expect(try disk.newProcess().list("/store/log").count == 1)
+        #expect(reader.publishedVersion == before)
+        reader._checkInvariants()
+    }
+
+    /// Nor does one read on that can't write any more.
+    @Test func theLogIsShortenedBesideOneThatHasFailed() throws {
+        let disk = SimulatedDisk(seed: 1)
+        let storage = disk.newProcess()
+        let options = options { $0.segmentByteCount = 4096 }
+        let failed = try StoreScript.open(options, storage)
+        try makeCounter(failed)
+        storage.inject(SimulatedFault(.io, residue: .nothing) { $0.operation == .sync })
+        #expect(throws: StoreError.self) { try set(failed, 1) }
+        let store = try StoreScript.open(options, disk.newProcess())
+        failed.attendToOthers()
+        for value in 1...80 as ClosedRange<Int64> { try set(store, value) }
+        try store.compact()
+        #expect(try disk.newProcess().list("/store/log").count == 1)
     }
 
     /// Threads of several stores that count up one value: none is lost, and every store sees the last without being asked to look.
