@@ -2,7 +2,8 @@ import FirnCore
 import FirnQuery
 import Foundation
 
-/// Understands the names in a query as the classes have them: public names, and backlinks.
+/// Understands the names in a query as the classes have them: public names, columns' own, and backlinks. What the
+/// realm's classes do not have has no name here.
 struct BindingResolver: PropertyResolver {
     private let binding: SchemaBinding
     private let stored: SchemaResolver
@@ -13,10 +14,11 @@ struct BindingResolver: PropertyResolver {
     }
 
     func property(_ name: String, of table: TableID) -> ResolvedProperty? {
-        guard let bound = binding.table(table), let property = bound.info.property(named: name) else {
-            // A table without a class here, or a column's own name.
-            return refusal(of: name, of: table) == nil ? stored.property(name, of: table) : nil
-        }
+        // Tables without a class here, and columns without a property, are another opener's: the realm may show a
+        // version that is older than they are.
+        guard let bound = binding.table(table), refusal(of: name, of: table) == nil,
+            let property = bound.info.property(named: name) ?? bound.info.stored.first(where: { $0.columnName == name })
+        else { return nil }
         guard property.isLinkingObjects else { return .column(bound.column(property)) }
         guard let origin = property.shape.target.flatMap({ binding.table(of: $0) }),
             let linking = property.origin.flatMap({ origin.info.property(named: $0) })
@@ -32,7 +34,7 @@ struct BindingResolver: PropertyResolver {
     func className(of table: TableID) -> String { binding.table(table)?.info.name ?? stored.className(of: table) }
 
     func propertyNames(of table: TableID) -> [String] {
-        binding.table(table)?.info.properties.map(\.name) ?? stored.propertyNames(of: table)
+        binding.table(table)?.info.properties.map(\.name) ?? []
     }
 }
 

@@ -20,6 +20,21 @@ private class IndexedSheep: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
+// What a later build of the program has besides.
+private class WoolSheep: Object {
+    @Persisted var age = 0
+    @Persisted var name = ""
+    @Persisted var wool = 0
+    override class func _realmObjectName() -> String? { "Sheep" }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class Shepherd: Object {
+    @Persisted var name = ""
+    @Persisted var best: WoolSheep?
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
 /// A store that is opened with different classes at a time.
 @Suite(.timeLimit(.minutes(20))) struct OtherOpenersTests {
     private let name = UUID().uuidString
@@ -114,6 +129,26 @@ private class IndexedSheep: Object {
         try other.write { other.objects(IndexedSheep.self)[0].age = 2 }
         realm.refresh()
         #expect(sheep.age == 2)
+    }
+
+    /// The version that the realm shows has neither the column nor the table.
+    @Test(arguments: [false, true]) func aQueryCantNameWhatOnlyAnotherOpenersClassesHave(isFrozen: Bool) throws {
+        let old = try open(0, [PlainSheep.self])
+        try old.write { old.add(PlainSheep(value: [3])) }
+        let realm = isFrozen ? old.freeze() : old
+        let sheep = realm.objects(PlainSheep.self)
+        #expect(sheep.count == 1)
+        let new = try open(1, [WoolSheep.self, Shepherd.self])
+        try new.write { new.add(Shepherd(value: ["name": "Ann", "best": [3, "Dolly", 7]])) }
+        #expect(new.objects(WoolSheep.self).where { $0.wool == 7 }.count == 1)
+        for text in ["wool == 7", "@links.Shepherd.best.name == 'Ann'", "@links.Shepherd.best.@count > 0"] {
+            let error = #expect(throws: Realm.Error.self, "\(text)") { _ = try sheep.filter(validating: text).count }
+            #expect(error?.code == .invalidInput, "\(text)")
+        }
+        #expect(throws: (any Error).self) { _ = try sheep._source.sorted([SortDescriptor(keyPath: "wool")]).count }
+        #expect(throws: (any Error).self) { _ = try sheep._source.distinct(["wool"]).count }
+        #expect(throws: (any Error).self) { _ = try sheep._source.aggregate(.sum, "wool") }
+        #expect(sheep.filter("age == 3").count == 1)
     }
 
     /// Each opener gets a realm that its classes fit, or an error.
