@@ -160,9 +160,11 @@ extension RealmInstance {
             // What another writer had written before, published or not, is not the transaction's to hide.
             delivering { for token in tokens { (token.observer as? Observation)?.hide(own, from: base) } }
         }
+        // A realm observer is told that there is something, not what: it can't be told of another writer's part alone.
+        let hasOthers = base.version > announcedVersion || pin.version > committed.number
         waker?.wake()
         announcedVersion = max(announcedVersion, pin.version)
-        notifyRealm(.didChange, skipping: tokens)
+        notifyRealm(.didChange, skipping: hasOthers ? [] : tokens)
     }
 
     /// Whether the realm itself made a change to a property after a version, up to another.

@@ -10,7 +10,7 @@ extension Realm {
     /// If what the block changes meets damage in the files, nothing more is changed, and this throws at the end of the block. What the block reads after that stops the program, after `Configuration.onDamage`,
     /// as there is no right answer any more.
     ///
-    /// - Parameter tokens: observers of this realm that shall not be told.
+    /// - Parameter tokens: observers of this realm that shall not be told. Of what others have written they are.
     /// - Returns: what the block returns.
     /// - Throws: the block's error, or `Realm.Error` where the commit failed, or where the transaction could not begin: with `.tooManyActiveVersions` where more is
     ///   held than the configuration allows.
@@ -47,7 +47,7 @@ extension Realm {
 
     /// Commits the transaction, and returns when it is durable, as the configuration has it.
     ///
-    /// - Parameter tokens: observers of this realm that shall not be told.
+    /// - Parameter tokens: observers of this realm that shall not be told. Of what others have written they are.
     /// - Throws: `Realm.Error` where the changes could not be written; they are undone then.
     public func commitWrite(withoutNotifying tokens: [NotificationToken] = []) throws {
         try instance.commitWrite(withoutNotifying: tokens)

@@ -250,6 +250,51 @@ import Testing
         token.invalidate()
     }
 
+    /// What another writer writes beside a transaction: nothing, a version that it begins on, or one that is published
+    /// with its own.
+    enum Other: CaseIterable { case none, before, together }
+
+    /// A realm observer is told that there is something, not what.
+    @Test(arguments: Other.allCases) func aRealmObserverThatIsSkippedIsToldOfAnothersVersion(_ other: Other) throws {
+        let realm = try memoryRealm(types, name)
+        try realm.write { realm.add(Dog(1, "Rex")) }
+        let dog = realm.objects(Dog.self)[0]
+        var calls = 0
+        let token = realm.observe { notification, _ in if notification == .didChange { calls += 1 } }
+        let binding = realm.instance.binding(of: Dog.self)
+        let age = binding.column(try #require(binding.info.stored.first { $0.name == "age" }))
+        let table = binding.table
+        let store = realm.instance.store
+        var listener: Store.Listener?
+        switch other {
+        case .none: break
+        case .before:
+            let transaction = try store.beginWrite()
+            transaction.set(table, age, 0, .int(8))
+            _ = try transaction.write()
+        case .together:
+            let isDone = Mutex(false)
+            listener = store.onPublish { _ in
+                let isFirst = isDone.withLock { isDone in
+                    defer { isDone = true }
+                    return !isDone
+                }
+                guard isFirst else { return }
+                do {
+                    let transaction = try store.beginWrite()
+                    transaction.set(table, age, 0, .int(8))
+                    try transaction.commit()
+                } catch { Issue.record(error) }
+            }
+        }
+        try realm.write(withoutNotifying: [token]) { dog.name = "Max" }
+        #expect(dog.age == (other == .none ? 1 : 8) && dog.name == "Max")
+        #expect(calls == (other == .none ? 0 : 1))
+        try realm.write(withoutNotifying: [token]) { dog.name = "Ben" }
+        #expect(calls == (other == .none ? 0 : 1))
+        withExtendedLifetime((listener, token)) {}
+    }
+
     private func text(_ change: ObjectChange<Dog>) -> String {
         guard case .change(_, let properties) = change else { return "-" }
         return properties.map {
