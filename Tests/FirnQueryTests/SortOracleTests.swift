@@ -143,6 +143,17 @@ import Testing
                     ?? .null)
         }
         let none = try Query([.filter(.constant(false))], table: QueryWorld.thing, schema: world.schema)
+        for path in [
+            "tags.@count", "friends.@max.age", "age.@sum", "numbers.@min", "$x.age", "@count", "nothing",
+        ] {
+            let aggregates: [PropertyPath.Aggregate] = [.sum, .min, .max, .average, .count]
+            for aggregate in aggregates {
+                let path = try PropertyPath(parsing: path)
+                #expect(throws: QueryError.self, "\(aggregate) \(path.text)") {
+                    try none.aggregate(aggregate, path, in: snapshot)
+                }
+            }
+        }
         #expect(try none.aggregate(.sum, PropertyPath(["age"]), in: snapshot) == .int(0))
         #expect(try none.aggregate(.sum, PropertyPath(["score"]), in: snapshot) == .double(0))
         #expect(try none.aggregate(.average, PropertyPath(["age"]), in: snapshot) == .null)

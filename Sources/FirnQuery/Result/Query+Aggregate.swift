@@ -14,6 +14,11 @@ extension Query {
     ) throws(QueryError) -> Value {
         let schema = snapshot.schema
         var compiler = QueryCompiler(schema, resolver ?? SchemaResolver(schema))
+        guard path.aggregate == nil, path.variable == nil else {
+            throw QueryError(
+                .unsupported, "'\(path.text)' is no property to take \(aggregate.keyword) of.",
+                advice: "Name a property, without an aggregate or a variable of its own.", at: path.place)
+        }
         let bound = try compiler.bind(path, from: table)
         _ = try compiler.aggregateType(aggregate, bound.type, path.text, place: path.place)
         let context = QueryContext(snapshot)
