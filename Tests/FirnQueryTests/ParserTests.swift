@@ -51,6 +51,53 @@ import Testing
         #expect(try value("oid('000000010000000200000003')") == .value(.objectID(ObjectIDBytes(1, 2, 3))))
     }
 
+    /// The letters, digits and dashes would fall into words, numbers and signs.
+    @Test func identifiersAreReadWithoutQuotes() throws {
+        var random = SeededRandom(seed: 4)
+        for round in 0..<1000 {
+            let (high, low) = (random.next(), random.next())
+            func digits(_ value: UInt64) -> String {
+                let text = String(value, radix: 16, uppercase: round % 2 == 0)
+                return String(repeating: "0", count: 16 - text.count) + text
+            }
+            var text = digits(high) + digits(low)
+            for place in [20, 16, 12, 8] { text.insert("-", at: text.index(text.startIndex, offsetBy: place)) }
+            let uuid = Predicate.compare(.path("x"), .equal, .value(.uuid(UUIDBytes(high: high, low: low))))
+            for literal in ["uuid(\(text))", "UUID( \(text) )", "uuid('\(text)')", "Uuid (\"\(text)\")"] {
+                #expect(try parse("x == " + literal) == uuid, "\(literal)")
+            }
+            let oid = ObjectIDBytes(
+                UInt32(truncatingIfNeeded: high), UInt32(low >> 32), UInt32(truncatingIfNeeded: low))
+            let half = digits(high).suffix(8) + digits(low)
+            #expect(try parse("x == oid(\(half))") == .compare(.path("x"), .equal, .value(.objectID(oid))))
+        }
+        for text in [
+            "uuid()", "uuid(", "uuid(12", "uuid(xyz)", "oid(507f1f77bcf86cd79943901)", "uuid('12", "oid('12')",
+        ] {
+            #expect(throws: QueryError.self, "\(text)") { try self.parse("x == " + text) }
+        }
+        // Elsewhere they are names.
+        #expect(
+            try parse("uuid == 3 AND (oid == 4)")
+                == .all([
+                    .compare(.path("uuid"), .equal, .value(.int(3))), .compare(.path("oid"), .equal, .value(.int(4))),
+                ]))
+    }
+
+    /// So that nothing looks at the text again: of many in one text that would cost the square of its length.
+    @Test func anIdentifierIsOneToken() throws {
+        let tokens = try QueryLexer.tokens(of: "oid(507f1f77bcf86cd799439011)").map(\.kind)
+        #expect(
+            tokens == [
+                .word("oid", isEscaped: false), .symbol("("), .string("507f1f77bcf86cd799439011"), .symbol(")"), .end,
+            ])
+        let many = Array(repeating: "oid(507f1f77bcf86cd799439011)", count: 34_000).joined(separator: ",")
+        guard case .comparison(let comparison) = try parse("x IN {\(many)}"),
+            case .values(let values) = comparison.right
+        else { throw QueryError(.syntax, "no comparison", advice: "") }
+        #expect(values.count == 34_000)
+    }
+
     @Test func argumentsTakeTheirPlaces() throws {
         #expect(
             try parse(

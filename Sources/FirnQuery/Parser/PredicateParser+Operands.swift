@@ -93,19 +93,11 @@ extension PredicateParser {
         take()
         take()
         let start = token
-        var digits = ""
-        if case .string(let text) = token.kind {
-            digits = text
-            take()
-        } else {
-            // Unquoted digits and dashes fall into words and numbers; the text between the brackets is what counts.
-            while token.kind != .symbol(")"), token.kind != .end { take() }
-            digits = String(decoding: Array(text.utf8)[start.offset..<token.offset], as: UTF8.self)
-            digits = String(digits.filter { $0 != " " })
-        }
-        guard let value = read(digits) else {
+        let digits: String? = if case .string(let text) = token.kind { text } else { nil }
+        if digits != nil { take() }
+        guard let value = digits.flatMap(read) else {
             throw QueryError(
-                .syntax, "'\(digits)' is no \(name).",
+                .syntax, "'\(digits ?? "")' is no \(name).",
                 advice: name == "oid"
                     ? "Write 24 hexadecimal digits." : "Write 32 hexadecimal digits in groups of 8, 4, 4, 4 and 12.",
                 at: place(start))

@@ -5,6 +5,10 @@ struct QueryLexer {
     private let text: String
     private let bytes: [UInt8]
     private var at = 0
+    /// How much of `uuid(` or `oid(` lies directly before.
+    private var identifier = Identifier.none
+
+    private enum Identifier { case none, name, bracket }
 
     static func tokens(of text: String) throws(QueryError) -> [QueryToken] {
         guard text.utf8.count <= Limits.queryTextByteCount else {
@@ -33,11 +37,26 @@ struct QueryLexer {
         while at < bytes.count, bytes[at] == 0x20 || (0x09...0x0D).contains(bytes[at]) { at += 1 }
         let start = at
         let kind = at < bytes.count ? try kind() : .end
-        return QueryToken(kind: kind, offset: start, end: at)
+        let token = QueryToken(kind: kind, offset: start, end: at)
+        switch kind {
+        case .word(let name, isEscaped: false) where name.utf8.count <= 4:
+            identifier = ["UUID", "OID"].contains(token.keyword) ? .name : .none
+        case .symbol("(") where identifier == .name: identifier = .bracket
+        default: identifier = .none
+        }
+        return token
+    }
+
+    /// The digits and dashes of `uuid(…)` and `oid(…)`, which would fall into words, numbers and signs.
+    private mutating func unquoted() -> QueryToken.Kind {
+        let start = at
+        while at < bytes.count, peek() != UInt8(ascii: ")") { at += 1 }
+        return .string(String(decoding: bytes[start..<at].filter { $0 != 0x20 }, as: UTF8.self))
     }
 
     private mutating func kind() throws(QueryError) -> QueryToken.Kind {
         let byte = peek()
+        if identifier == .bracket, !["\"", "'", ")"].contains(Unicode.Scalar(byte)) { return unquoted() }
         if Self.isDigit(byte) || (byte == UInt8(ascii: ".") && Self.isDigit(peek(1))) { return try number() }
         if byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+") {
             if Self.isDigit(peek(1)) || peek(1) == UInt8(ascii: ".") { return try number() }
