@@ -51,6 +51,18 @@ import Testing
         #expect(try value("oid('000000010000000200000003')") == .value(.objectID(ObjectIDBytes(1, 2, 3))))
     }
 
+    /// Both have one sign, so a date is written in one way.
+    @Test func theSecondsAndNanosecondsOfADateHaveOneSign() throws {
+        for text in ["T5:-3", "T-5:3", "T1:-999999999"] {
+            let error = #expect(throws: QueryError.self) { try self.parse("x == " + text) }
+            #expect(error?.code == .syntax, "\(text)")
+        }
+        for (text, seconds, nanoseconds) in [("T0:-3", 0, -3), ("T-5:-7", -5, -7), ("T-5:0", -5, 0), ("T5:0", 5, 0)] {
+            let date = Timestamp(seconds: Int64(seconds), nanoseconds: Int32(nanoseconds))
+            #expect(try parse("x == " + text) == .compare(.path("x"), .equal, .value(.date(date))))
+        }
+    }
+
     /// The letters, digits and dashes would fall into words, numbers and signs.
     @Test func identifiersAreReadWithoutQuotes() throws {
         var random = SeededRandom(seed: 4)

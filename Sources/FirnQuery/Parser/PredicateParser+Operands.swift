@@ -125,6 +125,11 @@ extension PredicateParser {
         guard case .int(let nanoseconds) = token.kind, abs(nanoseconds.clamped) <= 999_999_999 else {
             throw unexpected("nanoseconds", "Write a date as T, seconds since 1970, ':' and nanoseconds.")
         }
+        guard seconds == 0 || nanoseconds == 0 || (seconds < 0) == (nanoseconds < 0) else {
+            throw unexpected(
+                "nanoseconds with the sign of the seconds",
+                "Write both with one sign: T-1:-500000000 is half a second before T-1:0.")
+        }
         take()
         return .date(Timestamp(seconds: seconds, nanoseconds: Int32(nanoseconds)))
     }
