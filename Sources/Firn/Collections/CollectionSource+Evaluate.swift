@@ -12,7 +12,7 @@ extension CollectionSource {
         }
         let stages = stages + [stage]
         let query = try FirnQuery.Query(stages, table: binding.table, schema: realm.store.schema, resolver: resolver)
-        return CollectionSource(realm, binding, origin, stages, query)
+        return CollectionSource(realm, binding, origin, stages, query, isDead: isDead)
     }
 
     private var resolver: BindingResolver { BindingResolver(realm.schema, realm.store.schema) }
@@ -103,7 +103,7 @@ extension CollectionSource {
 
     func aggregate(_ aggregate: PropertyPath.Aggregate, _ keyPath: String) throws(QueryError) -> Value? {
         realm.check()
-        guard let binding else { return nil }
+        guard !isDead, let binding else { return nil }
         let pin = realm.pinShown()
         guard binding.table.index < pin.snapshot.reference.schema.tables.count else { return nil }
         let all: FirnQuery.Query

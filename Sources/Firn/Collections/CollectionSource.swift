@@ -16,6 +16,14 @@ public final class CollectionSource {
         case backlinks(CollectionPlace, PropertyInfo)
         /// An unmanaged collection: no elements that a query could find.
         case unmanaged
+
+        /// The row that a list or backlinks belong to.
+        var place: CollectionPlace? {
+            switch self {
+            case .list(let place), .backlinks(let place, _): place
+            case .table, .unmanaged: nil
+            }
+        }
     }
 
     /// The elements: objects by key, or values.
@@ -48,19 +56,23 @@ public final class CollectionSource {
     let stages: [FirnQuery.Query.Stage]
     /// The stages bound to the schema; nil where there are none.
     let query: FirnQuery.Query?
+    /// How often the realm had been invalidated when this was made; -1 where this was dead from the beginning.
+    private let invalidationCount: Int
     private var cache: Cache?
     /// Guards the caches of frozen sources, which several threads may read; held over a few instructions. The others belong to their realm's thread.
     private static var frozenCaches: GlobalLock { .frozenCaches }
 
     init(
         _ realm: RealmInstance, _ binding: TableBinding?, _ origin: Origin, _ stages: [FirnQuery.Query.Stage] = [],
-        _ query: FirnQuery.Query? = nil
+        _ query: FirnQuery.Query? = nil, isDead: Bool = false
     ) {
         self.realm = realm
         self.binding = binding
         self.origin = origin
         self.stages = stages
         self.query = query
+        let hasDeadRow = origin.place.map { $0.row.core != realm.core } ?? false
+        invalidationCount = isDead || hasDeadRow ? -1 : realm.invalidationCount
         // A row's count, like a cache, belongs to the realm's thread.
         realm.check()
         if let place { realm.retainAccessor(place.row) }
@@ -68,13 +80,7 @@ public final class CollectionSource {
 
     deinit { place?.release() }
 
-    /// The row that a list or backlinks belong to.
-    private var place: CollectionPlace? {
-        switch origin {
-        case .list(let place), .backlinks(let place, _): place
-        case .table, .unmanaged: nil
-        }
-    }
+    private var place: CollectionPlace? { origin.place }
 
     /// All objects of a class.
     static func table(_ realm: RealmInstance, _ binding: TableBinding) -> CollectionSource {
@@ -87,10 +93,11 @@ public final class CollectionSource {
         return false
     }
 
-    var isInvalidated: Bool {
-        guard let place else { return false }
-        return place.isInvalidated
-    }
+    /// Whether the realm was invalidated since this was made: it is empty for good. Evaluating in a given version does
+    /// not ask, as observers go on.
+    var isDead: Bool { invalidationCount != realm.invalidationCount }
+
+    var isInvalidated: Bool { isDead || place?.isInvalidated ?? false }
 
     /// Whether the row that a list or backlinks belong to is not in a version.
     func isOwnerGone(in snapshot: Snapshot) -> Bool { place.map { $0.find(in: snapshot) == nil } ?? false }
@@ -99,6 +106,7 @@ public final class CollectionSource {
 
     var count: Int {
         realm.check()
+        if isDead { return 0 }
         if isWholeTable, let binding { return realm.table(binding)?.count ?? 0 }
         if let known, known.stamp == realm.snapshot.root.stamp { return known.count }
         let pin = realm.pinShown()
@@ -121,7 +129,7 @@ public final class CollectionSource {
 
     func element<Element: RealmCollectionValue>(at position: Int) -> Element {
         realm.check()
-        if isWholeTable, let binding {
+        if isWholeTable, !isDead, let binding {
             let table = realm.table(binding)
             checkIndex(position, table?.count ?? 0)
             let place = table.unsafelyUnwrapped.location(at: position)
@@ -139,9 +147,8 @@ public final class CollectionSource {
     }
 
     func index(of object: ObjectBase) -> Int? {
-        guard object.isManaged, !object.isInvalidated, let binding, binding.info.type == type(of: object) else {
-            return nil
-        }
+        guard object.isManaged, !object.isInvalidated, !isDead, let binding, binding.info.type == type(of: object)
+        else { return nil }
         guard RealmInstance.of(object._row) === realm else {
             fatalError("Firn: index(of:) was given an object of another realm. Find it in this realm first.")
         }
@@ -153,6 +160,7 @@ public final class CollectionSource {
     /// The elements as they are now.
     var content: Content {
         realm.check()
+        if isDead { return binding == nil ? .values([]) : .keys([]) }
         if let known, known.stamp == realm.snapshot.root.stamp, let content = known.content { return content }
         // Within a transaction pinning the state gives the transaction a new stamp, so whatever is written next makes a new root.
         let pin = realm.pinShown()
@@ -180,7 +188,7 @@ public final class CollectionSource {
     /// The same elements in a frozen realm.
     func frozen(at place: CallPlace) -> CollectionSource {
         let frozen = realm.freeze("results", at: place)
-        return moved(to: frozen) ?? CollectionSource(frozen, binding, .unmanaged, stages, query)
+        return (isDead ? nil : moved(to: frozen)) ?? CollectionSource(frozen, binding, .unmanaged, stages, query)
     }
 
     /// The same elements in the calling thread's live realm; nil where what they belong to is gone.

@@ -68,7 +68,8 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
             fatalError("Firn: an unmanaged list can't be frozen. Add the object that holds it to a realm first.")
         }
         if isFrozen { return self }
-        guard let moved = place.moved(to: place.realm.freeze("a list", at: CallPlace(file, line))) else {
+        guard !isInvalidated, let moved = place.moved(to: place.realm.freeze("a list", at: CallPlace(file, line)))
+        else {
             stopForGone()
         }
         return List(moved.row, moved.property)

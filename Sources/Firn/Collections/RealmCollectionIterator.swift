@@ -67,7 +67,7 @@ final class ObjectCursor {
     init(_ source: CollectionSource) {
         realm = source.realm
         binding = source.binding.unsafelyUnwrapped
-        if source.isWholeTable {
+        if source.isWholeTable, !source.isDead {
             realm.check()
             let pin = realm.pinShown()
             self.pin = pin

@@ -5,8 +5,8 @@ import FirnCore
 /// Of all objects of a class it keeps nothing and asks the two versions for ranks, so a change costs what changed. Of other collections it keeps the elements
 /// that it was told of.
 final class CollectionObservation<C: RealmCollection>: Observation {
-    private let collection: C
-    private let source: CollectionSource
+    private var collection: C
+    private var source: CollectionSource
     private let paths: [ObservedPath]?
     private let block: (RealmCollectionChange<C>) -> Void
     /// What was told of last; nil before the first call, and for whole tables.
@@ -29,8 +29,18 @@ final class CollectionObservation<C: RealmCollection>: Observation {
     override func begin(_ pin: Pin) {
         hasBegun = true
         skipped(pin)
+        let collection = shown()
         // Reading a list whose owner is gone stops the program, and the owner may go at any time before the first call.
         block(.initial(source.isOwnerGone(in: pin.snapshot) ? collection._withoutOwner : collection))
+    }
+
+    /// What the block is given: after `invalidate()` the collection made anew, as the one from before is of no use.
+    private func shown() -> C {
+        if source.isDead {
+            collection = collection._moved(to: realm)
+            source = collection._source
+        }
+        return collection
     }
 
     override func skipped(_ pin: Pin) {
@@ -45,7 +55,7 @@ final class CollectionObservation<C: RealmCollection>: Observation {
         guard !changes.isEmpty else { return }
         block(
             .update(
-                collection, deletions: changes.deletions, insertions: changes.insertions,
+                shown(), deletions: changes.deletions, insertions: changes.insertions,
                 modifications: changes.modifications))
     }
 

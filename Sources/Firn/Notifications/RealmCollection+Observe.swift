@@ -18,6 +18,7 @@ extension RealmCollection {
         _ block: @escaping (RealmCollectionChange<Self>) -> Void, file: StaticString = #fileID, line: UInt = #line
     ) -> NotificationToken {
         let source = _source
+        source.checkIsAlive()
         let place = CallPlace(file, line)
         let start = source.realm.startObserving(at: place)
         let paths = observedPaths(keyPaths, source)
@@ -45,6 +46,7 @@ extension RealmCollection {
         line: UInt = #line
     ) async -> NotificationToken {
         let source = _source
+        source.checkIsAlive()
         let place = CallPlace(file, line)
         let start = source.realm.startObserving(at: place)
         let paths = observedPaths(keyPaths, source)
@@ -74,6 +76,17 @@ extension RealmCollection {
             fatalError("Firn: a collection of values has no key paths to observe.")
         }
         return keyPaths.map { ObservedPath($0, binding, source.realm.schema) }
+    }
+}
+
+extension CollectionSource {
+    /// Stops the program where the collection is from before `invalidate()`.
+    fileprivate func checkIsAlive() {
+        if isDead {
+            fatalError(
+                "Firn: a collection was observed whose realm was invalidated after it was made. Ask the realm for it again."
+            )
+        }
     }
 }
 

@@ -134,7 +134,8 @@ public struct Realm {
         }
     }
 
-    /// Lets the version shown go. Objects, lists and results made so far become invalid; a running write is cancelled. The realm can be used on.
+    /// Lets the version shown go. Objects, lists, backlinks and results made so far become invalid, and results and
+    /// backlinks are empty from then on; a running write is cancelled. The realm can be used on, and observers go on.
     public func invalidate() {
         if isFrozen { fatalError("Firn: a frozen realm can't be invalidated; let go of it instead.") }
         instance.invalidate()

@@ -20,6 +20,8 @@ public final class RealmInstance {
     private(set) var core: UnsafeMutablePointer<firn_realm_core_t>
     /// Cores that accessors from before an `invalidate()` count on.
     var deadCores: [UnsafeMutablePointer<firn_realm_core_t>] = []
+    /// How often it was invalidated, by which collections from before are known.
+    private(set) var invalidationCount = 0
     /// The version shown; nil until the first read.
     private(set) var pin: Pin?
     private(set) var transaction: WriteTransaction?
@@ -294,7 +296,7 @@ public final class RealmInstance {
             "Firn: can't \(what) outside of a write transaction. Do it within realm.write { } or after beginWrite().")
     }
 
-    /// Drops the version shown; accessors made so far are invalid for good.
+    /// Drops the version shown; accessors made so far are invalid for good, and results empty.
     func invalidate() {
         check()
         // The next read must not show less than what the transaction began on.
@@ -308,6 +310,7 @@ public final class RealmInstance {
         core.pointee.mask = old.pointee.mask
         core.pointee.stamp = .max
         deadCores.append(old)
+        invalidationCount += 1
         old.pointee.root = 0
         old.pointee.stamp = .max
         old.pointee.generation &+= 1

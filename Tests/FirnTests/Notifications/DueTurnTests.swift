@@ -80,6 +80,59 @@ import Testing
         realmToken.invalidate()
     }
 
+    /// Observers go on after `invalidate()`, with a collection that can be read.
+    @Test func whatACollectionsObserverIsGivenAfterAnInvalidateCanBeRead() async throws {
+        let realm = try open()
+        try realm.write { realm.add(Person(value: ["name": "Ann", "dogs": [[1, "Rex"]]])) }
+        var told: [String] = []
+        func note<C: RealmCollection>(_ what: String, _ change: RealmCollectionChange<C>) {
+            switch change {
+            case .initial(let all):
+                told.append("\(what) \(all.count) \(all.isInvalidated) \(Array(all).count)")
+            case .update(let all, _, let insertions, _):
+                told.append("\(what) \(all.count) \(all.isInvalidated) \(Array(all).count) \(insertions)")
+            case .error(let error): Issue.record(error)
+            }
+        }
+        let ann = realm.objects(Person.self)[0]
+        let tokens = [
+            ann.dogs.observe { note("list", $0) }, ann.numbers.observe { note("values", $0) },
+            ann.dogs.where { $0.age > 0 }.observe { note("of list", $0) },
+            ann.dogs[0].keepers.observe { note("backlinks", $0) },
+            realm.objects(Dog.self).observe { note("all", $0) },
+            realm.objects(Dog.self).sorted(by: \.name).observe { note("sorted", $0) },
+        ]
+        realm.invalidate()
+        await wait { told.count == 6 }
+        #expect(
+            told == [
+                "list 1 false 1", "values 0 false 0", "of list 1 false 1", "backlinks 1 false 1", "all 1 false 1",
+                "sorted 1 false 1",
+            ])
+        for round in 1...2 {
+            told = []
+            realm.invalidate()
+            try onAnotherThread(name, types) { other in
+                try other.write {
+                    let ann = other.objects(Person.self)[0]
+                    ann.dogs.append(objectsIn: [Dog(1 + round, "Max"), ann.dogs[0]])
+                    ann.numbers.append(7)
+                }
+            }
+            await wait { told.count == 6 }
+            let (dogs, all) = (1 + 2 * round, 1 + round)
+            #expect(
+                told == [
+                    "list \(dogs) false \(dogs) [\(dogs - 2), \(dogs - 1)]",
+                    "values \(round) false \(round) [\(round - 1)]",
+                    "of list \(dogs) false \(dogs) [\(dogs - 2), \(dogs - 1)]",
+                    "backlinks \(1 + round) false \(1 + round) [\(round)]", "all \(all) false \(all) [\(all - 1)]",
+                    "sorted \(all) false \(all) [\(round == 1 ? 0 : 1)]",
+                ])
+        }
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test func observersBehindOneThatBeginsAWriteAreToldWhenItEnds() async throws {
         let realm = try open()
         var told: [String] = []

@@ -87,12 +87,48 @@ import Testing
     @Test func invalidatingEndsAccessorsForGoodAndKeepsTheRealm() throws {
         let realm = try memoryRealm()
         let dog = Dog(1, "Rex")
-        try realm.write { realm.add(dog) }
-        let results = realm.objects(Dog.self)
+        let ann = Person(value: ["name": "Ann", "dogs": [dog]])
+        try realm.write { realm.add(ann) }
+        let dogs = realm.objects(Dog.self)
+        let (list, keepers) = (ann.dogs, dog.keepers)
+        let results = [dogs, dogs.where { $0.age > 0 }, dogs.sorted(by: \.name), list.where { $0.age > 0 }]
+        let sum = { (results: Results<Dog>) -> Int in results.sum(of: \.age) }
+        #expect(results.allSatisfy { $0.count == 1 && !$0.isInvalidated && $0.first == dog && sum($0) == 1 })
+        #expect(keepers.count == 1)
         realm.invalidate()
-        #expect(dog.isInvalidated && results.count == 1)
-        try realm.write { realm.objects(Dog.self)[0].age = 9 }
-        #expect(dog.isInvalidated && realm.objects(Dog.self)[0].age == 9)
+        for round in 0..<3 {
+            #expect(dog.isInvalidated && list.isInvalidated && keepers.isInvalidated && keepers.isEmpty)
+            let derived = results.map { $0.where { $0.age > 0 } } + [list.where { $0.age > 0 }, dogs.freeze()]
+            for results in results + derived {
+                #expect(results.isEmpty && results.first == nil && Array(results).isEmpty && sum(results) == 0)
+                #expect(results.isInvalidated || results.isFrozen)
+                if !results.isFrozen { #expect(results.index(of: realm.objects(Dog.self)[0]) == nil) }
+            }
+            let new = realm.objects(Dog.self)
+            #expect(new.count == 1 && !new.isInvalidated && new.where { $0.age > 0 }.count == 1)
+            try realm.write { new[0].age = 9 + round }
+            #expect(new[0].age == 9 + round && realm.objects(Person.self)[0].dogs[0].keepers.count == 1)
+        }
+    }
+
+    /// An observer would be told nothing.
+    @Test(arguments: 0..<4) func observingOrFreezingWhatIsFromBeforeAnInvalidateStops(what: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            @MainActor [what] in
+            let realm = try memoryRealm()
+            let ann = Person(value: ["dogs": [[1, "Rex"]]])
+            try realm.write { realm.add(ann) }
+            let (list, all) = (ann.dogs, realm.objects(Dog.self))
+            let keepers = list[0].keepers
+            realm.invalidate()
+            switch what {
+            case 0: _ = all.observe { _ in }
+            case 1: _ = list.observe { _ in }
+            case 2: _ = keepers.observe { _ in }
+            default: _ = list.freeze()
+            }
+        }
+        expectMessage(result, what == 3 ? "whose object is gone" : "whose realm was invalidated")
     }
 
     /// SEMANTICS 35: a loop sees what was there when it began.
