@@ -51,9 +51,12 @@ struct QueryExpression {
     var condition: FirnQuery.Predicate {
         switch kind {
         case .condition(let predicate): predicate
-        case .path(let path): .compare(.path(path), .equal, .value(.bool(true)))
+        case .path(let path): .compare(.path(path), .equal, .value(.bool(true)), quantifier: quantifier)
         }
     }
+
+    /// A path through a collection speaks of any of its elements.
+    private var quantifier: Comparison.Quantifier? { collectionLength == nil ? nil : .any }
 
     func aggregated(_ aggregate: PropertyPath.Aggregate) -> QueryExpression {
         guard case .path(var path) = kind else { fatalError("Firn: a condition has no \(aggregate).") }
@@ -71,9 +74,8 @@ struct QueryExpression {
         QueryExpression(
             kind: .condition(
                 .compare(
-                    left.operand, operation, right, options: options,
-                    // A path through a collection speaks of any of its elements.
-                    quantifier: left.collectionLength == nil ? nil : .any)), objects: left.objects + objects)
+                    left.operand, operation, right, options: options, quantifier: left.quantifier)),
+            objects: left.objects + objects)
     }
 
     static func compare(_ left: QueryExpression, _ operation: Comparison.Operation, _ right: any _QueryValue)

@@ -63,6 +63,30 @@ import Testing
         #expect(realm.objects(Everything.self).where { $0.mood.in([.wild]) }.count == 0)
     }
 
+    @Test func aBoolBehindACollectionIsACondition() throws {
+        class Pup: Object {
+            @Persisted var isGood = false
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        class Litter: Object {
+            @Persisted var name = ""
+            @Persisted var pups: List<Pup>
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        let realm = try memoryRealm([Pup.self, Litter.self])
+        try realm.write {
+            for (name, pups) in [("none", []), ("bad", [[false]]), ("good", [[true]]), ("both", [[false], [true]])] {
+                realm.add(Litter(value: ["name": name, "pups": pups] as [String: Any]))
+            }
+        }
+        let litters = realm.objects(Litter.self)
+        #expect(litters.where { $0.pups.isGood == true }.map(\.name) == ["good", "both"])
+        #expect(litters.where { $0.pups.isGood }.map(\.name) == ["good", "both"])
+        #expect(litters.where { !$0.pups.isGood }.map(\.name) == ["none", "bad"])
+        #expect(
+            litters.where { $0.pups.isGood && $0.name == "both" || $0.name == "none" }.map(\.name) == ["none", "both"])
+    }
+
     /// SPEC R73, SEMANTICS 68, 69
     @Test func stringsAreComparedByTheirBytesOrAsAsked() throws {
         let dogs = try filled().objects(Dog.self)
