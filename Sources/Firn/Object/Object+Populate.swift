@@ -11,7 +11,9 @@ enum ValueSource {
     init(_ any: Any, for info: ClassInfo) throws {
         guard let value = unwrapped(any) else { throw ValueFault("nil can't be made an object of \(info.name)") }
         switch value {
-        case let object as ObjectBase: self = .object(object)
+        case let object as ObjectBase:
+            try object.checkIsThere()
+            self = .object(object)
         case let dictionary as [AnyHashable: Any]: self = .dictionary(dictionary)
         case let dictionary as NSDictionary:
             var result: [AnyHashable: Any] = [:]
@@ -51,12 +53,14 @@ enum ValueSource {
     }
 
     /// What the source says of a property: nothing (nil), or a value that may itself be nil.
-    func value(_ property: PropertyInfo, at position: Int) -> Any?? {
+    func value(_ property: PropertyInfo, at position: Int) throws -> Any?? {
         switch self {
         case .dictionary(let dictionary): return dictionary[property.name].map { .some($0) }
         case .array(let array): return position < array.count ? .some(array[position]) : nil
         case .object(let object):
             guard let own = object.classInfo.property(named: property.name) else { return nil }
+            // What the application ran meanwhile may have deleted it.
+            try object.checkIsThere()
             return .some(object.anyValue(own))
         case .mirror(let children): return children[property.name].map { .some($0) }
         }

@@ -123,12 +123,10 @@ extension PropertyInfo {
 }
 
 extension ObjectBase {
-    /// Throws where this managed object was deleted.
+    /// Throws where this is managed and was deleted.
     final func checkIsThere() throws {
-        let realm = RealmInstance.of(_row)
-        guard realm.isThere(self) else {
-            throw ValueFault("an object of \(classInfo.name) was deleted, so it can't be added or linked to")
-        }
+        guard isManaged, !RealmInstance.of(_row).isThere(self) else { return }
+        throw ValueFault("an object of \(classInfo.name) was deleted, so it can't be added, copied or linked to")
     }
 
     /// Throws where a required property of this unmanaged object is nil.

@@ -156,13 +156,10 @@ struct Resolution {
 
     private mutating func object(_ type: ObjectBase.Type, _ any: Any, at place: Place?) throws -> ObjectBase {
         if let object = unwrapped(any) as? ObjectBase {
-            if realm == nil {
-                if ObjectIdentifier(Swift.type(of: object)) == ObjectIdentifier(type) { return object }
-            } else if object.isManaged {
-                try object.checkIsThere()
-                if ObjectIdentifier(Swift.type(of: object)) == ObjectIdentifier(type),
-                    RealmInstance.of(object._row) === realm, place != nil || policy != .error
-                {
+            try object.checkIsThere()
+            if ObjectIdentifier(Swift.type(of: object)) == ObjectIdentifier(type) {
+                if realm == nil { return object }
+                if object.isManaged, RealmInstance.of(object._row) === realm, place != nil || policy != .error {
                     return object
                 }
             }
@@ -240,7 +237,7 @@ struct Resolution {
     /// The primary key by which an object is found that is to be updated instead of made.
     private func primaryKey(_ binding: TableBinding, _ values: ValueSource) throws -> PrimaryKey? {
         guard policy != .error, let primaryKey = binding.info.primaryKey,
-            let any = values.value(primaryKey, at: primaryKey.number)
+            let any = try values.value(primaryKey, at: primaryKey.number)
         else { return nil }
         do {
             try primaryKey.checkRequired(any)
@@ -263,7 +260,7 @@ struct Resolution {
     private mutating func work(_ number: Int) throws {
         let task = tasks[number]
         for (position, property) in task.info.stored.enumerated() where !(task.isUpdate && property.isPrimaryKey) {
-            guard let any = task.values.value(property, at: position) else { continue }
+            guard let any = try task.values.value(property, at: position) else { continue }
             do {
                 try property.checkRequired(any)
                 let content = try content(property, any, of: number)
@@ -290,9 +287,15 @@ struct Resolution {
 
     /// A property's value with its objects resolved.
     private mutating func content(_ property: PropertyInfo, _ any: Any?, of task: Int?) throws -> Any? {
+        if property.isCollection, let list = unwrapped(any) as? any PersistedCollection, list.isInvalidated {
+            throw ValueFault("the object that the list belongs to was deleted, or its realm was invalidated")
+        }
         guard property.isLink, let target = property.shape.target, let value = unwrapped(any) else { return any }
         // Where nothing is copied, a list is taken as it is.
-        if realm == nil, property.wrapper.isElements(value) { return value }
+        if realm == nil, property.wrapper.isElements(value) {
+            for object in value as? [ObjectBase] ?? [] { try object.checkIsThere() }
+            return value
+        }
         var place = Place(parent: task, property: property)
         guard property.isCollection else { return try object(target, value, at: place) }
         guard let sequence = value as? any Sequence, !(value is String) else {

@@ -36,6 +36,8 @@ protocol PersistedCollection: AnyObject {
     static func isElements(_ any: Any) -> Bool
     /// The elements, where they are objects.
     var objects: [ObjectBase] { get }
+    /// Whether reading it would stop the program.
+    var isInvalidated: Bool { get }
     /// The elements for a store that `realm` writes to; objects are added first.
     func elements(for realm: RealmInstance) -> [Value]
     /// From now on it is the collection of a managed row.

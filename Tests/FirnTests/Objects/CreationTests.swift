@@ -195,6 +195,38 @@ import Testing
         #expect(realm.isEmpty)
     }
 
+    /// What is given may hold an object that is no more, wherever it stands.
+    @Test(arguments: [false, true]) func whatWasDeletedIsRefusedAsAValue(isInvalidated: Bool) throws {
+        let realm = try memoryRealm()
+        let (dog, person) = (Dog(1, "Rex"), Person(value: ["name": "Ann", "dogs": [[2, "Max"]], "numbers": [1]]))
+        try realm.write { realm.add([dog, person]) }
+        let (dogs, numbers) = (person.dogs, person.numbers)
+        if isInvalidated { realm.invalidate() } else { try realm.write { realm.deleteAll() } }
+        let values: [(ObjectBase.Type, Any)] = [
+            (Person.self, person), (Dog.self, dog), (Person.self, dog), (Dog.self, ["id": 3, "owner": person]),
+            (Dog.self, ["id": 3, "owner": dog]), (Person.self, ["dogs": [dog]]), (Person.self, ["dogs": [person]]),
+            (Person.self, ["dogs": [dog, ["id": 4]] as [Any]]), (Person.self, ["dogs": dogs]),
+            (Person.self, ["numbers": numbers]), (Person.self, ["friend": ["friend": person]]),
+        ]
+        for (type, value) in values {
+            let unmanaged = #expect(throws: Realm.Error.self, "\(type) \(value)") {
+                if type == Dog.self { _ = try Dog(validating: value) } else { _ = try Person(validating: value) }
+            }
+            #expect(unmanaged?.code == .invalidInput && unmanaged?.message.contains("deleted") == true)
+            try realm.write {
+                let managed = #expect(throws: Realm.Error.self, "\(type) \(value)") {
+                    if type == Dog.self {
+                        try realm.create(Dog.self, validating: value)
+                    } else {
+                        try realm.create(Person.self, validating: value)
+                    }
+                }
+                #expect(managed?.code == .invalidInput && managed?.message.contains("deleted") == true)
+            }
+        }
+        #expect(realm.objects(Person.self).count == (isInvalidated ? 1 : 0))
+    }
+
     /// SEMANTICS 25
     @Test func updatingAClassWithoutAPrimaryKeyStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
