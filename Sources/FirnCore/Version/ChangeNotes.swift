@@ -52,7 +52,9 @@ public struct TableNotes: Sendable {
         for (list, script) in next.scripts where !inserted.contains(list.key) {
             if scripts[list] == nil { scripts[list] = script } else { scripts[list]!.append(contentsOf: script) }
         }
-        for key in next.deleted { scripts = scripts.filter { $0.key.key != key } }
+        if !next.deleted.isEmpty, !scripts.isEmpty {
+            scripts = scripts.filter { !next.deleted.contains($0.key.key) }
+        }
     }
 }
 
