@@ -60,13 +60,29 @@ public final class KeyPathTracer {
         names.append(property.name)
     }
 
-    /// The properties that a key path reads, outermost first; empty where it reads none that is stored.
+    /// The properties that a key path reads, outermost first; empty where it reads none that is stored. Stops the
+    /// program where the key path gives a value of another type than the last of them has: it goes on behind that.
     static func properties<Root: ObjectBase>(_ keyPath: PartialKeyPath<Root>) -> [PropertyInfo] {
         let tracer = KeyPathTracer()
         // The accessor of a property reads it from whatever it is given, so the tracing object does.
         guard let root = tracer.object(Root.self) as? Root else { return [] }
         _ = root[keyPath: keyPath]
+        if let last = tracer.properties.last {
+            let type = Swift.type(of: keyPath).valueType
+            guard ObjectIdentifier(wrappedType(type)) == ObjectIdentifier(wrappedType(last.shape.swiftType)) else {
+                fatalError(
+                    "Firn: \(keyPath) gives a value of the type \(type), but \(last.name) is of the type \(last.shape.swiftType); give the key path of the property itself."
+                )
+            }
+        }
         return tracer.properties
+    }
+
+    /// The type that an optional one wraps, and others as they are: a path through a link is optional.
+    private static func wrappedType(_ type: Any.Type) -> Any.Type {
+        func wrapped<Optional: OptionalProtocol>(_: Optional.Type) -> Any.Type { Optional.Wrapped.self }
+        guard let optional = type as? any OptionalProtocol.Type else { return type }
+        return wrapped(optional)
     }
 
     /// The key path's name as text queries and observers take it, as `dog.name`.

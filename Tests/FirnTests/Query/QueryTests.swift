@@ -131,6 +131,29 @@ import Testing
         #expect(ids(dogs.sorted(by: \.age, ascending: false).where { $0.name == "Rex" }) == [8, 4, 0])
     }
 
+    /// Sorting by the name itself would be another order.
+    @Test(arguments: 0..<4) func aKeyPathThatGoesOnBehindAPropertyStops(use: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [use] in
+            let realm = try memoryRealm()
+            let dogs = realm.objects(Dog.self)
+            switch use {
+            case 0: _ = dogs.sorted(by: \.name.count)
+            case 1: _ = dogs.distinct(by: [\.name.count])
+            case 2: let _: Int = dogs.sum(of: \.name.utf8.count)
+            default: let _: Int? = realm.objects(Person.self).max(of: \.dogs.count)
+            }
+        }
+        expectMessage(result, "give the key path of the property itself")
+    }
+
+    @Test func aKeyPathMayLeadThroughLinksAndNamesOfItsOwn() throws {
+        let realm = try filled()
+        let dogs = realm.objects(Dog.self)
+        #expect(dogs.sorted(by: \.owner?.age).first?.id == 1 && dogs.max(of: \.owner?.age) == 40)
+        #expect(dogs.sorted(by: \.title, ascending: false).first?.name == "Émile")
+        #expect(realm.objects(Everything.self).sorted(by: \.optionalMood).count == 1)
+    }
+
     /// SPEC R40, SEMANTICS 73
     @Test func aggregatesSkipNilAndAreNilOfNothing() throws {
         let realm = try filled()
@@ -287,4 +310,8 @@ private struct Asking: Hashable {
 
 extension Person {
     fileprivate subscript(asking: Asking) -> String { name }
+}
+
+extension Dog {
+    fileprivate var title: String { name }
 }
