@@ -33,10 +33,13 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
     }
 
     /// An id of a given second, with given numbers in place of the process's random ones.
+    ///
+    /// A date before 1970 becomes the first second of 1970, and one after February 2106 the last second that an id has.
+    /// NaN becomes the first.
     public init(timestamp: Date, machineId: Int = 0, processId: Int = 0) {
         self.init(
             ObjectIDBytes(
-                UInt32(truncatingIfNeeded: Int64(timestamp.timeIntervalSince1970)),
+                UInt32(clamping: Timestamp(timestamp).seconds),
                 UInt32(truncatingIfNeeded: machineId & 0xFF_FFFF) << 8
                     | UInt32(truncatingIfNeeded: processId >> 8 & 0xFF),
                 UInt32(truncatingIfNeeded: processId & 0xFF) << 24 | ObjectId.nextCount()))

@@ -113,6 +113,18 @@ import Testing
         #expect(realm.objects(Event.self).where { $0.date == nan }.count == 1)
     }
 
+    /// Its second is the nearest that it has.
+    @Test func anObjectIdIsMadeOfAnyDate() {
+        let last = TimeInterval(UInt32.max)
+        for (seconds, expected) in [
+            (0, 0), (1.5, 1), (1_700_000_000, 1_700_000_000), (last, last), (last + 1, last), (1e10, last),
+            (1e19, last), (.infinity, last), (-0.5, 0), (-1, 0), (-1e19, 0), (-.infinity, 0), (.nan, 0),
+        ] as [(TimeInterval, TimeInterval)] {
+            let id = ObjectId(timestamp: Date(timeIntervalSince1970: seconds))
+            #expect(id.timestamp == Date(timeIntervalSince1970: expected), "\(seconds)")
+        }
+    }
+
     @Test func upsertingTheSameInfiniteDateChangesNothing() throws {
         let realm = try memoryRealm([Event.self])
         let event = Event(value: ["date": Date(timeIntervalSinceReferenceDate: .infinity)])
