@@ -7,7 +7,8 @@ extension RealmCollection {
     /// The block is called some time after the commit, on the realm's run loop or queue, or on `queue`; several changes may come as one. It may write.
     ///
     /// If the object that a list or backlinks belong to is deleted before the first call, that call is given an empty,
-    /// unmanaged collection.
+    /// unmanaged collection. Observing goes on when the realm is invalidated. To begin observing a collection from
+    /// before that stops the program.
     ///
     /// - Parameters:
     ///   - keyPaths: names of the elements' properties that matter; nil for all, also of objects that the elements link to, up to four links away.
