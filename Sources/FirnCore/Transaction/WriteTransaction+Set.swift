@@ -101,7 +101,8 @@ extension WriteTransaction {
         let schema = reference.tables[id.index].columns[column]
         if schema.collection != .none { return replaceCollection(id, column, key, with: value) }
         if value == .null { return setNull(id, column, key) }
-        if case .link(let target) = value { return setLink(id, column, key, to: target) }
+        // By the column, not by the value alone: a mixed value may be one that only a link column should have.
+        if schema.type == .link, case .link(let target) = value { return setLink(id, column, key, to: target) }
         if schema.type.fixedWidth == nil {
             return PlainCoding.withBytes(value, as: schema.type) { bytes in
                 if let bytes { set(id, column, key, bytes: bytes) } else { setNull(id, column, key) }
@@ -166,6 +167,9 @@ extension WriteTransaction {
 
     /// Sets a to-one link; -1 is nil. The target must exist.
     public func setLink(_ id: TableID, _ column: Int, _ key: Int64, to target: Int64) {
+        assert(
+            reference.tables[id.index].columns[column].layout.blank == .noLink,
+            "Firn: column \(column) of table \(id.rawValue) is no single link")
         noting {
             let rows = rows(id)
             let place = place(rows, id, key)

@@ -1,0 +1,42 @@
+import FirnStorage
+import FuzzTargets
+import Testing
+
+@testable import FirnCore
+
+/// Commits behind a good log, as in `ForgedReplayTests`, that assign mixed values which no release writes.
+@Suite("A mixed value that nobody writes is stored as one", .timeLimit(.minutes(20)))
+struct ForgedMixedTests {
+    private static let column = Int(ForgedReplayTests.column(.mixed))
+
+    /// Opens the base store with a forged update of one mixed value, and expects it there, and all others as they were.
+    private func expect(_ value: Value, of key: Int64, after run: [UInt8]) throws {
+        func open(_ storage: MemoryStorage) throws -> Store {
+            try Store(BaseStore.options(), storage: storage, clock: ManualClock())
+        }
+        func values(_ store: Store) -> [Value?] {
+            let view = store.pin().snapshot.table(BaseStore.any)
+            return (0..<Int64(12)).map { view.value(Self.column, of: $0) }
+        }
+        let base = try open(BaseStore.made.storage(replacing: [:]))
+        var expected = values(base)
+        expected[Int(key)] = value
+        try base.close()
+        let block = ForgedReplayTests.block(7, ForgedReplayTests.update(0, UInt8(Self.column), key, run))
+        let forgery = ForgedReplayTests.Forgery("a mixed value", blocks: block)
+        let storage = try FuzzTarget.changeset.storage(for: forgery.input)
+        for round in 0..<3 {
+            let store = try open(storage)
+            #expect(values(store) == expected, "round \(round)")
+            store._checkInvariants()
+            if round == 1 { _ = try store.compact() }
+            try store.verify()
+            try store.close()
+        }
+    }
+
+    @Test("a link of the column's own target", arguments: [2, 7, 11] as [Int64]) func link(key: Int64) throws {
+        let bytes: [UInt8] = [11, 5, 0, 0, 0, 0, 0, 0, 0]
+        try expect(.link(5), of: key, after: [ForgedReplayTests.mixed] + ForgedReplayTests.run(9) + bytes)
+    }
+}
