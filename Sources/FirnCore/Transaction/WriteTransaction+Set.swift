@@ -79,7 +79,7 @@ extension WriteTransaction {
     public func setNull(_ id: TableID, _ column: Int, _ key: Int64) {
         let schema = reference.tables[id.index].columns[column]
         if schema.type == .link, schema.collection == .none { return setLink(id, column, key, to: -1) }
-        precondition(schema.isNullable, "Firn: \(schema.name) may not be null")
+        precondition(schema.isNullable || schema.type == .mixed, "Firn: \(schema.name) may not be null")
         noting {
             guard schema.layout.form == .variable else {
                 change(id, column, key) { _, chunk, row in

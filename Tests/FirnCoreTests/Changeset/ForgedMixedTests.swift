@@ -39,4 +39,9 @@ struct ForgedMixedTests {
         let bytes: [UInt8] = [11, 5, 0, 0, 0, 0, 0, 0, 0]
         try expect(.link(5), of: key, after: [ForgedReplayTests.mixed] + ForgedReplayTests.run(9) + bytes)
     }
+
+    @Test("null, whether the property may be null or not") func null() throws {
+        #expect(!BaseStore.schema.tables[0].columns[Self.column].isNullable)
+        try expect(.null, of: 3, after: [ForgedReplayTests.mixed | 0x40, 1] + ForgedReplayTests.run(0))
+    }
 }
