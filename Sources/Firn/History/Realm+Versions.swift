@@ -88,6 +88,14 @@ extension RealmInstance {
                 .schemaMismatch, ([head] + faults.map { "- \($0)" } + [advice]).joined(separator: "\n"),
                 fileURL: configuration.fileURL)
         }
+        // Accessors look at nothing again: they rely on the columns of their classes being there as they are today.
+        let (fit, table) = schema.fit(version.pin.snapshot.schema)
+        guard fit != .none else {
+            throw Realm.Error(
+                .schemaMismatch,
+                "Version \(version.pin.version) lacks something that the class \"\(table?.info.name ?? "")\" has today. Open the realm again.",
+                fileURL: configuration.fileURL)
+        }
         return shared.frozen(configuration, schema, version.pin, at: place)
     }
 }

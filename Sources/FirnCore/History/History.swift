@@ -46,8 +46,15 @@ final class History: Sendable {
         } else {
             past = try store.history(base: base, log, as: target)
         }
-        defer { keep(past) }
-        return try past.go(to: number)
+        do throws(StoreError) {
+            let version = try past.go(to: number)
+            keep(past)
+            return version
+        } catch {
+            // One that has got nowhere holds its base as the checkpoint has it, which nobody may be shown.
+            if past.version(past.tip) != nil { keep(past) }
+            throw error
+        }
     }
 
     /// A version that one of the stores has at hand.

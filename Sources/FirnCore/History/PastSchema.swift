@@ -80,7 +80,10 @@ final class PastSchema {
         let schema = transaction.reference.schema
         let conformed = schema.conformed(to: target)
         guard conformed != schema else { return }
-        canGoOn = false
         try transaction.changeSchema(to: conformed)
+        canGoOn = false
     }
+
+    /// The transaction failed, and what it has converted is undone with it.
+    func resume() { canGoOn = true }
 }

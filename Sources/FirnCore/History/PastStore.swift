@@ -27,7 +27,9 @@ struct HistoryBase: Sendable {
     }
 
     /// Whether the version itself can be shown in a schema as it is. An empty store has nothing to show.
-    func serves(_ target: Schema) -> Bool { schema.tables.isEmpty || schema.serves(target) }
+    func serves(_ target: Schema) -> Bool { Self.serves(schema, target) }
+
+    static func serves(_ schema: Schema, _ target: Schema) -> Bool { schema.tables.isEmpty || schema.serves(target) }
 }
 
 /// A past version that is held.
@@ -87,18 +89,24 @@ final class PastStore: @unchecked Sendable {
         return recent.dropLast()
     }
 
-    /// A version that it has at hand: the one reached, one of those opened last, or one that somebody holds.
+    /// A version that it has at hand: the one reached, one of those opened last, or one that somebody holds. Nil also
+    /// for its base, if that is not in the schema of today: no replay has come to its end then.
     func version(_ number: UInt64) -> PastVersion? {
-        guard number <= tip, let pin = store.versions.pin(version: number, at: CallPlace(#fileID, #line)) else {
-            return nil
-        }
+        guard number <= tip, let pin = store.versions.pin(version: number, at: CallPlace(#fileID, #line)),
+            HistoryBase.serves(pin.snapshot.schema, target)
+        else { return nil }
         return PastVersion(pin: pin, schema: schema.schema(at: number))
     }
 
     /// Goes on to a version that is not before the one reached. Where this throws, nothing has changed.
     func go(to number: UInt64) throws(StoreError) -> PastVersion {
         if number > tip {
-            position = try store.replay(log, after: tip, through: number, from: position, as: schema)
+            do throws(StoreError) {
+                position = try store.replay(log, after: tip, through: number, from: position, as: schema)
+            } catch {
+                schema.resume()
+                throw error
+            }
         }
         guard let version = version(number) else { preconditionFailure("Firn: a past version was passed") }
         recent.append(version.pin)
