@@ -226,7 +226,8 @@ struct NodeCheck {
         guard isKind(.pairLeaf), claim.level ?? 0 == 0 else { return Self.wrongKind }
         let isRow = node.form == PairLeaf.rowForm
         guard node.form <= PairLeaf.rowForm, [4, 16, 64].contains(node.capacity), node.count <= node.capacity,
-            node.count > 0, node.count == claim.count ?? node.count,
+            // Only a root is small: neighbours are merged as if each had the room of a full leaf.
+            node.capacity == PairTree.fanout || claim.level == nil, node.count > 0, node.count == claim.count ?? node.count,
             (isRow ? PairRow.byteCount : PairLeaf.byteCount(capacity: node.capacity)) <= node.byteCount
         else { return "a leaf of an index has \(node.count) entries, where \(claim.count ?? 0) were expected" }
         for index in 0..<node.count {
@@ -242,7 +243,9 @@ struct NodeCheck {
         let level = node.width
         guard isKind(level == 0 ? .bytesLeaf : .bytesInner), level <= Self.highestLevel, claim.level ?? level == level
         else { return Self.wrongKind }
-        guard node.byteCount == BytesPage.fullByteCount || level == 0 && [256, 1024].contains(node.byteCount),
+        // As of `pairLeaf`, only a root is small.
+        let mayBeSmall = level == 0 && claim.level == nil
+        guard node.byteCount == BytesPage.fullByteCount || mayBeSmall && [256, 1024].contains(node.byteCount),
             node.count > 0, node.count <= node.byteCount / 16, page.heapStart <= node.byteCount,
             BytesPage.slotsOffset + 8 * node.count <= page.heapStart
         else { return "a page of an index of \(node.count) entries in \(node.byteCount) bytes" }

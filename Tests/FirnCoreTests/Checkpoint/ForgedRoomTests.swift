@@ -1,0 +1,72 @@
+import FirnStorage
+import FuzzTargets
+import Testing
+
+@testable import FirnCore
+
+@Suite("A node of a checkpoint has the room that its writers rely on", .timeLimit(.minutes(20)))
+struct ForgedRoomTests {
+    private static let person = BaseStore.person
+
+    private static func files(_ count: Int) throws -> StoreFiles {
+        try StoreFiles.made { transaction in
+            for id in 0..<count { try BaseStore.add(transaction, person, [0: .int(Int64(id))]) }
+        }
+    }
+
+    /// Reading everything throws, and so does a transaction that needs the node.
+    private static func expectDamage(
+        _ files: StoreFiles, _ text: String, _ change: (WriteTransaction) throws -> Void
+    ) throws {
+        let store = try files.open()
+        let error = #expect(throws: StoreError.self) { try store.verify() }
+        #expect(error?.description.contains(text) == true, "\(error as Any)")
+        // A store that takes the node for a good one is not written to: it would write behind it.
+        guard error != nil else { return }
+        #expect(throws: StoreError.self) {
+            let transaction = try store.beginWrite()
+            try change(transaction)
+            try transaction.commit()
+        }
+        try store.close()
+    }
+
+    @Test("a small leaf that is not the root of its index, by its claim") func smallLeaf() {
+        let writer = NodeWriter(stamp: 1)
+        let schema = SchemaReference(BaseStore.schema)
+        func isFaulty(_ node: Node, _ role: NodeRole, level: Int?) -> Bool {
+            var check = NodeCheck(node, NodeClaim(role, level: level, count: 1), schema, isOpened: true)
+            return check.fault() != nil
+        }
+        for capacity in [4, 16, 64] {
+            let leaf = PairLeaf.make(capacity: capacity, writer)
+            leaf.insert(7, 7, at: 0)
+            #expect(!isFaulty(leaf.node, .pairs, level: nil))
+            #expect(isFaulty(leaf.node, .pairs, level: 0) == (capacity < 64), "\(capacity)")
+            NodeHeap.free(leaf.node)
+        }
+        for byteCount in [256, 1024, 4096] {
+            let page = BytesPage.make(level: 0, byteCount: byteCount, writer)
+            IndexKey.withInt(7) { page.insert($0, 7, at: 0) }
+            #expect(!isFaulty(page.node, .bytes, level: nil))
+            #expect(isFaulty(page.node, .bytes, level: 0) == (byteCount < 4096), "\(byteCount)")
+            NodeHeap.free(page.node)
+        }
+        writer.dispose().deallocate()
+    }
+
+    /// A deletion would move entries of the leaf before it into it.
+    @Test("a small leaf that is not the root of its index") func smallLeafOfAFile() throws {
+        var files = try Self.files(68)
+        files.forge { bytes in
+            var forged = 0
+            for leaf in StoreFiles.nodes(bytes, .pairLeaf).map(\.lowerBound)
+            where Forging.get(bytes, leaf + 20, UInt32.self) == 4 && Forging.get(bytes, leaf + 24, UInt32.self) == 64 {
+                Forging.put(UInt32(4), &bytes, leaf + 24)
+                forged += 1
+            }
+            #expect(forged > 0)
+        }
+        try Self.expectDamage(files, "a leaf of an index") { $0.delete(Self.person, 67) }
+    }
+}
