@@ -104,7 +104,10 @@ struct NodeCheck {
         guard (0...1 << 48).contains(table.rowCount), (0...ChangesetFormat.keyLimit).contains(table.nextKey) else {
             return "a table of \(table.rowCount) rows, whose next key is \(table.nextKey)"
         }
-        guard table.rows.pointee != 0 || table.rowCount == 0 else { return "a table of rows has none" }
+        // An empty leaf would have chunks without room, where whoever appends takes them to have some.
+        guard (table.rows.pointee != 0) == (table.rowCount > 0) else {
+            return "a table of \(table.rowCount) rows has none, or has a row tree without any"
+        }
         let count = Int(table.rowCount)
         if table.rows.pointee != 0 {
             add(UnsafeMutableRawPointer(table.rows), NodeClaim(.rows(number), count: count))
@@ -133,9 +136,7 @@ struct NodeCheck {
         guard node.byteCount >= 64, leaf.columnCount == layout.columns.count,
             Leaf.byteCount(columns: leaf.columnCount) <= node.byteCount
         else { return "a leaf does not fit its table's \(layout.columns.count) columns" }
-        guard leaf.count <= Limits.rowsPerLeaf, leaf.count == claim.count ?? leaf.count,
-            leaf.count > 0 || claim.level == nil
-        else { return "a leaf of \(leaf.count) rows, where \(claim.count ?? 0) were expected" }
+        guard (1...Limits.rowsPerLeaf).contains(leaf.count), leaf.count == claim.count ?? leaf.count else { return "a leaf of \(leaf.count) rows, where \(claim.count ?? 0) were expected" }
         guard Self.keys.contains(leaf.firstKey), Self.keys.contains(leaf.firstKey + Int64(max(leaf.count, 1) - 1))
         else {
             return "a leaf's first key is \(leaf.firstKey)"

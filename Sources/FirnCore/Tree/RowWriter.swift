@@ -129,7 +129,8 @@ struct RowWriter {
             if layout.form == .variable, isHeapNearlyFull(chunk) { return false }
             if chunk.node.capacity <= row {
                 chunk = resize(
-                    leaf, column, rows: row, capacity: min(Limits.rowsPerLeaf, row * 4), heap: chunk.heapUsed * 2)
+                    leaf, column, rows: row, capacity: min(Limits.rowsPerLeaf, max(row, 1) * 4),
+                    heap: chunk.heapUsed * 2)
             }
             chunk.putBlank(layout, row)
         }

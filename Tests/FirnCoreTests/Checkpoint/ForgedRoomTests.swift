@@ -69,4 +69,28 @@ struct ForgedRoomTests {
         }
         try Self.expectDamage(files, "a leaf of an index") { $0.delete(Self.person, 67) }
     }
+
+    /// The first object would be written behind its chunks.
+    @Test("a row tree without rows") func noRows() throws {
+        var files = try Self.files(1)
+        try files.forge { bytes in
+            let leaf = try #require(StoreFiles.nodes(bytes, .leaf).last).lowerBound
+            let columns = Int(Forging.get(bytes, leaf + 48, UInt32.self))
+            Forging.put(UInt32(0), &bytes, leaf + 20)
+            for column in 0..<columns {
+                let chunk = StoreFiles.target(bytes, leaf + 64 + 8 * column)
+                // Plain chunks, as packed ones say more of their rows.
+                let layout = BaseStore.schema.tables[1].columns[column].layout
+                for place in 20..<28 { bytes[chunk + place] = 0 }
+                for place in 32..<64 { bytes[chunk + place] = 0 }
+                bytes[chunk + 17] = layout.form.rawValue
+            }
+            for table in StoreFiles.nodes(bytes, .table).map(\.lowerBound)
+            where Forging.get(bytes, table + 40, UInt64.self) == 1 {
+                Forging.put(UInt64(0), &bytes, table + 40)
+                for column in 0..<columns { Forging.put(UInt64(0), &bytes, table + 64 + 16 * column) }
+            }
+        }
+        try Self.expectDamage(files, "rows") { try BaseStore.add($0, Self.person, [0: .int(7)]) }
+    }
 }
