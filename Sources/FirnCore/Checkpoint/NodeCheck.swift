@@ -82,7 +82,7 @@ struct NodeCheck {
     private mutating func root() -> String? {
         let tables = schema.tables
         guard isKind(.root) else { return Self.wrongKind }
-        guard node.count <= tables.count, 32 + 8 * node.count <= node.byteCount else {
+        guard node.count == tables.count, 32 + 8 * node.count <= node.byteCount else {
             return "a root of \(node.count) tables, where the schema has \(tables.count)"
         }
         for table in 0..<node.count where RootNode(node).slot(table).pointee != 0 {

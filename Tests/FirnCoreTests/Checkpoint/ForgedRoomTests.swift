@@ -93,4 +93,19 @@ struct ForgedRoomTests {
         }
         try Self.expectDamage(files, "rows") { try BaseStore.add($0, Self.person, [0: .int(7)]) }
     }
+
+    /// The first object of a table behind them would have its table's reference written behind the root.
+    @Test("a root of fewer tables than the schema has", arguments: [0, 1] as [UInt32])
+    func fewTables(count: UInt32) throws {
+        var files = try Self.files(1)
+        try files.forge { bytes in
+            let root = try #require(StoreFiles.nodes(bytes, .root).last).lowerBound
+            Forging.put(count, &bytes, root + 20)
+        }
+        let error = #expect(throws: StoreError.self) {
+            let store = try files.open()
+            try store.close()
+        }
+        #expect(error?.description.contains("tables") == true, "\(error as Any)")
+    }
 }
