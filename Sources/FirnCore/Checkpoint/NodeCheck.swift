@@ -50,6 +50,13 @@ struct NodeCheck {
         }
     }
 
+    /// Says that the node, or one that it refers to, counts more than there can be; nil where it does not. Once `fault`
+    /// has given nil.
+    func countFault(most: Int) -> String? {
+        let count = refs.reduce(full.count ?? 0) { max($0, $1.claim.count ?? 0) }
+        return count <= most ? nil : "a node counts \(count) rows, entries or elements, more than its files can hold"
+    }
+
     mutating func add(_ place: UnsafeMutableRawPointer, _ claim: NodeClaim) { refs.append((place, claim)) }
 
     /// Whether a node that was checked before has what another parent expects of it, beyond what a claim can say.
@@ -136,7 +143,9 @@ struct NodeCheck {
         guard node.byteCount >= 64, leaf.columnCount == layout.columns.count,
             Leaf.byteCount(columns: leaf.columnCount) <= node.byteCount
         else { return "a leaf does not fit its table's \(layout.columns.count) columns" }
-        guard (1...Limits.rowsPerLeaf).contains(leaf.count), leaf.count == claim.count ?? leaf.count else { return "a leaf of \(leaf.count) rows, where \(claim.count ?? 0) were expected" }
+        guard (1...Limits.rowsPerLeaf).contains(leaf.count), leaf.count == claim.count ?? leaf.count else {
+            return "a leaf of \(leaf.count) rows, where \(claim.count ?? 0) were expected"
+        }
         guard Self.keys.contains(leaf.firstKey), Self.keys.contains(leaf.firstKey + Int64(max(leaf.count, 1) - 1))
         else {
             return "a leaf's first key is \(leaf.firstKey)"
@@ -228,7 +237,8 @@ struct NodeCheck {
         let isRow = node.form == PairLeaf.rowForm
         guard node.form <= PairLeaf.rowForm, [4, 16, 64].contains(node.capacity), node.count <= node.capacity,
             // Only a root is small: neighbours are merged as if each had the room of a full leaf.
-            node.capacity == PairTree.fanout || claim.level == nil, node.count > 0, node.count == claim.count ?? node.count,
+            node.capacity == PairTree.fanout || claim.level == nil, node.count > 0,
+            node.count == claim.count ?? node.count,
             (isRow ? PairRow.byteCount : PairLeaf.byteCount(capacity: node.capacity)) <= node.byteCount
         else { return "a leaf of an index has \(node.count) entries, where \(claim.count ?? 0) were expected" }
         for index in 0..<node.count {
@@ -289,9 +299,11 @@ struct NodeCheck {
     private mutating func listInner(_ cells: CellClass) -> String? {
         guard let level = innerLevel(.listInner, byteCount: ListTree.Inner.byteCount) else { return Self.wrongKind }
         let inner = ListTree.Inner(node)
-        return addChildren(inner.refs, level, most: Self.most(ListTree.leafElementCount, level: level - 1)) { child in
-            Int(inner.ends[child]) - inner.start(child)
-        }
+        let most = Self.most(ListTree.leafElementCount, level: level - 1)
+        let fault = addChildren(inner.refs, level, most: most) { Int(inner.ends[$0]) - inner.start($0) }
+        if let fault { return fault }
+        // An insertion into a longer one stops the program.
+        return inner.total <= Limits.listCount ? nil : "a collection of \(inner.total) elements"
     }
 
     private mutating func listLeaf(_ cells: CellClass) -> String? {

@@ -24,6 +24,8 @@ final class NodeSpace: @unchecked Sendable {
     private var places: [Place] = []
     /// Where the last file that was added ends; it may be part of the space no more.
     private var end = 0
+    /// Bytes of all files.
+    private var fileByteCount = 0
     private var dead: DeadNodes
     private let descriptor: UnsafeMutablePointer<firn_space_t>
     /// What is told of damage before the program stops.
@@ -62,6 +64,10 @@ final class NodeSpace: @unchecked Sendable {
         /// Where the file is read into memory piece by piece: the file, and which blocks of 64 KiB have been read.
         var reading: (file: any StorageFile, blocks: [Bool])?
     }
+
+    /// Rows, entries or elements that a byte of a file may stand for: twice what 256 rows of a leaf without columns
+    /// take. Whatever is walked by its count, stand-ins of damaged nodes among it, is walked in O(bytes of the files).
+    private static let mostPerByte = 8
 
     /// Bytes of a block that is read at a time where files are not mapped.
     private static let blockByteCount = ReservedMemory.alignment
@@ -143,6 +149,7 @@ final class NodeSpace: @unchecked Sendable {
         heldFiles.retain([entry.id])
         lock.lock()
         places.append(place)
+        fileByteCount += entry.byteCount
         end = max(end, entry.range.upperBound)
         lock.unlock()
     }
@@ -160,6 +167,7 @@ final class NodeSpace: @unchecked Sendable {
         for file in files { try memory.clear(length: file.byteCount, at: file.start) }
         lock.withLock {
             places.removeAll { files.contains($0.entry) }
+            fileByteCount = places.reduce(0) { $0 + $1.entry.byteCount }
             for file in files { dead.forget(file.range) }
             claims.forget(files.map { StoredNode.units($0.range) })
         }
@@ -307,7 +315,7 @@ final class NodeSpace: @unchecked Sendable {
     private func prepare(_ node: Node, _ claim: NodeClaim, _ origin: Origin) -> String? {
         guard node.stamp <= origin.stamp else { return "a node is younger than the version that it is part of" }
         var check = NodeCheck(node, claim, origin.schema, isOpened: origin.isOpened)
-        if let fault = check.fault() { return fault }
+        if let fault = check.fault() ?? check.countFault(most: NodeSpace.mostPerByte * fileByteCount) { return fault }
         guard claims.enter(check.full, Int(UInt(bitPattern: node.address) - UInt(bitPattern: base)) / StoredNode.unit)
         else { return "a node is of another level or size than was expected" }
         for ref in check.refs {

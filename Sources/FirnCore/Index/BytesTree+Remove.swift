@@ -86,23 +86,23 @@ extension BytesTree {
         }
     }
 
-    /// The whole tree goes. O(nodes).
+    /// The whole tree goes, or as much as is met before damage is. O(nodes).
     static func retireAll(_ root: NodeRef, _ writer: NodeWriter) {
         guard !root.isNone else { return }
         let page = BytesPage(root.node)
         if !page.isLeaf {
-            for index in 0..<page.count { retireAll(NodeRef(page.refSlot(index).pointee), writer) }
+            for index in 0..<page.count where !Faults.isSet { retireAll(NodeRef(page.refSlot(index).pointee), writer) }
         }
         writer.retire(page.node)
     }
 
-    /// Every node, parents first.
+    /// Every node, parents first. It ends once damage has been met.
     static func forEachNode(_ root: NodeRef, _ body: (Node) -> Void) {
         guard !root.isNone else { return }
         let page = BytesPage(root.node)
         body(page.node)
         if !page.isLeaf {
-            for index in 0..<page.count { forEachNode(NodeRef(page.refSlot(index).pointee), body) }
+            for index in 0..<page.count where !Faults.isSet { forEachNode(NodeRef(page.refSlot(index).pointee), body) }
         }
     }
 }

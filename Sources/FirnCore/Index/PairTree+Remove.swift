@@ -149,25 +149,25 @@ extension PairTree {
         parent.counts[place + 1] = Int64(b.total)
     }
 
-    /// The whole tree goes. O(nodes).
+    /// The whole tree goes, or as much as is met before damage is. O(nodes).
     static func retireAll(_ root: NodeRef, _ writer: NodeWriter) {
         guard !root.isNone else { return }
         let node = root.node
         if node.width != 0 {
             let inner = PairInner(node)
-            for index in 0..<node.count { retireAll(NodeRef(inner.refs[index]), writer) }
+            for index in 0..<node.count where !Faults.isSet { retireAll(NodeRef(inner.refs[index]), writer) }
         }
         writer.retire(node)
     }
 
-    /// Every node, parents first.
+    /// Every node, parents first. It ends once damage has been met.
     static func forEachNode(_ root: NodeRef, _ body: (Node) -> Void) {
         guard !root.isNone else { return }
         let node = root.node
         body(node)
         if node.width != 0 {
             let inner = PairInner(node)
-            for index in 0..<node.count { forEachNode(NodeRef(inner.refs[index]), body) }
+            for index in 0..<node.count where !Faults.isSet { forEachNode(NodeRef(inner.refs[index]), body) }
         }
     }
 }

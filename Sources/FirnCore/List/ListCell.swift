@@ -167,16 +167,23 @@ public struct ListCell {
         }
     }
 
-    /// All elements' values. O(n).
+    /// All elements' values; fewer once damage has been met, after which they are of no matter. O(n).
     public var values: [Value] {
         var result: [Value] = []
-        result.reserveCapacity(count)
+        result.reserveCapacity(min(count, ListCell.mostReserved))
         forEach {
             result.append($0)
-            return true
+            return ListCell.goesOn(after: result.count)
         }
         return result
     }
+
+    /// Elements that room is made for in advance. A damaged tree may count more than there are.
+    static let mostReserved = 1 << 16
+
+    /// Whether whoever copies all elements goes on, asked after each: not where the work has met damage.
+    @inline(__always)
+    static func goesOn(after count: Int) -> Bool { count & 255 != 0 || !Faults.isSet }
 
     /// The whole collection as one value.
     public var collectionValue: Value {

@@ -171,12 +171,12 @@ struct ListTree {
         Self.forEachNode(root, layout) { writer.retire($0) }
     }
 
-    /// Calls `body` with every node of the tree, blobs included, children first.
+    /// Calls `body` with every node of the tree, blobs included, children first. It ends once damage has been met.
     static func forEachNode(_ root: NodeRef, _ layout: ElementLayout, _ body: (Node) -> Void) {
         let node = root.node
         if isInner(node) {
             let inner = Inner(node)
-            for child in 0..<node.count { forEachNode(NodeRef(inner.refs[child]), layout, body) }
+            for child in 0..<node.count where !Faults.isSet { forEachNode(NodeRef(inner.refs[child]), layout, body) }
         } else {
             Leaf(node, layout).block.forEachBlob(0..<node.count, body)
         }

@@ -28,16 +28,16 @@ extension ListCell {
 
     public func key(at index: Int) -> String { String(decoding: keyBytes(at: index), as: UTF8.self) }
 
-    /// All entries. O(n).
+    /// All entries; as of `values`, fewer once damage has been met. O(n).
     public var entries: [Value.MapEntry] {
         var result: [Value.MapEntry] = []
-        result.reserveCapacity(count)
+        result.reserveCapacity(min(count, ListCell.mostReserved))
         forEachBytes { key, bytes in
             result.append(
                 Value.MapEntry(
                     key: String(decoding: key.unsafelyUnwrapped, as: UTF8.self),
                     value: bytes.map { PlainCoding.load($0, as: layout.type) } ?? .null))
-            return true
+            return ListCell.goesOn(after: result.count)
         }
         return result
     }

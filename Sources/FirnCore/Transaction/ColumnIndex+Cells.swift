@@ -79,7 +79,7 @@ extension ColumnIndex {
                 default: builder.append(cell(schema, chunk, row), leaf.key(row))
                 }
             }
-            return true
+            return !Faults.isSet
         }
         root.pointee = builder.finish(writer).word
     }

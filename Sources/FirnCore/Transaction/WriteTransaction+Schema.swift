@@ -104,7 +104,7 @@ extension WriteTransaction {
                     }
                 }
             }
-            return true
+            return !Faults.isSet
         }
     }
 
@@ -159,7 +159,7 @@ extension WriteTransaction {
                     if !cell.isEmpty { result.append((column, leaf.key(row), cell.values)) }
                 }
             }
-            return true
+            return !Faults.isSet
         }
         retireContents(table, layout, columns: columns)
         return result
