@@ -67,7 +67,8 @@ struct CheckpointWriter: ~Copyable {
         return forwarding.find(address)?.ref
     }
 
-    /// Writes a copy of a node, which `change` gives the references that it has in the file.
+    /// Writes a copy of a node, which `change` gives the references that it has in the file. Of a whole node, what it
+    /// does not use is zero in the copy: on the heap it holds whatever the program freed there.
     mutating func append(
         _ node: Node, byteCount: Int? = nil, rows: Int = 0, _ change: (Node) -> Void = { _ in }
     ) -> UInt64 {
@@ -76,6 +77,7 @@ struct CheckpointWriter: ~Copyable {
             CheckpointWriter.copyHeader(node, to: memory)
             (memory + Node.headerByteCount).copyMemory(
                 from: node.address + Node.headerByteCount, byteCount: used - Node.headerByteCount)
+            if byteCount == nil { StoredNode.clearUnused(Node(memory)) }
             change(Node(memory))
         }
         let ref = UInt64(place) | 1

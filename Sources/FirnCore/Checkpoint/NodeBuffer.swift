@@ -36,12 +36,13 @@ struct NodeBuffer: ~Copyable {
         count = 0
     }
 
-    /// Adds a node whose bytes `fill` writes, and returns where in its space it lies. What the last 32 bytes do not use is zero.
+    /// Adds a node whose bytes `fill` writes, and returns where in its space it lies. What `fill` does not write is
+    /// zero, and not what the program's memory held.
     mutating func append(byteCount: Int, _ fill: (UnsafeMutableRawPointer) -> Void) -> Int {
         let length = StoredNode.roundUp(byteCount)
         if count + length > capacity { grow(count + length) }
         let address = memory + count
-        (address + length - StoredNode.unit).initializeMemory(as: UInt8.self, repeating: 0, count: StoredNode.unit)
+        address.initializeMemory(as: UInt8.self, repeating: 0, count: length)
         fill(address)
         let placed = end
         StoredNode.seal(address, byteCount: length, place: placed)

@@ -57,6 +57,36 @@ enum StoredNode {
         return nil
     }
 
+    /// Zeros what a node does not use behind its entries: of an index, of backlinks, or of a list's inner nodes, which
+    /// are made without being cleared; and what earlier releases have left in the head of a file's chunk.
+    static func clearUnused(_ node: Node) {
+        func clear(_ range: Range<Int>) {
+            guard !range.isEmpty else { return }
+            (node.address + range.lowerBound).initializeMemory(as: UInt8.self, repeating: 0, count: range.count)
+        }
+        func clear(behind count: Int, of capacity: Int, width: Int, at offset: Int) {
+            clear(offset + width * min(count, capacity)..<offset + width * capacity)
+        }
+        let count = node.count
+        switch node.kind {
+        case .pairInner:
+            for place in stride(from: 32, to: PairInner.byteCount, by: 8 * PairTree.fanout) {
+                clear(behind: count, of: PairTree.fanout, width: 8, at: place)
+            }
+        case .pairLeaf where node.form != PairLeaf.rowForm:
+            clear(behind: count, of: node.capacity, width: 8, at: 32)
+            clear(behind: count, of: node.capacity, width: 8, at: 32 + 8 * node.capacity)
+        case .bytesInner, .bytesLeaf:
+            let start = BytesPage.slotsOffset + 8 * count
+            clear(start..<max(start, BytesPage(node).heapStart))
+        case .listInner:
+            clear(behind: count, of: ListTree.fanout, width: 8, at: 32)
+            clear(behind: count, of: ListTree.fanout, width: 4, at: 32 + 8 * ListTree.fanout)
+        case .chunk where !Packing.isPacked(node): clear(40..<64)
+        default: break
+        }
+    }
+
     /// Calls `body` with the place of each reference that a node of a file holds, 0 among them. The node must be whole.
     static func forEachRef(_ node: Node, _ body: (UnsafeMutableRawPointer) -> Void) {
         func run(_ offset: Int, _ count: Int) {
