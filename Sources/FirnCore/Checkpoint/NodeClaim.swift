@@ -40,8 +40,9 @@ struct CellClass: Hashable {
     let collection: CollectionKind
     let isNullable: Bool
 
+    /// Links are the same, whether they may be null or not: `mayBeNull`.
     init(_ column: ColumnSchema) {
-        self.init(column.type, column.collection, isNullable: column.isNullable)
+        self.init(column.type, column.collection, isNullable: column.isNullable && column.type != .link)
     }
 
     private init(_ type: ColumnType, _ collection: CollectionKind, isNullable: Bool) {

@@ -118,8 +118,10 @@ extension WriteTransaction {
         let removed = old.columns.indices.filter { !old.columns[$0].isRemoved && layout.columns[$0].isRemoved }
         let oldLayout = TableLayout(Schema(tables: Array(repeating: old, count: id.index + 1)), id)
         retireContents(oldTable, oldLayout, columns: removed)
+        // Links lie the same way whether they may be null or not, and their backlinks stay.
         let converted = old.columns.indices.filter {
-            !layout.columns[$0].isRemoved && old.columns[$0].isNullable != layout.columns[$0].isNullable
+            !layout.columns[$0].isRemoved && !old.columns[$0].isLink
+                && old.columns[$0].isNullable != layout.columns[$0].isNullable
         }
         for column in converted { retireIndex(oldTable, column, old.columns[column]) }
         let collections = takeCollections(oldTable, oldLayout, converted.filter { old.columns[$0].collection != .none })

@@ -97,6 +97,57 @@ import Testing
         }
     }
 
+    /// Whether links may be null changes nothing of how they lie, nor of what they lead to.
+    @Test(arguments: [false, true]) func linksKeepTheirBacklinks(isNullable: Bool) throws {
+        let storage = MemoryStorage()
+        let table = TableID(0)
+        func columns(_ isNullable: Bool) -> [ColumnSchema] {
+            [
+                ColumnSchema(name: "id", type: .int),
+                ColumnSchema(name: "friends", type: .link, collection: .list, isNullable: isNullable, target: table),
+                ColumnSchema(name: "friend", type: .link, isNullable: isNullable, target: table),
+            ]
+        }
+        var store = try Store.open(on: storage)
+        func commit(_ body: (WriteTransaction) throws -> Void) throws {
+            let transaction = try store.beginWrite()
+            try body(transaction)
+            try transaction.commit()
+            store._checkInvariants()
+        }
+        try commit { transaction in
+            try transaction.changeSchema(to: Self.schema(columns(isNullable), version: 0))
+            for id in 0..<300 {
+                var row = transaction.beginRow(table)
+                transaction.fill(&row, 0, .int(Int64(id)))
+                try transaction.endRow(row)
+            }
+            transaction.edit(table, 1, 5) { list in for key in [1, 2] as [Int64] { list.append(.link(key)) } }
+            transaction.edit(table, 1, 6) { list in for key in Int64(0)..<300 { list.append(.link(key)) } }
+            transaction.setLink(table, 2, 7, to: 1)
+        }
+        _ = try store.compact()
+        try store.close()
+        store = try Store.open(on: storage)
+        // So that the leaves have been read as those of the schema before.
+        try store.verify()
+        try commit { try $0.changeSchema(to: Self.schema(columns(!isNullable), version: 1)) }
+        try commit { transaction in
+            transaction.edit(table, 1, 5) { _ = $0.remove(at: 0) }
+            transaction.delete(table, 2)
+        }
+        _ = try store.compact(garbageShare: 10)
+        try store.verify()
+        try store.close()
+        store = try Store.open(on: storage)
+        try store.verify()
+        let view = store.pin().snapshot.table(table)
+        #expect(view.value(1, of: 5) == .list([]) && view.value(2, of: 7) == .link(1))
+        #expect(view.value(1, of: 6) == .list((0..<300).filter { $0 != 2 }.map { .link($0) }))
+        store._checkInvariants()
+        try store.close()
+    }
+
     /// Tables and columns may be filled in the transaction that adds them.
     @Test func whatIsAddedMayBeFilledAtOnce() throws {
         let storage = MemoryStorage()
