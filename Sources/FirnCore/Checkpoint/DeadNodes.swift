@@ -24,7 +24,7 @@ struct DeadNodes {
     /// The runs that the checkpoint lists which the store begins from.
     var holes: [Range<Int>]
     /// Runs of blocks that the system has got back.
-    private var given: Set<Range<Int>> = []
+    private(set) var given: Set<Range<Int>> = []
 
     /// - Parameter holes: those that the checkpoint lists. Which of them were given back does not matter: it can be done twice.
     init(holes: [Range<Int>] = []) {
@@ -118,8 +118,17 @@ struct DeadNodes {
         return blocks
     }
 
-    /// The system has got them back.
-    mutating func give(_ blocks: [Range<Int>]) { given.formUnion(blocks) }
+    /// The system has got them back. Those that are part of a run now are remembered as that run. `blocks` are as
+    /// `blocksToGive` gives them: ascending and apart from each other.
+    mutating func give(_ blocks: [Range<Int>]) {
+        guard !blocks.isEmpty else { return }
+        var next = 0
+        for run in given.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            while next < blocks.count, blocks[next].upperBound < run.upperBound { next += 1 }
+            if next < blocks.count, blocks[next].lowerBound <= run.lowerBound { given.remove(run) }
+        }
+        given.formUnion(blocks)
+    }
 
     /// Forgets what lies in a range: its file is part of the space no more.
     mutating func forget(_ range: Range<Int>) {

@@ -93,4 +93,17 @@ import Testing
         }
         #expect(given.count > 3)
     }
+
+    /// What was given back is remembered as the runs that it is part of now.
+    @Test func aRunThatGrowsTakesThoseWithinItsPlace() {
+        var dead = DeadNodes(holes: [0..<64 << 10])
+        dead.give([8192..<12288, 20480..<24576, 40960..<45056])
+        #expect(dead.given.count == 3)
+        dead.give([8192..<28672])
+        #expect(dead.given == [8192..<28672, 40960..<45056])
+        dead.give([4096..<61440])
+        #expect(dead.given == [4096..<61440])
+        dead.give([])
+        #expect(dead.given == [4096..<61440])
+    }
 }
