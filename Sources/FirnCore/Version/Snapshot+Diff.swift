@@ -44,6 +44,8 @@ extension TableNotes {
         _ a: Chunk, _ i: Int, _ b: Chunk, _ j: Int, _ old: TableView, _ new: TableView, _ column: Int,
         _ kept: RowTree.Kept
     ) -> Bool {
+        // The schema between has made the column optional, or required.
+        if a.form != b.form { return old.value(column, kept.old, i) == new.value(column, kept.new, j) }
         switch b.form {
         case .fixed, .nullable:
             if b.form == .nullable, a.nullFlags[i] != b.nullFlags[j] { return false }

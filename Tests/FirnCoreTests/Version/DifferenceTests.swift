@@ -1,0 +1,52 @@
+import FirnStorage
+import Testing
+
+@testable import FirnCore
+
+@Suite(.timeLimit(.minutes(20))) struct DifferenceTests {
+    /// A property that became optional, or required, lies in chunks of another form; its values are what they were.
+    @Test(arguments: [false, true]) func valuesThatLieAnotherWayAreTheSame(wasNullable: Bool) throws {
+        let table = TableID(0)
+        func schema(_ isNullable: Bool) -> Schema {
+            Schema(tables: [
+                TableSchema(
+                    name: "Thing", primaryKey: 0,
+                    columns: [
+                        ColumnSchema(name: "id", type: .int),
+                        ColumnSchema(name: "number", type: .int, isNullable: isNullable),
+                        ColumnSchema(name: "text", type: .string, isNullable: isNullable),
+                    ])
+            ])
+        }
+        let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
+        func commit(_ body: (WriteTransaction) throws -> Void) throws -> Pin {
+            let transaction = try store.beginWrite()
+            try body(transaction)
+            try transaction.commit()
+            return store.pin()
+        }
+        let before = try commit { transaction in
+            try transaction.changeSchema(to: schema(wasNullable))
+            for id in 0..<700 {
+                var row = transaction.beginRow(table)
+                transaction.fill(&row, 0, .int(Int64(id)))
+                if !wasNullable || id != 9 { transaction.fill(&row, 1, .int(Int64(id * 3))) }
+                try transaction.endRow(row)
+            }
+        }
+        let after = try commit { transaction in
+            try transaction.changeSchema(to: schema(!wasNullable))
+            transaction.set(table, 1, 500, .int(-1))
+        }
+        let notes = try #require(before.snapshot.difference(to: after.snapshot).tables[table])
+        var expected: [Int64: ColumnSet] = [500: ColumnSet()]
+        expected[500]?.insert(1)
+        // What was null is 0 and empty now.
+        if wasNullable {
+            for id in Int64(0)..<700 { expected[id, default: ColumnSet()].insert(2) }
+            expected[9]?.insert(1)
+        }
+        #expect(notes.modified == expected)
+        #expect(notes.inserted.isEmpty && notes.deleted.isEmpty)
+    }
+}
