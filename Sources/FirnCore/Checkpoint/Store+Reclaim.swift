@@ -59,7 +59,8 @@ extension Store {
         let share = effort.garbageShare * Double(previous.byteCount - DeadNodes.blockByteCount(of: holes))
         var isWasteful = Double(garbage - grown - waiting) > share
         let isLong = previous.files.count > Store.wantedFileCount
-        if previous.version == pin.version, !isWasteful, grown <= 0 {
+        // The version may be the checkpoint's and yet lie on the heap: its rebase failed once it was published.
+        if previous.version == pin.version, pin.snapshot.root.isStored, !isWasteful, grown <= 0 {
             try giveBack(in: space, log)
             return nil
         }
