@@ -100,14 +100,14 @@ final class WriterLock: @unchecked Sendable {
         while true {
             try check()
             let left = courtesyLeft
-            if left <= 0, try tryLock() { return }
+            if left <= 0, try tryLock(check) { return }
             if left <= 0 { page.wishForWriter(isUrgent: isUrgent) }
             guard mayWait else {
                 throw LogError(.locked(processID: Int32(exactly: page.writerProcess)), path: locks.path)
             }
             let ticket = page.newsTicket(countsCommits: true)
             // Between the first look and the ticket it may have been given up.
-            if left <= 0, try tryLock() { return }
+            if left <= 0, try tryLock(check) { return }
             let since = clock.monotonic()
             let wait = left > 0 ? left : Self.patience
             page.waitForNews(ticket, nanoseconds: wait)
@@ -115,8 +115,13 @@ final class WriterLock: @unchecked Sendable {
         }
     }
 
-    private func tryLock() throws(LogError) -> Bool {
+    private func tryLock(_ check: () throws(LogError) -> Void) throws(LogError) -> Bool {
         guard try locks.tryLockWriter() else { return false }
+        // The log may have been closed since the look before; where versions are read on, the lock file stays open.
+        do throws(LogError) { try check() } catch {
+            try? locks.unlockWriter()
+            throw error
+        }
         page.countTurn()
         heldSince.store(clock.monotonic(), ordering: .relaxed)
         yieldedAt.store(0, ordering: .relaxed)
@@ -163,7 +168,7 @@ final class WriterLock: @unchecked Sendable {
         page.wakeAll()
     }
 
-    /// The log is closed, and the lock goes with its file: from now on nobody takes this process for the one that
-    /// writes. Nobody tries for the lock any more.
+    /// The log is closed, and the lock goes with its file, or by itself: from now on nobody takes this process for the
+    /// one that writes. Nobody tries for the lock any more; who gets it just now gives it back.
     func close() { state.store(.away, ordering: .releasing) }
 }

@@ -356,6 +356,31 @@ import Testing
         #expect(log.isWriting && !other.isWriting)
     }
 
+    /// The lock file stays open then, and with it what is locked through it.
+    @Test("who gets the lock when its log has just been closed to read on gives it back") func closedWhileAsking()
+        throws
+    {
+        let a = Bench()
+        let log = try a.open()
+        try log.waitUntilDurable(try a.commit(log))
+        let b = a.another()
+        let other = try b.open()
+        log.giveUpWriting()
+        let closed = Gate()
+        b.storage.beforeEachCall { call in
+            guard call.operation == .tryLock, call.path == "/store/lock", call.offset == 0, !closed.isOpen else {
+                return
+            }
+            closed.open()
+            do { try other.close(isRead: true) } catch { Issue.record("\(error)") }
+        }
+        #expect(throws: LogError.self) { try other.awaitWriting() }
+        #expect(closed.isOpen)
+        try takeTurn(log)
+        #expect(log.isWriting)
+        withExtendedLifetime(other) {}
+    }
+
     private func takeTurnAndGiveUp(_ log: Log, after other: Log) throws {
         other.giveUpWriting()
         try takeTurn(log)

@@ -133,10 +133,12 @@ final class SharedStore: @unchecked Sendable {
 
     /// The stores that this process has open, or is closing.
     static var storesToEnd: [Store] {
-        registry.withLock { registry in
+        // They leave the guard before any of them goes, as this may be the last reference.
+        let (open, closing) = registry.withLock { registry in
             registry.forgetParents()
-            return registry.open.values.compactMap { $0.store?.store } + registry.closing.values
+            return (registry.open.values.compactMap(\.store), Array(registry.closing.values))
         }
+        return open.map(\.store) + closing
     }
 
     /// Has `body` called when the process ends, the first time that this is called. Where the system refuses, the next opening of a store replays its log.
