@@ -142,7 +142,7 @@ extension Log {
         }
         // If this process dies behind a manifest that the page does not tell of, who gets the lock next recovers, too.
         page.writerProcess = UInt64(currentProcessID())
-        try recovery.renewManifest()
+        try recovery.renewManifest(despite: hasFailed)
         _ = try recovery.makeDurable(despite: hasFailed)
         page.prepare(
             epoch: recovery.manifest.epoch, durable: recovery.lastVersion, published: recovery.lastVersion,

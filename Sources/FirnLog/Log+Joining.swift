@@ -11,8 +11,9 @@ extension Log {
         let manifest = try folder.readManifest()
         let page = try SharedPage(folder, manifest.storeID)
         do throws(LogError) {
-            if page.isValid(epoch: manifest.epoch), let log = try join(options, folder, clock, locks, page) {
-                return log
+            // Each time another manifest may take the place of the one that is read.
+            for _ in 1...8 where page.isValid(epoch: manifest.epoch) {
+                if let log = try join(options, folder, clock, locks, page) { return log }
             }
         } catch {
             // What was read may have been cut, or taken over, while it was.

@@ -177,17 +177,22 @@ struct Recovery {
     /// would go with it when the power goes.
     ///
     /// An equal manifest takes its place. To sync the folder once more would prove nothing: after a sync that failed
-    /// the next one succeeds, and the name may still be missing on the disk.
-    mutating func renewManifest() throws(LogError) {
+    /// the next one succeeds, and the name may still be missing on the disk. Only where there is no room for another
+    /// manifest, and no failure is known of (`hasFailed`), is the name synced: a full disk can be opened and freed.
+    mutating func renewManifest(despite hasFailed: Bool) throws(LogError) {
         try stored { () throws(StorageError) in
             try folder.storage.syncFolder(folder.log)
             if checkpoint != nil { try folder.storage.syncFolder(folder.checkpoints) }
         }
-        try usingReserve { recovery throws(LogError) in
-            var next = recovery.manifest
-            next.generation += 1
-            try recovery.folder.replaceManifest(recovery.manifest, with: next)
-            recovery.manifest = next
+        do throws(LogError) {
+            try usingReserve { recovery throws(LogError) in
+                var next = recovery.manifest
+                next.generation += 1
+                try recovery.folder.replaceManifest(recovery.manifest, with: next)
+                recovery.manifest = next
+            }
+        } catch  where error.code == .diskFull && !hasFailed {
+            try stored { () throws(StorageError) in try folder.storage.syncFolder(folder.path) }
         }
         if lastVersion == 0 { try folder.syncParent() }
     }

@@ -151,7 +151,7 @@ struct StoreFolder: Sendable {
         else {
             throw LogError(
                 .damage, path: manifest,
-                detail: "its numbers have come to their end; copy the store, or retain less history and compact it")
+                detail: "its numbers have come to their end; copy the store")
         }
     }
 

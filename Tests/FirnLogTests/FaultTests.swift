@@ -106,6 +106,29 @@ import Testing
         }
     }
 
+    /// Whatever the one that died has left has to be made durable without room for another manifest.
+    @Test("a full disk without a reserve can be opened after a process has died there") func fullWithoutReserve() throws
+    {
+        let bench = Bench(capacity: 1 << 20) { $0.reserveByteCount = 0 }
+        let log = try bench.open()
+        try log.waitUntilDurable(try bench.commit(log))
+        let disk = bench.storage.disk
+        disk.kill(bench.storage)
+        disk.capacity = disk.usedByteCount
+        for _ in 1...2 {
+            let other = bench.another()
+            let file = try other.storage.open("/store/more", .create)
+            #expect(throws: StorageError.self) { try withUnsafeBytes(of: 1) { try file.write($0, at: 0) } }
+            try other.storage.remove("/store/more")
+            let next = try other.open()
+            #expect(next.recovery.lastVersion == 1)
+            disk.kill(other.storage)
+        }
+        let after = disk.afterPowerCut(seed: 1, .probability(data: 0, names: 0))
+        after.capacity = nil
+        #expect(try Bench(after.newProcess()).open().recovery.lastVersion == 1)
+    }
+
     @Test("a full disk still takes a commit that may use the reserve, and says so to others until there is room again")
     func reserve() throws {
         let bench = Bench(capacity: 40_000) {

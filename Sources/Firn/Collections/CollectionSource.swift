@@ -193,7 +193,7 @@ public final class CollectionSource {
 
     /// The same elements in the calling thread's live realm; nil where what they belong to is gone.
     func thawed(at place: CallPlace) -> CollectionSource? {
-        moved(to: realm.thaw(at: place))
+        isDead ? nil : moved(to: realm.thaw(at: place))
     }
 
     func moved(to other: RealmInstance) -> CollectionSource? {

@@ -98,6 +98,7 @@ import Testing
         realm.invalidate()
         for round in 0..<3 {
             #expect(dog.isInvalidated && list.isInvalidated && keepers.isInvalidated && keepers.isEmpty)
+            #expect(keepers.thaw() == nil)
             let derived = results.map { $0.where { $0.age > 0 } } + [list.where { $0.age > 0 }, dogs.freeze()]
             for results in results + derived {
                 #expect(results.isEmpty && results.first == nil && Array(results).isEmpty && sum(results) == 0)
