@@ -116,12 +116,16 @@ extension Log {
                 outcome: locks.areKnown ? read.tornTail.map { .tornTail($0) } ?? .clean : .clean,
                 lastVersion: read.lastVersion, lastTime: read.scan.lastTime, storeID: manifest.storeID,
                 epoch: manifest.epoch, missingFromLog: read.missing)
-            // Without a writer, the disk may lack what no mark covers. A sync tells; but after a failed one nothing does, and
-            // without the right to write the commits again only what the mark covers is shown.
+            // Without a writer, the disk may lack what no mark covers. A sync tells; but after a writer's that failed
+            // nothing does, and without the right to write the commits again only what its marks cover is shown. That
+            // is all that it acknowledged.
             if read.lastVersion > read.durable {
-                let failed = isPageValid && page.failureMark != 0
-                let reader = try SegmentReader(folder, manifest.openSegment, storeID: manifest.storeID)
-                if failed || (try? reader.sync()) == nil { report.lastVersion = read.durable }
+                if isPageValid && page.failureMark != 0 {
+                    report.lastVersion = read.durable
+                } else {
+                    let reader = try SegmentReader(folder, manifest.openSegment, storeID: manifest.storeID)
+                    try reader.syncWhereItCanBeWritten()
+                }
             }
         }
         // What is read up to the page's word may be less than durable.

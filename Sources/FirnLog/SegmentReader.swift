@@ -230,5 +230,18 @@ final class SegmentReader {
         return end
     }
 
-    func sync() throws(StorageError) { try file.sync() }
+    /// Syncs what others have written. On a medium that takes no writes, all that is read is there.
+    func syncWhereItCanBeWritten() throws(LogError) {
+        do throws(StorageError) { try file.sync() } catch {
+            switch error.code {
+            case .readOnlyFileSystem, .input: return
+            default:
+                throw LogError(
+                    .storage(error), path: path,
+                    detail:
+                        "whether what it ends with is on the disk can't be told; look after the disk, and open it again"
+                )
+            }
+        }
+    }
 }

@@ -60,4 +60,23 @@ import Testing
         }
         #expect(fewer > 10 && followed > 10)
     }
+
+    /// A commit that was acknowledged, and that no mark on the disk covers yet.
+    @Test(
+        "who can't find out whether the end of the log is on the disk is told so, and is shown nothing older",
+        arguments: [.io, .noSpace, .readOnlyFileSystem, .input("")] as [StorageError.Code])
+    func syncThatFails(code: StorageError.Code) throws {
+        let bench = Bench()
+        let log = try bench.open()
+        for _ in 1...2 { try log.waitUntilDurable(try bench.commit(log)) }
+        var after = bench.afterPowerCut(keeping: 1)
+        try after.storage.remove("/store/shared")
+        after.options.access = .readOnly
+        after.storage.inject(SimulatedFault(code, residue: .nothing) { $0.operation == .sync })
+        if code == .io || code == .noSpace {
+            let error = #expect(throws: LogError.self) { try after.open() }
+            #expect("\(String(describing: error))".contains("open it again"))
+        }
+        #expect(try after.open().publishedVersion == 2)
+    }
 }

@@ -27,7 +27,7 @@ extension NodeCheck {
                 guard 64 + (layout.width + (form == .nullable ? 1 : 0)) * rows <= node.byteCount else {
                     return "a chunk of \(rows) rows ends early"
                 }
-                return areBools(cells) ? nil : "a boolean that is neither true nor false"
+                return areBools(cells) ? hasNoRefs() : "a boolean that is neither true nor false"
             case .variable: return slots(cells, isDictionary: isDictionary)
             }
         }
@@ -39,14 +39,14 @@ extension NodeCheck {
             guard cells.type == .int || cells.type == .link, packedNumbersFit(nullable: layout.form == .nullable) else {
                 return "a packed chunk of numbers makes no sense"
             }
-            return nil
+            return hasNoRefs()
         case .bits:
             let rows = node.capacity
             let nulls = Int(node.load(Packing.nullOffset, as: UInt8.self))
             guard cells.type == .bool, nulls == (layout.form == .nullable ? 1 : 0),
                 64 + (rows + 7) / 8 + nulls * rows <= node.byteCount
             else { return "a packed chunk of booleans makes no sense" }
-            return nil
+            return hasNoRefs()
         case .text: return text(cells)
         case .pressed: return pressed(cells)
         case .dictionary: return dictionary(cells)
@@ -118,7 +118,7 @@ extension NodeCheck {
         // They may share bytes, and are written one behind the other once the chunk is copied.
         guard total <= Chunk.mostHeap else { return Self.tooMany }
         guard Self.areApart(&ranges) else { return "values of a chunk overlap" }
-        guard !refs.isEmpty else { return refsAreListed(table: 0, countAt: 36) }
+        guard !refs.isEmpty else { return hasNoRefs() }
         return refsAreListed(after: heapStart + heap)
     }
 
@@ -136,7 +136,7 @@ extension NodeCheck {
         if let fault = self.values(cells, width, lengths: node.address + 64, heap: heap, mayRefer: true) {
             return fault
         }
-        guard !refs.isEmpty else { return refsAreListed(table: 0, countAt: 36) }
+        guard !refs.isEmpty else { return hasNoRefs() }
         return refsAreListed(after: values + heap)
     }
 
@@ -189,7 +189,7 @@ extension NodeCheck {
         guard cells.type == .string || cells.type == .data, width == 1 || width == 2,
             heap <= 2 * Limits.chunkByteCount, 64 + byteCount <= node.byteCount
         else { return wrong }
-        if let fault = refsAreListed(table: 0, countAt: 36) { return fault }
+        if let fault = hasNoRefs() { return fault }
         let source = UnsafeRawBufferPointer(start: node.address + 64, count: byteCount)
         let count = width * node.capacity + heap
         return withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
@@ -207,12 +207,16 @@ extension NodeCheck {
         else { return "a chunk with a dictionary makes no sense" }
         let highest = (0..<rows).reduce(0) { max($0, Int(node.load(64 + $1, as: UInt8.self))) }
         // Its own table of references is empty.
-        if let fault = refsAreListed(table: 0, countAt: 36) { return fault }
+        if let fault = hasNoRefs() { return fault }
         add(node.address + Packing.dictionaryOffset, NodeClaim(.dictionary(cells), count: highest + 1))
         return nil
     }
 
     // MARK: Reference tables
+
+    /// Whether the table of a chunk that holds no references lists none. Whoever copies or walks the chunk goes by the
+    /// table alone.
+    func hasNoRefs() -> String? { refsAreListed(table: 0, countAt: 36) }
 
     /// Whether the table of a chunk, which begins behind everything else, lists the references found and no others.
     private func refsAreListed(after end: Int) -> String? {

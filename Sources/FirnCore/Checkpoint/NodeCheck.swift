@@ -219,7 +219,7 @@ struct NodeCheck {
             guard key > last, Self.keys.contains(key) else { return "the keys of a leaf do not ascend" }
             last = key
         }
-        return nil
+        return hasNoRefs()
     }
 
     // MARK: Indexes

@@ -215,9 +215,20 @@ public final class WriteTransaction {
     /// The least key for which `isFresh` is true.
     func firstFreshKey(_ id: TableID) -> Int64 {
         if id.index < freshFrom.count, freshFrom[id.index] >= 0 { return freshFrom[id.index] }
-        let key = baseTable(id).nextKey
+        let key = noting { WriteTransaction.firstFreshKey(baseTable(id)) }
         setFirstFreshKey(id, key)
         return key
+    }
+
+    /// A checkpoint may say a next key that objects have passed: their rows are not to be written in place.
+    private static func firstFreshKey(_ table: TableView) -> Int64 {
+        let (next, count) = (table.nextKey, table.count)
+        guard count > 0 else { return next }
+        let last = table.location(at: count - 1)
+        let key = last.leaf.key(last.row)
+        if key < next || Faults.isSet { return next }
+        Faults.contradiction("a table would give a new object the key \(next), and another one has \(key)")
+        return .max
     }
 
     private func setFirstFreshKey(_ id: TableID, _ key: Int64) {
