@@ -243,7 +243,8 @@ extension Log {
             retainedByteCount: retainedByteCount)
     }
 
-    /// Whether this process may yet read what others write: not one that only reads, nor after a failure or `ceaseReading`.
+    /// Whether this process may yet read what others write: not one that only reads, nor after a failure or
+    /// `ceaseReading`.
     private var readsOn: Bool {
         guard let writer else { return false }
         return !writer.group.hasFailed && !hasCeasedReading.load(ordering: .relaxed)

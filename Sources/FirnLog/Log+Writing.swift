@@ -145,11 +145,7 @@ extension Log {
         if usesQueue { try? writer.queue.drain() }  // what it throws was thrown to the caller
         do throws(LogError) {
             if let failure = writer.group.currentFailure { throw failure }
-            do { try writer.tail.cut(to: start, chain: chain) } catch {
-                let failure = LogError(error)
-                writer.group.fail(failure)
-                throw failure
-            }
+            try cutOff(writer, start: start, chain: chain)
             writer.group.endJoin()
             try writer.group.syncAll()
         } catch {
@@ -184,13 +180,19 @@ extension Log {
         let tail = writer.tail
         if usesQueue { try? writer.queue.drain() }  // what it throws was thrown to the caller
         if writer.group.currentFailure == nil, usesQueue || tail.end != start || tail.isDirty {
-            do {
-                try tail.cut(to: start, chain: chain)
-            } catch {
-                writer.group.fail(LogError(error))
-            }
+            // A failure stays in the group.
+            try? cutOff(writer, start: start, chain: chain)
         }
         tail.endAppending()
+    }
+
+    /// Cuts off what a commit has written. If that fails, the file's content is unknown and nothing more is written.
+    private func cutOff(_ writer: LogWriter, start: Int, chain: UInt32) throws(LogError) {
+        do { try writer.tail.cut(to: start, chain: chain) } catch {
+            let failure = LogError(error)
+            writer.group.fail(failure)
+            throw failure
+        }
     }
 
     func recycle(_ buffer: consuming ByteWriter) { writer!.keepSpare(buffer) }

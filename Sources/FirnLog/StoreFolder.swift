@@ -109,7 +109,7 @@ struct StoreFolder: Sendable {
     ///
     /// Where it throws what `isPassing`, as `.diskFull`, the old manifest stands, and what is needed may be tried
     /// again. After any other error which of the two stands is not known, nor which one a power cut leaves: whoever
-    /// goes on must first read the manifest and sync its name, as an opener does.
+    /// goes on must first read the manifest and write it anew, as an opener does (`Recovery.renewManifest`).
     ///
     /// A rename for which the disk has no room has changed nothing, or everything: whichever manifest then stands says
     /// which. A disk that is full at the sync behind the rename is not reported as `.diskFull`, since no second sync
@@ -149,9 +149,7 @@ struct StoreFolder: Sendable {
             next.checkpoint?.isPossible ?? true, next.segments.count <= LogLimits.segmentCount,
             next.earlier.count <= LogLimits.checkpointCount
         else {
-            throw LogError(
-                .damage, path: manifest,
-                detail: "its numbers have come to their end; copy the store")
+            throw LogError(.damage, path: manifest, detail: "its numbers have come to their end; copy the store")
         }
     }
 

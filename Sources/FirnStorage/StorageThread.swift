@@ -81,7 +81,8 @@ public final class StorageThread: Sendable {
         #endif
     }
 
-    /// Waits until the thread has ended. One caller only waits; a second call returns at once, as one in a forked child.
+    /// Waits until the thread has ended. One caller only waits; a second call returns at once, as one in a forked
+    /// child.
     public func join() {
         if mark.isForked { return }
         if state.exchange(.joined, ordering: .acquiringAndReleasing) == .running { pthread_join(handle, nil) }

@@ -37,7 +37,9 @@ static inline __attribute__((always_inline)) void *_Nonnull firn_stored_node(uin
     firn_space_t *space = firn_spaces[address >> FIRN_SPACE_SHIFT & (FIRN_SPACE_COUNT - 1)];
     uintptr_t unit = (address - space->base) / FIRN_STORED_UNIT;
     uint64_t bits = __atomic_load_n(&space->touched[unit >> 6], __ATOMIC_ACQUIRE);
-    if (__builtin_expect((bits >> (unit & 63) & 1) == 0, 0)) return __atomic_load_n(&firn_touch, __ATOMIC_RELAXED)(space, address);
+    if (__builtin_expect((bits >> (unit & 63) & 1) == 0, 0)) {
+        return __atomic_load_n(&firn_touch, __ATOMIC_RELAXED)(space, address);
+    }
     return (void *)address;
 }
 

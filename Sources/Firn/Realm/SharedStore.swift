@@ -141,7 +141,8 @@ final class SharedStore: @unchecked Sendable {
         return open.map(\.store) + closing
     }
 
-    /// Has `body` called when the process ends, the first time that this is called. Where the system refuses, the next opening of a store replays its log.
+    /// Has `body` called when the process ends, the first time that this is called. Where the system refuses, the next
+    /// opening of a store replays its log.
     static func watchExit(_ body: @convention(c) () -> Void) {
         let isFirst = registry.withLock { registry in
             registry.forgetParents()

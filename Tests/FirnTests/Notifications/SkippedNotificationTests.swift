@@ -62,20 +62,7 @@ import Testing
         let age = binding.column(try #require(binding.info.stored.first { $0.name == "age" }))
         let table = binding.table
         let store = realm.instance.store
-        let isDone = Mutex(false)
-        // Called on the thread that commits, before its commit returns.
-        let listener = store.onPublish { _ in
-            let isFirst = isDone.withLock { isDone in
-                defer { isDone = true }
-                return !isDone
-            }
-            guard isFirst else { return }
-            do {
-                let other = try store.beginWrite()
-                other.set(table, age, 0, .int(8))
-                try other.commit()
-            } catch { Issue.record(error) }
-        }
+        let listener = publishedTogether(store) { $0.set(table, age, 0, .int(8)) }
         try realm.write(withoutNotifying: [token]) { dog.name = "Max" }
         await settle(realm)
         #expect(skipping == ["age: 1 > 8"])
@@ -273,19 +260,7 @@ import Testing
             transaction.set(table, age, 0, .int(8))
             _ = try transaction.write()
         case .together:
-            let isDone = Mutex(false)
-            listener = store.onPublish { _ in
-                let isFirst = isDone.withLock { isDone in
-                    defer { isDone = true }
-                    return !isDone
-                }
-                guard isFirst else { return }
-                do {
-                    let transaction = try store.beginWrite()
-                    transaction.set(table, age, 0, .int(8))
-                    try transaction.commit()
-                } catch { Issue.record(error) }
-            }
+            listener = publishedTogether(store) { $0.set(table, age, 0, .int(8)) }
         }
         try realm.write(withoutNotifying: [token]) { dog.name = "Max" }
         #expect(dog.age == (other == .none ? 1 : 8) && dog.name == "Max")
@@ -293,6 +268,25 @@ import Testing
         try realm.write(withoutNotifying: [token]) { dog.name = "Ben" }
         #expect(calls == (other == .none ? 0 : 1))
         withExtendedLifetime((listener, token)) {}
+    }
+
+    /// Another writer's version, committed on the thread that commits next, before its commit returns.
+    private func publishedTogether(
+        _ store: Store, _ body: @escaping @Sendable (WriteTransaction) -> Void
+    ) -> Store.Listener {
+        let isDone = Mutex(false)
+        return store.onPublish { _ in
+            let isFirst = isDone.withLock { isDone in
+                defer { isDone = true }
+                return !isDone
+            }
+            guard isFirst else { return }
+            do {
+                let transaction = try store.beginWrite()
+                body(transaction)
+                try transaction.commit()
+            } catch { Issue.record(error) }
+        }
     }
 
     private func text(_ change: ObjectChange<Dog>) -> String {
