@@ -160,7 +160,7 @@ extension FailedSyncTests {
         bench.storage.beforeEachCall { call in if call.operation == .sync { syncs.arrive() } }
         let threads = try (0..<meeting.size).map { number in
             try StorageThread.start(name: "waiter") {
-                for version in 1...5000 as ClosedRange<UInt64> {
+                for version in 1...20_000 as ClosedRange<UInt64> {
                     if number == 0 { group.noteWritten(version) }
                     meeting.meet()
                     do { try group.wait(for: version) } catch { Issue.record(error) }
@@ -169,7 +169,7 @@ extension FailedSyncTests {
             }
         }
         for thread in threads { thread.join() }
-        #expect(group.durableVersion == 5000 && syncs.arrivals == 5000)
+        #expect(group.durableVersion == 20_000 && syncs.arrivals == 20_000)
     }
 }
 

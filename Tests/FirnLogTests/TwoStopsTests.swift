@@ -17,6 +17,8 @@ struct TwoStopsTests {
         case compacts
         /// It leaves commits that no mark covers, so that the next opener writes them again under a new epoch.
         case leavesCommitsUnsynced
+        /// It ends amid a write, so that the next opener cuts what it has left, and the one after that has nothing to do.
+        case leavesTornTail
         /// It goes on in new segments.
         case rolls
 
@@ -47,6 +49,11 @@ struct TwoStopsTests {
                 try commit()
                 try bench.commit(log)
                 try bench.commit(log)
+            case .leavesTornTail:
+                try commit()
+                let half = [UInt8](repeating: 0xA5, count: 700)
+                let file = try bench.storage.open(Bench.segment, .readWrite)
+                try half.withUnsafeBytes { try file.write($0, at: log.writer!.tail.end) }
             case .rolls:
                 for _ in 1...2 {
                     try commit()
