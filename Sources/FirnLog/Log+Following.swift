@@ -105,7 +105,7 @@ extension Log {
     public func readRest(_ body: (inout CommitReader) throws -> Void) throws -> Progress {
         let writer = try writable()
         precondition(writer.lock.isLocked, "who reads the rest of the log has got the writer's lock")
-        if page.writerProcess == 0, page.failureMark == 0, page.isValid {
+        if page.writerProcess == 0, !page.hasFailed, page.isValid {
             var (place, manifest) = try read(writer, through: page.published, body)
             if try writer.follower.readMarks(&place, manifest), place.time != 0 || place.version == 0 {
                 return Progress(place: place, manifest: manifest)
@@ -130,7 +130,6 @@ extension Log {
     private func recover(
         _ writer: LogWriter, from start: LogPlace, _ body: (inout CommitReader) throws -> Void
     ) throws -> Progress {
-        let hasFailed = page.failureMark != 0
         let manifest = try folder.readManifest()
         let mark = page.isValid(epoch: manifest.epoch) ? page.durableMark : 0
         var recovery = try Recovery.read(folder, manifest, pageMark: mark, verify: .directory)
@@ -142,8 +141,8 @@ extension Log {
         }
         // If this process dies behind a manifest that the page does not tell of, who gets the lock next recovers, too.
         page.writerProcess = UInt64(currentProcessID())
-        try recovery.renewManifest(despite: hasFailed)
-        _ = try recovery.makeDurable(despite: hasFailed)
+        try recovery.renewManifest(page)
+        _ = try recovery.makeDurable(page)
         page.prepare(
             epoch: recovery.manifest.epoch, durable: recovery.lastVersion, published: recovery.lastVersion,
             generation: recovery.manifest.generation, fresh: false)

@@ -8,12 +8,14 @@ extension Log {
     ) throws(LogError) -> Log? {
         guard try folder.find() == .store, try locks.isServed(), try locks.serve(stays: options.endsWithCheckpoint)
         else { return nil }
-        let manifest = try folder.readManifest()
+        var manifest = try folder.readManifest()
         let page = try SharedPage(folder, manifest.storeID)
         do throws(LogError) {
             // Each time another manifest may take the place of the one that is read.
-            for _ in 1...8 where page.isValid(epoch: manifest.epoch) {
+            for _ in 1...8 {
+                guard page.isValid(epoch: manifest.epoch) else { break }
                 if let log = try join(options, folder, clock, locks, page) { return log }
+                manifest = try folder.readManifest()
             }
         } catch {
             // What was read may have been cut, or taken over, while it was.

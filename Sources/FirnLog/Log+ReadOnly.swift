@@ -124,7 +124,11 @@ extension Log {
                     report.lastVersion = read.durable
                 } else {
                     let reader = try SegmentReader(folder, manifest.openSegment, storeID: manifest.storeID)
-                    try reader.syncWhereItCanBeWritten()
+                    do throws(LogError) { try reader.syncWhatOthersWrote() } catch {
+                        // The next sync would succeed, and prove nothing.
+                        if isPageValid, page.isWritable { page.setFailure(durable: read.durable) }
+                        throw error
+                    }
                 }
             }
         }

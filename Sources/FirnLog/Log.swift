@@ -217,11 +217,10 @@ public final class Log: @unchecked Sendable {
             lastVersion: recovery.lastVersion, lastTime: recovery.scan.lastTime, storeID: manifest.storeID,
             epoch: manifest.epoch, missingFromLog: recovery.missing)
         // A writer takes its number off the page when all that it did is durable.
-        let hasFailed = isPageValid && page.failureMark != 0
-        let isDurable = isPageValid && page.writerProcess == 0 && !hasFailed
+        let isDurable = isPageValid && page.writerProcess == 0 && !page.hasFailed
         // If this process dies behind a manifest that the page does not tell of, who gets the lock next recovers, too.
         page.writerProcess = UInt64(currentProcessID())
-        if !isDurable { try recovery.renewManifest(despite: hasFailed) }
+        if !isDurable { try recovery.renewManifest(page) }
         // A reader that is just opening the store needs what was listed when it came.
         if isFirst, !page.others(locks, but: nil).contains(where: { $0.version == 0 }) {
             // Whatever a crash left between the manifest and the removal of what it no longer lists, or of a checkpoint that was never finished. Beside others it may be one that is being written.
@@ -230,7 +229,7 @@ public final class Log: @unchecked Sendable {
         }
         // A copy that was finished may have been stopped before its mark was removed.
         if isFirst { try? folder.removeIfPresent(folder.copying) }
-        report.secondedCommits = try recovery.makeDurable(despite: hasFailed)
+        report.secondedCommits = try recovery.makeDurable(page)
         report.epoch = recovery.manifest.epoch
 
         let segmentPath = folder.segment(recovery.manifest.openSegment.segment)

@@ -178,8 +178,9 @@ struct Recovery {
     ///
     /// An equal manifest takes its place. To sync the folder once more would prove nothing: after a sync that failed
     /// the next one succeeds, and the name may still be missing on the disk. Only where there is no room for another
-    /// manifest, and no failure is known of (`hasFailed`), is the name synced: a full disk can be opened and freed.
-    mutating func renewManifest(despite hasFailed: Bool) throws(LogError) {
+    /// manifest, and the page knows of no failure, is the name synced: a full disk can be opened and freed. A store
+    /// without a version has nothing to free, and may have been made by somebody who could not sync its name.
+    mutating func renewManifest(_ page: SharedPage) throws(LogError) {
         try stored { () throws(StorageError) in
             try folder.storage.syncFolder(folder.log)
             if checkpoint != nil { try folder.storage.syncFolder(folder.checkpoints) }
@@ -188,22 +189,32 @@ struct Recovery {
             try usingReserve { recovery throws(LogError) in
                 var next = recovery.manifest
                 next.generation += 1
-                try recovery.folder.replaceManifest(recovery.manifest, with: next)
-                recovery.manifest = next
+                try recovery.replaceManifest(with: next, page)
             }
-        } catch  where error.code == .diskFull && !hasFailed {
+        } catch  where error.code == .diskFull && !page.hasFailed && lastVersion > 0 {
             try stored { () throws(StorageError) in try folder.storage.syncFolder(folder.path) }
         }
         if lastVersion == 0 { try folder.syncParent() }
     }
 
-    /// Steps 5 and 6, where there is need: the log is durable and whole after it. Returns how many commits were written again. After a failed write or sync (`hasFailed`) a new segment is
-    /// begun in any case, as marks behind the last commit may be missing on the disk.
-    mutating func makeDurable(despite hasFailed: Bool) throws(LogError) -> Int {
+    /// Puts another manifest in the place of the one in force. Where it may stand and not be durable, the page says so:
+    /// whoever opens the store next must not believe a sync of its name.
+    private mutating func replaceManifest(with next: Manifest, _ page: SharedPage) throws(LogError) {
+        do throws(LogError) { try folder.replaceManifest(manifest, with: next) } catch {
+            if !error.isPassing { page.setFailure(durable: durable) }
+            throw error
+        }
+        manifest = next
+    }
+
+    /// Steps 5 and 6, where there is need: the log is durable and whole after it. Returns how many commits were written
+    /// again. After a failed write or sync, of which the page knows, a new segment is begun in any case, as marks behind
+    /// the last commit may be missing on the disk.
+    mutating func makeDurable(_ page: SharedPage) throws(LogError) -> Int {
         try removeUnlistedSegments()
         var copied = 0
-        if needsTakeover || hasFailed {
-            copied = try usingReserve { recovery throws(LogError) in try recovery.takeOver() }
+        if needsTakeover || page.hasFailed {
+            copied = try usingReserve { recovery throws(LogError) in try recovery.takeOver(page) }
         }
         // By itself, and not tried again with the take-over: the new manifest stands.
         try usingReserve { recovery throws(LogError) in try recovery.trimSealedSegments() }
@@ -234,7 +245,7 @@ struct Recovery {
     /// many commits were written again. Where it throws `.diskFull`, the store is as it was, and it may be called
     /// again. After any other error the new manifest may stand, and list the new segment: then the store is opened
     /// anew, from whichever manifest is there.
-    mutating func takeOver() throws(LogError) -> Int {
+    mutating func takeOver(_ page: SharedPage) throws(LogError) -> Int {
         let old = manifest.openSegment
         let reader = try SegmentReader(folder, old, storeID: manifest.storeID)
         let unproven = scan.unproven
@@ -301,8 +312,7 @@ struct Recovery {
         }
         next.segments.append(
             Manifest.Segment(segment: header.segment, epoch: epoch, firstVersion: header.firstVersion))
-        try folder.replaceManifest(manifest, with: next)
-        manifest = next
+        try replaceManifest(with: next, page)
         durable = scan.lastVersion
         scan.chain = chain
         scan.end = written

@@ -230,18 +230,16 @@ final class SegmentReader {
         return end
     }
 
-    /// Syncs what others have written. On a medium that takes no writes, all that is read is there.
-    func syncWhereItCanBeWritten() throws(LogError) {
+    /// Syncs what others have written. A medium that can't be written knows no syncs (`.input`), and has all that is
+    /// read. One that is mounted read-only syncs nothing and says well done; `.readOnlyFileSystem` is told where an error
+    /// has made it so, and pages may never have got to the disk.
+    func syncWhatOthersWrote() throws(LogError) {
         do throws(StorageError) { try file.sync() } catch {
-            switch error.code {
-            case .readOnlyFileSystem, .input: return
-            default:
-                throw LogError(
-                    .storage(error), path: path,
-                    detail:
-                        "whether what it ends with is on the disk can't be told; look after the disk, and open it again"
-                )
-            }
+            if case .input = error.code { return }
+            throw LogError(
+                .storage(error), path: path,
+                detail: "whether what it ends with is on the disk can't be told; look after the disk, and open it again"
+            )
         }
     }
 }

@@ -129,6 +129,9 @@ final class SharedPage: @unchecked Sendable {
 
     /// 0, or one more than the last durable version before a write or sync failed.
     var failureMark: UInt64 { load(72) }
+    /// Whether whoever writes must not believe a sync before it has written anew what it goes by. Of whatever epoch,
+    /// and a page that is not valid counts, too: who wrote it may have come no further.
+    var hasFailed: Bool { failureMark != 0 }
 
     var generation: UInt64 { load(88) }
 

@@ -170,6 +170,48 @@ import Testing
         #expect(calls > 20 && joined > calls / 2)
     }
 
+    @Test("who can't join is told why, also where another has taken over while it tried") func notJoining() throws {
+        var moment = 0
+        var calls = 0
+        var told = 0
+        repeat {
+            let death = try Death(isLater: true)
+            let opener = death.b.another()
+            let attempts = Countdown(1)
+            let mayOpen = Gate()
+            opener.storage.inject(
+                SimulatedFault(.tooManyOpenFiles, number: 24, residue: .nothing, times: .max) {
+                    mayOpen.isOpen && $0.operation == .open && $0.path.hasSuffix(".segment")
+                })
+            let result = Versions()
+            opener.storage.beforeEachCall { [moment] call in
+                // The first slot is asked for once an attempt.
+                if call.operation == .tryLock, call.offset == 64, attempts.isOver() { mayOpen.open() }
+                guard call.index == moment else { return }
+                result.note {
+                    do { try death.takeOver() } catch let error as LogError {
+                        guard case .locked = error.code else { throw error }
+                    }
+                }
+            }
+            result.collect {
+                try opener.open().close()
+                return []
+            }
+            opener.storage.beforeEachCall(nil)
+            calls = opener.storage.callCount
+            if mayOpen.isOpen {
+                guard case .storage(let cause) = result.error?.code, cause.code == .tooManyOpenFiles else {
+                    Issue.record("at call \(moment): \(result)")
+                    return
+                }
+                told += 1
+            }
+            moment += 1
+        } while moment < calls
+        #expect(told > 0)
+    }
+
     /// Otherwise it would seem to be opening the store for ever, and nobody would remove a file.
     @Test("who begins to join anew keeps one slot") func joiningAnew() throws {
         let bench = Bench()

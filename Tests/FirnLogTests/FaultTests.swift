@@ -129,6 +129,37 @@ import Testing
         #expect(try Bench(after.newProcess()).open().recovery.lastVersion == 1)
     }
 
+    /// The folder's next sync succeeds, and proves nothing of the name that the failed one was for.
+    @Test("but not where the opener before it could not sync the manifest's name") func fullAfterAFailedSync() throws {
+        let bench = Bench(capacity: 1 << 20) { $0.reserveByteCount = 0 }
+        let log = try bench.open()
+        try log.waitUntilDurable(try bench.commit(log))
+        let disk = bench.storage.disk
+        disk.kill(bench.storage)
+        let first = bench.another()
+        first.storage.inject(
+            SimulatedFault(.io, residue: .nothing) { $0.operation == .syncFolder && $0.path == "/store" })
+        #expect(throws: LogError.self) { try first.open() }
+        disk.kill(first.storage)
+        disk.capacity = disk.usedByteCount
+        for _ in 1...2 {
+            let second = bench.another()
+            let error = #expect(throws: LogError.self) { try second.open() }
+            #expect(error?.code == .diskFull)
+            disk.kill(second.storage)
+        }
+        disk.capacity = nil
+        let third = bench.another()
+        let again = try third.open()
+        try again.waitUntilDurable(try third.commit(again))
+        disk.kill(third.storage)
+        for names in [0, 0.5, 1] {
+            let after = disk.afterPowerCut(seed: 1, .probability(data: 0, names: names)).newProcess()
+            #expect(try Bench(after).open().recovery.lastVersion == 2)
+        }
+        withExtendedLifetime(again) {}
+    }
+
     @Test("a full disk still takes a commit that may use the reserve, and says so to others until there is room again")
     func reserve() throws {
         let bench = Bench(capacity: 40_000) {

@@ -105,9 +105,10 @@ struct TwoStopsTests {
         #expect(failures.isEmpty, "\(failures.count) failures: \(failures.prefix(3).joined(separator: "\n"))")
     }
 
-    /// The next sync of the folder succeeds, and the name that the failed one was for is lost all the same.
-    @Test("nor where a call of the second one fails, and a third goes on", arguments: Life.allCases)
-    func goesOnAfterAFailure(_ life: Life) throws {
+    /// The next sync of the folder succeeds, and the name that the failed one was for is lost all the same. The second
+    /// one may be killed before it tells of its failure.
+    @Test("nor where a call of the second one fails, and a third goes on", arguments: Life.allCases, [true, false])
+    func goesOnAfterAFailure(_ life: Life, tells: Bool) throws {
         let trial = Bench()
         _ = life.run(trial)
         let opener = trial.another()
@@ -121,6 +122,10 @@ struct TwoStopsTests {
             second.storage.inject(SimulatedFault(.io, residue: .nothing, atCall: call.index))
             _ = try? second.open()
             disk.kill(second.storage)
+            if !tells {
+                let folder = StoreFolder(path: "/store", storage: disk.newProcess())
+                try SharedPage(folder, folder.readManifest().storeID).store(0, 72)
+            }
             let third = bench.another()
             let log = try third.open()
             let acknowledged = try third.commit(log)

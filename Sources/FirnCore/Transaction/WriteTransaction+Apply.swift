@@ -258,7 +258,6 @@ extension WriteTransaction {
         let isPlain = schema.type == .data || bytes.isASCII
         let rows = rows(cells.table)
         let (keys, lengths, column) = (cells.keys, cells.new.integers, cells.column)
-        let freshKey = firstFreshKey(cells.table)
         var offset = 0
         for index in 0..<keys.count {
             let value = UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + Int(lengths[first + index])])
@@ -267,7 +266,7 @@ extension WriteTransaction {
             guard isPlain || value.isUTF8 else { throw noValue(schema) }
             guard let place = rows.own(keys[index]) else { throw noObject(cells.table, keys[index]) }
             let (leaf, row) = rows.putBytes(
-                value, column, place.leaf, place.row, isFresh: keys[index] >= freshKey)
+                value, column, place.leaf, place.row, isFresh: isFresh(cells.table, keys[index]))
             // As in `changeVariable`.
             if writer.owns(leaf.chunkNode(column)) { leaf.chunk(column).mark(row) }
         }

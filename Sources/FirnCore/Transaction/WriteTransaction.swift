@@ -28,7 +28,9 @@ public final class WriteTransaction {
     @exclusivity(unchecked) private var plans: UnsafeBufferPointer<TablePlan>
     /// By table, as far as asked for: keys from here on were handed out since the last (sub-)version. -1 where nobody
     /// has asked.
-    @exclusivity(unchecked) var freshFrom: [Int64] = []
+    @exclusivity(unchecked) private var freshFrom: [Int64] = []
+    /// By table: whether it is known that no object of the base is found by a key that its table has yet to hand out.
+    @exclusivity(unchecked) private var areFreshKeysProved: [Bool] = []
     /// Whether cancelled transactions have handed out keys that no version knows of: see
     /// `TransactionWorkspace.keyMarks`.
     @exclusivity(unchecked) private(set) var hasKeyMarks: Bool
@@ -210,25 +212,34 @@ public final class WriteTransaction {
     }
 
     /// Whether the key was handed out since the last (sub-)version, so that its row may be written in place.
-    func isFresh(_ id: TableID, _ key: Int64) -> Bool { key >= firstFreshKey(id) }
+    func isFresh(_ id: TableID, _ key: Int64) -> Bool { key >= firstFreshKey(id) && proveFreshKeys(id) }
 
-    /// The least key for which `isFresh` is true.
-    func firstFreshKey(_ id: TableID) -> Int64 {
+    private func firstFreshKey(_ id: TableID) -> Int64 {
         if id.index < freshFrom.count, freshFrom[id.index] >= 0 { return freshFrom[id.index] }
-        let key = noting { WriteTransaction.firstFreshKey(baseTable(id)) }
+        let key = baseTable(id).nextKey
         setFirstFreshKey(id, key)
         return key
     }
 
-    /// A checkpoint may say a next key that objects have passed: their rows are not to be written in place.
-    private static func firstFreshKey(_ table: TableView) -> Int64 {
-        let (next, count) = (table.nextKey, table.count)
-        guard count > 0 else { return next }
-        let last = table.location(at: count - 1)
-        let key = last.leaf.key(last.row)
-        if key < next || Faults.isSet { return next }
-        Faults.contradiction("a table would give a new object the key \(next), and another one has \(key)")
-        return .max
+    /// A checkpoint may say a next key that objects have passed: their rows are not to be written in place. Looked at
+    /// once a table, where a key is the first to need it: what is just read, or changed, does not come by here.
+    private func proveFreshKeys(_ id: TableID) -> Bool {
+        if id.index < areFreshKeysProved.count, areFreshKeysProved[id.index] { return true }
+        guard !hasFault else { return false }
+        return noting {
+            let table = baseTable(id)
+            guard table.isEmpty(from: table.nextKey) else {
+                if !Faults.isSet {
+                    Faults.contradiction(
+                        "a table would give a new object the key \(table.nextKey), which another has, or a later one")
+                }
+                return false
+            }
+            guard !Faults.isSet else { return false }
+            while areFreshKeysProved.count <= id.index { areFreshKeysProved.append(false) }
+            areFreshKeysProved[id.index] = true
+            return true
+        }
     }
 
     private func setFirstFreshKey(_ id: TableID, _ key: Int64) {
