@@ -6,6 +6,38 @@ import Testing
 @testable import FirnLog
 
 @Suite("Many at once", .timeLimit(.minutes(20))) struct ConcurrencyTests {
+    @Test("a commit into room that is being filled waits until the zeros are there") func commitIntoFilling() throws {
+        let bench = Bench()
+        let log = try bench.open()
+        let (isFilling, mayFill) = (Gate(), Gate())
+        let path = Bench.segment
+        bench.storage.beforeEachCall { call in
+            guard call.operation == .write, call.path == path, !isFilling.isOpen else { return }
+            isFilling.open()
+            mayFill.wait()
+        }
+        let filler = try StorageThread.start(name: "filler") { log.writer?.tail.fill() }
+        isFilling.wait()
+        let committer = try StorageThread.start(name: "committer") {
+            do { try bench.commit(log, [2000]) } catch { Issue.record("\(error)") }
+        }
+        // Long enough for a commit that does not wait.
+        restThread(nanoseconds: 50_000_000)
+        mayFill.open()
+        committer.join()
+        filler.join()
+        bench.storage.beforeEachCall(nil)
+        try log.waitUntilDurable(1)
+        var versions: [UInt64] = []
+        try log.replay(after: 0, through: 1) { commit in
+            let bytes = try commit.next()?.bytes
+            #expect(bytes?.elementsEqual(Payload.bytes(version: 1, part: 0, count: 2000)) == true)
+            versions.append(commit.version)
+        }
+        #expect(versions == [1])
+        try log.close()
+    }
+
     @Test(
         "commits of eight threads are all there, each durable when its wait returns",
         arguments: [Durability.full, .relaxed(milliseconds: 2), .none])

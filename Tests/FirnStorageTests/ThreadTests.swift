@@ -133,13 +133,18 @@ import Testing
         let storage = MemoryStorage()
         let memory = try storage.sharedMemory("page", byteCount: 4096)
         let word = SharedWord(memory.bytes.baseAddress!)
-        let done = SharedWord(memory.bytes.baseAddress! + 64)
+        let come = SharedWord(memory.bytes.baseAddress! + 64)
+        let done = SharedWord(memory.bytes.baseAddress! + 128)
         let threads = try (0..<3).map { _ in
             try StorageThread.start(name: "sleeper") {
+                come.add(1)
                 Patience.awaitChange(of: word)
                 done.add(1)
             }
         }
+        #expect(Patience.awaits { come.load() == 3 })
+        // By now they sleep, or will in a moment: who does not is not woken, and sees the word.
+        restThread(nanoseconds: 50_000_000)
         word.store(1)
         word.wakeAll()
         for thread in threads { thread.join() }
