@@ -11,6 +11,8 @@ struct Run {
     let tree: Tree
     /// More than any test needs, so that a mutant that fills memory harms nobody else.
     private static let memoryKibibytes = 8 << 20
+    /// What maps more than that, and so fails with any mutant.
+    private static let needsAllMemory = "ReservedMemoryTests"
 
     private var program: String { tree.build + "/debug/FirnPackageTests.xctest" }
 
@@ -19,11 +21,15 @@ struct Run {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/bash")
         // A group of processes of its own, so that children which a crash leaves end too.
-        let words = ["--testing-library", "swift-testing"] + (filter.map { ["--filter", $0] } ?? [])
+        let words =
+            ["--testing-library", "swift-testing", "--skip", Self.needsAllMemory]
+            + (filter.map { ["--filter", $0] } ?? [])
         process.arguments =
             [
-                "-c", "set -m; ulimit -d \(Self.memoryKibibytes); ulimit -c 0; \"$@\" & echo group $!; wait $!", "bash",
-                program,
+                "-c",
+                // It says its number before the tests say anything, so that the line is whole.
+                "set -m; ulimit -d \(Self.memoryKibibytes); ulimit -c 0; (echo group $BASHPID; exec \"$@\") & wait $!",
+                "bash", program,
             ] + words
         process.currentDirectoryURL = URL(fileURLWithPath: tree.path)
         var environment = ProcessInfo.processInfo.environment
