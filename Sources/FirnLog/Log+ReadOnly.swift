@@ -120,15 +120,11 @@ extension Log {
             // nothing does, and without the right to write the commits again only what its marks cover is shown. That
             // is all that it acknowledged.
             if read.lastVersion > read.durable {
-                if isPageValid && page.failureMark != 0 {
+                if isPageValid && page.hasLogFailed {
                     report.lastVersion = read.durable
                 } else {
                     let reader = try SegmentReader(folder, manifest.openSegment, storeID: manifest.storeID)
-                    do throws(LogError) { try reader.syncWhatOthersWrote() } catch {
-                        // The next sync would succeed, and prove nothing.
-                        if isPageValid, page.isWritable { page.setFailure(durable: read.durable) }
-                        throw error
-                    }
+                    try reader.syncWhatOthersWrote()
                 }
             }
         }

@@ -201,7 +201,7 @@ struct Recovery {
     /// whoever opens the store next must not believe a sync of its name.
     private mutating func replaceManifest(with next: Manifest, _ page: SharedPage) throws(LogError) {
         do throws(LogError) { try folder.replaceManifest(manifest, with: next) } catch {
-            if !error.isPassing { page.setFailure(durable: durable) }
+            if !error.isPassing { page.setUnsyncedName() }
             throw error
         }
         manifest = next

@@ -127,11 +127,15 @@ final class SharedPage: @unchecked Sendable {
     /// The version that readers may see: durable, or written where the durability asks for no more.
     var published: UInt64 { min(load(64), LogLimits.number) }
 
-    /// 0, or one more than the last durable version before a write or sync failed.
+    /// 0; or one more than the last durable version before a write or sync of the log failed; or `unsyncedName`.
     var failureMark: UInt64 { load(72) }
+    /// The sync of the manifest's name failed, and none of the log.
+    private static let unsyncedName = UInt64.max
     /// Whether whoever writes must not believe a sync before it has written anew what it goes by. Of whatever epoch,
     /// and a page that is not valid counts, too: who wrote it may have come no further.
     var hasFailed: Bool { failureMark != 0 }
+    /// Whether the log may lack what no durable mark covers, although a sync of it succeeds.
+    var hasLogFailed: Bool { hasFailed && failureMark != Self.unsyncedName }
 
     var generation: UInt64 { load(88) }
 
@@ -275,6 +279,8 @@ final class SharedPage: @unchecked Sendable {
         if sleeping.load() != 0, sleeping.exchange(0) != 0 { wakeAll() }
     }
     func setFailure(durable: UInt64) { store(durable &+ 1, 72) }
+    /// By who recovers.
+    func setUnsyncedName() { if !hasFailed { store(Self.unsyncedName, 72) } }
     func setGeneration(_ generation: UInt64) { store(generation, 88) }
 }
 

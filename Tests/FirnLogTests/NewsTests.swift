@@ -5,7 +5,7 @@ import Testing
 @testable import FirnLog
 
 /// A publisher and a waiter in two processes, stopped between any two of their accesses to the shared page.
-@Suite("Whoever waits for news wakes when it is published", .timeLimit(.minutes(10))) struct NewsTests {
+@Suite("Whoever waits for news wakes when it is published", .timeLimit(.minutes(20))) struct NewsTests {
     enum Manner: CaseIterable {
         /// As readers wait for a version.
         case wait

@@ -164,7 +164,7 @@ import Testing
 }
 
 /// A reader that may not open the file `lock` can't know whether somebody writes.
-@Suite("Reading beside a writer without its lock", .timeLimit(.minutes(10))) struct UnlockedReadingTests {
+@Suite("Reading beside a writer without its lock", .timeLimit(.minutes(20))) struct UnlockedReadingTests {
     /// Commits of 40 KiB, of which a reader reads several at once.
     private func bench(_ count: Int = 5) throws -> (bench: Bench, log: Log) {
         let bench = Bench { $0.segmentByteCount = 4 << 20 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnCore
 
-@Suite("Counts of a checkpoint are bounded by what its files can hold", .timeLimit(.minutes(5)))
+@Suite("Counts of a checkpoint are bounded by what its files can hold", .timeLimit(.minutes(20)))
 struct ForgedCountTests {
     private static let person = BaseStore.person
     private static let tags = 6

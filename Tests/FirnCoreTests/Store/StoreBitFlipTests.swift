@@ -111,7 +111,9 @@ import Testing
                 try withUnsafeBytes(of: &bytes[bit / 8]) { try file.write($0, at: bit / 8) }
             }
         }
-        #expect(try StoreScript.open(options, storage).pin().snapshot.table(TableID(0)).count == 2)
+        let opened = try StoreScript.open(options, storage)
+        #expect(opened.pin().snapshot.table(TableID(0)).count == 2)
+        try opened.close()
     }
 
     /// `FIRN_SLOW=1 swift test -c release -Xswiftc -enable-testing --filter StoreBitFlipTests`: every bit; `FIRN_SLOW=97` every 97th.
