@@ -208,8 +208,8 @@ struct Recovery {
     }
 
     /// Steps 5 and 6, where there is need: the log is durable and whole after it. Returns how many commits were written
-    /// again. After a failed write or sync, of which the page knows, a new segment is begun in any case, as marks behind
-    /// the last commit may be missing on the disk.
+    /// again. After a failed write or sync, of which the page knows, a new segment is begun in any case, as marks
+    /// behind the last commit may be missing on the disk.
     mutating func makeDurable(_ page: SharedPage) throws(LogError) -> Int {
         try removeUnlistedSegments()
         var copied = 0

@@ -231,8 +231,8 @@ final class SegmentReader {
     }
 
     /// Syncs what others have written. A medium that can't be written knows no syncs (`.input`), and has all that is
-    /// read. One that is mounted read-only syncs nothing and says well done; `.readOnlyFileSystem` is told where an error
-    /// has made it so, and pages may never have got to the disk.
+    /// read. One that is mounted read-only syncs nothing and says well done; `.readOnlyFileSystem` is told where an
+    /// error has made it so, and pages may never have got to the disk.
     func syncWhatOthersWrote() throws(LogError) {
         do throws(StorageError) { try file.sync() } catch {
             if case .input = error.code { return }

@@ -23,7 +23,21 @@ import Testing
         return commit.version
     }
 
-    /// Three openers: `a` has died, or dies later, and all that it has published is not durable; `b` has read a part of it; `c` is about to take over.
+    /// Runs a trial for each call of a process, from its call 0 on, until it makes no more. Gives how many it has made
+    /// in the last trial.
+    ///
+    /// - Parameter trial: gives how many calls that process has made.
+    private func atEachMoment(_ trial: (_ moment: Int) throws -> Int) rethrows -> Int {
+        var moment = 0
+        while true {
+            let calls = try trial(moment)
+            moment += 1
+            if moment >= calls { return calls }
+        }
+    }
+
+    /// Three openers: `a` has died, or dies later, and all that it has published is not durable; `b` has read a part of
+    /// it; `c` is about to take over.
     private struct Death {
         let a: Bench
         let b: Bench
@@ -61,13 +75,11 @@ import Testing
     }
 
     @Test("one who follows reads the rest whole, at every moment of another's taking over") func following() throws {
-        var moment = 0
-        var calls = 0
-        repeat {
+        let calls = try atEachMoment { moment in
             let death = try Death()
             let before = death.c.storage.callCount
             let seen = Versions()
-            death.c.storage.beforeEachCall { [moment] call in
+            death.c.storage.beforeEachCall { call in
                 guard call.index == before + moment else { return }
                 seen.collect {
                     var versions: [UInt64] = []
@@ -77,23 +89,21 @@ import Testing
             }
             try death.takeOver()
             death.c.storage.beforeEachCall(nil)
-            calls = death.c.storage.callCount - before
+            let calls = death.c.storage.callCount - before
             #expect(seen.result == [4, 5, 6, 7], "at call \(moment) of \(calls): \(seen)")
-            moment += 1
-        } while moment < calls
+            return calls
+        }
         #expect(calls > 20)
     }
 
     @Test("and when another takes over between any two of its calls", arguments: [true, false])
     func followingBetween(isCursor: Bool) throws {
-        var moment = 0
-        var calls = 0
-        repeat {
+        let calls = try atEachMoment { moment in
             let death = try Death()
             let reader = death.reader
             let before = death.b.storage.callCount
             let result = Versions()
-            death.b.storage.beforeEachCall { [moment] call in
+            death.b.storage.beforeEachCall { call in
                 guard call.index == before + moment else { return }
                 result.note { try death.takeOver() }
             }
@@ -109,7 +119,7 @@ import Testing
                 return versions
             }
             death.b.storage.beforeEachCall(nil)
-            calls = death.b.storage.callCount - before
+            let calls = death.b.storage.callCount - before
             #expect(
                 result.result == (isCursor ? [1, 2, 3] : [4, 5, 6, 7]), "at call \(moment) of \(calls): \(result)")
             // It goes on from there.
@@ -118,22 +128,20 @@ import Testing
             var next: [UInt64] = []
             if let progress = try reader.readNews({ next.append($0.version) }) { reader.advance(to: progress) }
             #expect(next == (isCursor ? [4, 5, 6, 7, 8] : [8]), "after call \(moment)")
-            moment += 1
-        } while moment < calls
+            return calls
+        }
         #expect(calls > (isCursor ? 2 : 5))
     }
 
     @Test("who joins begins with no checkpoint that is newer than what it has read, whenever another takes over")
     func joining() throws {
-        var moment = 0
-        var calls = 0
         var joined = 0
-        repeat {
+        let calls = try atEachMoment { moment in
             // While `a` writes, who opens the store joins it.
             let death = try Death(isLater: true)
             let opener = death.b.another()
             let result = Versions()
-            opener.storage.beforeEachCall { [moment] call in
+            opener.storage.beforeEachCall { call in
                 guard call.index == moment else { return }
                 result.note {
                     do { try death.takeOver() } catch let error as LogError {
@@ -162,19 +170,17 @@ import Testing
                 return Array(1..<start + 1) + versions
             }
             opener.storage.beforeEachCall(nil)
-            calls = opener.storage.callCount
+            let calls = opener.storage.callCount
             #expect(result.result.map { [7, 8].contains($0.count) } == true, "at call \(moment): \(result)")
             #expect(result.result.map { $0 == Array(1...UInt64($0.count)) } == true, "at call \(moment): \(result)")
-            moment += 1
-        } while moment < calls
+            return calls
+        }
         #expect(calls > 20 && joined > calls / 2)
     }
 
     @Test("who can't join is told why, also where another has taken over while it tried") func notJoining() throws {
-        var moment = 0
-        var calls = 0
         var told = 0
-        repeat {
+        _ = try atEachMoment { moment in
             let death = try Death(isLater: true)
             let opener = death.b.another()
             let attempts = Countdown(1)
@@ -184,7 +190,7 @@ import Testing
                     mayOpen.isOpen && $0.operation == .open && $0.path.hasSuffix(".segment")
                 })
             let result = Versions()
-            opener.storage.beforeEachCall { [moment] call in
+            opener.storage.beforeEachCall { call in
                 // The first slot is asked for once an attempt.
                 if call.operation == .tryLock, call.offset == 64, attempts.isOver() { mayOpen.open() }
                 guard call.index == moment else { return }
@@ -199,16 +205,15 @@ import Testing
                 return []
             }
             opener.storage.beforeEachCall(nil)
-            calls = opener.storage.callCount
             if mayOpen.isOpen {
                 guard case .storage(let cause) = result.error?.code, cause.code == .tooManyOpenFiles else {
                     Issue.record("at call \(moment): \(result)")
-                    return
+                    return 0
                 }
                 told += 1
             }
-            moment += 1
-        } while moment < calls
+            return opener.storage.callCount
+        }
         #expect(told > 0)
     }
 
@@ -295,10 +300,8 @@ import Testing
 
     @Test("who has no slot is told that a version is not there any more, between any two of its calls")
     func removedWhileReading() throws {
-        var moment = 0
-        var calls = 0
         var refusals = 0
-        repeat {
+        let calls = try atEachMoment { moment in
             let removal = try Removal()
             let reader = try removal.reading.open()
             #expect(reader.slot == nil)
@@ -306,7 +309,7 @@ import Testing
             let storage = removal.reading.storage
             let before = storage.callCount
             let result = Versions()
-            storage.beforeEachCall { [moment] call in
+            storage.beforeEachCall { call in
                 guard call.index == before + moment else { return }
                 result.note { try removal.compact() }
             }
@@ -316,7 +319,7 @@ import Testing
                 return versions
             }
             storage.beforeEachCall(nil)
-            calls = storage.callCount - before
+            let calls = storage.callCount - before
             switch result.error?.code {
             case nil: #expect(result.result == Array(1...9), "at call \(moment)")
             case .versionNotHere: refusals += 1
@@ -326,21 +329,19 @@ import Testing
             var heads: [UInt64] = []
             try reader.forEachHead(of: [1...10]) { heads.append($0.version) }
             #expect(heads == [10])
-            moment += 1
-        } while moment < calls
+            return calls
+        }
         #expect(calls > 5 && refusals > 2)
     }
 
     @Test("who opens it opens what is there, between any two of its calls", arguments: [true, false])
     func removedWhileOpening(hasSlot: Bool) throws {
-        var moment = 0
-        var calls = 0
-        repeat {
+        let calls = try atEachMoment { moment in
             let removal = try Removal(hasSlot: hasSlot)
             let storage = removal.reading.storage
             let before = storage.callCount
             let result = Versions()
-            storage.beforeEachCall { [moment] call in
+            storage.beforeEachCall { call in
                 guard call.index == before + moment else { return }
                 result.note { try removal.compact() }
             }
@@ -350,11 +351,11 @@ import Testing
                 return try removal.read(reader)
             }
             storage.beforeEachCall(nil)
-            calls = storage.callCount - before
+            let calls = storage.callCount - before
             let possible: [[UInt64]] = [Array(0...9), Array(0...10), [9, 10], [9]]
             #expect(possible.contains(result.result ?? []), "at call \(moment) of \(calls): \(result)")
-            moment += 1
-        } while moment < calls
+            return calls
+        }
         #expect(calls > 20)
     }
 

@@ -17,7 +17,8 @@ struct TwoStopsTests {
         case compacts
         /// It leaves commits that no mark covers, so that the next opener writes them again under a new epoch.
         case leavesCommitsUnsynced
-        /// It ends amid a write, so that the next opener cuts what it has left, and the one after that has nothing to do.
+        /// It ends amid a write, so that the next opener cuts what it has left, and the one after that has nothing to
+        /// do.
         case leavesTornTail
         /// It goes on in new segments.
         case rolls

@@ -226,20 +226,17 @@ public final class WriteTransaction {
     private func proveFreshKeys(_ id: TableID) -> Bool {
         if id.index < areFreshKeysProved.count, areFreshKeysProved[id.index] { return true }
         guard !hasFault else { return false }
-        return noting {
+        noting {
             let table = baseTable(id)
-            guard table.isEmpty(from: table.nextKey) else {
-                if !Faults.isSet {
-                    Faults.contradiction(
-                        "a table would give a new object the key \(table.nextKey), which another has, or a later one")
-                }
-                return false
+            if !table.isEmpty(from: table.nextKey) {
+                Faults.contradiction(
+                    "a table would give a new object the key \(table.nextKey), which another has, or a later one")
             }
-            guard !Faults.isSet else { return false }
-            while areFreshKeysProved.count <= id.index { areFreshKeysProved.append(false) }
-            areFreshKeysProved[id.index] = true
-            return true
         }
+        guard !hasFault else { return false }
+        while areFreshKeysProved.count <= id.index { areFreshKeysProved.append(false) }
+        areFreshKeysProved[id.index] = true
+        return true
     }
 
     private func setFirstFreshKey(_ id: TableID, _ key: Int64) {
