@@ -123,8 +123,11 @@ extension Log {
                 if isPageValid && page.hasLogFailed {
                     report.lastVersion = read.durable
                 } else {
-                    let reader = try SegmentReader(folder, manifest.openSegment, storeID: manifest.storeID)
-                    try reader.syncWhatOthersWrote()
+                    // Who took over, and died, may have left a manifest whose name is not durable. The one before it
+                    // finds these commits in the segment before.
+                    for entry in manifest.segments.suffix(2) {
+                        try SegmentReader(folder, entry, storeID: manifest.storeID).syncWhatOthersWrote()
+                    }
                 }
             }
         }

@@ -192,7 +192,10 @@ struct Recovery {
                 try recovery.replaceManifest(with: next, page)
             }
         } catch  where error.code == .diskFull && !page.hasFailed && lastVersion > 0 {
-            try stored { () throws(StorageError) in try folder.storage.syncFolder(folder.path) }
+            do throws(StorageError) { try folder.storage.syncFolder(folder.path) } catch {
+                page.setUnsyncedName()
+                throw LogError(.storage(error), path: error.path, detail: error.description)
+            }
         }
         if lastVersion == 0 { try folder.syncParent() }
     }

@@ -130,16 +130,24 @@ import Testing
     }
 
     /// The folder's next sync succeeds, and proves nothing of the name that the failed one was for.
-    @Test("but not where the opener before it could not sync the manifest's name") func fullAfterAFailedSync() throws {
+    @Test(
+        "but not where the opener before it could not sync the manifest's name",
+        arguments: [StorageError.Code.io, .noSpace], [false, true])
+    func fullAfterAFailedSync(code: StorageError.Code, wasFull: Bool) throws {
         let bench = Bench(capacity: 1 << 20) { $0.reserveByteCount = 0 }
         let log = try bench.open()
         try log.waitUntilDurable(try bench.commit(log))
         let disk = bench.storage.disk
         disk.kill(bench.storage)
         let first = bench.another()
+        if wasFull { disk.capacity = disk.usedByteCount }
         first.storage.inject(
-            SimulatedFault(.io, residue: .nothing) { $0.operation == .syncFolder && $0.path == "/store" })
-        #expect(throws: LogError.self) { try first.open() }
+            SimulatedFault(code, residue: .nothing) { $0.operation == .syncFolder && $0.path == "/store" })
+        let failure = #expect(throws: LogError.self) { try first.open() }
+        guard case .storage(let cause) = failure?.code, cause.code == code else {
+            Issue.record("\(failure as Any)")
+            return
+        }
         disk.kill(first.storage)
         disk.capacity = disk.usedByteCount
         for _ in 1...2 {

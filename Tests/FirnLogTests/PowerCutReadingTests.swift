@@ -100,4 +100,30 @@ import Testing
         #expect(try reading.open().publishedVersion == 2)
         withExtendedLifetime(log) {}
     }
+
+    /// By the manifest before, too, what was shown is there: nobody knows which of the two the disk has.
+    @Test("what is shown after a take-over that did not get to its end outlasts a power cut", arguments: 0..<2)
+    func brokenOffTakeOver(step: Int) throws {
+        let bench = Bench()
+        let log = try bench.open()
+        try log.waitUntilDurable(try bench.commit(log))
+        try bench.commit(log)
+        bench.storage.disk.kill(bench.storage)
+        let opener = bench.another()
+        let countdown = Countdown(step)
+        opener.storage.inject(
+            SimulatedFault(.io, residue: .nothing) {
+                $0.operation == .syncFolder && $0.path == "/store" && countdown.isOver()
+            })
+        #expect(throws: LogError.self) { try opener.open() }
+        bench.storage.disk.kill(opener.storage)
+        var reading = bench.another()
+        reading.options.access = .readOnly
+        #expect(try reading.open().publishedVersion == 2)
+        for names in [0, 0.5, 1] {
+            let disk = bench.storage.disk.afterPowerCut(seed: 1, .probability(data: 0, names: names))
+            #expect(try Bench(disk.newProcess()).open().recovery.lastVersion == 2, "with \(names) of the names")
+        }
+        withExtendedLifetime(log) {}
+    }
 }

@@ -65,7 +65,6 @@ extension WriteTransaction {
             stamp: writer.stamp, root: snapshot.root, reference: reference, owner: .running(self))
         writer.beginSubversion(stamp: store.nextStamp(), base: lastState)
         states.append(state)
-        advanceFreshKeys()
         coreChanged()
         return Pin(transactionState: Snapshot(root: state.root, reference: reference)) { state.release() }
     }

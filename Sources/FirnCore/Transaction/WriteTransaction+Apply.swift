@@ -264,9 +264,9 @@ extension WriteTransaction {
             offset += value.count
             guard value.count <= Limits.valueByteCount else { throw Self.tooLong(value.count, schema) }
             guard isPlain || value.isUTF8 else { throw noValue(schema) }
-            guard let place = rows.own(keys[index]) else { throw noObject(cells.table, keys[index]) }
-            let (leaf, row) = rows.putBytes(
-                value, column, place.leaf, place.row, isFresh: isFresh(cells.table, keys[index]))
+            guard var (leaf, row) = rows.own(keys[index]) else { throw noObject(cells.table, keys[index]) }
+            let isFresh = isFresh(cells.table, column, leaf, row)
+            (leaf, row) = rows.putBytes(value, column, leaf, row, isFresh: isFresh)
             // As in `changeVariable`.
             if writer.owns(leaf.chunkNode(column)) { leaf.chunk(column).mark(row) }
         }

@@ -92,7 +92,9 @@ extension WriteTransaction {
             script: isWhole ? nil : scripts.removeValue(forKey: cell) ?? ListScript())
         defer {
             if change.editor.isChanged, !hasFault {
-                let after = put(change.editor.finish(), rows, column, place.leaf, place.row, isFresh: isFresh(id, key))
+                let (leaf, row) = place
+                let after = put(
+                    change.editor.finish(), rows, column, leaf, row, isFresh: isFresh(id, column, leaf, row))
                 if writer.owns(after.leaf.chunkNode(column)) { after.leaf.chunk(column).mark(after.row) }
             }
             if let script = change.script, !script.isEmpty { scripts[cell] = script }

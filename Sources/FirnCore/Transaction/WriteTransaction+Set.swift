@@ -26,7 +26,7 @@ extension WriteTransaction {
         checkLength(bytes, id, column)
         noting {
             changeVariable(id, column, key) { rows, leaf, row in
-                rows.putBytes(bytes, column, leaf, row, isFresh: isFresh(id, key))
+                rows.putBytes(bytes, column, leaf, row, isFresh: isFresh(id, column, leaf, row))
             }
         }
     }

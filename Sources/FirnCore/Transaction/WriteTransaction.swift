@@ -26,11 +26,8 @@ public final class WriteTransaction {
     @exclusivity(unchecked) public private(set) var reference: SchemaReference
     /// Of `reference`; empty once the transaction has ended, so that whatever changes it then stops.
     @exclusivity(unchecked) private var plans: UnsafeBufferPointer<TablePlan>
-    /// By table, as far as asked for: keys from here on were handed out since the last (sub-)version. -1 where nobody
-    /// has asked.
-    @exclusivity(unchecked) private var freshFrom: [Int64] = []
-    /// By table: whether it is known that no object of the base is found by a key that its table has yet to hand out.
-    @exclusivity(unchecked) private var areFreshKeysProved: [Bool] = []
+    /// By table, as far as asked for: the last leaf of the last state that is held (`isFresh`).
+    @exclusivity(unchecked) private var tails: [Tail] = []
     /// Whether cancelled transactions have handed out keys that no version knows of: see
     /// `TransactionWorkspace.keyMarks`.
     @exclusivity(unchecked) private(set) var hasKeyMarks: Bool
@@ -39,7 +36,7 @@ public final class WriteTransaction {
     /// Lists that are logged whole, as they were edited before their column was laid out anew.
     @exclusivity(unchecked) var wholeLists: Set<CellID> = []
     /// States that iterators hold, oldest first.
-    @exclusivity(unchecked) var states: [TransactionState] = []
+    @exclusivity(unchecked) var states: [TransactionState] = [] { didSet { tails.removeAll(keepingCapacity: true) } }
     @exclusivity(unchecked) var isSchemaChanged = false
     /// What has gone to the log ahead of the commit.
     @exclusivity(unchecked) var early: EarlyParts?
@@ -211,41 +208,44 @@ public final class WriteTransaction {
         return (leaf, 0)
     }
 
-    /// Whether the key was handed out since the last (sub-)version, so that its row may be written in place.
-    func isFresh(_ id: TableID, _ key: Int64) -> Bool { key >= firstFreshKey(id) && proveFreshKeys(id) }
-
-    private func firstFreshKey(_ id: TableID) -> Int64 {
-        if id.index < freshFrom.count, freshFrom[id.index] >= 0 { return freshFrom[id.index] }
-        let key = baseTable(id).nextKey
-        setFirstFreshKey(id, key)
-        return key
+    private enum Tail {
+        case unknown, none
+        case leaf(Leaf)
     }
 
-    /// A checkpoint may say a next key that objects have passed: their rows are not to be written in place. Looked at
-    /// once a table, where a key is the first to need it: what is just read, or changed, does not come by here.
-    private func proveFreshKeys(_ id: TableID) -> Bool {
-        if id.index < areFreshKeysProved.count, areFreshKeysProved[id.index] { return true }
-        guard !hasFault else { return false }
-        noting {
-            let table = baseTable(id)
-            if !table.isEmpty(from: table.nextKey) {
-                Faults.contradiction(
-                    "a table would give a new object the key \(table.nextKey), which another has, or a later one")
+    /// Whether neither a version nor a held state sees a row's cell, so that it is written in place in a chunk that they
+    /// share: the row lies in the last one's last chunk of the column, behind the last row that it has there.
+    ///
+    /// Told by where the row lies, and not by its key: in a checkpoint keys may be anything, and then an object that
+    /// versions see is found by a key that its table has yet to hand out.
+    func isFresh(_ id: TableID, _ column: Int, _ leaf: Leaf, _ row: Int) -> Bool {
+        guard let tail = tail(of: id), row >= tail.count, tail.hasChunk(column) else { return false }
+        return leaf.chunkSlot(column).pointee == tail.chunkSlot(column).pointee
+    }
+
+    @inline(__always)
+    private func tail(of id: TableID) -> Leaf? {
+        if id.index < tails.count {
+            switch tails[id.index] {
+            case .leaf(let leaf): return leaf
+            case .none: return nil
+            case .unknown: break
             }
         }
-        guard !hasFault else { return false }
-        while areFreshKeysProved.count <= id.index { areFreshKeysProved.append(false) }
-        areFreshKeysProved[id.index] = true
-        return true
+        return findTail(of: id)
     }
 
-    private func setFirstFreshKey(_ id: TableID, _ key: Int64) {
-        while freshFrom.count <= id.index { freshFrom.append(-1) }
-        freshFrom[id.index] = key
+    @inline(never)
+    private func findTail(of id: TableID) -> Leaf? {
+        let held = states.last.map { Snapshot(root: $0.root, reference: $0.reference) } ?? base.snapshot
+        let rows = id.index < held.reference.tables.count ? held.table(id).rows : 0
+        let leaf = RowTree.lastLeaf(in: rows)
+        // What stands in for damage is not kept.
+        guard !hasFault else { return nil }
+        while tails.count <= id.index { tails.append(.unknown) }
+        tails[id.index] = leaf.map { .leaf($0) } ?? .none
+        return leaf
     }
-
-    /// A sub-version begins: what was made so far is fresh no more.
-    func advanceFreshKeys() { forEachOwnTable { setFirstFreshKey($0, $1) } }
 
     // MARK: Ending
 

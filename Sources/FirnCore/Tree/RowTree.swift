@@ -30,19 +30,12 @@ enum RowTree {
         return (Leaf(node), Int(rest))
     }
 
-    /// Whether whoever looks for `key`, or for a later one, comes to the last leaf and finds nothing. The trees of a
-    /// checkpoint are looked at no more than that: the keys of an inner node need not agree with those below it.
-    static func isEmpty(from key: Int64, in root: UInt64) -> Bool {
-        guard root != 0 else { return true }
+    /// The leaf behind which the next row comes; nil in an empty table.
+    static func lastLeaf(in root: UInt64) -> Leaf? {
+        guard root != 0 else { return nil }
         var node = NodeRef(root).node
-        while !node.isLeaf {
-            let inner = RowNode(node)
-            let last = inner.count &- 1
-            guard inner.keys[last] <= key else { return false }
-            node = NodeRef(inner.refs[last]).node
-        }
-        let leaf = Leaf(node)
-        return leaf.count == 0 || leaf.key(leaf.count &- 1) < key
+        while !node.isLeaf { node = NodeRef(RowNode(node).refs[RowNode(node).count &- 1]).node }
+        return Leaf(node)
     }
 
     /// How many rows have a key below `key`.

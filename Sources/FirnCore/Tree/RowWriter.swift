@@ -139,14 +139,9 @@ struct RowWriter {
 
     /// Whether the next row begins a leaf.
     func isLastLeafFull() -> Bool {
-        var node = NodeRef(table.rows.pointee).node
-        while !node.isLeaf {
-            let inner = RowNode(node)
-            node = NodeRef(inner.refs[inner.count - 1]).node
-        }
-        guard node.count < Limits.rowsPerLeaf else { return true }
+        guard let last = RowTree.lastLeaf(in: table.rows.pointee), last.count < Limits.rowsPerLeaf else { return true }
         for column in 0..<layouts.count
-        where layouts[column]?.form == .variable && isHeapNearlyFull(Leaf(node).chunk(column)) {
+        where layouts[column]?.form == .variable && isHeapNearlyFull(last.chunk(column)) {
             return true
         }
         return false
@@ -190,11 +185,10 @@ struct RowWriter {
     /// A new leaf's strings will take about what the last one's do: room for a sixteenth more makes growing rare.
     private func heapHint(_ column: Int, _ capacity: Int) -> Int {
         guard layouts[column]?.form == .variable else { return 0 }
-        guard capacity == Limits.rowsPerLeaf, table.rows.pointee != 0 else { return capacity * 16 }
-        var node = NodeRef(table.rows.pointee).node
-        while !node.isLeaf { node = NodeRef(RowNode(node).refs[RowNode(node).count - 1]).node }
-        guard Leaf(node).hasChunk(column), node.count > 0 else { return capacity * 16 }
-        let used = Leaf(node).chunk(column).heapUsed * Limits.rowsPerLeaf / node.count
+        guard capacity == Limits.rowsPerLeaf, let last = RowTree.lastLeaf(in: table.rows.pointee),
+            last.hasChunk(column), last.count > 0
+        else { return capacity * 16 }
+        let used = last.chunk(column).heapUsed * Limits.rowsPerLeaf / last.count
         return min(used + used / 16 + 64, Limits.chunkByteCount - 1)
     }
 

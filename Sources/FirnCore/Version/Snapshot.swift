@@ -133,10 +133,6 @@ public struct TableView: @unchecked Sendable {
         return RowTree.location(at: position, in: rows)
     }
 
-    /// Whether no object is found by `key` or a later one, which every table can tell of its next key but a forged one.
-    /// O(log n).
-    func isEmpty(from key: Int64) -> Bool { RowTree.isEmpty(from: key, in: rows) }
-
     /// The position of the object with `key` in key order. O(log n).
     public func position(of key: Int64) -> Int? {
         find(key) == nil ? nil : RowTree.rank(of: key, in: rows)
