@@ -36,6 +36,41 @@ import Testing
         #expect(syncs() == 2 && group.durableVersion == 5 && page.durableMark == 5)
     }
 
+    @Test("one of those who came while it ran leads the next, which covers all of them", arguments: [1, 16])
+    func nextLeader(count: Int) throws {
+        let bench = Bench()
+        let file = try bench.storage.open("/segment", .create)
+        let next = ScheduledRoom()
+        let group = GroupCommit(
+            file: file, version: 0, page: nil, publishesWhenWritten: false, rooms: (ScheduledRoom(), next))
+        let isSyncing = Gate()
+        let hold = Gate()
+        bench.storage.beforeEachCall { call in
+            guard call.operation == .sync, !hold.isOpen else { return }
+            isSyncing.open()
+            hold.wait()
+        }
+        func start(_ version: Int) throws -> StorageThread {
+            try StorageThread.start(name: "waiter") {
+                do { try group.wait(for: UInt64(version)) } catch { Issue.record("\(error)") }
+            }
+        }
+        group.noteWritten(1)
+        let leader = try start(1)
+        isSyncing.wait()
+        group.noteWritten(UInt64(1 + count))
+        let waiters = try (1...count).map { try start(1 + $0) }
+        next.waitUntil { $0.asleep == count }
+        hold.open()
+        leader.join()
+        #expect(Patience.awaits { next.asleep == 0 }, "nobody is left who would wake them")
+        // Where that failed, they are woken to end the test.
+        next.broadcast()
+        for waiter in waiters { waiter.join() }
+        #expect(group.durableVersion == UInt64(1 + count))
+        #expect(bench.storage.disk.ioTrace.count { $0.operation == .sync } == 2)
+    }
+
     @Test("so a commit that was written while another's sync ran is acknowledged by a sync of its own")
     func powerCut() throws {
         let bench = Bench()

@@ -142,6 +142,24 @@ import Testing
         withExtendedLifetime((a, b)) {}
     }
 
+    @Test func scratchMemoryPassesNamesThatAreTaken() throws {
+        let folder = TemporaryFolder()
+        let seed: UInt64 = 7
+        let names = SeededRandomness(seed: seed)
+        let taken = (0..<3).map { _ in folder.path + "/" + ScratchName.next(names) }
+        for path in taken {
+            let file = try PosixStorage.shared.open(path, .create)
+            try file.write([1, 2, 3], at: 0)
+            file.close()
+        }
+        let memory = try PosixSharedMemory(
+            scratchIn: folder.path, byteCount: 8192, allowsNameless: false, random: SeededRandomness(seed: seed))
+        #expect(memory.bytes.allSatisfy { $0 == 0 })
+        memory.bytes[0] = 9
+        for path in taken { #expect(try PosixStorage.shared.status(path)?.byteCount == 3, "it was taken over") }
+        #expect(try PosixStorage.shared.list(folder.path).count == 3)
+    }
+
     @Test(arguments: StorageKind.allCases)
     func aLockFileKnowsThatItHasLostItsName(_ kind: StorageKind) throws {
         let place = kind.make()

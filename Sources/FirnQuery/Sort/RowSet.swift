@@ -37,7 +37,9 @@ struct RowSet {
 
     /// The objects' keys, in the order of the set.
     var keys: [Int64] {
-        [Int64](unsafeUninitializedCapacity: count) { buffer, filled in
+        // An array made so writes its count, also to the empty one that all threads share, which sanitizers report.
+        guard count > 0 else { return [] }
+        return [Int64](unsafeUninitializedCapacity: count) { buffer, filled in
             var index = 0
             forEachRun { leaf, run in
                 if let keys = leaf.explicitKeys {

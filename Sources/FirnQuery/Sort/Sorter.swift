@@ -11,6 +11,8 @@ struct Sorter {
     /// The sorted order, as places in `rows`.
     static func order(_ rows: RowSet, _ keys: [SortKey], _ context: QueryContext) -> [UInt32] {
         precondition(rows.count <= Int(UInt32.max), "Firn: more rows to sort than a UInt32 counts")
+        // See `RowSet.keys`.
+        guard rows.count > 0 else { return [] }
         var order = [UInt32](unsafeUninitializedCapacity: rows.count) { buffer, count in
             for index in 0..<rows.count { buffer[index] = UInt32(truncatingIfNeeded: index) }
             count = rows.count

@@ -57,7 +57,10 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
     }
 
     /// See `Storage.scratchMemory`.
-    init(scratchIn folder: String, byteCount: Int, allowsNameless: Bool = true) throws(StorageError) {
+    init(
+        scratchIn folder: String, byteCount: Int, allowsNameless: Bool = true,
+        random: any Randomness = SystemRandomness.shared
+    ) throws(StorageError) {
         path = folder
         isInherited = false
         isWritable = true
@@ -67,7 +70,7 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
                 .input("a mapping of \(byteCount) bytes is impossible"), operation: operation, path: folder)
         }
         var descriptor = allowsNameless ? firn_open_nameless(folder) : -ENOTSUP
-        if descriptor == -ENOTSUP { descriptor = try Self.makeAndUnname(in: folder, operation) }
+        if descriptor == -ENOTSUP { descriptor = try Self.makeAndUnname(in: folder, random, operation) }
         guard descriptor >= 0 else { throw StorageError(number: -descriptor, operation: operation, path: folder) }
         defer { systemClose(descriptor) }
         bytes = try Self.map(descriptor, byteCount, operation, folder)
@@ -75,8 +78,9 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
     }
 
     /// A new file under a name that nobody else chooses, which is removed before anything is done with it.
-    private static func makeAndUnname(in folder: String, _ operation: String) throws(StorageError) -> Int32 {
-        let random = SystemRandomness.shared
+    private static func makeAndUnname(
+        in folder: String, _ random: any Randomness, _ operation: String
+    ) throws(StorageError) -> Int32 {
         while true {
             let path = "\(folder)/\(ScratchName.next(random))"
             let descriptor = systemOpen(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK, 0o600)
