@@ -193,7 +193,8 @@ struct Recovery {
             }
         } catch  where error.code == .diskFull && !page.hasFailed && lastVersion > 0 {
             do throws(StorageError) { try folder.storage.syncFolder(folder.path) } catch {
-                page.setUnsyncedName()
+                // A folder that could not be opened was not synced.
+                if error.code != .tooManyOpenFiles { page.setUnsyncedName() }
                 throw LogError(.storage(error), path: error.path, detail: error.description)
             }
         }
@@ -374,21 +375,26 @@ struct Recovery {
         }
     }
 
-    /// Cuts what lies behind the sealed length of the newest sealed segment.
-    func trimSealedSegments() throws(LogError) {
-        guard let entry = manifest.segments.dropLast().last else { return }
+    /// What lies behind the sealed length of the newest sealed segment, which is cut once the manifest that seals it is
+    /// durable: the file, and where it is to end. Nil where nothing does.
+    func uncutSegment() throws(LogError) -> (path: String, end: Int)? {
+        guard let entry = manifest.segments.dropLast().last else { return nil }
         let path = folder.segment(entry.segment)
         guard let status = try stored({ () throws(StorageError) in try folder.storage.status(path) }),
             status.byteCount > Int(entry.byteCount)
-        else { return }
+        else { return nil }
         // Cutting within a sector would write it again.
         let sector = Int(try SegmentReader(folder, entry, storeID: manifest.storeID).header.sector)
         let end = SegmentHeader.roundUp(Int(entry.byteCount), toSector: sector)
-        guard status.byteCount > end else { return }
+        return status.byteCount > end ? (path, end) : nil
+    }
+
+    private func trimSealedSegments() throws(LogError) {
+        guard let segment = try uncutSegment() else { return }
         try stored { () throws(StorageError) in
-            let file = try folder.storage.open(path, .readWrite)
+            let file = try folder.storage.open(segment.path, .readWrite)
             defer { file.close() }
-            try file.truncate(to: end)
+            try file.truncate(to: segment.end)
             try file.sync()
         }
     }

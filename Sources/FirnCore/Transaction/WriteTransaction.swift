@@ -26,7 +26,7 @@ public final class WriteTransaction {
     @exclusivity(unchecked) public private(set) var reference: SchemaReference
     /// Of `reference`; empty once the transaction has ended, so that whatever changes it then stops.
     @exclusivity(unchecked) private var plans: UnsafeBufferPointer<TablePlan>
-    /// By table, as far as asked for: the last leaf of the last state that is held (`isFresh`).
+    /// By table, as far as asked for: how it ends in the last state that is held (`isFresh`).
     @exclusivity(unchecked) private var tails: [Tail] = []
     /// Whether cancelled transactions have handed out keys that no version knows of: see
     /// `TransactionWorkspace.keyMarks`.
@@ -208,43 +208,44 @@ public final class WriteTransaction {
         return (leaf, 0)
     }
 
-    private enum Tail {
-        case unknown, none
-        case leaf(Leaf)
+    /// How a table ends in a state.
+    private struct Tail {
+        /// -1 where nobody has asked yet; more than any key where it has no rows.
+        var nextKey: Int64 = -1
+        /// Nil where nobody has asked yet.
+        var last: Leaf?
     }
 
     /// Whether neither a version nor a held state sees a row's cell, so that it is written in place in a chunk that they
     /// share: the row lies in the last one's last chunk of the column, behind the last row that it has there.
     ///
-    /// Told by where the row lies, and not by its key: in a checkpoint keys may be anything, and then an object that
-    /// versions see is found by a key that its table has yet to hand out.
+    /// Told by where the row lies. Its key alone says nothing: in a checkpoint keys may be anything, and then an object
+    /// that versions see is found by a key that its table has yet to hand out. But a lower key is no fresh row's, and
+    /// who changes such objects does not look at the last leaf, which may be damaged.
     func isFresh(_ id: TableID, _ column: Int, _ leaf: Leaf, _ row: Int) -> Bool {
-        guard let tail = tail(of: id), row >= tail.count, tail.hasChunk(column) else { return false }
-        return leaf.chunkSlot(column).pointee == tail.chunkSlot(column).pointee
+        if id.index >= tails.count || tails[id.index].nextKey < 0 {
+            while tails.count <= id.index { tails.append(Tail()) }
+            tails[id.index].nextKey = heldTable(id).map { $0.rows == 0 ? .max : $0.nextKey } ?? .max
+        }
+        guard leaf.key(row) >= tails[id.index].nextKey, let last = tails[id.index].last ?? findLast(of: id),
+            row >= last.count, last.hasChunk(column)
+        else { return false }
+        return leaf.chunkSlot(column).pointee == last.chunkSlot(column).pointee
     }
 
-    @inline(__always)
-    private func tail(of id: TableID) -> Leaf? {
-        if id.index < tails.count {
-            switch tails[id.index] {
-            case .leaf(let leaf): return leaf
-            case .none: return nil
-            case .unknown: break
-            }
-        }
-        return findTail(of: id)
+    /// A table in the last state that is held; nil where it is not there.
+    private func heldTable(_ id: TableID) -> TableView? {
+        let held = states.last.map { Snapshot(root: $0.root, reference: $0.reference) } ?? base.snapshot
+        return id.index < held.reference.tables.count ? held.table(id) : nil
     }
 
     @inline(never)
-    private func findTail(of id: TableID) -> Leaf? {
-        let held = states.last.map { Snapshot(root: $0.root, reference: $0.reference) } ?? base.snapshot
-        let rows = id.index < held.reference.tables.count ? held.table(id).rows : 0
-        let leaf = RowTree.lastLeaf(in: rows)
+    private func findLast(of id: TableID) -> Leaf? {
+        let last = heldTable(id).flatMap { RowTree.lastLeaf(in: $0.rows) }
         // What stands in for damage is not kept.
         guard !hasFault else { return nil }
-        while tails.count <= id.index { tails.append(.unknown) }
-        tails[id.index] = leaf.map { .leaf($0) } ?? .none
-        return leaf
+        tails[id.index].last = last
+        return last
     }
 
     // MARK: Ending

@@ -65,6 +65,28 @@ import Testing
         }
     }
 
+    /// The last leaf is no business of who changes other objects.
+    @Test func aCommitElsewhereDoesNotLookAtTheLastLeaf() throws {
+        var files = try StoreFiles.made { transaction in
+            for id in 0..<800 { try BaseStore.add(transaction, BaseStore.person, [0: .int(Int64(id))]) }
+        }
+        files.forge { bytes in
+            for leaf in StoreFiles.nodes(bytes, .leaf)
+            where Forging.get(bytes, leaf.lowerBound + 20, UInt32.self) == UInt32(32) {
+                Forging.put(Forging.get(bytes, leaf.lowerBound + 48, UInt32.self) + 1, &bytes, leaf.lowerBound + 48)
+            }
+        }
+        let store = try files.open()
+        let transaction = try store.beginWrite()
+        transaction.set(BaseStore.person, 2, 5, .string("another"))
+        try transaction.commit()
+        #expect(store.pin().snapshot.table(BaseStore.person).value(2, of: 5) == .string("another"))
+        let other = try store.beginWrite()
+        other.set(BaseStore.person, 2, 790, .string("another"))
+        #expect(throws: StoreError.self) { try other.commit() }
+        try store.close()
+    }
+
     /// What uses it throws.
     @Test func whatUsesItThrows() throws {
         let store = try Self.open(try Self.storage())
