@@ -179,7 +179,7 @@ extension Log {
         let writer = self.writer!
         let tail = writer.tail
         if usesQueue { try? writer.queue.drain() }  // what it throws was thrown to the caller
-        if writer.group.currentFailure == nil, usesQueue || tail.end != start || tail.isDirty {
+        if writer.group.currentFailure == nil, usesQueue || tail.end != start {
             // A failure stays in the group.
             try? cutOff(writer, start: start, chain: chain)
         }

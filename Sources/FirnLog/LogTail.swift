@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// At any time one **appender** at most owns the tail: the commit that is being written, or the mark that an idle log writes. `begin` takes it, `end` gives it back.
 /// What changes:
-/// - `chain`, `lastTime`, `isReserveGone`, `isDirty`, `markWritten`, `commitStart`: owned by the appender. (In a commit of many parts the thread
+/// - `chain`, `lastTime`, `isReserveGone`, `markWritten`, `commitStart`: owned by the appender. (In a commit of many parts the thread
 ///   that writes a part owns them; the parts' queue hands them on, one part after another.)
 /// - `end`: the same, but atomic, since anybody may ask for it as a figure (`extent`).
 /// - `file`, `manifest`, `schema`, `isOurs`, `sector`, `wantedSector`: changed by the appender, under `lock`, so that the appender may read them without it and anybody with it (`snapshot`).
@@ -41,9 +41,6 @@ final class LogTail: @unchecked Sendable {
     private(set) var wantedSector: Int
     /// Where the first frame of the commit that was written last begins; behind `end` of that time, if it began a sector.
     private var commitStart = 0
-
-    /// A write of the present commit failed, so that the file may hold pieces of it behind `end`.
-    private(set) var isDirty = false
 
     private let lock = Lock(.innermost)
     private let changed = Condition()
@@ -181,9 +178,7 @@ final class LogTail: @unchecked Sendable {
         let crc = header.encode(at: buffer.mutableBytes.baseAddress!)
         let count = buffer.count
         claim(end..<(start + count))
-        isDirty = true
         try file.write(buffer.bytes, at: start)
-        isDirty = false
         if count >= LogLimits.unfilledPartByteCount { file.startWriteback(start..<(start + count)) }
         end = start + count
         chain = crc
@@ -247,7 +242,6 @@ final class LogTail: @unchecked Sendable {
             self.end = end
             self.chain = chain
             try file.truncate(to: start)
-            isDirty = false
         }
     }
 
@@ -413,7 +407,6 @@ final class LogTail: @unchecked Sendable {
 
     /// From now on this process writes, to `file`, which holds `byteCount` bytes and nothing but zeros behind the tail. By the appender.
     func take(_ file: any StorageFile, byteCount: Int) {
-        isDirty = false
         lock.withLock {
             self.file = file
             isOurs = true

@@ -13,9 +13,6 @@ struct Main {
     var jobs = 1
     let tree: Tree
 
-    /// Seconds for a mutant's own tests, and for the whole suite.
-    private let limits = (own: 240, whole: 1500)
-
     static func main() {
         do {
             var main = try Main(Array(CommandLine.arguments.dropFirst()))
@@ -75,7 +72,7 @@ struct Main {
         let filters = Set(chosen.compactMap(\.tests)).sorted().joined(separator: "|")
         if !filters.isEmpty, !trusts {
             say("mutate: their tests without a mutant")
-            if case .failed(let why) = try run.run(0, filter: filters, seconds: limits.whole) {
+            if case .failed(let why) = try run.run(0, filter: filters) {
                 throw Tree.Failure(description: "the tests fail without a mutant: \(why)")
             }
         }
@@ -142,10 +139,10 @@ struct Main {
 
     private func verdict(_ mutant: Mutant, _ run: Run) throws -> Run.Verdict {
         if !runsWhole, let tests = mutant.tests {
-            let own = try run.run(mutant.number, filter: tests, seconds: limits.own)
+            let own = try run.run(mutant.number, filter: tests)
             if own != .passed || runsOwnOnly { return own }
         }
-        let whole = try run.run(mutant.number, filter: nil, seconds: limits.whole)
+        let whole = try run.run(mutant.number, filter: nil)
         if case .failed(let how) = whole, mutant.tests != nil { return .failed("(by the whole suite only) \(how)") }
         return whole
     }

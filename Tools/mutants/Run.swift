@@ -16,8 +16,12 @@ struct Run {
 
     private var program: String { tree.build + "/debug/FirnPackageTests.xctest" }
 
-    /// Runs the tests until the first one fails, or all have passed, or `seconds` are over.
-    func run(_ mutant: Int, filter: String?, seconds: Int) throws -> Verdict {
+    /// Seconds without a word of the tests, each of which waits for others no longer than 120; and for all of a run. So
+    /// a machine that is busy makes no hang of tests that are slow.
+    private static let limits = (silence: 240.0, all: 2400.0)
+
+    /// Runs the tests until the first one fails, or all have passed, or they hang.
+    func run(_ mutant: Int, filter: String?) throws -> Verdict {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/bash")
         // A group of processes of its own, so that children which a crash leaves end too.
@@ -42,14 +46,18 @@ struct Run {
         let output = Output()
         try process.run()
         try? pipe.fileHandleForWriting.close()
-        let deadline = Date(timeIntervalSinceNow: Double(seconds))
+        let start = Date()
         let reader = Thread {
             // What is there, at once: to read up to a count waits for all of that.
             while case let piece = pipe.fileHandleForReading.availableData, !piece.isEmpty { output.add(piece) }
             output.end()
         }
         reader.start()
-        while !output.hasEnded, output.failure == nil, Date() < deadline { Thread.sleep(forTimeInterval: 0.05) }
+        while !output.hasEnded, output.failure == nil, -output.lastTime.timeIntervalSinceNow < Self.limits.silence,
+            -start.timeIntervalSinceNow < Self.limits.all
+        {
+            Thread.sleep(forTimeInterval: 0.05)
+        }
         let hasEnded = output.hasEnded
         if let group = output.group { kill(-group, SIGKILL) }
         process.waitUntilExit()
@@ -72,6 +80,7 @@ private final class Output: Sendable {
         var count = 0
         var last: [String] = []
         var hasEnded = false
+        var lastTime = Date()
     }
 
     private let state = Mutex(State())
@@ -80,6 +89,7 @@ private final class Output: Sendable {
     var group: Int32? { state.withLock { $0.group } }
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
     var count: Int { state.withLock { $0.count } }
+    var lastTime: Date { state.withLock { $0.lastTime } }
     var unfinished: String { state.withLock { $0.begun.sorted().prefix(3).joined(separator: ", ") } }
     var lastWords: String {
         state.withLock { state in
@@ -92,6 +102,7 @@ private final class Output: Sendable {
 
     func add(_ piece: Data) {
         state.withLock { state in
+            state.lastTime = Date()
             state.rest.append(piece)
             while let end = state.rest.firstIndex(of: 10) {
                 let line = String(decoding: state.rest[state.rest.startIndex..<end], as: UTF8.self)
