@@ -38,6 +38,28 @@ struct LongListTests {
         }
     }
 
+    /// Elements of one byte fill a leaf by their number, long before its bytes do.
+    @Test func ofSmallElementsJoinsNoLeafBeyondWhatItHolds() {
+        let most = ListTree.leafElementCount
+        let history = CollectionHistory<[Bool]>(ElementLayout(type: .bool, collection: .list), [])
+        history.write { editor, model in
+            model = (0..<2 * most).map { $0 % 3 == 0 }
+            for value in model { editor.append(.bool(value)) }
+        }
+        history.holdCurrent()
+        for _ in 0..<most - 100 {
+            history.write(isKept: true) { editor, model in
+                editor.remove(at: most)
+                model.remove(at: most)
+            }
+            history.checkTree(history.current)
+        }
+        #expect(history.alive == history.reachable)
+        for version in history.versions {
+            #expect(history.withCell(version) { $0.values == version.model.map { .bool($0) } })
+        }
+    }
+
     enum Order: CaseIterable, Sendable { case forwards, backwards, mixed }
 
     /// Of each five leaves four go, one after the other, so that every inner node falls below a quarter of its children and joins its neighbours.
