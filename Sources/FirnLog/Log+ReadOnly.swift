@@ -120,10 +120,10 @@ extension Log {
             // nothing does, and without the right to write the commits again only what its marks cover is shown. That
             // is all that it acknowledged.
             if read.lastVersion > read.durable {
+                var hasLogFailed = page.isValid && page.hasLogFailed
                 // The page of before counts while a take-over has not got to its end; else it may be a stale one.
-                var isPageOfNow = isPageValid
-                if !isPageOfNow, page.isValid { isPageOfNow = try read.uncutSegment() != nil }
-                if isPageOfNow && page.hasLogFailed {
+                if hasLogFailed, !isPageValid { hasLogFailed = try read.uncutSegment() != nil }
+                if hasLogFailed {
                     report.lastVersion = read.durable
                 } else {
                     // Who took over, and died, may have left a manifest whose name is not durable. The one before it

@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// At any time one **appender** at most owns the tail: the commit that is being written, or the mark that an idle log writes. `begin` takes it, `end` gives it back.
 /// What changes:
-/// - `chain`, `lastTime`, `isReserveGone`, `markWritten`, `commitStart`: owned by the appender. (In a commit of many parts the thread
-///   that writes a part owns them; the parts' queue hands them on, one part after another.)
+/// - `chain`, `lastTime`, `isReserveGone`, `markWritten`, `commitStart`: owned by the appender. (In a commit of many
+///   parts the thread that writes a part owns them; the parts' queue hands them on, one part after another.)
 /// - `end`: the same, but atomic, since anybody may ask for it as a figure (`extent`).
 /// - `file`, `manifest`, `schema`, `isOurs`, `sector`, `wantedSector`: changed by the appender, under `lock`, so that the appender may read them without it and anybody with it (`snapshot`).
 /// - `isAppending`, `filled`, `filling`, `mayFill`: guarded by `lock`. Room is filled with zeros by another thread while the appender

@@ -192,10 +192,9 @@ struct Recovery {
                 try recovery.replaceManifest(with: next, page)
             }
         } catch  where error.code == .diskFull && !page.hasFailed && lastVersion > 0 {
-            do throws(StorageError) { try folder.storage.syncFolder(folder.path) } catch {
-                // A folder that could not be opened was not synced.
-                if error.code != .tooManyOpenFiles { page.setUnsyncedName() }
-                throw LogError(.storage(error), path: error.path, detail: error.description)
+            do throws(LogError) { try folder.syncName() } catch {
+                if !error.beforeAnyChange.isPassing { page.setUnsyncedName() }
+                throw error
             }
         }
         if lastVersion == 0 { try folder.syncParent() }

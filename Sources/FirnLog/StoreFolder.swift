@@ -137,6 +137,11 @@ struct StoreFolder: Sendable {
             }
             guard standing == next else { throw LogError(.storage(error), path: error.path, detail: error.description) }
         }
+        try syncName()
+    }
+
+    /// Makes the name of the manifest in force durable. As with `synced`, what fails is never a mere full disk.
+    func syncName() throws(LogError) {
         do throws(StorageError) { try storage.syncFolder(path) } catch {
             throw LogError(.storage(error), path: error.path, detail: error.description)
         }

@@ -27,13 +27,7 @@ import Testing
         let next = ScheduledRoom()
         let group = GroupCommit(
             file: file, version: 0, page: page, publishesWhenWritten: false, rooms: (covered, next))
-        let hold = Gate()
-        let isSyncing = Gate()
-        bench.storage.beforeEachCall { call in
-            guard call.operation == .sync, !hold.isOpen else { return }
-            isSyncing.open()
-            hold.wait()
-        }
+        let (isSyncing, hold) = bench.holdSyncs()
         if failure != .write {
             bench.storage.inject(SimulatedFault(.io, residue: .nothing) { $0.operation == .sync })
         }
@@ -189,6 +183,20 @@ private final class Meeting: Sendable {
     func meet() {
         let all = (arrive() + size - 1) / size * size
         while arrivals < all { yieldThread() }
+    }
+}
+
+extension Bench {
+    /// Lets each sync of this process wait until `hold` is open; `isSyncing` opens when the first one begins.
+    func holdSyncs() -> (isSyncing: Gate, hold: Gate) {
+        let isSyncing = Gate()
+        let hold = Gate()
+        storage.beforeEachCall { call in
+            guard call.operation == .sync else { return }
+            isSyncing.open()
+            hold.wait()
+        }
+        return (isSyncing, hold)
     }
 }
 

@@ -11,13 +11,7 @@ import Testing
         let file = try bench.storage.open("/segment", .create)
         let page = try SharedPage(StoreFolder(path: "", storage: bench.storage), StoreID(high: 1, low: 2))
         let group = GroupCommit(file: file, version: 0, page: page, publishesWhenWritten: false)
-        let isSyncing = Gate()
-        let hold = Gate()
-        bench.storage.beforeEachCall { call in
-            guard call.operation == .sync else { return }
-            isSyncing.open()
-            hold.wait()
-        }
+        let (isSyncing, hold) = bench.holdSyncs()
         group.noteWritten(2)
         let leader = try StorageThread.start(name: "leader") {
             do { if leads { try group.syncAll() } else { try group.wait(for: 1) } } catch { Issue.record("\(error)") }
@@ -43,13 +37,7 @@ import Testing
         let next = ScheduledRoom()
         let group = GroupCommit(
             file: file, version: 0, page: nil, publishesWhenWritten: false, rooms: (ScheduledRoom(), next))
-        let isSyncing = Gate()
-        let hold = Gate()
-        bench.storage.beforeEachCall { call in
-            guard call.operation == .sync, !hold.isOpen else { return }
-            isSyncing.open()
-            hold.wait()
-        }
+        let (isSyncing, hold) = bench.holdSyncs()
         func start(_ version: Int) throws -> StorageThread {
             try StorageThread.start(name: "waiter") {
                 do { try group.wait(for: UInt64(version)) } catch { Issue.record("\(error)") }

@@ -216,8 +216,8 @@ public final class WriteTransaction {
         var last: Leaf?
     }
 
-    /// Whether neither a version nor a held state sees a row's cell, so that it is written in place in a chunk that they
-    /// share: the row lies in the last one's last chunk of the column, behind the last row that it has there.
+    /// Whether neither a version nor a held state sees a row's cell, so that it is written in place in a chunk that
+    /// they share: the row lies in the last one's last chunk of the column, behind the last row that it has there.
     ///
     /// Told by where the row lies. Its key alone says nothing: in a checkpoint keys may be anything, and then an object
     /// that versions see is found by a key that its table has yet to hand out. But a lower key is no fresh row's, and
