@@ -266,9 +266,9 @@ final class ScheduledRoom: EventCount, @unchecked Sendable {
     private var state = State()
     private let lock = Lock(.unranked)
     private let changed = Condition()
-    // Set by the test before anybody calls what they are called by.
+    // Set by the test before anybody calls what it is called by.
     nonisolated(unsafe) var beforeTicket: (() -> Void)?
-    /// After the next broadcast, once.
+    /// After the next broadcast, once. Set as `beforeTicket` is, and taken under `lock`.
     nonisolated(unsafe) var afterBroadcast: (() -> Void)?
 
     var asleep: Int { lock.withLock { state.asleep } }
@@ -307,13 +307,14 @@ final class ScheduledRoom: EventCount, @unchecked Sendable {
     }
 
     override func broadcast() {
-        lock.withLock {
+        let after = lock.withLock {
             state.word &+= 1
             state.sleepers = []
+            // Broadcasts of several threads may meet.
+            defer { afterBroadcast = nil }
+            return afterBroadcast
         }
         changed.broadcast()
-        let after = afterBroadcast
-        afterBroadcast = nil
         after?()
     }
 }

@@ -49,18 +49,16 @@ extension BytesTree {
     private static func merge(_ parent: BytesPage, _ place: Int, _ writer: NodeWriter) -> Bool {
         guard place >= 0, place + 1 < parent.count else { return false }
         let right = BytesPage(parent.child(place + 1))
-        let separator = parent.key(place + 1)
-        var size = BytesPage(parent.child(place)).used + right.used
-        // The right page's own first separator is but a hint; the bound stands in the parent.
-        if !right.isLeaf { size += (separator.wordCount - right.key(0).wordCount) * 8 }
-        guard size <= BytesPage.room / 8 * 7 else { return false }
+        // The eighth that is left free also has room for an inner page's bound, which stands in the parent: the right
+        // page's own first separator is but a hint, and may be shorter.
+        guard BytesPage(parent.child(place)).used + right.used <= BytesPage.room / 8 * 7 else { return false }
         let left = BytesPage(writer.own(parent.refSlot(place)))
         if right.isLeaf {
             left.append(from: right, 0..<right.count)
         } else {
+            let (separator, value) = (parent.key(place + 1), parent.value(place + 1))
             left.insert(
-                separator, parent.value(place + 1), ref: right.refSlot(0).pointee, count: right.childCount(0),
-                at: left.count)
+                separator, value, ref: right.refSlot(0).pointee, count: right.childCount(0), at: left.count)
             left.append(from: right, 1..<right.count)
         }
         parent.addToChildCount(place, parent.childCount(place + 1))
