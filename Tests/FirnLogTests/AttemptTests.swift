@@ -93,32 +93,36 @@ import Testing
         #expect(torn.version == 2 && torn.offset == made.offsets[part] && torn.wholeFrames == 3 - part)
     }
 
-    @Test("are damage for whoever reads commits, heads, or on", arguments: [1, 2]) func readers(part: Int) throws {
-        let made = try make(attempt: 2)
+    /// Who reads commits, passes over them, reads heads, and reads on.
+    private func waysToRead(_ made: Made) throws -> [() throws -> Void] {
         let folder = StoreFolder(path: "/store", storage: made.storage)
         let manifest = try folder.readManifest()
-        func isRefused(_ body: () throws -> Void) {
-            let error = #expect(throws: LogError.self, performing: body)
-            #expect(error?.code == .damage)
-        }
-        func readAll() throws {
+        func replay(_ body: (inout CommitReader) throws -> Void) throws {
             var cursor = LogCursor(folder: folder, manifest: manifest)
-            _ = try cursor.replay(after: 0, through: 2, from: nil) { commit in while try commit.next() != nil {} }
+            _ = try cursor.replay(after: 0, through: 2, from: nil, body)
         }
-        func skipAll() throws {
-            var cursor = LogCursor(folder: folder, manifest: manifest)
-            _ = try cursor.replay(after: 0, through: 2, from: nil) { _ in }
-        }
-        func heads() throws {
-            try LogCursor(folder: folder, manifest: manifest)
-                .forEachHead(in: manifest.openSegment, through: 2) { _ in true }
-        }
-        func follow() throws {
-            _ = try LogFollower(folder).read(from: LogPlace(version: 0), manifest, through: 2) { _ in }
-        }
-        for body in [readAll, skipAll, heads, follow] { try body() }
+        return [
+            { try replay { commit in while try commit.next() != nil {} } },
+            { try replay { _ in } },
+            {
+                try LogCursor(folder: folder, manifest: manifest)
+                    .forEachHead(in: manifest.openSegment, through: 2) { _ in true }
+            },
+            { _ = try LogFollower(folder).read(from: LogPlace(version: 0), manifest, through: 2) { _ in } },
+        ]
+    }
+
+    private func isRefused(_ body: () throws -> Void) {
+        let error = #expect(throws: LogError.self, performing: body)
+        #expect(error?.code == .damage)
+    }
+
+    @Test("are damage for whoever reads commits, heads, or on", arguments: [1, 2]) func readers(part: Int) throws {
+        let made = try make(attempt: 2)
+        let readers = try waysToRead(made)
+        for body in readers { try body() }
         try mix(from: part, made, with: make(attempt: 1))
-        for body in [readAll, skipAll, heads, follow] { isRefused(body) }
+        for body in readers { isRefused(body) }
     }
 
     @Test("of a whole commit are damage too, behind another one's") func wholeCommit() throws {
@@ -137,7 +141,40 @@ import Testing
         let header = CRC32C.checksum(Array(bytes[first..<first + 76]))
         withUnsafeBytes(of: header.littleEndian) { bytes.replaceSubrange(first + 76..<first + 80, with: $0) }
         try bytes.withUnsafeBytes { try file.write($0, at: 0) }
+        for body in try waysToRead(made) { isRefused(body) }
         let error = #expect(throws: LogError.self) { _ = try Log.open(options, storage: made.storage) }
         #expect(error?.code == .damage && error?.offset == start)
+    }
+
+    @Test("are damage in a sealed segment, of whose last frame the manifest knows the checksum") func sealed() throws {
+        let storage = MemoryStorage()
+        let clock = ManualClock()
+        let log = try Log.open(options, storage: storage, clock: clock, randomness: SeededRandomness(seed: 1))
+        for version in 1...3 as ClosedRange<UInt64> {
+            clock.advance(by: 1000)
+            try LogScript.commit(log, version: version, [100])
+            try log.waitUntilDurable(version)
+            if version == 2 { try log.sealSegment() }
+        }
+        try log.close()
+        let folder = StoreFolder(path: "/store", storage: storage)
+        let manifest = try folder.readManifest()
+        let reader = try SegmentReader(folder, manifest.segments[0], storeID: manifest.storeID)
+        var last: FrameHeader?
+        var offset = SegmentHeader.byteCount
+        while let (frame, _) = try reader.header(at: offset) {
+            last = frame
+            offset = frame.end
+        }
+        // Another attempt was made a little earlier, and is whole and right but for that.
+        var forged = try #require(last)
+        #expect(forged.end == Int(manifest.segments[0].byteCount) && manifest.segments[0].isSealed)
+        forged.time -= 1
+        var bytes = [UInt8](repeating: 0, count: FrameHeader.byteCount)
+        _ = bytes.withUnsafeMutableBytes { forged.encode(at: $0.baseAddress!) }
+        let file = try storage.open(Self.path, .readWrite)
+        try bytes.withUnsafeBytes { try file.write($0, at: Int(forged.offset)) }
+        let error = #expect(throws: LogError.self) { _ = try Log.open(options, storage: storage) }
+        #expect(error?.code == .damage && error?.path == Self.path)
     }
 }

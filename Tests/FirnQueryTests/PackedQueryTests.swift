@@ -41,7 +41,11 @@ import Testing
         try transaction.commit()
         _ = try store.compact()
         let pin = store.pin()
-        for (text, count) in [("owner.note CONTAINS 'kept'", 256), ("owner.note CONTAINS 'kept 257 '", 1)] {
+        // The first time fills the memory that is unpacked into; from then on what is unpacked lies over something else.
+        for (text, count) in [
+            ("owner.note CONTAINS 'kept'", 256), ("owner.note CONTAINS 'kept 257 '", 1),
+            ("owner.note CONTAINS 'kept'", 256),
+        ] {
             let query = try Query([.filter(try Predicate(parsing: text))], table: thing, schema: store.schema)
             #expect(query.count(in: pin.snapshot) == count, "\(text)")
         }

@@ -99,6 +99,53 @@ import Testing
         #expect(either.result == [50, 60] && either.count == 2 && either.explanation.contains("objects of Page"))
     }
 
+    /// Backlinks tell who links to an object, and not who links to none.
+    @Test func whoLinksToNothingIsFoundWithoutBacklinks() throws {
+        let world = try QueryWorld(seed: 3, things: 1500)
+        let targets = world.objects[0].keys.sorted().prefix(9)
+        let wanted = [Value.null] + targets.map { .link($0) }
+        let text = "friend IN {nil" + targets.map { _ in ", %@" }.joined() + "}"
+        let predicate = try Predicate(parsing: text, targets.map { .value(.typedLink(QueryWorld.thing, $0)) })
+        let query = try Query([.filter(predicate)], table: QueryWorld.thing, schema: world.schema)
+        let found = query.run(in: world.pin.snapshot).keys(in: world.pin.snapshot.table(QueryWorld.thing))
+        let expected = world.objects[0].keys.sorted().filter { wanted.contains(world.objects[0][$0]![18]) }
+        #expect(found == expected && query.count(in: world.pin.snapshot) == expected.count && expected.count > 100)
+    }
+
+    /// One that lies behind another, as its hash leads there, is found too.
+    @Test func aSetOfBytesHasWhatWasPutIn() {
+        let values = (0..<2000).map { Array("value \($0)".utf8) }
+        let set = ByteSet(values)
+        #expect(values.allSatisfy { $0.withUnsafeBytes(set.contains) })
+        #expect((2000..<4000).allSatisfy { !Array("value \($0)".utf8).withUnsafeBytes(set.contains) })
+    }
+
+    @Test func aQuestionMarkStandsForOneCodePoint() {
+        for (text, pattern, fits) in [
+            ("é", "?", true), ("日本", "??", true), ("日本", "?", false), ("日本", "???", false), ("a🙂b", "a?b", true),
+            ("a🙂b", "a??b", false), ("🙂🙂x", "*?x", true), ("e\u{301}", "?", false), ("", "?", false),
+        ] {
+            let isLike = Array(text.utf8).withUnsafeBytes { value in
+                Array(pattern.utf8).withUnsafeBytes { ByteText.isLike(value, $0) }
+            }
+            #expect(isLike == fits, "\(text) LIKE \(pattern)")
+        }
+    }
+
+    /// Wherever it comes among the values.
+    @Test func noNumberIsNeitherTheLeastNorTheGreatest() {
+        for values in [[.nan, 1, 2], [1, .nan, 2], [2, 1, .nan]] as [[Double]] {
+            for (aggregate, expected) in [(PropertyPath.Aggregate.min, 1.0), (.max, 2)] {
+                var accumulator = Accumulator(.double, for: aggregate)
+                for value in values { accumulator.add(.double(value)) }
+                #expect(accumulator.result(aggregate) == .double(expected), "\(values)")
+                var floats = Accumulator(.float, for: aggregate)
+                for value in values { floats.add(.float(Float(value))) }
+                #expect(floats.result(aggregate) == .float(Float(expected)), "\(values)")
+            }
+        }
+    }
+
     /// Sums of integers are exact to 128 bits, and stay at the largest integer where they pass it.
     @Test func sumsThatPassAnIntegerStayAtTheLargest() {
         for (values, expected) in [

@@ -1,6 +1,8 @@
+import FirnBytes
 import FirnCore
 import FirnStorage
 import FirnTestSupport
+import FuzzTargets
 import Testing
 
 @testable import FirnTool
@@ -71,6 +73,27 @@ import Testing
             }
         }
         #expect(try Run.verify(made.storage).status == .fine)
+    }
+
+    @Test("what stands between a foot's state and its end must be zeros, whatever the checksum says")
+    func footZeros() throws {
+        let made = try Self.small()
+        let path = try #require(try made.checkpointFiles().last)
+        let bytes = try made.sample.bytes(path)
+        let count = Int(Forging.get(bytes, bytes.count - 8, UInt32.self))
+        var foot = Array(bytes.suffix(count))
+        let end = 48 + 24 * Int(Forging.get(foot, 40, UInt32.self)) + Int(Forging.get(foot, 44, UInt32.self))
+        try #require(end < count - 8, "this foot has none")
+        #expect(throws: Never.self) { try foot.withUnsafeBytes { try CheckpointFoot.read($0) } }
+        for place in end..<count - 8 {
+            foot[place] = 1
+            Forging.put(CRC32C.checksum(Array(foot.dropLast(4))), &foot, count - 4)
+            let refusal = #expect(throws: CheckpointFoot.Refusal.self) {
+                try foot.withUnsafeBytes { try CheckpointFoot.read($0) }
+            }
+            #expect(refusal?.offset == end && refusal?.text.contains("must be zero") == true)
+            foot[place] = 0
+        }
     }
 
     @Test("a file that is cut short, missing, or another than the manifest's is damage") func files() throws {

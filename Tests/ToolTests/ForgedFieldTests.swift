@@ -35,6 +35,31 @@ struct ForgedFieldTests {
         try ForgedStore.run(storage, name, shows: [3], replays: [3])
     }
 
+    @Test("a frame that stores more than it holds is none") func lengths() throws {
+        let whole = ForgedStore.small.segment
+        func read(_ bytes: [UInt8]) -> FrameHead.Reading { bytes.withUnsafeBytes { FrameHead.read($0) } }
+        var at = 64
+        while Forging.get(whole, at + 60, UInt32.self) == 0 {
+            at = (at + 80 + Int(Forging.get(whole, at + 64, UInt32.self)) + 63) & ~63
+        }
+        guard case .head(var head) = read(Array(whole[at..<at + 80])) else {
+            Issue.record("no frame at \(at)")
+            return
+        }
+        head.isCompressed = true
+        for (more, isHead) in [(0, true), (1, false), (1 << 20, false)] as [(UInt32, Bool)] {
+            head.storedCount = head.rawCount + more
+            var writer = ByteWriter()
+            _ = head.write(to: &writer)
+            let reading = read(writer.bytes.map { $0 })
+            if case .head = reading {
+                #expect(isHead, "\(more) bytes more")
+            } else {
+                #expect(!isHead, "\(more) bytes more: \(reading)")
+            }
+        }
+    }
+
     @Test("the manifest") func manifest() throws {
         try forEach(0..<ForgedStore.small.manifest.count) { edge, offset, width in
             var store = ForgedStore.small

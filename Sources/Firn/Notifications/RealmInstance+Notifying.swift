@@ -148,7 +148,8 @@ extension RealmInstance {
         }
     }
 
-    /// The realm's own transaction is published: realm observers are told at once, the others at the next turn.
+    /// The realm's own transaction is published: realm observers are told at once, the others at the next turn, for
+    /// which publishing has woken the realm.
     func committedOwn(_ committed: CommittedVersion, from base: Pin, skipping tokens: [NotificationToken]) {
         guard let pin else { return }
         // The version shown may be a later one of another writer, which was published at the same time. Otherwise its
@@ -162,7 +163,6 @@ extension RealmInstance {
         }
         // A realm observer is told that there is something, not what: it can't be told of another writer's part alone.
         let hasOthers = base.version > announcedVersion || pin.version > committed.number
-        waker?.wake()
         announcedVersion = max(announcedVersion, pin.version)
         notifyRealm(.didChange, skipping: hasOthers ? [] : tokens)
     }

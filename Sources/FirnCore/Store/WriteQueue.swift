@@ -84,6 +84,9 @@ final class WriteQueue: @unchecked Sendable {
     /// Whether anybody sleeps until it is his turn.
     var hasWaiters: Bool { lock.withLock { first != nil } }
 
+    /// Whether the next turn is somebody's already, who was overtaken for too long.
+    var isClaimed: Bool { lock.withLock { claimant != nil } }
+
     /// True where the lock was found free in good time, and taken.
     private func look(since: Int64) -> Bool {
         repeat {

@@ -106,4 +106,13 @@ import Testing
         dead.give([])
         #expect(dead.given == [4096..<61440])
     }
+
+    /// A commit beside the compaction has replaced it: the checkpoint's own version still reaches it.
+    @Test func whatTheCheckpointsVersionReachesIsNoHole() {
+        var dead = DeadNodes()
+        dead.add(0..<8192, after: 4)
+        dead.add(8192..<16384, after: 5)
+        #expect(dead.dug(before: 5) { _ in true } == [0..<8192])
+        #expect(dead.dug(before: 6) { _ in true } == [0..<16384])
+    }
 }

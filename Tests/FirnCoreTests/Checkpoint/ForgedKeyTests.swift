@@ -110,7 +110,17 @@ struct ForgedKeyTests {
                 Forging.put(UInt64(1000), &bytes, inner.lowerBound + 32 + 8)
             }
         }
-        let position = passing == .last ? 390 : 10
+        // Before where the last leaf ends, and behind it.
+        let positions =
+            switch passing {
+            case .last: [390]
+            case .first, .emptied: [10, 200]
+            case .joined: [10, 80]
+            }
+        for position in positions { try check(files, passing, isHeld: isHeld, position) }
+    }
+
+    private func check(_ files: StoreFiles, _ passing: Passing, isHeld: Bool, _ position: Int) throws {
         let store = try files.open()
         let pin = store.pin()
         let before = Self.kinds(pin)

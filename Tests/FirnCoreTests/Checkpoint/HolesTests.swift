@@ -273,6 +273,42 @@ import Testing
         #expect(people.fault(people.store.pin().snapshot) == nil)
     }
 
+    /// It has opened the store when the holes were decided, and reads the manifest that does not list them.
+    @Test func noBlockIsGivenBackUnderAnotherProcessThatComesMeanwhile() throws {
+        let storage = SimulatedStorage(seed: 5)
+        var people = try People("/store", storage, count: 2000)
+        try people.store.compact()
+        try people.change(0..<1000, to: 1)
+        let other = Guarded<(store: Store?, isDue: Bool)>(.unranked, (nil, false))
+        storage.beforeEachCall { call in
+            if call.operation == .sync, call.path.hasSuffix(".checkpoint") { other.withLock { $0.isDue = true } }
+            guard call.operation == .rename, other.withLock({ $0.isDue && $0.store == nil }) else { return }
+            do {
+                let store = try Store(People.options("/store"), storage: storage.disk.newProcess())
+                other.withLock { $0.store = store }
+            } catch { Issue.record("\(error)") }
+        }
+        try people.store.compact(garbageShare: 10)
+        storage.beforeEachCall(nil)
+        #expect(try Self.hasHoles(people.store))
+        #expect(storage.disk.count(.deallocate) == 0)
+        // What it has open goes when nobody has it any more.
+        func useAndClose() throws {
+            let reader = try #require(
+                other.withLock { state in
+                    defer { state.store = nil }
+                    return state.store
+                })
+            #expect(people.fault(reader.pin().snapshot) == nil)
+            try reader.close()
+        }
+        try useAndClose()
+        #expect(people.store.log?.isOnlyReader == true)
+        try people.store.compact(garbageShare: 10)
+        #expect(storage.disk.count(.deallocate) > 0)
+        #expect(people.fault(people.store.pin().snapshot) == nil)
+    }
+
     @Test func aPastVersionThatIsReadKeepsItsBlocks() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/store"

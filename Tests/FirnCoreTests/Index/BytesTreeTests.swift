@@ -219,6 +219,33 @@ struct BytesTreeTests {
         versions.rollback()
     }
 
+    /// Its first child is gone, and what lay there lies in the second since: below that one's separator.
+    @Test("keep an inner page's bound when it becomes part of the one before it")
+    func mergedInnerPage() throws {
+        let versions = VersionSimulation()
+        let writer = versions.begin()
+        func key(_ number: Int) -> ByteString { ByteString(padded(number) + String(repeating: "-", count: 120)) }
+        func insert(_ number: Int) { ByteStringTree.insert(key(number), Int64(number), at: versions.slot, writer) }
+        func remove(_ number: Int) {
+            #expect(ByteStringTree.remove(key(number), Int64(number), at: versions.slot, writer))
+        }
+        for number in 0..<9000 { insert(number) }
+        var root: BytesPage { BytesPage(versions.root.node) }
+        try #require(root.node.width == 2 && root.count > 3)
+        let inner = root.count
+        let (first, second) = (root.childCount(0), root.childCount(1))
+        for number in first..<first + BytesPage(BytesPage(root.child(1)).child(0)).count { remove(number) }
+        insert(first)
+        // Both have few children.
+        for number in (first + 60..<first + second).reversed() { remove(number) }
+        #expect(root.count == inner)
+        for number in (60..<first).reversed() { remove(number) }
+        #expect(root.count == inner - 1)
+        try BytesTree.checkInvariants(versions.root)
+        #expect(ByteStringTree.contains(key(first), Int64(first), in: versions.root))
+        versions.rollback()
+    }
+
     @Test("copy one path for one changed pair, and nothing for one that is not there")
     func oneChangeCopiesOnePath() {
         let versions = VersionSimulation()

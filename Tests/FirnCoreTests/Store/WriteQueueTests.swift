@@ -1,4 +1,5 @@
 import FirnStorage
+import FirnTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -56,6 +57,30 @@ import Testing
         queue.release()
         waiter.join()
         #expect(wasServed && turns > 0)
+    }
+
+    /// Who is overtaken claims the next turn.
+    @Test func whoWaitsForLongIsOvertakenOnce() throws {
+        let queue = WriteQueue()
+        var wasOvertaken = false
+        // It may wake in time.
+        for _ in 0..<10_000 where !wasOvertaken {
+            queue.acquire()
+            let waiter = try StorageThread.start(name: "waiter") {
+                queue.acquire()
+                queue.release()
+            }
+            #expect(Patience.awaits { queue.hasWaiters })
+            Thread.sleep(forTimeInterval: 0.002)
+            queue.release()
+            if queue.tryAcquire() {
+                wasOvertaken = queue.hasWaiters
+                if wasOvertaken { #expect(Patience.awaits { queue.isClaimed }) }
+                queue.release()
+            }
+            waiter.join()
+        }
+        #expect(wasOvertaken && !queue.isClaimed && !queue.isHeld)
     }
 
     /// Each callback gives the lock up within itself, so that the next one is called from there; or asks for the next turn from within.

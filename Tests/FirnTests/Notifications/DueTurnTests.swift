@@ -251,6 +251,23 @@ import Testing
         #expect(told == ["first", "third"] && realmCalls == 0)
         for token in [invalidating, first, third] { token.invalidate() }
     }
+
+    @Test func norIsItToldAtFirst() async throws {
+        let realm = try open()
+        try realm.write { realm.add(Dog(1, "Rex")) }
+        let dogs = realm.objects(Dog.self)
+        var told: [String] = []
+        var second: NotificationToken?
+        let first = dogs.observe { _ in
+            told.append("first")
+            second?.invalidate()
+        }
+        second = dogs.observe { _ in told.append("second") }
+        let third = dogs.observe { _ in told.append("third") }
+        await wait { told.contains("third") }
+        #expect(told == ["first", "third"])
+        for token in [first, third] { token.invalidate() }
+    }
 }
 
 /// What was told on another queue, guarded by its lock.

@@ -21,6 +21,30 @@ import Testing
         }
     }
 
+    /// For the sake of one that lags behind, the realm remembers what it changed itself. The other has been told of that,
+    /// and what comes then is another's.
+    @Test func whatAnotherChangesIsToldWithOldValuesThoughAnObserverLagsBehind() async throws {
+        let realm = try open()
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        var seen: [String] = []
+        var isFirst = true
+        let (name, types) = (name, types)
+        let lagging = dog.observe { (_: ObjectChange<Dog>) in
+            guard isFirst else { return }
+            isFirst = false
+            do {
+                try realm.write { dog.age = 5 }
+                try onAnotherThread(name, types) { other in try other.write { other.objects(Dog.self)[0].age = 9 } }
+            } catch { Issue.record(error) }
+        }
+        let token = dog.observe { (change: ObjectChange<Dog>) in seen.append(text(change)) }
+        try realm.write { dog.name = "Max" }
+        await wait { seen.count == 3 }
+        #expect(seen == ["name: - > Max", "age: - > 5", "age: 5 > 9"])
+        for token in [lagging, token] { token.invalidate() }
+    }
+
     /// SEMANTICS 44, 45, 26, SPEC S74, S81
     @Test func assignmentsAreToldAfterTheCommitAndNothingAtFirst() async throws {
         let realm = try open()

@@ -65,6 +65,26 @@ private class Numbers: Object {
         #expect(Array(managed.numbers) == model && managed.numbers.count == model.count)
     }
 
+    @Test func elementsThatAreMovedByOffsetsKeepTheirOrder() throws {
+        let realm = try memoryRealm()
+        let people = [Person(), Person()]
+        try realm.write { realm.add(people[0]) }
+        for (offsets, destination, expected) in [
+            ([0, 2, 5], 4, [1, 3, 0, 2, 5, 4]), ([0, 1], 6, [2, 3, 4, 5, 0, 1]), ([4, 5], 0, [4, 5, 0, 1, 2, 3]),
+            ([1, 3, 4], 2, [0, 1, 3, 4, 2, 5]), ([0, 1, 2, 3, 4, 5], 3, [0, 1, 2, 3, 4, 5]),
+            ([], 3, [0, 1, 2, 3, 4, 5]),
+        ] {
+            try realm.write {
+                for list in people.map(\.numbers) {
+                    list.removeAll()
+                    list.append(objectsIn: 0..<6)
+                    list.move(fromOffsets: IndexSet(offsets), toOffset: destination)
+                    #expect(Array(list) == expected, "\(offsets) to \(destination)")
+                }
+            }
+        }
+    }
+
     /// SEMANTICS 73: a list's sum is that of a property, managed or not.
     @Test func sumsAreExactAndDoNotTrap() throws {
         let realm = try memoryRealm([Numbers.self])

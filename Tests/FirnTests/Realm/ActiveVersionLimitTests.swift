@@ -94,6 +94,36 @@ import Testing
         #expect(realm.objects(Dog.self).count == 400)
     }
 
+    /// The realm only remembers it, and the version becomes an old one while the write waits for its turn.
+    @Test func aFreezeThatNobodyHoldsIsNotInTheWayOfAWrite() throws {
+        let realm = try open {
+            $0.maximumNumberOfActiveVersions = 1
+            // Who has just committed holds its base for a moment more.
+            $0.activeVersionPolicy = .wait(30)
+        }
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        nonisolated(unsafe) let configuration = realm.configuration
+        let (isWriting, hasWritten) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        Thread {
+            do {
+                let own = try Realm(configuration: configuration)
+                own.beginWrite()
+                own.objects(Dog.self)[0].age = 2
+                isWriting.signal()
+                // Until the other one waits.
+                usleep(100_000)
+                try own.commitWrite()
+            } catch { Issue.record(error) }
+            hasWritten.signal()
+        }.start()
+        try #require(isWriting.wait(timeout: .patience) == .success)
+        #expect(dog.freeze().age == 1)
+        try realm.write { dog.age += 1 }
+        #expect(dog.age == 3)
+        hasWritten.wait()
+    }
+
     @Test func retainedBytesAreLimited() throws {
         let realm = try open { $0.maximumRetainedBytes = 10_000 }
         try realm.write { for id in 0..<1000 { realm.add(Dog(id, "Rex")) } }

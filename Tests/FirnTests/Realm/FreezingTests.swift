@@ -56,6 +56,22 @@ import Testing
         expectMessage(result, "can't be frozen")
     }
 
+    @Test(arguments: 0..<4) func freezingWithinAWriteStops(_ what: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [what] in
+            let realm = try memoryRealm()
+            let person = Person()
+            try realm.write { realm.add(person) }
+            realm.beginWrite()
+            switch what {
+            case 0: _ = realm.freeze()
+            case 1: _ = person.freeze()
+            case 2: _ = person.dogs.freeze()
+            default: _ = realm.objects(Person.self).freeze()
+            }
+        }
+        expectMessage(result, "can't be frozen within a write transaction")
+    }
+
     @Test func heldVersionsAreListedAndGoWhenLetGo() throws {
         let realm = try memoryRealm()
         try realm.write { realm.add(Dog(1, "Rex")) }

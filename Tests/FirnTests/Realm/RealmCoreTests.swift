@@ -53,6 +53,25 @@ import Testing
         #expect(try open().isEmpty, "the realm is still there")
     }
 
+    /// And the other way round: when all from after the `invalidate()` have gone, one from before it holds the realm.
+    @Test func anObjectFromBeforeAnInvalidateHoldsItsRealm() throws {
+        weak var instance: RealmInstance?
+        var old: Dog?
+        func use() throws {
+            let realm = try open()
+            try realm.write { realm.add(Dog(1, "Rex")) }
+            instance = realm.instance
+            old = realm.objects(Dog.self)[0]
+            realm.invalidate()
+            #expect(realm.objects(Dog.self)[0].name == "Rex")
+        }
+        try use()
+        #expect(instance != nil && old?.isInvalidated == true)
+        old = nil
+        #expect(instance == nil)
+        #expect(try open().isEmpty, "the realm is still there")
+    }
+
     /// On Linux, an asynchronous main's jobs move between threads, which do other work in between and let objects go there.
     @Test func aThreadThatWasTheMainQueuesOnceCountsWhatItReleasesWithAtomics() async throws {
         weak var instance: RealmInstance?

@@ -1,0 +1,74 @@
+import FirnLog
+import FirnStorage
+import Testing
+
+@testable import FirnCore
+
+/// What a transaction makes or edits and then deletes leaves nothing behind but its key.
+@Suite(.timeLimit(.minutes(20))) struct DeletedAtOnceTests {
+    private static let table = TableID(0)
+    private static let schema = Schema(tables: [
+        TableSchema(
+            name: "Basket",
+            columns: [
+                ColumnSchema(name: "number", type: .int),
+                ColumnSchema(name: "eggs", type: .int, collection: .list),
+            ])
+    ])
+
+    private func open(_ storage: MemoryStorage) throws -> Store {
+        var options = LogOptions(folder: "/store")
+        options.usesThreads = false
+        return try Store(StoreOptions(log: options), storage: storage)
+    }
+
+    /// Makes an object, and gives its key.
+    private func make(_ transaction: WriteTransaction) throws -> Int64 {
+        var row = transaction.beginRow(Self.table)
+        transaction.fill(&row, 0, .int(7))
+        try transaction.endRow(row)
+        return row.key
+    }
+
+    @Test func aDeletedObjectsListIsNotToldAsEdited() throws {
+        let storage = MemoryStorage()
+        let store = try open(storage)
+        let transaction = try store.beginWrite()
+        try transaction.changeSchema(to: Self.schema)
+        let keys = [try make(transaction), try make(transaction)]
+        try transaction.commit()
+
+        let old = store.pin()
+        let claim = store.claimNotes(after: old.version)
+        let second = try store.beginWrite()
+        for key in keys { second.edit(Self.table, 1, key) { $0.append(.int(1)) } }
+        second.delete(Self.table, keys[0])
+        try second.commit()
+        let notes = try #require(claim.changes(from: old, to: store.pin()).tables[Self.table])
+        #expect(notes.deleted == [keys[0]] && notes.scripts.keys.map(\.key) == [keys[1]])
+        try store.close()
+        let again = try open(storage).pin()
+        #expect(again.snapshot.table(Self.table).count == 1)
+        #expect(again.snapshot.table(Self.table).value(1, of: keys[1]) == .list([.int(1)]))
+    }
+
+    @Test func aKeyIsNotHandedOutAgainThoughNoChangeNamesIt() throws {
+        let storage = MemoryStorage()
+        let store = try open(storage)
+        let transaction = try store.beginWrite()
+        try transaction.changeSchema(to: Self.schema)
+        let first = try make(transaction)
+        try transaction.commit()
+        let second = try store.beginWrite()
+        let gone = try make(second)
+        second.delete(Self.table, gone)
+        try second.commit()
+        try store.close()
+        let again = try open(storage)
+        #expect(again.log?.checkpoint == nil, "else nothing is replayed")
+        let third = try again.beginWrite()
+        let next = try make(third)
+        #expect(first < gone && gone < next)
+        third.cancel()
+    }
+}
