@@ -16,12 +16,13 @@ import Testing
     }
 
     /// A log of two versions, the second of three parts that don't compress.
-    private func make(attempt: UInt64, isClosed: Bool = true) throws -> Made {
+    private func make(attempt: UInt64, hasMark: Bool = false) throws -> Made {
         let storage = MemoryStorage()
         let log = try Log.open(
             options, storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 1))
         try LogScript.commit(log, version: 1, [100])
         try log.waitUntilDurable(1)
+        if hasMark { try log.writeMark() }
         var chance = SeededRandom(seed: attempt)
         var appender = try log.beginCommit(version: 2)
         for _ in 0..<3 {
@@ -125,10 +126,11 @@ import Testing
         for body in readers { isRefused(body) }
     }
 
-    @Test("of a whole commit are damage too, behind another one's") func wholeCommit() throws {
-        // The commit before is another one: so the chain of the first part is wrong, and only that.
-        let made = try make(attempt: 2)
-        let start = made.offsets[0]
+    @Test("of a whole commit are damage too, behind another one's, also with a mark before it", arguments: [false, true])
+    func wholeCommit(hasMark: Bool) throws {
+        // The commit before is another one: so the chain of the first part, or of the mark, is wrong, and only that.
+        let made = try make(attempt: 2, hasMark: hasMark)
+        let start = made.offsets[0] - (hasMark ? FrameHeader.frameByteCount(stored: 0) : 0)
         let file = try made.storage.open(Self.path, .readWrite)
         var bytes = try read(made.storage)
         // Version 1's payload changes, all of its checksums with it.

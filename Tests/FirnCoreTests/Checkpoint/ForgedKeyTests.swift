@@ -115,7 +115,7 @@ struct ForgedKeyTests {
             switch passing {
             case .last: [390]
             case .first, .emptied: [10, 200]
-            case .joined: [10, 80]
+            case .joined: [10, 50]
             }
         for position in positions { try check(files, passing, isHeld: isHeld, position) }
     }
