@@ -126,7 +126,7 @@ import Testing
         for body in readers { isRefused(body) }
     }
 
-    @Test("of a whole commit are damage too, behind another one's, also with a mark before it", arguments: [false, true])
+    @Test("of a whole commit are damage too, behind another one's, also with a mark between", arguments: [false, true])
     func wholeCommit(hasMark: Bool) throws {
         // The commit before is another one: so the chain of the first part, or of the mark, is wrong, and only that.
         let made = try make(attempt: 2, hasMark: hasMark)
