@@ -148,8 +148,7 @@ extension RealmInstance {
         }
     }
 
-    /// The realm's own transaction is published: realm observers are told at once, the others at the next turn, for
-    /// which publishing has woken the realm.
+    /// The realm's own transaction is published: realm observers are told at once, the others at the next turn.
     func committedOwn(_ committed: CommittedVersion, from base: Pin, skipping tokens: [NotificationToken]) {
         guard let pin else { return }
         // The version shown may be a later one of another writer, which was published at the same time. Otherwise its
@@ -163,6 +162,9 @@ extension RealmInstance {
         }
         // A realm observer is told that there is something, not what: it can't be told of another writer's part alone.
         let hasOthers = base.version > announcedVersion || pin.version > committed.number
+        // Who has published it may be another thread, which has yet to wake this realm. What the caller does next on its
+        // run loop or queue must find the observers told.
+        waker?.wake()
         announcedVersion = max(announcedVersion, pin.version)
         notifyRealm(.didChange, skipping: hasOthers ? [] : tokens)
     }
