@@ -94,6 +94,26 @@ import Testing
         #expect(torn.version == 2 && torn.offset == made.offsets[part] && torn.wholeFrames == 3 - part)
     }
 
+    /// All that is there is whole and follows what is before it; only the rest of the commit is missing.
+    @Test("that end between two parts are torn", arguments: [1, 2]) func betweenParts(part: Int) throws {
+        let made = try make(attempt: 1)
+        let file = try made.storage.open(Self.path, .readWrite)
+        try file.truncate(to: made.offsets[part])
+        try made.storage.remove("/store/shared")
+        let log = try Log.open(options, storage: made.storage)
+        guard case .tornTail(let torn) = log.recovery.outcome else {
+            Issue.record("\(log.recovery.outcome)")
+            return
+        }
+        #expect(log.recovery.lastVersion == 1 && torn.version == 2 && torn.offset == made.offsets[part])
+        #expect(torn.byteCount == made.offsets[part] - made.offsets[0] && torn.wholeFrames == 0)
+        try LogScript.commit(log, version: 2, [700])
+        try log.waitUntilDurable(2)
+        try log.close()
+        let again = try Log.open(options, storage: made.storage)
+        #expect(again.recovery.outcome == .clean && again.recovery.lastVersion == 2)
+    }
+
     /// Who reads commits, passes over them, reads heads, and reads on.
     private func waysToRead(_ made: Made) throws -> [() throws -> Void] {
         let folder = StoreFolder(path: "/store", storage: made.storage)
