@@ -159,6 +159,22 @@ struct Bench {
         }
     }
 
+    /// A take-over had got to the page, and a power cut lost its manifest: the page tells of commits of that epoch.
+    @Test("ignores the shared page of a take-over that is no more", arguments: [true, false])
+    func pageOfAnotherEpoch(isReader: Bool) throws {
+        let bench = Bench()
+        let log = try bench.open()
+        try log.waitUntilDurable(try bench.commit(log))
+        var after = bench.afterPowerCut(keeping: 1)
+        let folder = StoreFolder(path: "/store", storage: after.storage)
+        let manifest = try folder.readManifest()
+        try SharedPage(folder, manifest.storeID)
+            .prepare(
+                epoch: manifest.epoch + 1, durable: 2, published: 2, generation: manifest.generation + 1, fresh: true)
+        if isReader { after.options.access = .readOnly }
+        #expect(try after.open().recovery.lastVersion == 1)
+    }
+
     @Test("after a failed sync with clean pages, reopening and a power cut, nothing acknowledged is lost")
     func failedSync() throws {
         for residue in [SimulatedFault.Residue.nothing, .some, .all] {
