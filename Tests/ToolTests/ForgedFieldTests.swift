@@ -35,13 +35,16 @@ struct ForgedFieldTests {
         try ForgedStore.run(storage, name, shows: [3], replays: [3])
     }
 
+    /// Where the frame that begins at an offset of a segment ends.
+    private func end(ofFrameAt offset: Int, _ segment: [UInt8]) -> Int {
+        (offset + 80 + Int(Forging.get(segment, offset + 64, UInt32.self)) + 63) & ~63
+    }
+
     @Test("a frame that stores more than it holds is none") func lengths() throws {
         let whole = ForgedStore.small.segment
         func read(_ bytes: [UInt8]) -> FrameHead.Reading { bytes.withUnsafeBytes { FrameHead.read($0) } }
         var at = 64
-        while Forging.get(whole, at + 60, UInt32.self) == 0 {
-            at = (at + 80 + Int(Forging.get(whole, at + 64, UInt32.self)) + 63) & ~63
-        }
+        while Forging.get(whole, at + 60, UInt32.self) == 0 { at = end(ofFrameAt: at, whole) }
         guard case .head(var head) = read(Array(whole[at..<at + 80])) else {
             Issue.record("no frame at \(at)")
             return
@@ -51,7 +54,7 @@ struct ForgedFieldTests {
             head.storedCount = head.rawCount + more
             var writer = ByteWriter()
             _ = head.write(to: &writer)
-            let reading = read(writer.bytes.map { $0 })
+            let reading = read(writer.array())
             if case .head = reading {
                 #expect(isHead, "\(more) bytes more")
             } else {
@@ -75,7 +78,7 @@ struct ForgedFieldTests {
         var offset = 64
         while offset + 80 <= whole.count, Forging.get(whole, offset, UInt32.self) == 0x4E52_4946 {
             heads.append(offset..<offset + 80)
-            offset = (offset + 80 + Int(Forging.get(whole, offset + 64, UInt32.self)) + 63) & ~63
+            offset = end(ofFrameAt: offset, whole)
         }
         #expect(heads.count > 2)
         for head in heads.prefix(4) {

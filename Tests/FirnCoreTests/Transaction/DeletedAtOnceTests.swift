@@ -30,14 +30,19 @@ import Testing
         return row.key
     }
 
-    @Test func aDeletedObjectsListIsNotToldAsEdited() throws {
-        let storage = MemoryStorage()
+    /// A store of so many objects, and their keys.
+    private func filled(_ storage: MemoryStorage, count: Int) throws -> (store: Store, keys: [Int64]) {
         let store = try open(storage)
         let transaction = try store.beginWrite()
         try transaction.changeSchema(to: Self.schema)
-        let keys = [try make(transaction), try make(transaction)]
+        let keys = try (0..<count).map { _ in try make(transaction) }
         try transaction.commit()
+        return (store, keys)
+    }
 
+    @Test func aDeletedObjectsListIsNotToldAsEdited() throws {
+        let storage = MemoryStorage()
+        let (store, keys) = try filled(storage, count: 2)
         let old = store.pin()
         let claim = store.claimNotes(after: old.version)
         let second = try store.beginWrite()
@@ -54,11 +59,7 @@ import Testing
 
     @Test func aKeyIsNotHandedOutAgainThoughNoChangeNamesIt() throws {
         let storage = MemoryStorage()
-        let store = try open(storage)
-        let transaction = try store.beginWrite()
-        try transaction.changeSchema(to: Self.schema)
-        let first = try make(transaction)
-        try transaction.commit()
+        let (store, keys) = try filled(storage, count: 1)
         let second = try store.beginWrite()
         let gone = try make(second)
         second.delete(Self.table, gone)
@@ -68,7 +69,7 @@ import Testing
         #expect(again.log?.checkpoint == nil, "else nothing is replayed")
         let third = try again.beginWrite()
         let next = try make(third)
-        #expect(first < gone && gone < next)
+        #expect(keys[0] < gone && gone < next)
         third.cancel()
     }
 }
