@@ -6,7 +6,7 @@
 
 struct scratch {
     uintptr_t address[FIRN_SCRATCH_COUNT];
-    uint64_t space[FIRN_SCRATCH_COUNT];
+    uint64_t mapping[FIRN_SCRATCH_COUNT];
     void *memory[FIRN_SCRATCH_COUNT];
     size_t capacity[FIRN_SCRATCH_COUNT];
     uint64_t used[FIRN_SCRATCH_COUNT]; /* when it was asked for last, by `clock` */
@@ -27,16 +27,16 @@ static void release(void *pointer) {
 
 static void make_key(void) { pthread_key_create(&key, release); }
 
-void *firn_scratch_find(uintptr_t address, uint64_t space) {
+void *firn_scratch_find(uintptr_t address, uint64_t mapping) {
     struct scratch *scratch = own;
     if (scratch == NULL) return NULL;
     unsigned last = scratch->last;
-    if (scratch->address[last] == address && scratch->space[last] == space) {
+    if (scratch->address[last] == address && scratch->mapping[last] == mapping) {
         scratch->used[last] = ++scratch->clock;
         return scratch->memory[last];
     }
     for (unsigned place = 0; place < FIRN_SCRATCH_COUNT; place++) {
-        if (scratch->address[place] == address && scratch->space[place] == space) {
+        if (scratch->address[place] == address && scratch->mapping[place] == mapping) {
             scratch->last = place;
             scratch->used[place] = ++scratch->clock;
             return scratch->memory[place];
@@ -45,7 +45,7 @@ void *firn_scratch_find(uintptr_t address, uint64_t space) {
     return NULL;
 }
 
-void *firn_scratch_make(uintptr_t address, uint64_t space, size_t length, bool is_kept) {
+void *firn_scratch_make(uintptr_t address, uint64_t mapping, size_t length, bool is_kept) {
     struct scratch *scratch = own;
     if (scratch == NULL) {
         pthread_once(&once, make_key);
@@ -70,6 +70,6 @@ void *firn_scratch_make(uintptr_t address, uint64_t space, size_t length, bool i
     scratch->last = place;
     /* No node lies at 0. */
     scratch->address[place] = is_kept ? address : 0;
-    scratch->space[place] = space;
+    scratch->mapping[place] = mapping;
     return scratch->memory[place];
 }

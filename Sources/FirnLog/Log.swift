@@ -29,14 +29,14 @@ public final class Log: @unchecked Sendable {
     /// For a reader who found nobody that has the store open for writing: the session that the page was of then.
     let unkeptSession: UInt64?
     /// What a log opened read-only needs while the store is opened; nobody else keeps it.
-    private let heldFiles: Guarded<HeldLogFiles?>
-    var held: HeldLogFiles? { heldFiles.withLock { $0 } }
+    private let fileReferences: Guarded<HeldLogFiles?>
+    var held: HeldLogFiles? { fileReferences.withLock { $0 } }
     /// Whether a compactor of this opener runs. Atomic.
     let isCompacting = Atomic<Bool>(false)
     let isClosed = Atomic<Bool>(false)
     /// Atomic: it only rises, and `tellOthers` says so whenever it is called next.
     let hasCeasedReading = Atomic<Bool>(false)
-    let checkpoints: Guarded<CheckpointState>
+    let checkpoints: Guarded<ListedCheckpoints>
     let sinceCheckpoint: Atomic<Int>
     /// Differs from the process's where it has been forked since.
     let forkMark = ForkMark()
@@ -48,8 +48,8 @@ public final class Log: @unchecked Sendable {
     ) {
         self.slot = slot
         self.unkeptSession = unkeptSession
-        heldFiles = Guarded(.innermost, held)
-        checkpoints = Guarded(.innermost, CheckpointState(listed: listed, nextID: nextCheckpointID))
+        fileReferences = Guarded(.innermost, held)
+        checkpoints = Guarded(.innermost, ListedCheckpoints(listed: listed, nextID: nextCheckpointID))
         sinceCheckpoint = Atomic(0)
         recoveredSchema = schema
         self.options = options
@@ -82,7 +82,7 @@ public final class Log: @unchecked Sendable {
     /// What the log was opened with has been read: what was held for that goes.
     public func finishOpening() {
         // Closed outside of the lock.
-        let held = heldFiles.withLock { held in
+        let held = fileReferences.withLock { held in
             defer { held = nil }
             return held
         }
@@ -141,7 +141,7 @@ public final class Log: @unchecked Sendable {
             while true {
                 if try locks.tryLockWriter() {
                     // The first of those who have it open for writing keeps others from joining until all is recovered.
-                    let isFirst = try locks.claimServing()
+                    let isFirst = try locks.beginRecovery()
                     try locks.enter()
                     // Look again: another may have made the store while we waited.
                     if found != .store { found = try folder.find() }
@@ -192,7 +192,7 @@ public final class Log: @unchecked Sendable {
         try folder.removeIfPresent(path)
         let file = try stored { () throws(StorageError) in try folder.create(path) }
         defer { file.close() }
-        try folder.write(SegmentStart.encode(header, schema: schema, time: time).bytes, to: file, at: 0)
+        try folder.write(SegmentPrologue.encode(header, schema: schema, time: time).bytes, to: file, at: 0)
         try stored { () throws(StorageError) in
             try file.sync()
             try storage.syncFolder(folder.log)
@@ -229,7 +229,7 @@ public final class Log: @unchecked Sendable {
         }
         // A copy that was finished may have been stopped before its mark was removed.
         if isFirst { try? folder.removeIfPresent(folder.copying) }
-        report.secondedCommits = try recovery.makeDurable(page)
+        report.rewrittenCommits = try recovery.makeDurable(page)
         report.epoch = recovery.manifest.epoch
 
         let segmentPath = folder.segment(recovery.manifest.openSegment.segment)

@@ -24,9 +24,9 @@ public struct QueryError: Error, Sendable, Hashable {
     /// What to do about it.
     public let advice: String
     /// The text, where there is one, and the place in it.
-    public let place: TextPlace?
+    public let place: TextPosition?
 
-    public init(_ code: Code, _ message: String, advice: String, at place: TextPlace? = nil) {
+    public init(_ code: Code, _ message: String, advice: String, at place: TextPosition? = nil) {
         self.code = code
         self.message = message
         self.advice = advice
@@ -45,7 +45,7 @@ extension QueryError: CustomStringConvertible {
 }
 
 /// A place in a query's text.
-public struct TextPlace: Sendable, Hashable {
+public struct TextPosition: Sendable, Hashable {
     public let text: String
     /// In UTF-8 bytes from the beginning.
     public let offset: Int
@@ -73,9 +73,9 @@ public struct TextPlace: Sendable, Hashable {
 
 /// Where a part of a predicate was written, if it was. That is no part of what it says: two of them are always equal.
 public struct Origin: Sendable, Hashable {
-    public var place: TextPlace?
+    public var place: TextPosition?
 
-    public init(_ place: TextPlace? = nil) { self.place = place }
+    public init(_ place: TextPosition? = nil) { self.place = place }
 
     public static func == (a: Origin, b: Origin) -> Bool { true }
     public func hash(into hasher: inout Hasher) {}

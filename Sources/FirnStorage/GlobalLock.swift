@@ -16,7 +16,7 @@ import CFirn
 /// reason what such a lock guards is a `GlobalGuarded`, or lies elsewhere than in a global.
 package enum GlobalLock: Int32, CaseIterable {
     /// The entering and leaving of spaces of checkpoints.
-    case nodeSpaces
+    case checkpointMappings
     /// What is known of classes.
     case classes
     /// The classes that the program's images declare, and those that were registered.

@@ -20,7 +20,7 @@ import CFirn
 ///   taken out under the lock and released outside of it, since a `deinit` is user code, too.
 ///
 /// Some system calls are made under locks all the same. None of them waits for another thread or process:
-/// - `NodeSpace` reads pieces of 64 KiB under `.space` where files are not mapped (`readsByMapping` false, or a storage
+/// - `CheckpointMapping` reads pieces of 64 KiB under `.space` where files are not mapped (`readsByMapping` false, or a storage
 ///   that can't map). A node is read, checked and marked in one step; whoever touches another untouched node of the
 ///   same space waits for the disk meanwhile. `verify` reads a whole file so, before anybody else has the store.
 /// - `PosixLock` asks for, tests, gives back and closes its file under `guardian`, so that the descriptor's number is
@@ -39,8 +39,8 @@ package enum LockRank: UInt8, CaseIterable {
     case history
     /// `VersionTable`: which versions there are, and who holds them.
     case versionTable
-    /// `NodeSpace`: the files of a checkpoint, and what was validated in them.
-    case space
+    /// `CheckpointMapping`: the files of a checkpoint, and what was validated in them.
+    case mapping
     /// `SpillHeap`: since when it can't write to its files, and why.
     case spillHeap
     /// All others.

@@ -44,7 +44,7 @@ func hash(_ bytes: [UInt8]) -> UInt64 {
     bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
 }
 
-let schema = Schema(tables: [
+let schema = StoreSchema(tables: [
     TableSchema(
         name: "Writer", primaryKey: 0,
         columns: [

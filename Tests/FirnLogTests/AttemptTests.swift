@@ -127,9 +127,9 @@ import Testing
             { try replay { _ in } },
             {
                 try LogCursor(folder: folder, manifest: manifest)
-                    .forEachHead(in: manifest.openSegment, through: 2) { _ in true }
+                    .forEachHeader(in: manifest.openSegment, through: 2) { _ in true }
             },
-            { _ = try LogFollower(folder).read(from: LogPlace(version: 0), manifest, through: 2) { _ in } },
+            { _ = try LogFollower(folder).read(from: LogReadPosition(version: 0), manifest, through: 2) { _ in } },
         ]
     }
 

@@ -60,15 +60,15 @@ import Testing
             for version in 1...2 as ClosedRange<UInt64> { try a.commit(writer, ChangingLogTests.lengths[version]!) }
             try writer.sync()
             try a.commit(writer, ChangingLogTests.lengths[3]!)
-            if let progress = try reader.readNews({ _ in }) { reader.advance(to: progress) }
+            if let progress = try reader.readPublished({ _ in }) { reader.advance(to: progress) }
             for version in 4...7 as ClosedRange<UInt64> { try a.commit(writer, ChangingLogTests.lengths[version]!) }
             if !isLater { a.storage.disk.kill(a.storage) }
         }
 
-        func takeOver() throws {
+        func rewriteTail() throws {
             a.storage.disk.kill(a.storage)
             try successor.awaitWriting()
-            let progress = try successor.readRest { _ in }
+            let progress = try successor.readToEnd { _ in }
             successor.advance(to: progress)
             try successor.beginWriting()
         }
@@ -83,11 +83,11 @@ import Testing
                 guard call.index == before + moment else { return }
                 seen.collect {
                     var versions: [UInt64] = []
-                    _ = try death.reader.readNews { versions.append(try check(&$0, "at call \(moment)")) }
+                    _ = try death.reader.readPublished { versions.append(try check(&$0, "at call \(moment)")) }
                     return versions
                 }
             }
-            try death.takeOver()
+            try death.rewriteTail()
             death.c.storage.beforeEachCall(nil)
             let calls = death.c.storage.callCount - before
             #expect(seen.result == [4, 5, 6, 7], "at call \(moment) of \(calls): \(seen)")
@@ -105,7 +105,7 @@ import Testing
             let result = Versions()
             death.b.storage.beforeEachCall { call in
                 guard call.index == before + moment else { return }
-                result.note { try death.takeOver() }
+                result.note { try death.rewriteTail() }
             }
             result.collect {
                 var versions: [UInt64] = []
@@ -113,7 +113,7 @@ import Testing
                     // As a past version is read: what this process has seen.
                     try reader.replay(after: 0, through: 3) { versions.append(try check(&$0, "at call \(moment)")) }
                 } else {
-                    let progress = try reader.readNews { versions.append(try check(&$0, "at call \(moment)")) }
+                    let progress = try reader.readPublished { versions.append(try check(&$0, "at call \(moment)")) }
                     if let progress { reader.advance(to: progress) }
                 }
                 return versions
@@ -123,10 +123,10 @@ import Testing
             #expect(
                 result.result == (isCursor ? [1, 2, 3] : [4, 5, 6, 7]), "at call \(moment) of \(calls): \(result)")
             // It goes on from there.
-            if !death.successor.isWriting { try death.takeOver() }
+            if !death.successor.isWriting { try death.rewriteTail() }
             _ = try death.successor.commit(version: 8, .changes, UnsafeRawBufferPointer(start: nil, count: 0))
             var next: [UInt64] = []
-            if let progress = try reader.readNews({ next.append($0.version) }) { reader.advance(to: progress) }
+            if let progress = try reader.readPublished({ next.append($0.version) }) { reader.advance(to: progress) }
             #expect(next == (isCursor ? [4, 5, 6, 7, 8] : [8]), "after call \(moment)")
             return calls
         }
@@ -144,7 +144,7 @@ import Testing
             opener.storage.beforeEachCall { call in
                 guard call.index == moment else { return }
                 result.note {
-                    do { try death.takeOver() } catch let error as LogError {
+                    do { try death.rewriteTail() } catch let error as LogError {
                         // The opener has the lock at this moment.
                         guard case .locked = error.code else { throw error }
                         return
@@ -166,7 +166,7 @@ import Testing
                 var versions: [UInt64] = []
                 let start = log.checkpoint?.version ?? 0
                 try log.replay(after: start, through: log.publishedVersion) { versions.append($0.version) }
-                if let progress = try log.readNews({ versions.append($0.version) }) { log.advance(to: progress) }
+                if let progress = try log.readPublished({ versions.append($0.version) }) { log.advance(to: progress) }
                 return Array(1..<start + 1) + versions
             }
             opener.storage.beforeEachCall(nil)
@@ -195,7 +195,7 @@ import Testing
                 if call.operation == .tryLock, call.offset == 64, attempts.isOver() { mayOpen.open() }
                 guard call.index == moment else { return }
                 result.note {
-                    do { try death.takeOver() } catch let error as LogError {
+                    do { try death.rewriteTail() } catch let error as LogError {
                         guard case .locked = error.code else { throw error }
                     }
                 }
@@ -226,7 +226,7 @@ import Testing
         try first.waitUntilDurable(try bench.commit(first))
         first.giveUpWriting()
         try log.awaitWriting()
-        log.advance(to: try log.readRest { _ in })
+        log.advance(to: try log.readToEnd { _ in })
         try log.beginWriting()
 
         var joining = bench.another()
@@ -327,7 +327,7 @@ import Testing
             }
             // Heads are told of as far as they are there.
             var heads: [UInt64] = []
-            try reader.forEachHead(of: [1...10]) { heads.append($0.version) }
+            try reader.forEachHeader(of: [1...10]) { heads.append($0.version) }
             #expect(heads == [10])
             return calls
         }

@@ -58,7 +58,7 @@ import Testing
         }
         let trial = dead(1)
         let opener = trial.storage.disk.newProcess()
-        #expect(try open(trial.script, opener).recovery.secondedCommits > 1)
+        #expect(try open(trial.script, opener).recovery.rewrittenCommits > 1)
         #expect(opener.callCount > 30)
         for call in 0..<opener.callCount {
             let (script, storage) = dead(1)

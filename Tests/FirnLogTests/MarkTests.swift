@@ -54,7 +54,7 @@ import Testing
         #expect(throws: LogError.self) { try log.writeMark() }
         log.giveUpWriting()
         try other.awaitWriting()
-        let progress = try other.readRest { commit in while try commit.next() != nil {} }
+        let progress = try other.readToEnd { commit in while try commit.next() != nil {} }
         other.advance(to: progress)
         try other.beginWriting()
         try other.waitUntilDurable(try second.commit(other))

@@ -200,7 +200,8 @@ struct Bench {
             // Pages that were never written look clean: what is acknowledged from here on must not rest on them.
             let reopened = bench.another()
             let again = try reopened.open()
-            #expect(again.recovery.lastVersion == 3 && again.recovery.secondedCommits == 2 && again.recovery.epoch == 2)
+            #expect(
+                again.recovery.lastVersion == 3 && again.recovery.rewrittenCommits == 2 && again.recovery.epoch == 2)
             let script = LogScript([])
             for version in 1...4 as ClosedRange<UInt64> { script.lengths[version] = [200] }
             try again.waitUntilDurable(try reopened.commit(again))
@@ -220,10 +221,10 @@ struct Bench {
         try bench.commit(log)
         let other = bench.afterPowerCut(keeping: 1)
         let again = try other.open()
-        #expect(again.recovery.outcome == .clean && again.recovery.secondedCommits == 2)
+        #expect(again.recovery.outcome == .clean && again.recovery.rewrittenCommits == 2)
         try again.close()
         let third = try other.open()
-        #expect(third.recovery.secondedCommits == 0 && third.recovery.epoch == 2)
+        #expect(third.recovery.rewrittenCommits == 0 && third.recovery.epoch == 2)
     }
 
     @Test("reports a bit set in the room filled ahead, and cuts it") func flipInRoom() throws {

@@ -159,7 +159,7 @@ import Testing
         let second = try other.open()
         log.giveUpWriting()
         try second.awaitWriting()
-        second.advance(to: try second.readRest { _ in })
+        second.advance(to: try second.readToEnd { _ in })
         try second.beginWriting()
         try second.waitUntilDurable(try other.commit(second))
         try second.waitUntilDurable(try other.commit(second))

@@ -8,9 +8,9 @@ import Testing
 @Suite("Turns", .timeLimit(.minutes(20))) struct TurnTests {
     /// Reads what others have published; gives the versions.
     @discardableResult
-    private func readNews(_ log: Log) throws -> [UInt64] {
+    private func readPublished(_ log: Log) throws -> [UInt64] {
         var versions: [UInt64] = []
-        if let progress = try log.readNews({ versions.append($0.version) }) { log.advance(to: progress) }
+        if let progress = try log.readPublished({ versions.append($0.version) }) { log.advance(to: progress) }
         return versions
     }
 
@@ -19,7 +19,7 @@ import Testing
     private func takeTurn(_ log: Log) throws -> [UInt64] {
         var versions: [UInt64] = []
         try log.awaitWriting()
-        let progress = try log.readRest { commit in
+        let progress = try log.readToEnd { commit in
             versions.append(commit.version)
             while let part = try commit.next() { #expect(part.kind == .changes) }
         }
@@ -68,12 +68,12 @@ import Testing
             #expect(isLocked { _ = try logs[writer ^ 1].beginCommit(version: version) })
             lengths[version] = (0...chance.below(2)).map { _ in chance.below(900) }
             try LogScript.commit(logs[writer], version: version, lengths[version]!)
-            #expect(try readNews(logs[writer ^ 1]).allSatisfy { $0 < version }, "what is not durable was read")
+            #expect(try readPublished(logs[writer ^ 1]).allSatisfy { $0 < version }, "what is not durable was read")
             try logs[writer].waitUntilDurable(version)
             read[writer] = version
             read[writer ^ 1] = logs[writer ^ 1].publishedVersion
             if chance.below(2) == 0 {
-                #expect(try readNews(logs[writer ^ 1]) == Array(read[writer ^ 1] + 1...version))
+                #expect(try readPublished(logs[writer ^ 1]) == Array(read[writer ^ 1] + 1...version))
                 read[writer ^ 1] = version
             }
         }
@@ -96,7 +96,7 @@ import Testing
         try other.replay(after: 0, through: 9) { seen.append($0.version) }
         #expect(seen == Array(1...9))
         try log.waitUntilDurable(10)
-        #expect(try readNews(other) == [10])
+        #expect(try readPublished(other) == [10])
     }
 
     @Test(
@@ -145,13 +145,13 @@ import Testing
             let b = a.another()
             let other = try b.open()
             try log.waitUntilDurable(try a.commit(log))
-            #expect(try readNews(other) == [1])
+            #expect(try readPublished(other) == [1])
             a.storage.inject(
                 SimulatedFault(.io, residue: residue) { $0.operation == .sync && $0.path.hasSuffix("segment") })
             try a.commit(log)
             #expect(throws: LogError.self) { try log.waitUntilDurable(2) }
             a.storage.removeFaults()
-            #expect(try readNews(other).isEmpty)
+            #expect(try readPublished(other).isEmpty)
             #expect(log.shouldGiveUpWriting && log.isTurnOver)
             log.giveUpWriting()
             // Nobody had been told of version 2, but it is whole, and written again.
@@ -317,7 +317,7 @@ import Testing
         #expect(other.isWriting && other.writtenVersion == 1)
         try LogScript.commit(other, version: 2, [100])
         try other.waitUntilDurable(2)
-        if end < 2 { #expect(try readNews(log) == [2]) }
+        if end < 2 { #expect(try readPublished(log) == [2]) }
     }
 
     /// The system keeps nobody out who asks through the open file that has the lock already.

@@ -207,7 +207,7 @@ struct TwoStopsTests {
         let other = bench.another()
         let follower = try other.open()
         func follow() throws {
-            if let progress = try follower.readNews({ commit in while try commit.next() != nil {} }) {
+            if let progress = try follower.readPublished({ commit in while try commit.next() != nil {} }) {
                 follower.advance(to: progress)
             }
         }

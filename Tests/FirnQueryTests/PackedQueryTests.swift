@@ -15,7 +15,7 @@ import Testing
         let store = try Store(StoreOptions(log: log), storage: MemoryStorage())
         let transaction = try store.beginWrite()
         try transaction.changeSchema(
-            to: Schema(tables: [
+            to: StoreSchema(tables: [
                 TableSchema(
                     name: "Thing",
                     columns: [
@@ -46,7 +46,7 @@ import Testing
             ("owner.note CONTAINS 'kept'", 256), ("owner.note CONTAINS 'kept 257 '", 1),
             ("owner.note CONTAINS 'kept'", 256),
         ] {
-            let query = try Query([.filter(try Predicate(parsing: text))], table: thing, schema: store.schema)
+            let query = try QueryPipeline([.filter(try Predicate(parsing: text))], table: thing, schema: store.schema)
             #expect(query.count(in: pin.snapshot) == count, "\(text)")
         }
         try store.close()
@@ -63,7 +63,8 @@ import Testing
         for round in 0..<60 {
             let table = round % 4 == 0 ? QueryWorld.owner : QueryWorld.thing
             let predicate = maker.make(table)
-            let query = try Query([.filter(predicate)], table: table, schema: world.schema, resolver: world.resolver)
+            let query = try QueryPipeline(
+                [.filter(predicate)], table: table, schema: world.schema, resolver: world.resolver)
             let expected = query.run(in: before.snapshot).keys(in: before.snapshot.table(table))
             let found = query.run(in: after.snapshot).keys(in: after.snapshot.table(table))
             #expect(found == expected, "seed \(seed), round \(round): \(predicate)")
@@ -87,8 +88,9 @@ import Testing
             for stages in [
                 [.sort([SortDescriptor(property, ascending: false)])], [.distinct([property])],
                 [.sort([SortDescriptor(property)]), .limit(50)],
-            ] as [[Query.Stage]] {
-                let query = try Query(stages, table: QueryWorld.thing, schema: world.schema, resolver: world.resolver)
+            ] as [[QueryPipeline.Stage]] {
+                let query = try QueryPipeline(
+                    stages, table: QueryWorld.thing, schema: world.schema, resolver: world.resolver)
                 let expected = query.run(in: before.snapshot).keys(in: before.snapshot.table(QueryWorld.thing))
                 #expect(
                     query.run(in: after.snapshot).keys(in: after.snapshot.table(QueryWorld.thing)) == expected,

@@ -147,7 +147,7 @@ import Testing
         #expect(unknown?.description.contains("age, dog, name, tags") == true)
     }
 
-    static let schema = Schema(tables: [
+    static let schema = StoreSchema(tables: [
         TableSchema(
             name: "Person",
             columns: [
@@ -182,7 +182,7 @@ import Testing
 
     struct NoTable7: PropertyResolver {
         let base: SchemaResolver
-        init(_ schema: Schema) { base = SchemaResolver(schema) }
+        init(_ schema: StoreSchema) { base = SchemaResolver(schema) }
         func property(_ name: String, of table: TableID) -> ResolvedProperty? { base.property(name, of: table) }
         func className(of table: TableID) -> String { table.index == 7 ? "Other" : base.className(of: table) }
         func propertyNames(of table: TableID) -> [String] { base.propertyNames(of: table) }

@@ -21,7 +21,7 @@ import Testing
         for (text, expected) in cases {
             let arguments: [QueryArgument] = text.contains("%@") ? [.value(.typedLink(QueryWorld.thing, single))] : []
             let predicate = try Predicate(parsing: text, arguments)
-            let query = try Query([.filter(predicate)], table: QueryWorld.thing, schema: world.schema)
+            let query = try QueryPipeline([.filter(predicate)], table: QueryWorld.thing, schema: world.schema)
             let explanation = query.explain(in: world.pin.snapshot)
             #expect(explanation.contains(expected), "\(text): \(explanation)")
         }
@@ -59,7 +59,7 @@ import Testing
         let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
         let transaction = try store.beginWrite()
         try transaction.changeSchema(
-            to: Schema(tables: [
+            to: StoreSchema(tables: [
                 TableSchema(
                     name: "Page",
                     columns: [
@@ -78,7 +78,8 @@ import Testing
         try transaction.commit()
         let pin = store.pin()
         func found(_ text: String) throws -> (result: [Int64], count: Int, explanation: String) {
-            let query = try Query([.filter(try Predicate(parsing: text))], table: TableID(0), schema: store.schema)
+            let query = try QueryPipeline(
+                [.filter(try Predicate(parsing: text))], table: TableID(0), schema: store.schema)
             return (
                 query.run(in: pin.snapshot).keys(in: pin.snapshot.table(TableID(0))), query.count(in: pin.snapshot),
                 query.explain(in: pin.snapshot)
@@ -106,7 +107,7 @@ import Testing
         let wanted = [Value.null] + targets.map { .link($0) }
         let text = "friend IN {nil" + targets.map { _ in ", %@" }.joined() + "}"
         let predicate = try Predicate(parsing: text, targets.map { .value(.typedLink(QueryWorld.thing, $0)) })
-        let query = try Query([.filter(predicate)], table: QueryWorld.thing, schema: world.schema)
+        let query = try QueryPipeline([.filter(predicate)], table: QueryWorld.thing, schema: world.schema)
         let found = query.run(in: world.pin.snapshot).keys(in: world.pin.snapshot.table(QueryWorld.thing))
         let expected = world.objects[0].keys.sorted().filter { wanted.contains(world.objects[0][$0]![18]) }
         #expect(found == expected && query.count(in: world.pin.snapshot) == expected.count && expected.count > 100)

@@ -22,7 +22,8 @@ import Testing
             if !containsNaN(predicate) { #expect(parsed.format.text == text, label) }
             let keys = world.objects[table.index].keys.sorted()
             let expected = keys.filter { naive.matches(predicate, table, $0) }
-            let query = try Query([.filter(parsed)], table: table, schema: world.schema, resolver: world.resolver)
+            let query = try QueryPipeline(
+                [.filter(parsed)], table: table, schema: world.schema, resolver: world.resolver)
             let view = world.pin.snapshot.table(table)
             let found = query.run(in: world.pin.snapshot).keys(in: view)
             #expect(found == expected, label)

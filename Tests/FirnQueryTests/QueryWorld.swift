@@ -9,7 +9,7 @@ final class QueryWorld {
     static let thing = TableID(0)
     static let owner = TableID(1)
 
-    let schema: Schema
+    let schema: StoreSchema
     let store: Store
     let resolver: WorldResolver
     var random: SeededRandom
@@ -58,7 +58,7 @@ final class QueryWorld {
 
     /// - Parameter hasFiles: whether the store can be compacted.
     init(seed: UInt64, things: Int, owners: Int = 12, hasFiles: Bool = false) throws {
-        schema = Schema(tables: [
+        schema = StoreSchema(tables: [
             TableSchema(name: "Thing", primaryKey: 0, columns: Self.thingColumns),
             TableSchema(name: "Owner", primaryKey: 0, columns: Self.ownerColumns),
         ])

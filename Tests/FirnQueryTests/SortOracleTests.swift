@@ -17,7 +17,7 @@ import Testing
             "id",
         ]
         for round in 0..<60 {
-            var stages: [Query.Stage] = []
+            var stages: [QueryPipeline.Stage] = []
             var expected = world.objects[0].keys.sorted()
             for _ in 0..<1 + random.below(3) {
                 switch random.below(6) {
@@ -47,7 +47,7 @@ import Testing
                     expected = sorted(expected, keys, world)
                 }
             }
-            let query = try Query(stages, table: QueryWorld.thing, schema: world.schema)
+            let query = try QueryPipeline(stages, table: QueryWorld.thing, schema: world.schema)
             let result = query.run(in: world.pin.snapshot)
             #expect(
                 result.keys(in: view) == expected,
@@ -114,8 +114,8 @@ import Testing
 
     @Test func aggregatesAddUpWhatIsThere() throws {
         let world = try QueryWorld(seed: 5, things: 600)
-        let all = try Query(table: QueryWorld.thing, schema: world.schema)
-        let some = try Query(
+        let all = try QueryPipeline(table: QueryWorld.thing, schema: world.schema)
+        let some = try QueryPipeline(
             [.filter(try Predicate(parsing: "active == true"))], table: QueryWorld.thing, schema: world.schema)
         let snapshot = world.pin.snapshot
         for (query, objects) in [
@@ -142,7 +142,7 @@ import Testing
                 try query.aggregate(.min, PropertyPath(["when"]), in: snapshot) == dates.min().map { .date($0) }
                     ?? .null)
         }
-        let none = try Query([.filter(.constant(false))], table: QueryWorld.thing, schema: world.schema)
+        let none = try QueryPipeline([.filter(.constant(false))], table: QueryWorld.thing, schema: world.schema)
         for path in [
             "tags.@count", "friends.@max.age", "age.@sum", "numbers.@min", "$x.age", "@count", "nothing",
         ] {

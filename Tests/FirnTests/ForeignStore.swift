@@ -10,7 +10,7 @@ struct ForeignStore {
         store = try Store(StoreOptions(log: LogOptions(folder: path)), storage: PosixStorage.shared)
     }
 
-    private func change(_ body: (inout FirnCore.Schema) throws -> Void) throws {
+    private func change(_ body: (inout StoreSchema) throws -> Void) throws {
         let transaction = try store.beginWrite()
         var schema = transaction.reference.schema
         try body(&schema)

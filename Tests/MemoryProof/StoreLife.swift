@@ -56,7 +56,7 @@ struct StoreLife {
     private func load(_ store: Store) throws {
         let transaction = try store.beginWrite()
         try transaction.changeSchema(
-            to: Schema(tables: [
+            to: StoreSchema(tables: [
                 TableSchema(
                     name: "Record", primaryKey: 0,
                     columns: [

@@ -3,7 +3,7 @@ import FirnCore
 /// What a store must hold after anything that has happened to it: the content of each version, and which of them may not be lost.
 struct Ledger {
     /// What each version holds, for as long as it may be asked for. Of the versions above `shown` some may never have been.
-    private(set) var contents: [UInt64: Oracle] = [0: Oracle(Schema())]
+    private(set) var contents: [UInt64: Oracle] = [0: Oracle(StoreSchema())]
     /// When a version was committed, where its commit has returned.
     private(set) var times: [UInt64: Int64] = [:]
     /// The last version that even a power cut may not lose.

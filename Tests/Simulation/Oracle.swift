@@ -3,14 +3,14 @@ import FirnTestSupport
 
 /// What a store must hold, as plainly as can be: dictionaries of values. Copying it is keeping a version.
 package struct Oracle: Sendable {
-    package var schema: Schema
+    package var schema: StoreSchema
     /// The objects' values, by table and key.
     package private(set) var tables: [[Int64: [Value]]]
     /// The objects' keys, ascending.
     package private(set) var keys: [[Int64]]
     private var byPrimaryKey: [[Value: Int64]]
 
-    package init(_ schema: Schema) {
+    package init(_ schema: StoreSchema) {
         self.schema = schema
         tables = schema.tables.map { _ in [:] }
         keys = schema.tables.map { _ in [] }
@@ -95,8 +95,8 @@ package struct Oracle: Sendable {
 }
 
 /// A schema that has a column of every kind.
-package func modelSchema() -> Schema {
-    Schema(tables: [
+package func modelSchema() -> StoreSchema {
+    StoreSchema(tables: [
         TableSchema(
             name: "A", primaryKey: 0,
             columns: [

@@ -25,7 +25,7 @@ extension Simulation {
         log.segmentByteCount = [4096, 16 << 10, 256 << 10][random.below(3)]
         log.reserveByteCount = random.below(2) * 1024
         var storeOptions = StoreOptions(log: log)
-        storeOptions.handOutByteCount = 4 << 10
+        storeOptions.streamedByteCount = 4 << 10
         storeOptions.historyRetention = retention
         storeOptions.historyCheckpointByteCount = 16 << 10
         if process.limitsVersions { storeOptions.maximumNumberOfActiveVersions = 3 }

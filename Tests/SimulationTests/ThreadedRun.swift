@@ -51,7 +51,7 @@ final class ThreadedRun: Sendable {
         store = try Store(Self.options(durability), storage: storage)
         let transaction = try store.beginWrite()
         try transaction.changeSchema(
-            to: Schema(tables: [
+            to: StoreSchema(tables: [
                 TableSchema(
                     name: "Entry", primaryKey: 0,
                     columns: [ColumnSchema(name: "version", type: .int), ColumnSchema(name: "text", type: .string)])

@@ -7,7 +7,7 @@ import Testing
 
 /// Two readers of one format, written apart: what FirnCore encodes, the tool must read as it was meant.
 @Suite("The tool's reader of changesets", .timeLimit(.minutes(20))) struct ChangesetReaderTests {
-    static let schema: Schema = {
+    static let schema: StoreSchema = {
         var columns: [ColumnSchema] = []
         for type in ColumnType.allCases {
             for collection in CollectionKind.allCases {
@@ -19,7 +19,7 @@ import Testing
                 }
             }
         }
-        return Schema(version: 1, tables: [TableSchema(name: "Any", columns: columns)])
+        return StoreSchema(version: 1, tables: [TableSchema(name: "Any", columns: columns)])
     }()
 
     struct Maker {
@@ -68,7 +68,7 @@ import Testing
             }
         }
 
-        mutating func changeset(_ schema: Schema) -> Changeset {
+        mutating func changeset(_ schema: StoreSchema) -> Changeset {
             var changes = TableChanges()
             let columns = schema.tables[0].columns
             for key in 0..<Int64(6) {
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    static func toolSchema() throws -> StoreSchema {
+    static func toolSchema() throws -> DecodedSchema {
         // Through a changeset, as the tool itself comes by one.
         let parts = Changeset(version: 1, time: 0, schema: schema).encoded(schema: schema)
         var reader = FirnTool.ChangesetReader(schema: nil)

@@ -8,7 +8,7 @@ import Testing
 @testable import FirnTool
 
 @Suite("What the subcommands say of damage to a checkpoint", .timeLimit(.minutes(20))) struct CheckpointDamageTests {
-    static let schema = Schema(
+    static let schema = StoreSchema(
         version: 1,
         tables: [
             TableSchema(
@@ -60,7 +60,7 @@ import Testing
                 let run = try Run.verify(made.storage)
                 let found = Self.place(run)
                 #expect(run.status == .damage && found?.file == file.path, "\(file.path), byte \(byte): \(run.out)")
-                if byte < CheckpointHead.byteCount {
+                if byte < CheckpointHeader.byteCount {
                     #expect(found?.offset == 0)
                 } else if byte < file.entry.byteCount {
                     // The node that the byte belongs to, or what fills the file up behind the last.
@@ -84,12 +84,12 @@ import Testing
         var foot = Array(bytes.suffix(count))
         let end = 48 + 24 * Int(Forging.get(foot, 40, UInt32.self)) + Int(Forging.get(foot, 44, UInt32.self))
         try #require(end < count - 8, "this foot has none")
-        #expect(throws: Never.self) { try foot.withUnsafeBytes { try CheckpointFoot.read($0) } }
+        #expect(throws: Never.self) { try foot.withUnsafeBytes { try CheckpointFooter.read($0) } }
         for place in end..<count - 8 {
             foot[place] = 1
             Forging.put(CRC32C.checksum(Array(foot.dropLast(4))), &foot, count - 4)
-            let refusal = #expect(throws: CheckpointFoot.Refusal.self) {
-                try foot.withUnsafeBytes { try CheckpointFoot.read($0) }
+            let refusal = #expect(throws: CheckpointFooter.Refusal.self) {
+                try foot.withUnsafeBytes { try CheckpointFooter.read($0) }
             }
             #expect(refusal?.offset == end && refusal?.text.contains("must be zero") == true)
             foot[place] = 0
@@ -143,7 +143,7 @@ import Testing
     @Test("nodes whose checksums are right must still make up the tables") func structure() throws {
         /// Changes the first node of a kind, and expects verify to say so.
         func expect(
-            _ text: String, _ kind: NodeKind, _ isWanted: (StoredNode) throws -> Bool = { _ in true },
+            _ text: String, _ kind: NodeKind, _ isWanted: (OnDiskNode) throws -> Bool = { _ in true },
             _ change: (inout [UInt8], CheckpointSpace) -> Void
         ) throws {
             var made = try CompactedStore()
@@ -175,11 +175,13 @@ import Testing
         try expect("the table counts 299 rows and has 300", .table, { try $0.i64(40) == 300 }) { bytes, _ in
             put(299, &bytes, at: 40)
         }
-        try expect("entries and has", .pairInner) { bytes, _ in bytes[1568] ^= 1 }
-        try expect("does not stand in its place", .pairLeaf, { $0.head.form == 0 }) { bytes, _ in bytes[47] ^= 0xFF }
-        try expect("is not that of its key", .bytesLeaf) { bytes, _ in bytes[44] ^= 1 }
+        try expect("entries and has", .integerIndexInner) { bytes, _ in bytes[1568] ^= 1 }
+        try expect("does not stand in its place", .integerIndexLeaf, { $0.head.form == 0 }) { bytes, _ in
+            bytes[47] ^= 0xFF
+        }
+        try expect("is not that of its key", .bytesIndexLeaf) { bytes, _ in bytes[44] ^= 1 }
         try expect("elements of a list are counted as", .listInner) { bytes, _ in bytes[544] ^= 1 }
-        func isOf(_ form: ChunkForm) -> (StoredNode) -> Bool { { $0.head.form == form.rawValue } }
+        func isOf(_ form: ChunkForm) -> (OnDiskNode) -> Bool { { $0.head.form == form.rawValue } }
         try expect("UTF-8", .chunk, isOf(.text)) { bytes, _ in bytes[64 + 256 + 5] = 0xFF }
         try expect("none of the dictionary's values", .chunk, isOf(.dictionary)) { bytes, _ in bytes[64] = 200 }
         try expect("does not decompress", .chunk, isOf(.pressed)) { bytes, _ in bytes[44] ^= 1 }

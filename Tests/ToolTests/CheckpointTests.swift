@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test("the entries of a map are read with their keys, which must ascend") func mapBlocks() throws {
-        let column = StoreSchema.Column(
+        let column = DecodedSchema.Column(
             name: "map", type: .int, collection: .map, isNullable: true, isIndexed: false, isRemoved: false, target: nil
         )
         func entries(_ bytes: [UInt8]) throws -> [String] {
@@ -256,25 +256,25 @@ import Testing
         try made.sample.write(second, next)
         try made.changeManifest { block in
             block.segments.insert(
-                ManifestBlock.Segment(
+                Manifest.Segment(
                     number: 1, epoch: 1, firstVersion: 1,
-                    seal: ManifestBlock.Seal(lastVersion: 2, chainEnd: chain, byteCount: end)), at: 0)
+                    seal: Manifest.Seal(lastVersion: 2, chainEnd: chain, byteCount: end)), at: 0)
         }
         return made
     }
 
     /// Gives a segment the store's identity and a place in the chain; returns where the chain, and where its frames end.
     private static func reseal(
-        _ bytes: inout [UInt8], _ manifest: ManifestBlock, chain: UInt32
+        _ bytes: inout [UInt8], _ manifest: Manifest, chain: UInt32
     ) throws -> (chain: UInt32, end: Int) {
         var writer = ByteWriter()
         let end = bytes.withUnsafeBytes { bytes in
-            guard case .head(var head) = SegmentHead.read(bytes) else { return 0 }
+            guard case .head(var head) = SegmentHeader.read(bytes) else { return 0 }
             head.storeHigh = manifest.storeHigh
             head.storeLow = manifest.storeLow
             head.chain = chain
             var chain = head.write(to: &writer)
-            while case .head(var frame) = FrameHead.read(UnsafeRawBufferPointer(rebasing: bytes[writer.count...])) {
+            while case .head(var frame) = FrameHeader.read(UnsafeRawBufferPointer(rebasing: bytes[writer.count...])) {
                 let start = writer.count
                 frame.storeHigh = manifest.storeHigh
                 frame.chain = chain
@@ -284,7 +284,7 @@ import Testing
             }
             return writer.count
         }
-        #expect(end > SegmentHead.byteCount)
+        #expect(end > SegmentHeader.byteCount)
         let last = try #require(lastChain(writer.array()))
         bytes = writer.array()
         return (last, end)
@@ -293,9 +293,9 @@ import Testing
     /// The checksum of a segment's last head.
     private static func lastChain(_ bytes: [UInt8]) -> UInt32? {
         bytes.withUnsafeBytes { bytes in
-            guard case .head(let head) = SegmentHead.read(bytes) else { return nil }
-            var (chain, offset) = (head.crc, SegmentHead.byteCount)
-            while case .head(let frame) = FrameHead.read(UnsafeRawBufferPointer(rebasing: bytes[offset...])) {
+            guard case .head(let head) = SegmentHeader.read(bytes) else { return nil }
+            var (chain, offset) = (head.crc, SegmentHeader.byteCount)
+            while case .head(let frame) = FrameHeader.read(UnsafeRawBufferPointer(rebasing: bytes[offset...])) {
                 chain = frame.crc
                 offset += frame.frameByteCount
             }

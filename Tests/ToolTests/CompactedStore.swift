@@ -20,7 +20,7 @@ struct CompactedStore {
 
     var storage: MemoryStorage { sample.storage }
 
-    static let schema = Schema(
+    static let schema = StoreSchema(
         version: 2,
         tables: [
             ChangesetReaderTests.schema.tables[0],
@@ -42,7 +42,7 @@ struct CompactedStore {
         ])
 
     /// A store with this schema, and rows by `fill`; not compacted yet.
-    init(seed: UInt64? = nil, schema: Schema = Self.schema, people: Int = 300) throws {
+    init(seed: UInt64? = nil, schema: StoreSchema = Self.schema, people: Int = 300) throws {
         sample = SampleStore(empty: ())
         clock = sample.clock
         store = try sample.open()
@@ -116,10 +116,10 @@ struct CompactedStore {
     }
 
     /// Every node of the live checkpoint's files, front to back.
-    static func nodes(_ space: CheckpointSpace) throws -> [StoredNode] {
-        var nodes: [StoredNode] = []
+    static func nodes(_ space: CheckpointSpace) throws -> [OnDiskNode] {
+        var nodes: [OnDiskNode] = []
         for file in space.files {
-            var offset = CheckpointHead.byteCount
+            var offset = CheckpointHeader.byteCount
             while offset < file.entry.byteCount {
                 if let hole = space.foot.holes.first(where: { $0.lowerBound == file.entry.start + offset }) {
                     offset += hole.count
@@ -137,7 +137,7 @@ struct CompactedStore {
     }
 
     /// Changes a node's bytes in its file, and gives it the checksum that they then have.
-    func change(_ node: StoredNode, in space: CheckpointSpace, _ body: (inout [UInt8]) -> Void) throws {
+    func change(_ node: OnDiskNode, in space: CheckpointSpace, _ body: (inout [UInt8]) -> Void) throws {
         let file = try #require(space.files.last { $0.entry.start <= node.place })
         var bytes = Array(node.bytes)
         body(&bytes)
@@ -150,10 +150,10 @@ struct CompactedStore {
         try sample.write(file.path, whole)
     }
 
-    func changeManifest(_ body: (inout ManifestBlock) -> Void) throws {
+    func changeManifest(_ body: (inout Manifest) -> Void) throws {
         let path = SampleStore.path + "/manifest"
         let bytes = try sample.bytes(path)
-        var (block, byteCount) = try bytes.withUnsafeBytes { try ManifestBlock.read($0) }
+        var (block, byteCount) = try bytes.withUnsafeBytes { try Manifest.read($0) }
         body(&block)
         var writer = ByteWriter()
         block.write(to: &writer)

@@ -42,7 +42,7 @@ struct ForgedFieldTests {
 
     @Test("a frame that stores more than it holds is none") func lengths() throws {
         let whole = ForgedStore.small.segment
-        func read(_ bytes: [UInt8]) -> FrameHead.Reading { bytes.withUnsafeBytes { FrameHead.read($0) } }
+        func read(_ bytes: [UInt8]) -> FrameHeader.Reading { bytes.withUnsafeBytes { FrameHeader.read($0) } }
         var at = 64
         while Forging.get(whole, at + 60, UInt32.self) == 0 { at = end(ofFrameAt: at, whole) }
         guard case .head(var head) = read(Array(whole[at..<at + 80])) else {

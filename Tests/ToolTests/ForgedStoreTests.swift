@@ -166,9 +166,9 @@ struct ForgedStoreTests {
                 Forging.put(Forging.get($0.checkpoint, root + 32, UInt64.self), &$0.checkpoint, root + 40)
             },
         ]
-        + [NodeKind.root, .table, .rowInner, .leaf, .pairInner, .listInner].flatMap { kind in
+        + [NodeKind.root, .table, .rowInner, .leaf, .integerIndexInner, .listInner].flatMap { kind in
             let references: [NodeKind: Int] = [
-                .root: 32, .table: 32, .rowInner: 544, .leaf: 64, .pairInner: 1056, .listInner: 32,
+                .root: 32, .table: 32, .rowInner: 544, .leaf: 64, .integerIndexInner: 1056, .listInner: 32,
             ]
             return ([.max, 1 << 62 | 1, 1 << 45 | 1, 1 << 40 | 1, 1, 2, 65 + 16, 8, 33] as [UInt64]).map { word in
                 checkpoint("a reference of a \(kind.name.one) to \(word)") { store in

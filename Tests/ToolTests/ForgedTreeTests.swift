@@ -28,11 +28,11 @@ struct ForgedTreeTests {
 
     @Test("an index that has one leaf 64^6 times") func index() throws {
         var store = ForgedStore()
-        var leaf = ForgedStore.node(.pairLeaf, byteCount: 32 + 64, count: 1, capacity: 4)
+        var leaf = ForgedStore.node(.integerIndexLeaf, byteCount: 32 + 64, count: 1, capacity: 4)
         Forging.put(UInt64(7), &leaf, 32)
         let place = store.append([leaf])[0]
         let root = tower(&store, above: place, levels: 6) { level, below in
-            var node = ForgedStore.node(.pairInner, byteCount: 2080, width: level, count: 64)
+            var node = ForgedStore.node(.integerIndexInner, byteCount: 2080, width: level, count: 64)
             for child in 0..<64 {
                 Forging.put(UInt64(7), &node, 32 + 8 * child)
                 Forging.put(UInt64(below) + 1, &node, 1056 + 8 * child)

@@ -32,7 +32,7 @@ import Testing
         let store = try sample.open()
         var transaction = try store.beginWrite()
         try transaction.changeSchema(
-            to: Schema(
+            to: StoreSchema(
                 version: 1,
                 tables: texts.map { text in
                     TableSchema(

@@ -14,7 +14,7 @@ struct SampleStore {
     let clock = ManualClock()
     private(set) var lastVersion: UInt64 = 0
 
-    static let schema = Schema(
+    static let schema = StoreSchema(
         version: 3,
         tables: [
             TableSchema(

@@ -89,7 +89,7 @@ import Testing
         let store = try Store(StoreOptions(log: options), storage: sample.storage, clock: sample.clock)
         #expect(store.recovery?.outcome == .clean)
         #expect(store.recovery?.lastVersion == version)
-        #expect(store.recovery?.secondedCommits == 0)
+        #expect(store.recovery?.rewrittenCommits == 0)
         #expect(store.schema.tables.count == 2)
         #expect(store.pin().snapshot.table(SampleStore.person).count == (version == 1 ? 0 : 2))
         try store.close()

@@ -18,7 +18,7 @@ struct InfoCommand: ParsableCommand {
     }
 
     struct Segment {
-        var head: SegmentHead
+        var head: SegmentHeader
         var path: String
         var byteCount: Int
         var isSealed: Bool
@@ -146,7 +146,7 @@ struct InfoCommand: ParsableCommand {
         let checkpoint: Checkpoint?
         let segments: [Segment]
         let summary: LogWalk.Summary
-        let schema: StoreSchema?
+        let schema: DecodedSchema?
         let counts: ObjectCounts
         let stored: Int
         let raw: Int

@@ -32,7 +32,7 @@ struct LogCommand: ParsableCommand {
         var raw: Int
         var counts: CommitCounts
 
-        func text(_ schema: StoreSchema?) -> String {
+        func text(_ schema: DecodedSchema?) -> String {
             var changes: [String] = []
             for (table, change) in counts.tables.sorted(by: { $0.key < $1.key }) {
                 var words: [String] = []
@@ -51,7 +51,7 @@ struct LogCommand: ParsableCommand {
                 + (changes.isEmpty ? "nothing changed" : changes.joined(separator: ", "))
         }
 
-        func json(_ schema: StoreSchema?) -> JSON {
+        func json(_ schema: DecodedSchema?) -> JSON {
             let classes = counts.tables.sorted { $0.key < $1.key }.map { table, change in
                 JSON.object([
                     ("class", .string(schema?.name(table) ?? "table \(table)")), ("inserted", .int(change.inserted)),

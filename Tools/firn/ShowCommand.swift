@@ -66,7 +66,7 @@ struct ShowCommand: ParsableCommand {
     struct Survey {
         /// Nil where the log does not hold the version.
         private(set) var entry: LogCommand.Entry?
-        private(set) var schema: StoreSchema?
+        private(set) var schema: DecodedSchema?
         private(set) var lastVersion: UInt64 = 0
         private(set) var findings: [Finding]
         /// Objects that are changed or deleted, whose primary keys older versions tell: by table.

@@ -4,7 +4,7 @@
 #include "firn_system.h"
 #include "firn_layout.h"
 #include "firn_core.h"
-#include "firn_space.h"
+#include "firn_mapping.h"
 #include "firn_scratch.h"
 #include "firn_kernels.h"
 #include "firn_images.h"

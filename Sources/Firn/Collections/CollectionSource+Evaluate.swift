@@ -5,13 +5,13 @@ extension CollectionSource {
     // MARK: Building
 
     /// The same with another stage behind.
-    private func adding(_ stage: FirnQuery.Query.Stage) throws(QueryError) -> CollectionSource {
+    private func adding(_ stage: QueryPipeline.Stage) throws(QueryError) -> CollectionSource {
         guard let binding else {
             throw QueryError(
                 .unsupported, "A collection of values can't be queried.", advice: "Query the objects that hold it.")
         }
         let stages = stages + [stage]
-        let query = try FirnQuery.Query(stages, table: binding.table, schema: realm.store.schema, resolver: resolver)
+        let query = try QueryPipeline(stages, table: binding.table, schema: realm.store.schema, resolver: resolver)
         return CollectionSource(realm, binding, origin, stages, query, isDead: isDead)
     }
 
@@ -67,7 +67,7 @@ extension CollectionSource {
     }
 
     /// What the query's stages begin from.
-    private func queried(_ snapshot: Snapshot) -> FirnQuery.Query.Source {
+    private func queried(_ snapshot: Snapshot) -> QueryPipeline.Source {
         naturalKeys(snapshot).map { .keys($0) } ?? .table
     }
 
@@ -106,11 +106,11 @@ extension CollectionSource {
         guard !isDead, let binding else { return nil }
         let pin = realm.pinShown()
         guard binding.table.index < pin.snapshot.reference.schema.tables.count else { return nil }
-        let all: FirnQuery.Query
+        let all: QueryPipeline
         if let query {
             all = query
         } else {
-            all = try FirnQuery.Query(table: binding.table, schema: realm.store.schema, resolver: resolver)
+            all = try QueryPipeline(table: binding.table, schema: realm.store.schema, resolver: resolver)
         }
         let value = try all.aggregate(
             aggregate, try PropertyPath(parsing: keyPath), in: pin.snapshot, from: queried(pin.snapshot),

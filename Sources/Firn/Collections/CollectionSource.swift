@@ -11,14 +11,14 @@ public final class CollectionSource {
         /// All objects of a class.
         case table
         /// The elements of a list, objects or values.
-        case list(CollectionPlace)
+        case list(CollectionLocation)
         /// The objects whose links lead to a row, through a property of theirs.
-        case backlinks(CollectionPlace, PropertyInfo)
+        case backlinks(CollectionLocation, PropertyInfo)
         /// An unmanaged collection: no elements that a query could find.
         case unmanaged
 
         /// The row that a list or backlinks belong to.
-        var place: CollectionPlace? {
+        var place: CollectionLocation? {
             switch self {
             case .list(let place), .backlinks(let place, _): place
             case .table, .unmanaged: nil
@@ -53,9 +53,9 @@ public final class CollectionSource {
     let binding: TableBinding?
     let origin: Origin
     /// What is done to the elements, one after the other.
-    let stages: [FirnQuery.Query.Stage]
+    let stages: [QueryPipeline.Stage]
     /// The stages bound to the schema; nil where there are none.
-    let query: FirnQuery.Query?
+    let query: QueryPipeline?
     /// How often the realm had been invalidated when this was made; -1 where this was dead from the beginning.
     private let invalidationCount: Int
     private var cache: Cache?
@@ -63,8 +63,8 @@ public final class CollectionSource {
     private static var frozenCaches: GlobalLock { .frozenCaches }
 
     init(
-        _ realm: RealmInstance, _ binding: TableBinding?, _ origin: Origin, _ stages: [FirnQuery.Query.Stage] = [],
-        _ query: FirnQuery.Query? = nil, isDead: Bool = false
+        _ realm: RealmInstance, _ binding: TableBinding?, _ origin: Origin, _ stages: [QueryPipeline.Stage] = [],
+        _ query: QueryPipeline? = nil, isDead: Bool = false
     ) {
         self.realm = realm
         self.binding = binding
@@ -80,7 +80,7 @@ public final class CollectionSource {
 
     deinit { place?.release() }
 
-    private var place: CollectionPlace? { origin.place }
+    private var place: CollectionLocation? { origin.place }
 
     /// All objects of a class.
     static func table(_ realm: RealmInstance, _ binding: TableBinding) -> CollectionSource {
@@ -186,13 +186,13 @@ public final class CollectionSource {
     // MARK: Deriving
 
     /// The same elements in a frozen realm.
-    func frozen(at place: CallPlace) -> CollectionSource {
+    func frozen(at place: CallSite) -> CollectionSource {
         let frozen = realm.freeze("results", at: place)
         return (isDead ? nil : moved(to: frozen)) ?? CollectionSource(frozen, binding, .unmanaged, stages, query)
     }
 
     /// The same elements in the calling thread's live realm; nil where what they belong to is gone.
-    func thawed(at place: CallPlace) -> CollectionSource? {
+    func thawed(at place: CallSite) -> CollectionSource? {
         isDead ? nil : moved(to: realm.thaw(at: place))
     }
 

@@ -38,10 +38,10 @@ public struct LinkingObjects<Element: Object>: RealmCollection {
     public var isInvalidated: Bool { source?.isInvalidated ?? false }
     public var isFrozen: Bool { source?.realm.isFrozen ?? false }
     public func _freeze(_ file: StaticString, _ line: UInt) -> LinkingObjects {
-        LinkingObjects(originProperty, _source.frozen(at: CallPlace(file, line)))
+        LinkingObjects(originProperty, _source.frozen(at: CallSite(file, line)))
     }
     public func _thaw(_ file: StaticString, _ line: UInt) -> LinkingObjects? {
-        _source.thawed(at: CallPlace(file, line)).map { LinkingObjects(originProperty, $0) }
+        _source.thawed(at: CallSite(file, line)).map { LinkingObjects(originProperty, $0) }
     }
 
     public func _moved(to realm: RealmInstance) -> LinkingObjects {
@@ -74,8 +74,9 @@ extension LinkingObjects: AnyLinkingObjects {
 extension LinkingObjects: _Persistable {
     public typealias _Stored = LinkingObjects
 
-    public static var _shape: _Shape {
-        _Shape(.link, collection: .list, target: Element.self, isLinkingObjects: true, swiftType: LinkingObjects.self)
+    public static var _propertyType: _PropertyType {
+        _PropertyType(
+            .link, collection: .list, target: Element.self, isLinkingObjects: true, swiftType: LinkingObjects.self)
     }
     public static var _initial: LinkingObjects { LinkingObjects("", nil) }
     public static func _wrap(_ value: LinkingObjects) -> LinkingObjects { value }
@@ -102,7 +103,7 @@ extension LinkingObjects: _Persistable {
             preconditionFailure("Firn: \(property.name) has no linking property")
         }
         if !object._row.isCurrent { object._row = _relocate(object._row) }
-        let source = CollectionSource(realm, origin, .backlinks(CollectionPlace(object._row, property), linking))
+        let source = CollectionSource(realm, origin, .backlinks(CollectionLocation(object._row, property), linking))
         return LinkingObjects(linking.name, source)
     }
 

@@ -4,8 +4,8 @@ extension List: _Persistable {
     /// nil until the list is first asked for.
     public typealias _Stored = List?
 
-    public static var _shape: _Shape {
-        var shape = Element._elementShape()
+    public static var _propertyType: _PropertyType {
+        var shape = Element._elementPropertyType()
         shape.collection = .list
         shape.swiftType = List.self
         shape.memory = .opaque
@@ -93,7 +93,7 @@ extension List: PersistedCollection {
     func elements(for realm: RealmInstance) -> [Value] { Array(self).map { $0._element(for: realm) } }
 
     func adopt(_ row: _Row, _ property: PropertyInfo) {
-        let place = CollectionPlace(row, property)
+        let place = CollectionLocation(row, property)
         place.retain()
         self.place = place
         elements = []

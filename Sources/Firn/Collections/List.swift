@@ -15,13 +15,13 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     /// The elements while unmanaged.
     var elements: [Element] = []
     /// Where they lie once managed.
-    var place: CollectionPlace?
+    var place: CollectionLocation?
 
     /// An empty unmanaged list.
     public init() {}
 
     init(_ row: _Row, _ property: PropertyInfo) {
-        let place = CollectionPlace(row, property)
+        let place = CollectionLocation(row, property)
         place.retain()
         self.place = place
     }
@@ -68,7 +68,7 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
             fatalError("Firn: an unmanaged list can't be frozen. Add the object that holds it to a realm first.")
         }
         if isFrozen { return self }
-        guard !isInvalidated, let moved = place.moved(to: place.realm.freeze("a list", at: CallPlace(file, line)))
+        guard !isInvalidated, let moved = place.moved(to: place.realm.freeze("a list", at: CallSite(file, line)))
         else {
             stopForGone()
         }
@@ -80,7 +80,7 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
             fatalError("Firn: an unmanaged list can't be thawed. Add the object that holds it to a realm first.")
         }
         guard isFrozen else { return self }
-        return place.moved(to: place.realm.thaw(at: CallPlace(file, line))).map { List($0.row, $0.property) }
+        return place.moved(to: place.realm.thaw(at: CallSite(file, line))).map { List($0.row, $0.property) }
     }
 
     public func _moved(to realm: RealmInstance) -> List {

@@ -11,7 +11,7 @@ struct ManagedListEdit {
     private(set) var count: Int
 
     /// Nil where the transaction has met damage, so that nothing is changed.
-    init?(_ place: inout CollectionPlace) {
+    init?(_ place: inout CollectionLocation) {
         realm = place.realm
         transaction = realm.writing("change the list \(place.name)")
         guard let row = realm.locateForChange(place.row, in: transaction) else { return nil }

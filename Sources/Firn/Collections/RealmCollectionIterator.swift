@@ -20,7 +20,7 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
     }
 
     /// The elements of a managed list, without the detour of a query.
-    init(_ place: CollectionPlace, _ cell: ListCell) {
+    init(_ place: CollectionLocation, _ cell: ListCell) {
         let realm = place.realm
         if let target = place.property.shape.target {
             values = [].makeIterator()

@@ -27,11 +27,11 @@ public struct Results<Element: RealmCollectionValue>: RealmCollection {
     public var isFrozen: Bool { _source.realm.isFrozen }
 
     public func _freeze(_ file: StaticString, _ line: UInt) -> Results {
-        isFrozen ? self : Results(_source.frozen(at: CallPlace(file, line)))
+        isFrozen ? self : Results(_source.frozen(at: CallSite(file, line)))
     }
 
     public func _thaw(_ file: StaticString, _ line: UInt) -> Results? {
-        isFrozen ? _source.thawed(at: CallPlace(file, line)).map { Results($0) } : self
+        isFrozen ? _source.thawed(at: CallSite(file, line)).map { Results($0) } : self
     }
 
     public func _moved(to realm: RealmInstance) -> Results { Results(_source.placed(in: realm)) }

@@ -2,7 +2,7 @@ import FirnCore
 
 extension RealmInstance {
     /// The frozen instance of the version shown. O(1).
-    func freeze(_ what: String, at place: CallPlace) -> RealmInstance {
+    func freeze(_ what: String, at place: CallSite) -> RealmInstance {
         check()
         if isFrozen { return self }
         if isInTransaction {
@@ -17,7 +17,7 @@ extension RealmInstance {
     }
 
     /// The calling thread's live instance of a frozen one's store.
-    func thaw(at place: CallPlace) -> RealmInstance {
+    func thaw(at place: CallSite) -> RealmInstance {
         guard isFrozen else { return self }
         let live = shared.instance(configuration, schema, .current, at: place)
         live.startListening()
@@ -28,12 +28,12 @@ extension RealmInstance {
 extension Realm {
     /// The realm at the version that it shows now: it never changes, and may be read on any thread. O(1).
     public func freeze(file: StaticString = #fileID, line: UInt = #line) -> Realm {
-        Realm(instance.freeze("a realm", at: CallPlace(file, line)))
+        Realm(instance.freeze("a realm", at: CallSite(file, line)))
     }
 
     /// The calling thread's live realm.
     public func thaw(file: StaticString = #fileID, line: UInt = #line) -> Realm {
-        Realm(instance.thaw(at: CallPlace(file, line)))
+        Realm(instance.thaw(at: CallSite(file, line)))
     }
 
     /// A frozen copy of an object.

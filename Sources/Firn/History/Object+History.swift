@@ -42,7 +42,7 @@ extension ThreadConfined where Self: Object {
             try store.states(of: key, in: binding.table, columns: binding.columns, through: last)
         }
         return try states.map { state in
-            let past = try realm.past(state, at: CallPlace(file, line))
+            let past = try realm.past(state, at: CallSite(file, line))
             // A frozen object is found when it is made.
             let object = try realm.storing { store throws(StoreError) in
                 try store.reading { past.accessor(binding, key) }

@@ -45,7 +45,7 @@ extension Realm {
     public func asOf(version: UInt64, file: StaticString = #fileID, line: UInt = #line) throws -> Realm {
         instance.check()
         let past = try instance.storing { store throws(StoreError) in try store.version(version) }
-        return Realm(try instance.past(past, at: CallPlace(file, line)))
+        return Realm(try instance.past(past, at: CallSite(file, line)))
     }
 
     /// The realm as it was at a moment: the newest version whose date is not later. As `asOf(version:)`.
@@ -79,7 +79,7 @@ extension RealmInstance {
     }
 
     /// The frozen instance of a past version.
-    func past(_ version: PastVersion, at place: CallPlace) throws -> RealmInstance {
+    func past(_ version: PastVersion, at place: CallSite) throws -> RealmInstance {
         let faults = schema.faults(seeing: version.schema, now: store.schema)
         guard faults.isEmpty else {
             let head = "Version \(version.pin.version) can't be shown by the classes of today:"
@@ -102,7 +102,7 @@ extension RealmInstance {
 
 extension SchemaBinding {
     /// Why rows of an earlier schema can't be read through these classes, one sentence each.
-    fileprivate func faults(seeing past: FirnCore.Schema, now: FirnCore.Schema) -> [String] {
+    fileprivate func faults(seeing past: StoreSchema, now: StoreSchema) -> [String] {
         var faults: [String] = []
         for binding in tables where binding.table.index < past.tables.count {
             let table = past[binding.table]

@@ -8,7 +8,7 @@ public final class NotificationToken: @unchecked Sendable {
     // Unchecked because the observer belongs to its realm's thread; here it is only held, under the guard.
     private struct State {
         var isInvalidated = false
-        var observer: Observer?
+        var observer: Subscription?
     }
     private let state = Guarded(.innermost, State())
 
@@ -20,7 +20,7 @@ public final class NotificationToken: @unchecked Sendable {
     @discardableResult
     public func invalidate() -> Bool {
         // The observer is let go outside of the guard, as it may be the last to hold its realm.
-        let (wasActive, gone) = state.withLock { state -> (Bool, Observer?) in
+        let (wasActive, gone) = state.withLock { state -> (Bool, Subscription?) in
             let result = (!state.isInvalidated, state.observer)
             state = State(isInvalidated: true, observer: nil)
             return result
@@ -31,10 +31,10 @@ public final class NotificationToken: @unchecked Sendable {
 
     var isInvalidated: Bool { state.withLock { $0.isInvalidated } }
 
-    var observer: Observer? { state.withLock { $0.observer } }
+    var observer: Subscription? { state.withLock { $0.observer } }
 
     /// From now on the token keeps the observer, unless it ended before that was made.
-    func keep(_ observer: Observer) -> Bool {
+    func keep(_ observer: Subscription) -> Bool {
         state.withLock { state in
             guard !state.isInvalidated else { return false }
             state.observer = observer

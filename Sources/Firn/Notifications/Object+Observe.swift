@@ -14,18 +14,18 @@ extension ObjectBase {
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<T>) -> Void,
         file: StaticString = #fileID, line: UInt = #line
     ) -> NotificationToken {
-        let start = beginObserving(keyPaths, at: CallPlace(file, line))
+        let start = beginObserving(keyPaths, at: CallSite(file, line))
         let token = NotificationToken()
         if let queue {
             let scheduler = Scheduler.queue(queue)
             start.realm.onQueue(scheduler, from: start.from) { realm in
                 realm.add(
-                    ObjectObservation(realm, start.binding, start.key, from: start.from, start.paths, block), token)
+                    ObjectSubscription(realm, start.binding, start.key, from: start.from, start.paths, block), token)
             }
         } else {
             start.realm.checkDelivery()
             start.realm.add(
-                ObjectObservation(start.realm, start.binding, start.key, from: start.from, start.paths, block), token)
+                ObjectSubscription(start.realm, start.binding, start.key, from: start.from, start.paths, block), token)
         }
         return token
     }
@@ -39,8 +39,8 @@ extension ObjectBase {
     }
 
     fileprivate final func beginObserving(
-        _ keyPaths: [String]?, at place: CallPlace
-    ) -> (realm: RealmInstance, binding: TableBinding, key: Int64, from: ObservationStart, paths: [ObservedPath]?) {
+        _ keyPaths: [String]?, at place: CallSite
+    ) -> (realm: RealmInstance, binding: TableBinding, key: Int64, from: SubscriptionStart, paths: [ObservedPath]?) {
         guard isManaged else {
             fatalError("Firn: an unmanaged object of \(classInfo.name) can't be observed. Add it to a realm first.")
         }
@@ -61,7 +61,7 @@ extension Object {
         _ block: @escaping @Sendable (isolated A, ObjectChange<T>) -> Void, file: StaticString = #fileID,
         line: UInt = #line
     ) async -> NotificationToken {
-        let start = beginObserving(keyPaths?.isEmpty ?? true ? nil : keyPaths, at: CallPlace(file, line))
+        let start = beginObserving(keyPaths?.isEmpty ?? true ? nil : keyPaths, at: CallSite(file, line))
         let token = NotificationToken()
         guard !Task.isCancelled else {
             token.invalidate()
@@ -69,7 +69,7 @@ extension Object {
         }
         await ActorObserving.install(start.realm, on: actor, from: start.from, _isolation: _isolation) { realm in
             // The actor may keep the token.
-            let observation = ObjectObservation<T>(realm, start.binding, start.key, from: start.from, start.paths) {
+            let observation = ObjectSubscription<T>(realm, start.binding, start.key, from: start.from, start.paths) {
                 [weak actor] change in
                 guard let actor else { return }
                 nonisolated(unsafe) let change = change
@@ -96,7 +96,7 @@ extension Object {
 enum ActorObserving {
     /// Calls `body` on the actor, with its instance of the store.
     static func install(
-        _ realm: RealmInstance, on actor: any Actor, from start: ObservationStart, _isolation: isolated (any Actor)?,
+        _ realm: RealmInstance, on actor: any Actor, from start: SubscriptionStart, _isolation: isolated (any Actor)?,
         _ body: @escaping (RealmInstance) -> Void
     ) async {
         nonisolated(unsafe) let body = body

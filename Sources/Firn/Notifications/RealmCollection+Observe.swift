@@ -20,7 +20,7 @@ extension RealmCollection {
     ) -> NotificationToken {
         let source = _source
         source.checkIsAlive()
-        let place = CallPlace(file, line)
+        let place = CallSite(file, line)
         let start = source.realm.startObserving(at: place)
         let paths = observedPaths(keyPaths, source)
         let token = NotificationToken()
@@ -29,11 +29,11 @@ extension RealmCollection {
                 to: source.realm.shared.frozen(source.realm.configuration, source.realm.schema, start.pin, at: place))
             source.realm.onQueue(Scheduler.queue(queue), from: start) { realm in
                 let own = frozen._moved(to: realm)
-                realm.add(CollectionObservation(own, own._source, from: start, paths, block), token)
+                realm.add(CollectionSubscription(own, own._source, from: start, paths, block), token)
             }
         } else {
             source.realm.checkDelivery()
-            source.realm.add(CollectionObservation(self, source, from: start, paths, block), token)
+            source.realm.add(CollectionSubscription(self, source, from: start, paths, block), token)
         }
         return token
     }
@@ -48,7 +48,7 @@ extension RealmCollection {
     ) async -> NotificationToken {
         let source = _source
         source.checkIsAlive()
-        let place = CallPlace(file, line)
+        let place = CallSite(file, line)
         let start = source.realm.startObserving(at: place)
         let paths = observedPaths(keyPaths, source)
         let token = NotificationToken()
@@ -61,7 +61,7 @@ extension RealmCollection {
         await ActorObserving.install(source.realm, on: actor, from: start, _isolation: _isolation) { realm in
             let own = frozen._moved(to: realm)
             // The actor may keep the token.
-            let observation = CollectionObservation(own, own._source, from: start, paths) { [weak actor] change in
+            let observation = CollectionSubscription(own, own._source, from: start, paths) { [weak actor] change in
                 guard let actor else { return }
                 nonisolated(unsafe) let change = change
                 actor.assumeIsolated { block($0, change) }

@@ -66,7 +66,7 @@ extension RealmInstance {
 
     /// Advances, and tells observers what is due. Returns whether there was something newer.
     @discardableResult
-    func refresh(at place: CallPlace) -> Bool {
+    func refresh(at place: CallSite) -> Bool {
         guard !isFrozen, !isInTransaction, !isDelivering else { return false }
         // What other processes have written and can't be shown here is thrown by `tryRefresh()`, and by the next write and opening.
         _ = Result { () throws(StoreError) in try store.catchUp() }
@@ -74,21 +74,21 @@ extension RealmInstance {
     }
 
     /// As `refresh`, but throws where other processes have written what can't be shown here.
-    func tryRefresh(at place: CallPlace) throws -> Bool {
+    func tryRefresh(at place: CallSite) throws -> Bool {
         guard !isFrozen, !isInTransaction, !isDelivering else { return false }
         try storing { store throws(StoreError) in try store.catchUp() }
         return advance(at: place)
     }
 
     @discardableResult
-    func advance(at place: CallPlace) -> Bool {
+    func advance(at place: CallSite) -> Bool {
         let moved = moveToNewest(at: place)
         deliver(mayBegin: false)
         return moved
     }
 
     @discardableResult
-    private func moveToNewest(at place: CallPlace) -> Bool {
+    private func moveToNewest(at place: CallSite) -> Bool {
         // A realm that has read nothing yet has nothing to advance; its first read takes the newest.
         guard let pin, store.publishedVersion > pin.version else {
             moveToEqual()
@@ -158,7 +158,7 @@ extension RealmInstance {
                 ownNotes.append((own.version, observer.claim.changes(from: base, to: own)))
             }
             // What another writer had written before, published or not, is not the transaction's to hide.
-            delivering { for token in tokens { (token.observer as? Observation)?.hide(own, from: base) } }
+            delivering { for token in tokens { (token.observer as? DataSubscription)?.hide(own, from: base) } }
         }
         // A realm observer is told that there is something, not what: it can't be told of another writer's part alone.
         let hasOthers = base.version > announcedVersion || pin.version > committed.number
@@ -180,7 +180,7 @@ extension RealmInstance {
     }
 
     /// The version that a new observer begins from. Stops the program where nothing can be observed.
-    func pinForObserving(at place: CallPlace) -> Pin {
+    func pinForObserving(at place: CallSite) -> Pin {
         check()
         if isFrozen { fatalError("Firn: what is frozen never changes, so it can't be observed. Observe the live one.") }
         if configuration.readOnly {
@@ -198,9 +198,9 @@ extension RealmInstance {
     }
 
     /// Where a new observer begins. From now on the notes of what is written are kept for it. Stops the program as `pinForObserving` does.
-    func startObserving(at place: CallPlace) -> ObservationStart {
+    func startObserving(at place: CallSite) -> SubscriptionStart {
         let pin = pinForObserving(at: place)
-        return ObservationStart(pin: pin, claim: store.claimNotes(after: pin.version))
+        return SubscriptionStart(pin: pin, claim: store.makeChangeCursor(after: pin.version))
     }
 
     /// Stops the program where blocks could never be called.
@@ -213,7 +213,7 @@ extension RealmInstance {
     }
 
     /// Runs `body` with this store's instance on a queue, there, for an observer that was made here.
-    func onQueue(_ queue: Scheduler, from start: ObservationStart, _ body: @escaping (RealmInstance) -> Void) {
+    func onQueue(_ queue: Scheduler, from start: SubscriptionStart, _ body: @escaping (RealmInstance) -> Void) {
         nonisolated(unsafe) let body = body
         let shared = shared
         let schema = schema
@@ -225,12 +225,12 @@ extension RealmInstance {
 
     /// An observer that was made in another realm begins in this one. If this one shows something older than what was
     /// seen there, it advances, as it may not do so by itself.
-    func reach(_ start: ObservationStart) {
+    func reach(_ start: SubscriptionStart) {
         if let pin, pin.version < start.pin.version, !isInTransaction { advance(at: openedAt) }
     }
 
     /// Enters an observation and has it told at the next turn.
-    func add(_ observation: Observation, _ token: NotificationToken) {
+    func add(_ observation: DataSubscription, _ token: NotificationToken) {
         guard token.keep(observation) else { return }
         observers.add(observation, token)
         // A queue's or actor's realm may have been opened for the observer alone; it goes on from where that begins. An
@@ -253,12 +253,12 @@ extension Realm {
         line: UInt = #line
     ) -> NotificationToken {
         // It holds no version: it is told that there is one, not what changed. But the realm must show one, or it would have nothing to advance from.
-        let pin = instance.pinForObserving(at: CallPlace(file, line))
+        let pin = instance.pinForObserving(at: CallSite(file, line))
         if instance.observers.realmObservers.isEmpty {
             instance.announcedVersion = max(instance.announcedVersion, pin.version)
         }
         let token = NotificationToken()
-        let observation = RealmObservation(instance, block)
+        let observation = RealmSubscription(instance, block)
         guard token.keep(observation) else { return token }
         instance.observers.add(observation, token)
         return token
@@ -271,7 +271,7 @@ extension SharedStore {
     /// Does nothing if the store was migrated meanwhile: what was to be observed has gone then.
     func beginObserving(
         _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler,
-        from start: ObservationStart, _ body: (RealmInstance) -> Void
+        from start: SubscriptionStart, _ body: (RealmInstance) -> Void
     ) {
         guard let instance = instanceIfUsable(configuration, schema, scheduler, at: start.pin.place) else { return }
         instance.startListening()

@@ -124,7 +124,7 @@ extension ObjectBase {
             }
             let realm = RealmInstance.of(_row)
             _ = realm.writing("set \(name(column))")
-            setLink(try Creation.create(target, value, in: realm, .error), to: target, column: column)
+            setLink(try ObjectInserter.create(target, value, in: realm, .error), to: target, column: column)
         } else {
             guard let value = try property.wrapper.storeValue(from: any) else { return }
             set(value, column: column)

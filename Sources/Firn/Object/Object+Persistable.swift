@@ -4,8 +4,10 @@ public import FirnCore
 extension Object: _Persistable, _OptionalPersistable {
     public typealias _Stored = ObjectBase?
 
-    public static var _shape: _Shape { _Shape(.link, target: self, swiftType: self) }
-    public static var _optionalShape: _Shape { _Shape(.link, isNullable: true, target: self, swiftType: self) }
+    public static var _propertyType: _PropertyType { _PropertyType(.link, target: self, swiftType: self) }
+    public static var _optionalPropertyType: _PropertyType {
+        _PropertyType(.link, isNullable: true, target: self, swiftType: self)
+    }
     public static var _initial: ObjectBase? { nil }
 }
 
@@ -74,12 +76,12 @@ extension RealmCollectionValue where Self: Object {
         }
     }
     public func _element(for realm: RealmInstance) -> Value { .link(realm.linkKey(of: self, as: Self.self)) }
-    public static func _elementShape() -> _Shape { _shape }
+    public static func _elementPropertyType() -> _PropertyType { _propertyType }
 }
 
 extension _RealmCollectionValueInsideOptional where Self: Object {
     public static func _fromOptionalElement(_ value: Value, _ realm: RealmInstance) -> Self? {
         value == .null ? nil : _fromElement(value, realm)
     }
-    public static func _optionalElementShape() -> _Shape { _optionalShape }
+    public static func _optionalElementPropertyType() -> _PropertyType { _optionalPropertyType }
 }

@@ -51,7 +51,7 @@ extension Object {
         }
         if isFrozen { return self }
         if !_row.isCurrent { _row = _relocate(_row) }
-        let frozen = RealmInstance.of(_row).freeze("an object of \(classInfo.name)", at: CallPlace(file, line))
+        let frozen = RealmInstance.of(_row).freeze("an object of \(classInfo.name)", at: CallSite(file, line))
         return frozen.accessor(Self.self, _row.key)
     }
 
@@ -60,7 +60,7 @@ extension Object {
             fatalError("Firn: an unmanaged object of \(classInfo.name) can't be thawed. Add it to a realm first.")
         }
         guard isFrozen else { return self }
-        let live = RealmInstance.of(_row).thaw(at: CallPlace(file, line))
+        let live = RealmInstance.of(_row).thaw(at: CallSite(file, line))
         let row = _Row(core: live.core, key: _row.key, table: _row.table.unsafelyUnwrapped)
         guard let found = live.locate(row) else { return nil }
         let binding = TableBinding.of(_row)

@@ -1,7 +1,7 @@
 public import FirnCore
 
 /// What a property's values are: the store's column type and what Swift makes of it.
-public struct _Shape {
+public struct _PropertyType {
     public var type: ColumnType
     public var collection: CollectionKind
     public var isNullable: Bool
@@ -11,12 +11,12 @@ public struct _Shape {
     /// The Swift type of one value, as errors name it.
     public var swiftType: Any.Type
     /// How an unmanaged value lies in memory, where it can be read without knowing its type.
-    public var memory: _Memory
+    public var memory: _InlineStorage
 
     public init(
         _ type: ColumnType, collection: CollectionKind = .none, isNullable: Bool = false,
         target: ObjectBase.Type? = nil,
-        isLinkingObjects: Bool = false, swiftType: Any.Type, memory: _Memory = .opaque
+        isLinkingObjects: Bool = false, swiftType: Any.Type, memory: _InlineStorage = .opaque
     ) {
         self.type = type
         self.collection = collection
@@ -29,7 +29,7 @@ public struct _Shape {
 }
 
 /// The memory of an unmanaged value of the common types; adding an object reads these directly, without a generic call for each property.
-public enum _Memory: Sendable {
+public enum _InlineStorage: Sendable {
     case opaque, bool, int, int8, int16, int32, float, double, string, optionalInt, optionalString, optionalDouble, date
 }
 
@@ -38,7 +38,7 @@ public protocol _Persistable {
     /// What the wrapper keeps of an unmanaged value.
     associatedtype _Stored
 
-    static var _shape: _Shape { get }
+    static var _propertyType: _PropertyType { get }
     /// What a property without an initial value holds.
     static var _initial: _Stored { get }
     static func _wrap(_ value: Self) -> _Stored
@@ -105,7 +105,7 @@ extension _Persistable {
 
 /// A type whose optional form can be persisted too: scalars and objects.
 public protocol _OptionalPersistable {
-    static var _optionalShape: _Shape { get }
+    static var _optionalPropertyType: _PropertyType { get }
     static func _getOptional(_ row: _Row, _ column: Int) -> Self?
     /// As `_getOptional`, of a column that holds no nulls.
     static func _getPresent(_ row: _Row, _ column: Int) -> Self?
@@ -127,7 +127,7 @@ extension _OptionalPersistable {
 extension Optional: _Persistable where Wrapped: _OptionalPersistable {
     public typealias _Stored = Wrapped?
 
-    public static var _shape: _Shape { Wrapped._optionalShape }
+    public static var _propertyType: _PropertyType { Wrapped._optionalPropertyType }
     @inlinable public static var _initial: Wrapped? { @inline(__always) get { nil } }
     @inlinable @inline(__always) public static func _wrap(_ value: Wrapped?) -> Wrapped? { value }
     @inlinable @inline(__always) public static func _unwrap(_ stored: Wrapped?) -> Wrapped? { stored }

@@ -9,8 +9,10 @@ where RawValue: _Scalar {}
 
 extension PersistableEnum {
     public static var _type: ColumnType { RawValue._type }
-    public static var _shape: _Shape { _Shape(RawValue._type, swiftType: Self.self) }
-    public static var _optionalShape: _Shape { _Shape(RawValue._type, isNullable: true, swiftType: Self?.self) }
+    public static var _propertyType: _PropertyType { _PropertyType(RawValue._type, swiftType: Self.self) }
+    public static var _optionalPropertyType: _PropertyType {
+        _PropertyType(RawValue._type, isNullable: true, swiftType: Self?.self)
+    }
     public static var _initial: Self {
         guard let first = allCases.first else { fatalError("Firn: the enum \(Self.self) has no case to start with.") }
         return first

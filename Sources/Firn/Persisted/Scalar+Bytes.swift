@@ -3,8 +3,8 @@ public import Foundation
 
 extension String: _Scalar, _PrimaryKey, _Indexable {
     public static var _type: ColumnType { .string }
-    public static var _memory: _Memory { .string }
-    public static var _optionalMemory: _Memory { .optionalString }
+    public static var _inlineStorage: _InlineStorage { .string }
+    public static var _optionalInlineStorage: _InlineStorage { .optionalString }
     @inlinable public static var _initial: String { @inline(__always) get { "" } }
     public var _value: Value { .string(self) }
     public init?(_value: Value) {

@@ -45,7 +45,7 @@ extension Timestamp {
 
 extension Date: _FixedScalar, _Indexable {
     public static var _type: ColumnType { .date }
-    public static var _memory: _Memory { .date }
+    public static var _inlineStorage: _InlineStorage { .date }
     public static var _initial: Date { Date(timeIntervalSince1970: 0) }
     public var _raw: Timestamp { Timestamp(self) }
     public init(_raw: Timestamp) { self = _raw.date }

@@ -3,7 +3,7 @@ import Foundation
 
 extension Bool: _FixedScalar, _Indexable {
     public static var _type: ColumnType { .bool }
-    public static var _memory: _Memory { .bool }
+    public static var _inlineStorage: _InlineStorage { .bool }
     @inlinable public static var _initial: Bool { @inline(__always) get { false } }
     @inlinable public var _raw: UInt8 { @inline(__always) get { self ? 1 : 0 } }
     @inlinable @inline(__always) public init(_raw: UInt8) { self = _raw != 0 }
@@ -36,31 +36,31 @@ extension _IntegerScalar {
 }
 
 extension Int: _IntegerScalar {
-    public static var _memory: _Memory { .int }
-    public static var _optionalMemory: _Memory { .optionalInt }
+    public static var _inlineStorage: _InlineStorage { .int }
+    public static var _optionalInlineStorage: _InlineStorage { .optionalInt }
     public var _boxed: Any { NSNumber(value: self) }
 }
 extension Int8: _IntegerScalar {
-    public static var _memory: _Memory { .int8 }
+    public static var _inlineStorage: _InlineStorage { .int8 }
     public var _boxed: Any { NSNumber(value: self) }
 }
 extension Int16: _IntegerScalar {
-    public static var _memory: _Memory { .int16 }
+    public static var _inlineStorage: _InlineStorage { .int16 }
     public var _boxed: Any { NSNumber(value: self) }
 }
 extension Int32: _IntegerScalar {
-    public static var _memory: _Memory { .int32 }
+    public static var _inlineStorage: _InlineStorage { .int32 }
     public var _boxed: Any { NSNumber(value: self) }
 }
 extension Int64: _IntegerScalar {
-    public static var _memory: _Memory { .int }
-    public static var _optionalMemory: _Memory { .optionalInt }
+    public static var _inlineStorage: _InlineStorage { .int }
+    public static var _optionalInlineStorage: _InlineStorage { .optionalInt }
     public var _boxed: Any { NSNumber(value: self) }
 }
 
 extension Float: _FixedScalar {
     public static var _type: ColumnType { .float }
-    public static var _memory: _Memory { .float }
+    public static var _inlineStorage: _InlineStorage { .float }
     @inlinable public static var _initial: Float { @inline(__always) get { 0 } }
     @inlinable public var _raw: Float { @inline(__always) get { self } }
     @inlinable @inline(__always) public init(_raw: Float) { self = _raw }
@@ -81,8 +81,8 @@ extension Float: _FixedScalar {
 
 extension Double: _FixedScalar {
     public static var _type: ColumnType { .double }
-    public static var _memory: _Memory { .double }
-    public static var _optionalMemory: _Memory { .optionalDouble }
+    public static var _inlineStorage: _InlineStorage { .double }
+    public static var _optionalInlineStorage: _InlineStorage { .optionalDouble }
     @inlinable public static var _initial: Double { @inline(__always) get { 0 } }
     @inlinable public var _raw: Double { @inline(__always) get { self } }
     @inlinable @inline(__always) public init(_raw: Double) { self = _raw }

@@ -5,8 +5,8 @@ public import FirnCore
 public protocol _Scalar: _Persistable, _OptionalPersistable, RealmCollectionValue, _RealmCollectionValueInsideOptional
 where _Stored == Self {
     static var _type: ColumnType { get }
-    static var _memory: _Memory { get }
-    static var _optionalMemory: _Memory { get }
+    static var _inlineStorage: _InlineStorage { get }
+    static var _optionalInlineStorage: _InlineStorage { get }
     var _value: Value { get }
     /// nil where the value is of another type, or means nothing to this one.
     init?(_value: Value)
@@ -17,12 +17,14 @@ where _Stored == Self {
 }
 
 extension _Scalar {
-    public static var _shape: _Shape { _Shape(_type, swiftType: Self.self, memory: _memory) }
-    public static var _optionalShape: _Shape {
-        _Shape(_type, isNullable: true, swiftType: Self?.self, memory: _optionalMemory)
+    public static var _propertyType: _PropertyType {
+        _PropertyType(_type, swiftType: Self.self, memory: _inlineStorage)
     }
-    public static var _memory: _Memory { .opaque }
-    public static var _optionalMemory: _Memory { .opaque }
+    public static var _optionalPropertyType: _PropertyType {
+        _PropertyType(_type, isNullable: true, swiftType: Self?.self, memory: _optionalInlineStorage)
+    }
+    public static var _inlineStorage: _InlineStorage { .opaque }
+    public static var _optionalInlineStorage: _InlineStorage { .opaque }
     @inlinable @inline(__always) public static func _wrap(_ value: Self) -> Self { value }
     @inlinable @inline(__always) public static func _unwrap(_ stored: Self) -> Self { stored }
     public static func _getPresent(_ row: _Row, _ column: Int) -> Self? { _get(row, column) }
@@ -54,8 +56,8 @@ extension _Scalar {
         value == .null ? nil : _fromElement(value, realm)
     }
     public func _element(for write: RealmInstance) -> Value { _value }
-    public static func _elementShape() -> _Shape { _shape }
-    public static func _optionalElementShape() -> _Shape { _optionalShape }
+    public static func _elementPropertyType() -> _PropertyType { _propertyType }
+    public static func _optionalElementPropertyType() -> _PropertyType { _optionalPropertyType }
 }
 
 /// Stops the program: the store holds what the Swift type has no value for, as an enum's raw value that no case has.

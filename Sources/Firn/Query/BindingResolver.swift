@@ -8,7 +8,7 @@ struct BindingResolver: PropertyResolver {
     private let binding: SchemaBinding
     private let stored: SchemaResolver
 
-    init(_ binding: SchemaBinding, _ schema: FirnCore.Schema) {
+    init(_ binding: SchemaBinding, _ schema: StoreSchema) {
         self.binding = binding
         stored = SchemaResolver(schema)
     }

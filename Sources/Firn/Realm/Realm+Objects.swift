@@ -38,7 +38,7 @@ extension Realm {
     ///   none and `update` is not, a required property is nil, a value is too long, an object is another realm's or
     ///   deleted, a link leads to an instance of a subclass. Nothing is changed then.
     public func add(validating object: Object, update: UpdatePolicy = .error) throws {
-        let creation = Creation(instance, update, "add an object")
+        let creation = ObjectInserter(instance, update, "add an object")
         do {
             try creation.checkObject(object)
             try creation.addRoot(object)
@@ -55,7 +55,7 @@ extension Realm {
     /// Stops the program where a value fits not its property; `create(_:validating:update:)` throws instead.
     @discardableResult
     public func create<T: Object>(_ type: T.Type, value: Any = [String: Any](), update: UpdatePolicy = .error) -> T {
-        do { return unsafeDowncast(try Creation.create(type, value, in: instance, update), to: T.self) } catch {
+        do { return unsafeDowncast(try ObjectInserter.create(type, value, in: instance, update), to: T.self) } catch {
             fatalError("Firn: create(\(type).self): \(error)")
         }
     }
@@ -67,7 +67,7 @@ extension Realm {
     @discardableResult
     public func create<T: Object>(_ type: T.Type, validating value: Any, update: UpdatePolicy = .error) throws -> T {
         do {
-            let object = try Creation.create(type, value, in: instance, update, isValidating: true)
+            let object = try ObjectInserter.create(type, value, in: instance, update, isValidating: true)
             return unsafeDowncast(object, to: T.self)
         } catch let fault as ValueFault { throw fault.error(type) }
     }
@@ -132,10 +132,10 @@ extension Realm {
 
 extension RealmInstance {
     /// The tool of the running transaction for adding objects, kept from call to call. Stops the program outside of a transaction.
-    func adding(_ policy: Realm.UpdatePolicy) -> Creation {
+    func adding(_ policy: Realm.UpdatePolicy) -> ObjectInserter {
         _ = writing("add an object")
         if let adding, adding.policy == policy { return adding }
-        let creation = Creation(self, policy, "add an object")
+        let creation = ObjectInserter(self, policy, "add an object")
         adding = creation
         return creation
     }
@@ -170,7 +170,7 @@ extension RealmInstance {
             fatalError("Firn: \(ValueFault(object, isNoTargetOf: target))")
         }
         if object.isManaged { return place(of: object, to: "link to").1 }
-        let creation = Creation(self, .error, "add a linked object")
+        let creation = ObjectInserter(self, .error, "add a linked object")
         do { return try creation.add(object) } catch {
             fatalError("Firn: adding a linked object of \(Swift.type(of: object)): \(error)")
         }

@@ -25,7 +25,7 @@ extension Realm {
 
         init(_ report: RecoveryReport) {
             lastVersion = report.lastVersion
-            rewrittenCommits = report.secondedCommits
+            rewrittenCommits = report.rewrittenCommits
             var text: String
             switch report.outcome {
             case .created:
@@ -38,8 +38,8 @@ extension Realm {
                 (outcome, cutByteCount) = (.tornTail, tail.byteCount)
                 text = tail.description.prefix(1).uppercased() + tail.description.dropFirst()
             }
-            if report.secondedCommits > 0 {
-                let what = report.secondedCommits == 1 ? "1 whole commit" : "\(report.secondedCommits) whole commits"
+            if report.rewrittenCommits > 0 {
+                let what = report.rewrittenCommits == 1 ? "1 whole commit" : "\(report.rewrittenCommits) whole commits"
                 text += " \(what) at the end that the disk might not have had went there now."
             }
             if let missing = report.missingFromLog {

@@ -19,7 +19,7 @@ extension Realm {
         withoutNotifying tokens: [NotificationToken] = [], _ block: () throws -> Result, file: StaticString = #fileID,
         line: UInt = #line
     ) throws -> Result {
-        try instance.beginWrite(at: CallPlace(file, line))
+        try instance.beginWrite(at: CallSite(file, line))
         let result: Result
         LockRank.expectNone("a write block is called")
         do { result = try block() } catch {
@@ -32,7 +32,7 @@ extension Realm {
 
     /// Begins a write transaction, waiting for other writers. Stops the program where that is not possible, with the text that `tryBeginWrite()` throws.
     public func beginWrite(file: StaticString = #fileID, line: UInt = #line) {
-        do { try instance.beginWrite(at: CallPlace(file, line)) } catch {
+        do { try instance.beginWrite(at: CallSite(file, line)) } catch {
             fatalError("Firn: beginWrite() at \(file):\(line) failed: \(error) Use tryBeginWrite() to handle this.")
         }
     }
@@ -42,7 +42,7 @@ extension Realm {
     /// - Throws: `Realm.Error` where the store takes no writes; with `.tooManyActiveVersions` where more is held than the configuration allows, at once or
     ///   after waiting, as its `activeVersionPolicy` has it.
     public func tryBeginWrite(file: StaticString = #fileID, line: UInt = #line) throws {
-        try instance.beginWrite(at: CallPlace(file, line))
+        try instance.beginWrite(at: CallSite(file, line))
     }
 
     /// Commits the transaction, and returns when it is durable, as the configuration has it.
@@ -60,7 +60,7 @@ extension Realm {
 }
 
 extension RealmInstance {
-    func beginWrite(at place: CallPlace) throws {
+    func beginWrite(at place: CallSite) throws {
         check()
         if isFrozen { fatalError("Firn: a frozen realm can't be written. Thaw it and write to the live one.") }
         if configuration.readOnly { fatalError("Firn: the realm was opened read-only. Open it for writing.") }

@@ -35,7 +35,7 @@ public struct Realm {
                 "Firn: a realm was opened for a queue outside of it. Open it within queue.async or sync, or without a queue for the calling thread."
             )
         }
-        try self.init(configuration, scheduler, at: CallPlace(file, line))
+        try self.init(configuration, scheduler, at: CallSite(file, line))
     }
 
     /// Opens the default realm for a queue.
@@ -50,7 +50,7 @@ public struct Realm {
         try self.init(configuration: configuration, file: file, line: line)
     }
 
-    init(_ configuration: Configuration, _ scheduler: Scheduler, at place: CallPlace) throws {
+    init(_ configuration: Configuration, _ scheduler: Scheduler, at place: CallSite) throws {
         let shared = try SharedStore.of(configuration)
         instance = try shared.open(configuration, scheduler, at: place)
         instance.startListening()
@@ -61,7 +61,7 @@ public struct Realm {
         configuration: Configuration = .defaultConfiguration, actor: isolated A, file: StaticString = #fileID,
         line: UInt = #line
     ) async throws {
-        try self.init(configuration, .actor(actor), at: CallPlace(file, line))
+        try self.init(configuration, .actor(actor), at: CallSite(file, line))
     }
 
     /// A realm that belongs to the actor that this is called on.
@@ -72,7 +72,7 @@ public struct Realm {
         guard let actor = _isolation else {
             fatalError("Firn: Realm.open needs an actor to belong to. Call it from one, or use Realm(configuration:).")
         }
-        return try Realm(configuration, .actor(actor), at: CallPlace(file, line))
+        return try Realm(configuration, .actor(actor), at: CallSite(file, line))
     }
 
     // MARK: What it is
@@ -115,7 +115,7 @@ public struct Realm {
     @discardableResult
     public func refresh(file: StaticString = #fileID, line: UInt = #line) -> Bool {
         checkRefreshable()
-        return instance.refresh(at: CallPlace(file, line))
+        return instance.refresh(at: CallSite(file, line))
     }
 
     /// As `refresh()`, which gives `false` where another process has written what this one can't show, and leaves the realm as it is.
@@ -124,7 +124,7 @@ public struct Realm {
     @discardableResult
     public func tryRefresh(file: StaticString = #fileID, line: UInt = #line) throws -> Bool {
         checkRefreshable()
-        return try instance.tryRefresh(at: CallPlace(file, line))
+        return try instance.tryRefresh(at: CallSite(file, line))
     }
 
     private func checkRefreshable() {

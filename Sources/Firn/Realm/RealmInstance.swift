@@ -15,7 +15,7 @@ public final class RealmInstance {
     let scheduler: Scheduler?
     let schema: SchemaBinding
     /// The call that made it: what its pins show where no other call asked for them.
-    let openedAt: CallPlace
+    let openedAt: CallSite
     /// What accessors read. Replaced by `invalidate()`, which leaves the old accessors with the old one.
     private(set) var core: UnsafeMutablePointer<firn_realm_core_t>
     /// Cores that accessors from before an `invalidate()` count on.
@@ -33,7 +33,7 @@ public final class RealmInstance {
     let isCountingScheduled = Atomic<Bool>(false)
     var isToldOfEnd = false
     private let forkMark = ForkMark()
-    let observers = ObserverList()
+    let observers = SubscriptionList()
     var autorefresh: Bool
     /// The class asked for last, as the same one is asked for again and again.
     private var lastType: ObjectIdentifier?
@@ -48,12 +48,12 @@ public final class RealmInstance {
     /// The frozen instance of the version shown, once it was asked for: it holds what this one holds.
     var frozenNow: RealmInstance?
     /// What `add` works with in the running transaction.
-    var adding: Creation?
+    var adding: ObjectInserter?
     /// What the realm itself changed, while an observer that wants old values has not been told.
-    var ownNotes: [(version: UInt64, notes: ChangeNotes)] = []
+    var ownNotes: [(version: UInt64, notes: ChangeSummary)] = []
     private unowned(unsafe) var lastBinding: TableBinding?
     /// The schema that the classes were last compared with, and the outcome.
-    private var comparedSchema: SchemaReference?
+    private var comparedSchema: ResolvedSchema?
     private var writesInPlace = false
 
     var store: Store { shared.store }
@@ -63,7 +63,7 @@ public final class RealmInstance {
     /// A live instance for `scheduler`, or a frozen one that shows `pin`.
     init(
         _ shared: SharedStore, _ configuration: Realm.Configuration, _ schema: SchemaBinding, scheduler: Scheduler?,
-        pin: Pin?, at place: CallPlace
+        pin: Pin?, at place: CallSite
     ) {
         self.shared = shared
         self.configuration = configuration
@@ -185,12 +185,12 @@ public final class RealmInstance {
     /// Sees whether the realm's classes can show a version with a schema, which another opener of the store may have
     /// changed.
     @inline(__always)
-    private func compare(_ reference: SchemaReference) {
+    private func compare(_ reference: ResolvedSchema) {
         if reference !== comparedSchema { compareClasses(reference) }
     }
 
     @inline(never)
-    private func compareClasses(_ reference: SchemaReference) {
+    private func compareClasses(_ reference: ResolvedSchema) {
         let (fit, table) = schema.fit(reference.schema)
         if fit == .none {
             fatalError(

@@ -9,7 +9,7 @@ import FirnCore
 /// Each source is copied once.
 ///
 /// The application's sequences and initialisers run here. They may end the running transaction, so nothing of it is
-/// kept from one step to the next; `Creation` writes afterwards, in the transaction that runs then.
+/// kept from one step to the next; `ObjectInserter` writes afterwards, in the transaction that runs then.
 struct Resolution {
     /// What is to be set in an object of the realm.
     struct Change {
@@ -312,7 +312,7 @@ struct Resolution {
     }
 }
 
-extension Creation {
+extension ObjectInserter {
     /// The managed object that `any` describes: a new one, or an updated one.
     ///
     /// - Parameter isValidating: whether this throws, before it writes anything, what writing would stop at.
@@ -325,7 +325,7 @@ extension Creation {
         try policy.check(realm.binding(of: type).info)
         var resolution = Resolution(realm, policy)
         let object = try resolution.resolve(type, any)
-        let creation = Creation(realm, policy, "create an object of \(type.className())")
+        let creation = ObjectInserter(realm, policy, "create an object of \(type.className())")
         do {
             if isValidating { try creation.check(object, resolution.changes) }
             try creation.apply(resolution.changes)

@@ -6,7 +6,7 @@ extension SharedStore {
     /// The tables of the configuration's classes, made or changed in the store where they need to be. The caller is at
     /// `scheduler`.
     func schema(
-        for configuration: Realm.Configuration, _ scheduler: Scheduler, at place: CallPlace
+        for configuration: Realm.Configuration, _ scheduler: Scheduler, at place: CallSite
     ) throws -> SchemaBinding {
         let types = configuration.classes
         let key = types.map(ObjectIdentifier.init).sorted()
@@ -45,13 +45,13 @@ extension SharedStore {
 
     /// A schema that the store had in an era.
     private struct Found {
-        let schema: FirnCore.Schema
+        let schema: StoreSchema
         let era: Int
     }
 
     /// Brings the store to the classes. If somebody else changes the schema meanwhile, it is looked at again.
     private func migrate(
-        _ infos: [ClassInfo], _ configuration: Realm.Configuration, _ scheduler: Scheduler, _ place: CallPlace
+        _ infos: [ClassInfo], _ configuration: Realm.Configuration, _ scheduler: Scheduler, _ place: CallSite
     ) throws -> Found {
         while true {
             // First, so that a schema of before a migration is never taken for one of after it.
@@ -64,7 +64,7 @@ extension SharedStore {
     /// Nil where the schema was another when it was this process's turn to write.
     private func migrate(
         _ infos: [ClassInfo], _ configuration: Realm.Configuration, _ scheduler: Scheduler, from found: Found,
-        _ place: CallPlace
+        _ place: CallSite
     ) throws -> Found? {
         let current = found.schema
         let isNew = current.tables.isEmpty
@@ -113,7 +113,7 @@ extension SharedStore {
 
     /// False where the schema was another when it was this process's turn to write.
     private func change(
-        _ plan: SchemaPlan, from current: FirnCore.Schema, _ configuration: Realm.Configuration, _ place: CallPlace
+        _ plan: SchemaPlan, from current: StoreSchema, _ configuration: Realm.Configuration, _ place: CallSite
     ) throws -> Bool {
         var faults: [String] = []
         do throws(StoreError) {

@@ -282,7 +282,7 @@ final class SharedStore: @unchecked Sendable {
 
     /// The instance of a scheduler for newly opened classes, made where there is none.
     func open(
-        _ configuration: Realm.Configuration, _ scheduler: Scheduler, at place: CallPlace
+        _ configuration: Realm.Configuration, _ scheduler: Scheduler, at place: CallSite
     ) throws -> RealmInstance {
         while true {
             let schema = try schema(for: configuration, scheduler, at: place)
@@ -292,7 +292,7 @@ final class SharedStore: @unchecked Sendable {
 
     /// The instance of a scheduler, made where there is none. The caller has an instance with the same schema.
     func instance(
-        _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler, at place: CallPlace
+        _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler, at place: CallSite
     ) -> RealmInstance {
         guard let instance = instanceIfUsable(configuration, schema, scheduler, at: place) else {
             preconditionFailure("Firn: a store was migrated that a realm has open")
@@ -303,7 +303,7 @@ final class SharedStore: @unchecked Sendable {
     /// The instance of a scheduler, made where there is none. Nil where the store was migrated after the schema was
     /// made, or is being migrated.
     func instanceIfUsable(
-        _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler, at place: CallPlace
+        _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler, at place: CallSite
     ) -> RealmInstance? {
         let key = InstanceKey(scheduler: scheduler.key, schema: ObjectIdentifier(schema))
         // What a look at a weak reference retains may be let go by everybody else meanwhile; its end is none for a lock.
@@ -326,7 +326,7 @@ final class SharedStore: @unchecked Sendable {
 
     /// The frozen instance of a version.
     func frozen(
-        _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ pin: Pin, at place: CallPlace
+        _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ pin: Pin, at place: CallSite
     ) -> RealmInstance {
         let key = FrozenKey(version: pin.version, schema: ObjectIdentifier(schema))
         var met: [RealmInstance] = []

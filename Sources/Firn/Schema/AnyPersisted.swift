@@ -2,7 +2,7 @@ import FirnCore
 
 /// A `Persisted` wrapper whose value's type is not known: reached through a class's fields, by address.
 protocol AnyPersisted {
-    static var shape: _Shape { get }
+    static var shape: _PropertyType { get }
     static func options(_ wrapper: UnsafeMutableRawPointer) -> _PersistedOptions
     /// The value of an unmanaged object, or the collection of any; nil where it is nil.
     static func any(_ wrapper: UnsafeMutableRawPointer, of object: ObjectBase) -> Any?
@@ -45,7 +45,7 @@ protocol PersistedCollection: AnyObject {
 }
 
 extension Persisted: AnyPersisted {
-    static var shape: _Shape { Value._shape }
+    static var shape: _PropertyType { Value._propertyType }
 
     private static func at(_ wrapper: UnsafeMutableRawPointer) -> UnsafeMutablePointer<Persisted> {
         wrapper.assumingMemoryBound(to: Persisted.self)

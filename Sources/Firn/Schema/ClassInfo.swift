@@ -169,7 +169,7 @@ final class PropertyInfo: @unchecked Sendable {
     /// Where its wrapper lies in an instance.
     let offset: Int
     let wrapper: any AnyPersisted.Type
-    let shape: _Shape
+    let shape: _PropertyType
     /// Where its unmanaged value lies in an instance.
     let valueOffset: Int
     let isPrimaryKey: Bool

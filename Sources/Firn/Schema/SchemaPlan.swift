@@ -8,14 +8,14 @@ import Foundation
 /// properties come and go as well: a property whose optionality changed keeps its values (nil becomes the blank one), one of another type starts anew.
 struct SchemaPlan {
     /// The schema that the store is to have.
-    private(set) var schema: FirnCore.Schema
+    private(set) var schema: StoreSchema
     /// What a higher schema version is needed for, one sentence each.
     private(set) var differences: [String] = []
-    private let old: FirnCore.Schema
+    private let old: StoreSchema
 
     var changesAnything: Bool { schema != old }
 
-    init(_ infos: [ClassInfo], version: UInt64, on old: FirnCore.Schema) {
+    init(_ infos: [ClassInfo], version: UInt64, on old: StoreSchema) {
         self.old = old
         schema = old
         schema.version = max(version, old.version)
@@ -83,7 +83,7 @@ struct SchemaPlan {
         table.columns[column].isIndexed = false
     }
 
-    static func name(_ column: ColumnSchema, _ schema: FirnCore.Schema) -> String {
+    static func name(_ column: ColumnSchema, _ schema: StoreSchema) -> String {
         var text = column.target.map { "link to \(DisplayText.line(schema[$0].name))" } ?? "\(column.type)"
         if column.isNullable && column.type != .link { text = "optional \(text)" }
         return column.collection == .none ? text : "\(column.collection) of \(text)"

@@ -20,7 +20,7 @@ final class TableBinding: @unchecked Sendable {
     private let schema: TableSchema
 
     struct Fill {
-        let memory: _Memory
+        let memory: _InlineStorage
         /// Where the unmanaged value lies in an instance.
         let valueOffset: Int
         let column: Int
@@ -112,7 +112,7 @@ final class TableBinding: @unchecked Sendable {
 
     /// What accessors may do in a version of the store with another schema, which another opener of the store may have
     /// given it.
-    func fit(_ other: FirnCore.Schema) -> SchemaFit {
+    func fit(_ other: StoreSchema) -> SchemaFit {
         // A version that is older than the class has no objects of it.
         guard table.index < other.tables.count, other[table] != schema else { return .inPlace }
         let now = other[table]
@@ -163,7 +163,7 @@ final class SchemaBinding: Sendable {
     /// How many migrations that no realm outlives had been made before.
     let era: Int
 
-    init(_ infos: [ClassInfo], _ schema: FirnCore.Schema, era: Int) {
+    init(_ infos: [ClassInfo], _ schema: StoreSchema, era: Int) {
         var tables: [TableBinding] = []
         var byTable: [TableBinding?] = Array(repeating: nil, count: schema.tables.count)
         for info in infos {
@@ -183,7 +183,7 @@ final class SchemaBinding: Sendable {
     }
 
     /// What accessors may do in a version with a schema, and the first class of which that is the least.
-    func fit(_ schema: FirnCore.Schema) -> (fit: SchemaFit, table: TableBinding?) {
+    func fit(_ schema: StoreSchema) -> (fit: SchemaFit, table: TableBinding?) {
         var least: (fit: SchemaFit, table: TableBinding?) = (.inPlace, nil)
         for table in tables {
             let fit = table.fit(schema)

@@ -2,7 +2,7 @@ import FirnBytes
 
 extension Changeset {
     /// The encoded form, in parts. `schema` is the one that holds from this version on; it says what the columns are.
-    public func encoded(schema: Schema) -> [[UInt8]] {
+    public func encoded(schema: StoreSchema) -> [[UInt8]] {
         var parts: [[UInt8]] = []
         withoutActuallyEscaping({ (part: consuming ByteWriter, _: Bool) -> ByteWriter in
             parts.append(part.array())
@@ -16,7 +16,7 @@ extension Changeset {
     }
 
     /// Writes the changeset as blocks.
-    func encode(into encoder: inout ChangesetEncoder, schema: Schema) {
+    func encode(into encoder: inout ChangesetEncoder, schema: StoreSchema) {
         if let changed = self.schema { encoder.schema(changed) }
         for (id, changes) in tables.sorted(by: { $0.key < $1.key }) {
             let table = schema[id]
@@ -134,7 +134,7 @@ extension ChangesetEncoder {
         }
     }
 
-    private mutating func elements(_ column: Column, _ key: Int64, _ place: ElementsPlace, _ value: Value) {
+    private mutating func elements(_ column: Column, _ key: Int64, _ place: ElementsOwner, _ value: Value) {
         var rest = (value.scriptElements ?? [])[...]
         while !rest.isEmpty {
             let stage = stage(0, column.type, column.collection, isNullable: column.isNullable)
@@ -164,8 +164,8 @@ extension ChangesetEncoder {
         )
         var touched = [UInt8](repeating: 0, count: count)
         var touchedCount = 0
-        var later: [(Int64, ElementsPlace, Value)] = []
-        func add(_ value: Value, _ key: Int64, _ place: ElementsPlace, _ stage: StagedColumn) {
+        var later: [(Int64, ElementsOwner, Value)] = []
+        func add(_ value: Value, _ key: Int64, _ place: ElementsOwner, _ stage: StagedColumn) {
             let isLong = column.collection != .none && ChangesetEncoder.isDeferred(value)
             stage.add(isLong ? ChangesetEncoder.emptied(value) : value)
             if isLong { later.append((key, place, value)) }

@@ -7,11 +7,12 @@ public struct Changeset: Sendable, Hashable {
     /// When that was committed, in nanoseconds since 1970.
     public var time: Int64
     /// The schema from this version on, where it changed.
-    public var schema: Schema?
+    public var schema: StoreSchema?
     /// Tables with changes; none of them is empty.
     public var tables: [TableID: TableChanges]
 
-    public init(version: UInt64 = 0, time: Int64 = 0, schema: Schema? = nil, tables: [TableID: TableChanges] = [:]) {
+    public init(version: UInt64 = 0, time: Int64 = 0, schema: StoreSchema? = nil, tables: [TableID: TableChanges] = [:])
+    {
         self.version = version
         self.time = time
         self.schema = schema

@@ -3,7 +3,7 @@ import FirnBytes
 /// One block of a changeset, checked and ready to be read. Valid only while the reader lends it.
 enum ChangesetBlock {
     /// The schema that holds from this version on.
-    case schema(Schema)
+    case schema(StoreSchema)
     /// Rows that are new.
     case insert(Rows)
     /// More columns of new rows.
@@ -82,7 +82,7 @@ enum ChangesetBlock {
         let table: TableID
         let column: Int
         let key: Int64
-        let place: ElementsPlace
+        let place: ElementsOwner
         /// One row of elements.
         var values: ColumnDecoder
     }
@@ -114,7 +114,7 @@ enum ChangesetBlock {
             let table = try ChangesetBlock.table(&reader)
             let column = try reader.readCount(limit: Limits.columnCount - 1)
             let key = try ChangesetBlock.key(&reader)
-            guard let place = ElementsPlace(rawValue: try reader.readUInt8()) else {
+            guard let place = ElementsOwner(rawValue: try reader.readUInt8()) else {
                 throw BytesError(.invalid("elements of an unknown place"), offset: start)
             }
             mayBeOld = place.isOld
@@ -287,7 +287,7 @@ enum ChangesetBlock {
 
     private static func schema(
         _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context
-    ) throws(BytesError) -> Schema {
+    ) throws(BytesError) -> StoreSchema {
         let start = reader.offset
         let bytes: UnsafeRawBufferPointer
         switch try reader.readUInt8() {

@@ -23,7 +23,7 @@ extension ChangesetEncoder {
     }
 
     /// A collection that its row's block left empty, in as many blocks as it takes.
-    mutating func elements(_ column: Column, _ key: Int64, _ place: ElementsPlace, _ cell: ListCell) {
+    mutating func elements(_ column: Column, _ key: Int64, _ place: ElementsOwner, _ cell: ListCell) {
         let count = cell.count
         var next = 0
         while next < count {
@@ -34,7 +34,7 @@ extension ChangesetEncoder {
         }
     }
 
-    mutating func elementsBlock(_ column: Int, _ key: Int64, _ place: ElementsPlace, _ stage: StagedColumn) {
+    mutating func elementsBlock(_ column: Int, _ key: Int64, _ place: ElementsOwner, _ stage: StagedColumn) {
         sendBlobs(of: stage, old: place.isOld)
         let bound = 64 + stage.byteBound
         reserve(bound + 64, cells: stage.cellCount)

@@ -205,7 +205,7 @@ struct ChangesetEncoder: ~Copyable {
     // MARK: Whole stores
 
     /// The schema that holds from this version on. It comes first.
-    mutating func schema(_ schema: Schema) {
+    mutating func schema(_ schema: StoreSchema) {
         var encoded = ByteWriter(capacity: 1024)
         SchemaCoding.encode(schema, into: &encoded)
         let count = encoded.count

@@ -12,7 +12,7 @@ enum BlockKind: UInt8 {
 }
 
 /// To which cell the elements of an `elements` block belong.
-enum ElementsPlace: UInt8 {
+enum ElementsOwner: UInt8 {
     case inserted = 0
     case deleted, updated, updatedOld
 

@@ -18,14 +18,14 @@ struct ColumnDecoder {
     /// Fixed values, a bitmap of bools, or the bytes of all values of varying length.
     private let bytes: UnsafeRawPointer
     private let boolForm: UInt8
-    private let blobs: [BlobPlace]
+    private let blobs: [BlobLocation]
     /// Of a collection: the run of a map's keys, and that of the elements.
     private(set) var parts: [ColumnDecoder]
     private var row = 0
     private var byteOffset = 0
     private var nextBlob = 0
 
-    struct BlobPlace {
+    struct BlobLocation {
         let row: Int
         let bytes: UnsafeRawBufferPointer
     }
@@ -67,7 +67,7 @@ struct ColumnDecoder {
         var nanoseconds = integers
         var bytes = anchor
         var boolForm: UInt8 = 0
-        var places: [BlobPlace] = []
+        var places: [BlobLocation] = []
         var parts: [ColumnDecoder] = []
         guard collection == .none || !hasNulls && !hasBlobs && outer == nil, type.fixedWidth == nil || !hasBlobs,
             type != .link || !hasNulls
@@ -141,9 +141,9 @@ struct ColumnDecoder {
 
     private static func places(
         _ reader: inout ByteReader, _ count: Int, _ blobs: inout BlobTable
-    ) throws(BytesError) -> [BlobPlace] {
+    ) throws(BytesError) -> [BlobLocation] {
         let number = try reader.readCount(limit: count)
-        var places: [BlobPlace] = []
+        var places: [BlobLocation] = []
         var next = 0
         for _ in 0..<number {
             let start = reader.offset
@@ -153,7 +153,7 @@ struct ColumnDecoder {
             guard row >= next, let bytes = blobs.take(id, length) else {
                 throw BytesError(.invalid("a value refers to blob \(id), which did not come before it"), offset: start)
             }
-            places.append(BlobPlace(row: row, bytes: bytes))
+            places.append(BlobLocation(row: row, bytes: bytes))
             next = row + 1
         }
         return places

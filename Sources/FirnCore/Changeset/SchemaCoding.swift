@@ -25,7 +25,7 @@ enum SchemaCoding {
         static let target: UInt8 = 32
     }
 
-    static func encode(_ schema: Schema, into writer: inout ByteWriter) {
+    static func encode(_ schema: StoreSchema, into writer: inout ByteWriter) {
         writer.appendVarint(schema.version)
         writer.appendVarint(UInt64(schema.tables.count))
         for table in schema.tables {
@@ -47,21 +47,21 @@ enum SchemaCoding {
         }
     }
 
-    static func encode(_ schema: Schema) -> [UInt8] {
+    static func encode(_ schema: StoreSchema) -> [UInt8] {
         var writer = ByteWriter(capacity: 1024)
         encode(schema, into: &writer)
         return writer.array()
     }
 
     /// The schema that the bytes are, all of them. Nothing in them is trusted.
-    static func decode(_ bytes: UnsafeRawBufferPointer) throws(BytesError) -> Schema {
+    static func decode(_ bytes: UnsafeRawBufferPointer) throws(BytesError) -> StoreSchema {
         var reader = ByteReader(bytes)
         let version = try reader.readVarint()
         let tableCount = try reader.readCount(limit: Limits.tableCount)
         var tables: [TableSchema] = []
         for _ in 0..<tableCount { tables.append(try table(&reader, tableCount)) }
         try reader.expectEnd()
-        return Schema(version: version, tables: tables)
+        return StoreSchema(version: version, tables: tables)
     }
 
     private static func table(_ reader: inout ByteReader, _ tableCount: Int) throws(BytesError) -> TableSchema {

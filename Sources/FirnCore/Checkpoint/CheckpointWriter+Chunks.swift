@@ -8,14 +8,14 @@ extension CheckpointWriter {
         var words: [UInt64] = []
         if schema.collection == .none, schema.type == .string || schema.type == .data,
             // What lies packed in another space is copied as it is.
-            leaves.allSatisfy({ !Packing.isPacked($0.chunkNode(column)) }),
+            leaves.allSatisfy({ !ChunkEncoding.isEncoded($0.chunkNode(column)) }),
             let dictionary = TextDictionary(leaves, column)
         {
             let place = write(dictionary, leaves, column)
             for (index, leaf) in leaves.enumerated() {
                 let packed = dictionary.codes[index].withUnsafeBytes { codes in
                     append(
-                        ChunkPacker.Packed(form: .dictionary, first: place, payload: codes), leaf.chunkNode(column),
+                        ChunkEncoder.Packed(form: .dictionary, first: place, payload: codes), leaf.chunkNode(column),
                         rows: leaf.count, refs: [])
                 }
                 words.append(packed)
@@ -64,7 +64,7 @@ extension CheckpointWriter {
     mutating func write(
         chunk node: Node, rows: Int, _ schema: ColumnSchema, mayPress: Bool
     ) throws(StoreError) -> UInt64 {
-        if node.isStored { return try write(stored: node, rows: rows) }
+        if node.isOnDisk { return try write(stored: node, rows: rows) }
         let chunk = Chunk(node)
         guard chunk.form == .variable else {
             if let packed = packer.packNumbers(chunk, rows: rows, schema) {
@@ -95,7 +95,7 @@ extension CheckpointWriter {
     ///
     /// - Parameter refs: where in the payload references lie, and what they are in the file.
     mutating func append(
-        _ packed: ChunkPacker.Packed, _ node: Node, rows: Int, refs: [(offset: Int, word: UInt64)]
+        _ packed: ChunkEncoder.Packed, _ node: Node, rows: Int, refs: [(offset: Int, word: UInt64)]
     ) -> UInt64 {
         let table = (64 + packed.payload.count + 3) & ~3
         let byteCount = refs.isEmpty ? 64 + packed.payload.count : table + 4 * refs.count
@@ -107,11 +107,11 @@ extension CheckpointWriter {
             copy.form = packed.form.rawValue
             copy.width = node.width
             copy.capacity = rows
-            copy.store(UInt8(packed.width), Packing.widthOffset)
-            copy.store(UInt8(packed.isNullable ? 1 : 0), Packing.nullOffset)
-            copy.store(UInt32(packed.heap), Packing.heapOffset)
-            copy.store(packed.first, Packing.baseOffset)
-            copy.store(packed.second, Packing.stepOffset)
+            copy.store(UInt8(packed.width), ChunkEncoding.widthOffset)
+            copy.store(UInt8(packed.isNullable ? 1 : 0), ChunkEncoding.nullOffset)
+            copy.store(UInt32(packed.heap), ChunkEncoding.heapOffset)
+            copy.store(packed.first, ChunkEncoding.baseOffset)
+            copy.store(packed.second, ChunkEncoding.stepOffset)
             if let base = packed.payload.baseAddress {
                 (memory + 64).copyMemory(from: base, byteCount: packed.payload.count)
             }
@@ -131,7 +131,7 @@ extension CheckpointWriter {
     mutating func write(stored node: Node, rows: Int) throws(StoreError) -> UInt64 {
         var refs: [(offset: Int, word: UInt64)] = []
         var places: [UnsafeMutableRawPointer] = []
-        StoredNode.forEachRef(node) { places.append($0) }
+        OnDiskNode.forEachRef(node) { places.append($0) }
         for place in places {
             refs.append((place - node.address, try write(cell: place.loadUnaligned(as: UInt64.self), nil)))
         }

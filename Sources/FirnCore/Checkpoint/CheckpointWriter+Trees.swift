@@ -17,7 +17,7 @@ extension CheckpointWriter {
                 for (child, word) in words.enumerated() { ListTree.Inner(copy).refs[child] = word }
             }
         default:
-            guard !node.isStored, let layout else { return try write(stored: node, rows: 0) }
+            guard !node.isOnDisk, let layout else { return try write(stored: node, rows: 0) }
             return try write(listLeaf: ListTree.Leaf(node, layout))
         }
     }
@@ -53,15 +53,18 @@ extension CheckpointWriter {
         let node = NodeRef(word).node
         var children: [UInt64] = []
         switch node.kind {
-        case .pairInner: for child in 0..<node.count { children.append(try write(tree: PairInner(node).refs[child])) }
-        case .bytesInner:
-            for child in 0..<node.count { children.append(try write(tree: BytesPage(node).refSlot(child).pointee)) }
+        case .integerIndexInner:
+            for child in 0..<node.count { children.append(try write(tree: IntegerIndexInner(node).refs[child])) }
+        case .bytesIndexInner:
+            for child in 0..<node.count { children.append(try write(tree: SlottedPage(node).refSlot(child).pointee)) }
         default: break
         }
-        if node.kindNumber == Node.Kind.pairLeaf.rawValue, !node.isStored, let steps = PairRow.steps(PairLeaf(node)) {
-            let leaf = PairLeaf(node)
-            return append(node, byteCount: PairRow.byteCount) { copy in
-                copy.form = PairLeaf.rowForm
+        if node.kindNumber == Node.Kind.integerIndexLeaf.rawValue, !node.isOnDisk,
+            let steps = IntegerIndexRow.steps(IntegerIndexLeaf(node))
+        {
+            let leaf = IntegerIndexLeaf(node)
+            return append(node, byteCount: IntegerIndexRow.byteCount) { copy in
+                copy.form = IntegerIndexLeaf.rowForm
                 copy.store(leaf.keys[0], 32)
                 copy.store(steps.key, 40)
                 copy.store(leaf.values[0], 48)
@@ -70,10 +73,10 @@ extension CheckpointWriter {
         }
         let ref = append(node) { copy in
             for (child, word) in children.enumerated() {
-                if copy.kindNumber == Node.Kind.pairInner.rawValue {
-                    PairInner(copy).refs[child] = word
+                if copy.kindNumber == Node.Kind.integerIndexInner.rawValue {
+                    IntegerIndexInner(copy).refs[child] = word
                 } else {
-                    BytesPage(copy).refSlot(child).pointee = word
+                    SlottedPage(copy).refSlot(child).pointee = word
                 }
             }
         }

@@ -12,11 +12,11 @@ struct CheckpointWriter: ~Copyable {
     private let snapshot: Snapshot
     private let file: CheckpointFileWriter
     /// What lies here needs not be written: the space that the file is added to. Nil where everything is written.
-    private let space: NodeSpace?
+    private let mapping: CheckpointMapping?
     /// What is written although it lies there.
-    private let relocation: Relocation?
+    private let cleaning: CleaningPlan?
     var buffer: NodeBuffer
-    var packer = ChunkPacker()
+    var packer = ChunkEncoder()
     /// Where the nodes went.
     let forwarding = Forwarding()
     /// The dictionaries that were made.
@@ -25,14 +25,14 @@ struct CheckpointWriter: ~Copyable {
     private let afterPiece: (Int) throws(StoreError) -> Void
 
     init(
-        _ snapshot: Snapshot, to file: CheckpointFileWriter, adding space: NodeSpace?,
-        moving relocation: Relocation? = nil,
+        _ snapshot: Snapshot, to file: CheckpointFileWriter, adding mapping: CheckpointMapping?,
+        moving cleaning: CleaningPlan? = nil,
         afterPiece: @escaping (Int) throws(StoreError) -> Void
     ) {
         self.snapshot = snapshot
         self.file = file
-        self.space = space
-        self.relocation = relocation
+        self.mapping = mapping
+        self.cleaning = cleaning
         self.afterPiece = afterPiece
         buffer = NodeBuffer(place: file.start + file.byteCount, fileStart: file.start)
     }
@@ -61,8 +61,8 @@ struct CheckpointWriter: ~Copyable {
     func known(_ word: UInt64) -> UInt64? {
         if word == 0 { return 0 }
         let address = NodeRef(word).address
-        if let space, space.contains(address), !(relocation?.moves(address) ?? false) {
-            return UInt64(address - UInt(bitPattern: space.base)) | 1
+        if let mapping, mapping.contains(address), !(cleaning?.moves(address) ?? false) {
+            return UInt64(address - UInt(bitPattern: mapping.base)) | 1
         }
         return forwarding.find(address)?.ref
     }
@@ -77,7 +77,7 @@ struct CheckpointWriter: ~Copyable {
             CheckpointWriter.copyHeader(node, to: memory)
             (memory + Node.headerByteCount).copyMemory(
                 from: node.address + Node.headerByteCount, byteCount: used - Node.headerByteCount)
-            if byteCount == nil { StoredNode.clearUnused(Node(memory)) }
+            if byteCount == nil { OnDiskNode.clearUnused(Node(memory)) }
             change(Node(memory))
         }
         let ref = UInt64(place) | 1

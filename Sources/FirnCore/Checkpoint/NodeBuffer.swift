@@ -39,14 +39,14 @@ struct NodeBuffer: ~Copyable {
     /// Adds a node whose bytes `fill` writes, and returns where in its space it lies. What `fill` does not write is
     /// zero, and not what the program's memory held.
     mutating func append(byteCount: Int, _ fill: (UnsafeMutableRawPointer) -> Void) -> Int {
-        let length = StoredNode.roundUp(byteCount)
+        let length = OnDiskNode.roundUp(byteCount)
         if count + length > capacity { grow(count + length) }
         let address = memory + count
         address.initializeMemory(as: UInt8.self, repeating: 0, count: length)
         fill(address)
         let placed = end
-        StoredNode.seal(address, byteCount: length, place: placed)
-        starts.insert((placed - fileStart) / StoredNode.unit)
+        OnDiskNode.seal(address, byteCount: length, place: placed)
+        starts.insert((placed - fileStart) / OnDiskNode.unit)
         count += length
         return placed
     }

@@ -31,7 +31,7 @@ extension NodeCheck {
             case .variable: return slots(cells, isDictionary: isDictionary)
             }
         }
-        guard !isDictionary, cells.collection == .none, let form = Packing.Form(rawValue: node.form) else {
+        guard !isDictionary, cells.collection == .none, let form = ChunkEncoding.Form(rawValue: node.form) else {
             return "a chunk of the form \(node.form)"
         }
         switch form {
@@ -42,7 +42,7 @@ extension NodeCheck {
             return hasNoRefs()
         case .bits:
             let rows = node.capacity
-            let nulls = Int(node.load(Packing.nullOffset, as: UInt8.self))
+            let nulls = Int(node.load(ChunkEncoding.nullOffset, as: UInt8.self))
             guard cells.type == .bool, nulls == (layout.form == .nullable ? 1 : 0),
                 64 + (rows + 7) / 8 + nulls * rows <= node.byteCount
             else { return "a packed chunk of booleans makes no sense" }
@@ -60,8 +60,8 @@ extension NodeCheck {
     }
 
     func packedNumbersFit(nullable: Bool) -> Bool {
-        let width = Int(node.load(Packing.widthOffset, as: UInt8.self))
-        let nulls = Int(node.load(Packing.nullOffset, as: UInt8.self))
+        let width = Int(node.load(ChunkEncoding.widthOffset, as: UInt8.self))
+        let nulls = Int(node.load(ChunkEncoding.nullOffset, as: UInt8.self))
         return [0, 1, 2, 4].contains(width) && nulls == (nullable ? 1 : 0)
             && 64 + (width + nulls) * node.capacity <= node.byteCount
     }
@@ -127,8 +127,8 @@ extension NodeCheck {
 
     private mutating func text(_ cells: CellClass) -> String? {
         let rows = node.capacity
-        let width = Int(node.load(Packing.widthOffset, as: UInt8.self))
-        let heap = Int(node.load(Packing.heapOffset, as: UInt32.self))
+        let width = Int(node.load(ChunkEncoding.widthOffset, as: UInt8.self))
+        let heap = Int(node.load(ChunkEncoding.heapOffset, as: UInt32.self))
         let values = 64 + width * rows
         guard cells.type.fixedWidth == nil, width == 1 || width == 2, heap <= 2 * Limits.chunkByteCount,
             values + heap <= node.byteCount
@@ -182,9 +182,9 @@ extension NodeCheck {
 
     /// What was compressed is unpacked once to be looked at: whoever unpacks it later looks at nothing but lengths.
     private mutating func pressed(_ cells: CellClass) -> String? {
-        let width = Int(node.load(Packing.widthOffset, as: UInt8.self))
-        let heap = Int(node.load(Packing.heapOffset, as: UInt32.self))
-        let byteCount = Int(node.load(Packing.pressedOffset, as: UInt32.self))
+        let width = Int(node.load(ChunkEncoding.widthOffset, as: UInt8.self))
+        let heap = Int(node.load(ChunkEncoding.heapOffset, as: UInt32.self))
+        let byteCount = Int(node.load(ChunkEncoding.pressedOffset, as: UInt32.self))
         let wrong = "a compressed chunk makes no sense"
         guard cells.type == .string || cells.type == .data, width == 1 || width == 2,
             heap <= 2 * Limits.chunkByteCount, 64 + byteCount <= node.byteCount
@@ -203,12 +203,12 @@ extension NodeCheck {
     private mutating func dictionary(_ cells: CellClass) -> String? {
         let rows = node.capacity
         guard cells.type == .string || cells.type == .data, 64 + rows <= node.byteCount,
-            node.load(Packing.dictionaryOffset, as: UInt64.self) != 0
+            node.load(ChunkEncoding.dictionaryOffset, as: UInt64.self) != 0
         else { return "a chunk with a dictionary makes no sense" }
         let highest = (0..<rows).reduce(0) { max($0, Int(node.load(64 + $1, as: UInt8.self))) }
         // Its own table of references is empty.
         if let fault = hasNoRefs() { return fault }
-        add(node.address + Packing.dictionaryOffset, NodeClaim(.dictionary(cells), count: highest + 1))
+        add(node.address + ChunkEncoding.dictionaryOffset, NodeClaim(.dictionary(cells), count: highest + 1))
         return nil
     }
 

@@ -5,7 +5,7 @@
 struct NodeCheck {
     let node: Node
     let claim: NodeClaim
-    let schema: SchemaReference
+    let schema: ResolvedSchema
     /// Whether the node is of the version that was opened, whose chunks have the rows of their leaves and no more: a
     /// leaf of that version is the only one that refers to one.
     let isOpened: Bool
@@ -14,7 +14,7 @@ struct NodeCheck {
     /// Rows, entries or elements in a node of a tree and below.
     private var total: Int?
 
-    init(_ node: Node, _ claim: NodeClaim, _ schema: SchemaReference, isOpened: Bool) {
+    init(_ node: Node, _ claim: NodeClaim, _ schema: ResolvedSchema, isOpened: Bool) {
         self.node = node
         self.claim = claim
         self.schema = schema
@@ -35,7 +35,7 @@ struct NodeCheck {
         case .rows(let table): rows(table)
         case .keys: leafKeys()
         case .chunk, .dictionary: chunk()
-        case .pairs: node.width == 0 ? pairLeaf() : pairInner()
+        case .pairs: node.width == 0 ? integerIndexLeaf() : integerIndexInner()
         case .bytes: bytesPage()
         case .list(let cells): node.kindNumber == Node.Kind.listInner.rawValue ? listInner(cells) : listLeaf(cells)
         case .blob(let cells): blob(cells)
@@ -224,43 +224,46 @@ struct NodeCheck {
 
     // MARK: Indexes
 
-    private mutating func pairInner() -> String? {
-        guard let level = innerLevel(.pairInner, byteCount: PairInner.byteCount) else { return Self.wrongKind }
-        let inner = PairInner(node)
-        return addChildren(inner.refs, level, most: Self.most(PairTree.fanout, level: level - 1)) {
+    private mutating func integerIndexInner() -> String? {
+        guard let level = innerLevel(.integerIndexInner, byteCount: IntegerIndexInner.byteCount) else {
+            return Self.wrongKind
+        }
+        let inner = IntegerIndexInner(node)
+        return addChildren(inner.refs, level, most: Self.most(IntegerIndexTree.fanout, level: level - 1)) {
             Int(inner.counts[$0])
         }
     }
 
-    private func pairLeaf() -> String? {
-        guard isKind(.pairLeaf), claim.level ?? 0 == 0 else { return Self.wrongKind }
-        let isRow = node.form == PairLeaf.rowForm
-        guard node.form <= PairLeaf.rowForm, [4, 16, 64].contains(node.capacity), node.count <= node.capacity,
+    private func integerIndexLeaf() -> String? {
+        guard isKind(.integerIndexLeaf), claim.level ?? 0 == 0 else { return Self.wrongKind }
+        let isRow = node.form == IntegerIndexLeaf.rowForm
+        guard node.form <= IntegerIndexLeaf.rowForm, [4, 16, 64].contains(node.capacity), node.count <= node.capacity,
             // Only a root is small: neighbours are merged as if each had the room of a full leaf.
-            node.capacity == PairTree.fanout || claim.level == nil, node.count > 0,
+            node.capacity == IntegerIndexTree.fanout || claim.level == nil, node.count > 0,
             node.count == claim.count ?? node.count,
-            (isRow ? PairRow.byteCount : PairLeaf.byteCount(capacity: node.capacity)) <= node.byteCount
+            (isRow ? IntegerIndexRow.byteCount : IntegerIndexLeaf.byteCount(capacity: node.capacity)) <= node.byteCount
         else { return "a leaf of an index has \(node.count) entries, where \(claim.count ?? 0) were expected" }
         for index in 0..<node.count {
             let value =
-                isRow ? PairRow(node).value(index) : node.load(32 + 8 * (node.capacity + index), as: Int64.self)
+                isRow ? IntegerIndexRow(node).value(index) : node.load(32 + 8 * (node.capacity + index), as: Int64.self)
             guard Self.keys.contains(value) else { return "an index leads to object \(value)" }
         }
         return nil
     }
 
     private mutating func bytesPage() -> String? {
-        let page = BytesPage(node)
+        let page = SlottedPage(node)
         let level = node.width
-        guard isKind(level == 0 ? .bytesLeaf : .bytesInner), level <= Self.highestLevel, claim.level ?? level == level
+        guard isKind(level == 0 ? .bytesIndexLeaf : .bytesIndexInner), level <= Self.highestLevel,
+            claim.level ?? level == level
         else { return Self.wrongKind }
-        // As of `pairLeaf`, only a root is small.
+        // As of `integerIndexLeaf`, only a root is small.
         let mayBeSmall = level == 0 && claim.level == nil
-        guard node.byteCount == BytesPage.fullByteCount || mayBeSmall && [256, 1024].contains(node.byteCount),
+        guard node.byteCount == SlottedPage.fullByteCount || mayBeSmall && [256, 1024].contains(node.byteCount),
             node.count > 0, node.count <= node.byteCount / 16, page.heapStart <= node.byteCount,
-            BytesPage.slotsOffset + 8 * node.count <= page.heapStart
+            SlottedPage.slotsOffset + 8 * node.count <= page.heapStart
         else { return "a page of an index of \(node.count) entries in \(node.byteCount) bytes" }
-        do { try BytesTree.checkBytes(page, "") } catch { return "a page of an index makes no sense:\(error)" }
+        do { try BytesIndexTree.checkBytes(page, "") } catch { return "a page of an index makes no sense:\(error)" }
         // What was a reference must not be part of another entry once it is an address.
         var ranges = (0..<node.count).map { index in
             let offset = Int(page.slots[index] >> 16 & 0xFFFF)

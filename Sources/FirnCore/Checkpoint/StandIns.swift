@@ -3,14 +3,14 @@ import CFirn
 /// What is read in the place of nodes of a space that are damaged, by work that will throw (`Faults`): nodes of the kind and shape that the parent expects, with as many rows, entries or elements as it
 /// counts there, all of them blank. No key that an object can have is found in one. They are made when they are asked for, on the heap, and live as long as their space. Guarded by the space's lock.
 final class StandIns {
-    private let schema: SchemaReference
+    private let schema: ResolvedSchema
     private var made: [NodeClaim: Node] = [:]
     private var memory: [UnsafeMutableRawPointer] = []
 
     /// The key of the first row of a leaf, which no object has.
     private static let firstKey: Int64 = .min / 2
 
-    init(_ schema: SchemaReference) { self.schema = schema }
+    init(_ schema: ResolvedSchema) { self.schema = schema }
 
     deinit { for memory in memory { firn_deallocate(memory) } }
 
@@ -40,8 +40,9 @@ final class StandIns {
             return node
         case .chunk(let cells), .dictionary(let cells): return chunk(cells, min(count, Limits.rowsPerLeaf))
         case .pairs:
-            let level = claim.level ?? Self.level(of: count, leaf: PairTree.fanout)
-            return level == 0 ? pairLeaf(min(max(count, 1), PairTree.fanout)) : pairInner(claim, level)
+            let level = claim.level ?? Self.level(of: count, leaf: IntegerIndexTree.fanout)
+            return level == 0
+                ? integerIndexLeaf(min(max(count, 1), IntegerIndexTree.fanout)) : integerIndexInner(claim, level)
         case .bytes:
             let level = claim.level ?? Self.level(of: count, leaf: Self.pageEntries)
             return bytesPage(claim, level)
@@ -57,12 +58,12 @@ final class StandIns {
     private func allocate(
         _ kind: Node.Kind, byteCount: Int, count: Int = 0, capacity: Int = 0, width: Int = 0, form: UInt8 = 0
     ) -> Node {
-        let length = StoredNode.roundUp(byteCount)
+        let length = OnDiskNode.roundUp(byteCount)
         guard let memory = firn_allocate_zeros(1, length) else { fatalError("Firn: there is no memory left") }
         self.memory.append(memory)
         let node = Node(memory)
         // As a checkpoint's: it is never written, and never freed.
-        node.store(kind.rawValue | Node.storedBit, 16)
+        node.store(kind.rawValue | Node.onDiskBit, 16)
         node.form = form
         node.width = width
         node.count = count
@@ -124,11 +125,12 @@ final class StandIns {
         return node
     }
 
-    private func pairInner(_ claim: NodeClaim, _ level: Int) -> Node {
-        let children = children(claim, level, leaf: PairTree.fanout)
+    private func integerIndexInner(_ claim: NodeClaim, _ level: Int) -> Node {
+        let children = children(claim, level, leaf: IntegerIndexTree.fanout)
         let node = allocate(
-            .pairInner, byteCount: PairInner.byteCount, count: children.count, capacity: PairTree.fanout, width: level)
-        let inner = PairInner(node)
+            .integerIndexInner, byteCount: IntegerIndexInner.byteCount, count: children.count,
+            capacity: IntegerIndexTree.fanout, width: level)
+        let inner = IntegerIndexInner(node)
         for (place, child) in children.enumerated() {
             inner.keys[place] = .max
             inner.refs[place] = NodeRef(child.node).word
@@ -137,11 +139,12 @@ final class StandIns {
         return node
     }
 
-    private func pairLeaf(_ count: Int) -> Node {
-        let capacity = PairTree.fanout
+    private func integerIndexLeaf(_ count: Int) -> Node {
+        let capacity = IntegerIndexTree.fanout
         let node = allocate(
-            .pairLeaf, byteCount: PairLeaf.byteCount(capacity: capacity), count: count, capacity: capacity)
-        let leaf = PairLeaf(node)
+            .integerIndexLeaf, byteCount: IntegerIndexLeaf.byteCount(capacity: capacity), count: count,
+            capacity: capacity)
+        let leaf = IntegerIndexLeaf(node)
         for place in 0..<count {
             leaf.keys[place] = .max
             leaf.values[place] = .max - 1
@@ -156,11 +159,12 @@ final class StandIns {
         let children = level == 0 ? [] : children(claim, level, leaf: Self.pageEntries)
         let count = level == 0 ? min(max(claim.count ?? 0, 1), Self.pageEntries) : children.count
         let words = level == 0 ? 1 : 3
-        let length = BytesPage.fullByteCount
+        let length = SlottedPage.fullByteCount
         let start = length - 8 * words * count
         let node = allocate(
-            level == 0 ? .bytesLeaf : .bytesInner, byteCount: length, count: count, capacity: start, width: level)
-        let page = BytesPage(node)
+            level == 0 ? .bytesIndexLeaf : .bytesIndexInner, byteCount: length, count: count, capacity: start,
+            width: level)
+        let page = SlottedPage(node)
         for place in 0..<count {
             // Without a key.
             page.slots[place] = UInt64(start + 8 * words * place) << 16

@@ -1,7 +1,7 @@
 import FirnLog
 
 /// The nodes of a checkpoint's file that nothing reaches from the beginning: the version that it was written from has been replaced meanwhile, and the newest one has let go of them. What is given here is the truth at once, where a walk
-/// of the version would tell it only at the next checkpoint (`Relocation`).
+/// of the version would tell it only at the next checkpoint (`CleaningPlan`).
 ///
 /// A node ends where the next one begins. A dictionary of texts is reached if one of the chunks is that name it.
 struct WrittenNodes {
@@ -24,17 +24,17 @@ struct WrittenNodes {
         self.file = file
         self.dictionaries = dictionaries
         var starts = starts
-        unreached = BitSet(count: file.byteCount / StoredNode.unit)
+        unreached = BitSet(count: file.byteCount / OnDiskNode.unit)
         // What rounds the file up.
         if end < file.range.upperBound {
-            let padding = (end - file.start) / StoredNode.unit
+            let padding = (end - file.start) / OnDiskNode.unit
             starts.insert(padding)
             unreached.insert(padding)
         }
         self.starts = starts
     }
 
-    private func unit(_ place: Int) -> Int { (place - file.start) / StoredNode.unit }
+    private func unit(_ place: Int) -> Int { (place - file.start) / OnDiskNode.unit }
 
     /// The node at a place of the space is not reached.
     mutating func leave(_ place: Int) { unreached.insert(unit(place)) }
@@ -54,7 +54,7 @@ struct WrittenNodes {
         while start < end {
             let next = min(starts.next(after: start) ?? end, end)
             if unreached.contains(start) {
-                let range = file.start + start * StoredNode.unit..<file.start + next * StoredNode.unit
+                let range = file.start + start * OnDiskNode.unit..<file.start + next * OnDiskNode.unit
                 if let last = places.last, last.upperBound == range.lowerBound {
                     places[places.count - 1] = last.lowerBound..<range.upperBound
                 } else {

@@ -48,7 +48,7 @@ public struct Chunk {
     /// The chunk that lies at a node, unpacked where it is packed there.
     @inline(__always)
     init(at node: Node) {
-        self.init(Packing.isPacked(node) ? Packing.unpacked(node) : node)
+        self.init(ChunkEncoding.isEncoded(node) ? ChunkEncoding.unpacked(node) : node)
     }
 
     // MARK: Marks

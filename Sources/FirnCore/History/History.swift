@@ -28,7 +28,7 @@ final class History: Sendable {
     ///
     /// - Parameter bases: oldest first; the first is not after the version.
     func open(
-        _ number: UInt64, of store: Store, _ log: Log, bases: [HistoryBase], as target: Schema
+        _ number: UInt64, of store: Store, _ log: Log, bases: [HistoryBase], as target: StoreSchema
     ) throws(StoreError) -> PastVersion {
         let known = find(number, as: target)
         if let known { return known }
@@ -58,7 +58,7 @@ final class History: Sendable {
     }
 
     /// A version that one of the stores has at hand.
-    private func find(_ number: UInt64, as target: Schema) -> PastVersion? {
+    private func find(_ number: UInt64, as target: StoreSchema) -> PastVersion? {
         // What no longer serves is let go outside of the lock: it frees a whole version.
         var gone: [PastStore] = []
         defer { withExtendedLifetime(gone) {} }

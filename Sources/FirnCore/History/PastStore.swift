@@ -5,46 +5,48 @@ import FirnStorage
 /// What the replay of a past version begins from: a version that can be had without the log.
 struct HistoryBase: Sendable {
     let version: UInt64
-    let schema: Schema
+    let schema: StoreSchema
     /// A store in memory that holds this version and nothing else, and takes the commits after it.
     let open: @Sendable () throws(StoreError) -> Store
 
     /// The empty version that every store begins with.
     static func empty(created: Int64) -> HistoryBase {
-        HistoryBase(version: 0, schema: Schema()) { () throws(StoreError) in
+        HistoryBase(version: 0, schema: StoreSchema()) { () throws(StoreError) in
             try Store(StoreOptions(log: nil), storage: MemoryStorage(), clock: ManualClock(now: created))
         }
     }
 
     /// The version that a checkpoint is. It is read where it lies.
     static func stored(
-        _ checkpoint: Checkpoint, _ log: Log, _ options: StoreOptions, _ heldFiles: HeldFiles
+        _ checkpoint: Checkpoint, _ log: Log, _ options: StoreOptions, _ fileReferences: CheckpointFileReferences
     ) throws(StoreError) -> HistoryBase {
-        let schema = try StoredVersion.read(checkpoint, log).schema
+        let schema = try CheckpointState.read(checkpoint, log).schema
         return HistoryBase(version: checkpoint.version, schema: schema) { () throws(StoreError) in
-            try Store(past: checkpoint, of: log, options, heldFiles)
+            try Store(past: checkpoint, of: log, options, fileReferences)
         }
     }
 
     /// Whether the version itself can be shown in a schema as it is. An empty store has nothing to show.
-    func serves(_ target: Schema) -> Bool { Self.serves(schema, target) }
+    func serves(_ target: StoreSchema) -> Bool { Self.serves(schema, target) }
 
-    static func serves(_ schema: Schema, _ target: Schema) -> Bool { schema.tables.isEmpty || schema.serves(target) }
+    static func serves(_ schema: StoreSchema, _ target: StoreSchema) -> Bool {
+        schema.tables.isEmpty || schema.serves(target)
+    }
 }
 
 /// A past version that is held.
 public struct PastVersion {
     public let pin: Pin
     /// Its schema as it was. That of the pin's snapshot has also what came since.
-    public let schema: Schema
+    public let schema: StoreSchema
 
-    init(pin: Pin, schema: Schema) {
+    init(pin: Pin, schema: StoreSchema) {
         self.pin = pin
         self.schema = schema
     }
 
     /// An active version as it is, if it can be read in a schema.
-    init?(_ active: Pin?, as target: Schema) {
+    init?(_ active: Pin?, as target: StoreSchema) {
         guard let active, active.snapshot.schema.serves(target) else { return nil }
         self.init(pin: active, schema: active.snapshot.schema)
     }
@@ -74,7 +76,7 @@ final class PastStore: @unchecked Sendable {
 
     /// The version reached.
     var tip: UInt64 { store.publishedVersion }
-    var target: Schema { schema.target }
+    var target: StoreSchema { schema.target }
     var canGoOn: Bool { schema.canGoOn }
 
     /// Bytes of memory that its versions take, but for what lies in a checkpoint.
@@ -92,7 +94,7 @@ final class PastStore: @unchecked Sendable {
     /// A version that it has at hand: the one reached, one of those opened last, or one that somebody holds. Nil also
     /// for its base, if that is not in the schema of today: no replay has come to its end then.
     func version(_ number: UInt64) -> PastVersion? {
-        guard number <= tip, let pin = store.versions.pin(version: number, at: CallPlace(#fileID, #line)),
+        guard number <= tip, let pin = store.versions.pin(version: number, at: CallSite(#fileID, #line)),
             HistoryBase.serves(pin.snapshot.schema, target)
         else { return nil }
         return PastVersion(pin: pin, schema: schema.schema(at: number))
@@ -132,13 +134,13 @@ extension Store {
             throw StoreError(error)
         }
         for checkpoint in checkpoints where checkpoint.version + 1 >= first {
-            bases.append(try .stored(checkpoint, log, options, heldFiles))
+            bases.append(try .stored(checkpoint, log, options, fileReferences))
         }
         return bases
     }
 
     /// A store for the past from `base` on, shown in a schema.
-    func history(base: HistoryBase, _ log: Log, as target: Schema) throws(StoreError) -> PastStore {
+    func history(base: HistoryBase, _ log: Log, as target: StoreSchema) throws(StoreError) -> PastStore {
         PastStore(try base.open(), log: log, schema: PastSchema(base, as: target))
     }
 }

@@ -24,7 +24,7 @@ extension TouchedRows {
         }
     }
 
-    fileprivate init(_ notes: ChangeNotes) {
+    fileprivate init(_ notes: ChangeSummary) {
         self = notes.tables.mapValues { table in
             var rows = table.modified
             for key in table.inserted.union(table.deleted) { rows[key] = ColumnSet() }

@@ -6,20 +6,20 @@ extension ColumnIndex {
     func insert(
         bytes: UnsafeRawBufferPointer?, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
     ) {
-        withKey(bytes) { BytesTree.insert($0, object, at: root, writer) }
+        withKey(bytes) { BytesIndexTree.insert($0, object, at: root, writer) }
     }
 
     @inline(__always)
     func remove(
         bytes: UnsafeRawBufferPointer?, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
     ) -> Bool {
-        withKey(bytes) { BytesTree.remove($0, object, at: root, writer) }
+        withKey(bytes) { BytesIndexTree.remove($0, object, at: root, writer) }
     }
 
     /// The lowest key of an object with the bytes; where `IndexKey.isExact(bytes.count)` is false, a candidate.
     @inline(__always)
     func firstObject(bytes: UnsafeRawBufferPointer?, in root: NodeRef) -> Int64? {
-        withKey(bytes) { BytesTree.firstValue(of: $0, in: root) }
+        withKey(bytes) { BytesIndexTree.firstValue(of: $0, in: root) }
     }
 
     @inline(__always)
@@ -28,14 +28,14 @@ extension ColumnIndex {
     }
 
     func forEachObject(bytes: UnsafeRawBufferPointer?, in root: NodeRef, _ body: (Int64) -> Bool) {
-        withKey(bytes) { BytesTree.forEachValue(of: $0, in: root, body) }
+        withKey(bytes) { BytesIndexTree.forEachValue(of: $0, in: root, body) }
     }
 
     /// The positions of the values that begin with the bytes, which are no more than `Limits.indexKeyByteCount` less 8.
     func positions(beginningWith bytes: UnsafeRawBufferPointer, in root: NodeRef) -> Range<Int> {
         precondition(bytes.count <= Limits.indexKeyByteCount - 8, "Firn: an index holds the first 120 bytes of a value")
         assert(type == .string || type == .data)
-        let lower = IndexKey.withBytes(bytes) { BytesTree.lowerBound($0, in: root) }
+        let lower = IndexKey.withBytes(bytes) { BytesIndexTree.lowerBound($0, in: root) }
         // The least key that begins otherwise: the last byte that can be is raised, what follows it dropped. The tag in front always can.
         let upper = IndexKey.withKey(
             { encoder in
@@ -43,7 +43,7 @@ extension ColumnIndex {
                 encoder.append(UInt8(1))
                 encoder.append(UnsafeRawBufferPointer(rebasing: bytes[..<last]))
                 encoder.append(bytes[last] + 1)
-            }, { BytesTree.lowerBound($0, in: root) })
+            }, { BytesIndexTree.lowerBound($0, in: root) })
         return lower..<upper
     }
 
@@ -57,30 +57,30 @@ extension ColumnIndex {
     // MARK: The whole tree
 
     /// All entries.
-    func count(in root: NodeRef) -> Int { isPairs ? PairTree.count(in: root) : BytesTree.count(in: root) }
+    func count(in root: NodeRef) -> Int { isPairs ? IntegerIndexTree.count(in: root) : BytesIndexTree.count(in: root) }
 
     /// The objects at the positions, in the order of the index, until `body` returns false.
     func forEachObject(at positions: Range<Int>, in root: NodeRef, descending: Bool = false, _ body: (Int64) -> Bool) {
         switch (isPairs, descending) {
         case (true, false):
-            PairTree.forEachRun(positions, in: root) { run in
+            IntegerIndexTree.forEachRun(positions, in: root) { run in
                 for index in 0..<run.count where !body(run.value(index)) { return false }
                 return true
             }
         case (true, true):
-            PairTree.forEachRunBackwards(positions, in: root) { run in
+            IntegerIndexTree.forEachRunBackwards(positions, in: root) { run in
                 for index in stride(from: run.count - 1, through: 0, by: -1) where !body(run.value(index)) {
                     return false
                 }
                 return true
             }
         case (false, false):
-            BytesTree.forEachRun(positions, in: root) { run in
+            BytesIndexTree.forEachRun(positions, in: root) { run in
                 for index in 0..<run.count where !body(run.value(index)) { return false }
                 return true
             }
         case (false, true):
-            BytesTree.forEachRunBackwards(positions, in: root) { run in
+            BytesIndexTree.forEachRunBackwards(positions, in: root) { run in
                 for index in stride(from: run.count - 1, through: 0, by: -1) where !body(run.value(index)) {
                     return false
                 }
@@ -92,20 +92,21 @@ extension ColumnIndex {
     /// The object at a position.
     func object(at position: Int, in root: NodeRef) -> Int64? {
         isPairs
-            ? PairTree.entry(at: position, in: root)?.value : BytesTree.run(from: position, in: root)?.value(0)
+            ? IntegerIndexTree.entry(at: position, in: root)?.value
+            : BytesIndexTree.run(from: position, in: root)?.value(0)
     }
 
     /// The tree goes.
     func retireAll(_ root: NodeRef, _ writer: NodeWriter) {
-        isPairs ? PairTree.retireAll(root, writer) : BytesTree.retireAll(root, writer)
+        isPairs ? IntegerIndexTree.retireAll(root, writer) : BytesIndexTree.retireAll(root, writer)
     }
 
     func forEachNode(_ root: NodeRef, _ body: (Node) -> Void) {
-        isPairs ? PairTree.forEachNode(root, body) : BytesTree.forEachNode(root, body)
+        isPairs ? IntegerIndexTree.forEachNode(root, body) : BytesIndexTree.forEachNode(root, body)
     }
 
     func checkInvariants(_ root: NodeRef) throws {
-        isPairs ? try PairTree.checkInvariants(root) : try BytesTree.checkInvariants(root)
+        isPairs ? try IntegerIndexTree.checkInvariants(root) : try BytesIndexTree.checkInvariants(root)
     }
 }
 
@@ -114,11 +115,11 @@ struct ColumnIndexBuilder: ~Copyable {
     private let index: ColumnIndex
     private var keys: [UInt64] = []
     private var objects: [Int64] = []
-    private var bytes: BytesTreeBuilder
+    private var bytes: BytesIndexTreeBuilder
 
     init(_ index: ColumnIndex, expectedCount: Int = 0) {
         self.index = index
-        bytes = BytesTreeBuilder(expectedCount: index.isPairs ? 0 : expectedCount)
+        bytes = BytesIndexTreeBuilder(expectedCount: index.isPairs ? 0 : expectedCount)
         if index.isPairs {
             keys.reserveCapacity(expectedCount)
             objects.reserveCapacity(expectedCount)
@@ -162,7 +163,7 @@ struct ColumnIndexBuilder: ~Copyable {
 
     /// The tree of all that was appended.
     consuming func finish(_ writer: NodeWriter) -> NodeRef {
-        if index.isPairs { return PairTree.build(sorting: &keys, &objects, writer) }
+        if index.isPairs { return IntegerIndexTree.build(sorting: &keys, &objects, writer) }
         return bytes.finish(writer)
     }
 }

@@ -7,7 +7,7 @@
 /// A link column's index is its backlinks, a pair tree of (target, source): null is not in it.
 struct ColumnIndex {
     let type: ColumnType
-    /// Whether it is a `PairTree`; else it is a `BytesTree`.
+    /// Whether it is a `IntegerIndexTree`; else it is a `BytesIndexTree`.
     let isPairs: Bool
 
     init(_ column: ColumnSchema) {
@@ -55,43 +55,50 @@ struct ColumnIndex {
     func insert(_ value: Value, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) {
         if type == .link, isNullLink(value) { return }
         withKey(
-            value, pair: { PairTree.insert($0, object, at: root, writer) },
-            bytes: { BytesTree.insert($0, object, at: root, writer) })
+            value, pair: { IntegerIndexTree.insert($0, object, at: root, writer) },
+            bytes: { BytesIndexTree.insert($0, object, at: root, writer) })
     }
 
     /// False where it was not there.
     func remove(_ value: Value, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) -> Bool {
         withKey(
-            value, pair: { PairTree.remove($0, object, at: root, writer) },
-            bytes: { BytesTree.remove($0, object, at: root, writer) })
+            value, pair: { IntegerIndexTree.remove($0, object, at: root, writer) },
+            bytes: { BytesIndexTree.remove($0, object, at: root, writer) })
     }
 
     /// The lowest key of an object with the value.
     func firstObject(of value: Value, in root: NodeRef) -> Int64? {
         withKey(
-            value, pair: { PairTree.firstValue(of: $0, in: root) }, bytes: { BytesTree.firstValue(of: $0, in: root) })
+            value, pair: { IntegerIndexTree.firstValue(of: $0, in: root) },
+            bytes: { BytesIndexTree.firstValue(of: $0, in: root) })
     }
 
     /// The objects with the value, by ascending key, until `body` returns false.
     func forEachObject(of value: Value, in root: NodeRef, _ body: (Int64) -> Bool) {
         withKey(
-            value, pair: { PairTree.forEachValue(of: $0, in: root, body) },
-            bytes: { BytesTree.forEachValue(of: $0, in: root, body) })
+            value, pair: { IntegerIndexTree.forEachValue(of: $0, in: root, body) },
+            bytes: { BytesIndexTree.forEachValue(of: $0, in: root, body) })
     }
 
     /// How many objects have the value.
     func count(of value: Value, in root: NodeRef) -> Int {
-        withKey(value, pair: { PairTree.count(of: $0, in: root) }, bytes: { BytesTree.count(of: $0, in: root) })
+        withKey(
+            value, pair: { IntegerIndexTree.count(of: $0, in: root) }, bytes: { BytesIndexTree.count(of: $0, in: root) }
+        )
     }
 
     /// How many objects have a value below this one. Objects in the order of the index stand at positions; see `forEachObject(at:)`.
     func lowerBound(_ value: Value, in root: NodeRef) -> Int {
-        withKey(value, pair: { PairTree.lowerBound($0, in: root) }, bytes: { BytesTree.lowerBound($0, in: root) })
+        withKey(
+            value, pair: { IntegerIndexTree.lowerBound($0, in: root) },
+            bytes: { BytesIndexTree.lowerBound($0, in: root) })
     }
 
     /// How many objects have a value not above this one.
     func upperBound(_ value: Value, in root: NodeRef) -> Int {
-        withKey(value, pair: { PairTree.upperBound($0, in: root) }, bytes: { BytesTree.upperBound($0, in: root) })
+        withKey(
+            value, pair: { IntegerIndexTree.upperBound($0, in: root) },
+            bytes: { BytesIndexTree.upperBound($0, in: root) })
     }
 
     private func isNullLink(_ value: Value) -> Bool {
@@ -110,25 +117,25 @@ struct ColumnIndex {
     @inline(__always)
     func insert(int: Int64?, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) {
         assert(type == .int || type == .link)
-        if isPairs, let int { return PairTree.insert(pairKey(int: int), object, at: root, writer) }
+        if isPairs, let int { return IntegerIndexTree.insert(pairKey(int: int), object, at: root, writer) }
         if type == .link { return }
-        withIntKey(int) { BytesTree.insert($0, object, at: root, writer) }
+        withIntKey(int) { BytesIndexTree.insert($0, object, at: root, writer) }
     }
 
     @inline(__always)
     func remove(int: Int64?, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) -> Bool {
         assert(type == .int || type == .link)
-        if isPairs, let int { return PairTree.remove(pairKey(int: int), object, at: root, writer) }
+        if isPairs, let int { return IntegerIndexTree.remove(pairKey(int: int), object, at: root, writer) }
         if type == .link { return false }
-        return withIntKey(int) { BytesTree.remove($0, object, at: root, writer) }
+        return withIntKey(int) { BytesIndexTree.remove($0, object, at: root, writer) }
     }
 
     @inline(__always)
     func firstObject(int: Int64?, in root: NodeRef) -> Int64? {
         assert(type == .int || type == .link)
-        if isPairs, let int { return PairTree.firstValue(of: pairKey(int: int), in: root) }
+        if isPairs, let int { return IntegerIndexTree.firstValue(of: pairKey(int: int), in: root) }
         if type == .link { return nil }
-        return withIntKey(int) { BytesTree.firstValue(of: $0, in: root) }
+        return withIntKey(int) { BytesIndexTree.firstValue(of: $0, in: root) }
     }
 
     @inline(__always)
@@ -136,9 +143,9 @@ struct ColumnIndex {
 
     func forEachObject(int: Int64?, in root: NodeRef, _ body: (Int64) -> Bool) {
         assert(type == .int || type == .link)
-        if isPairs, let int { return PairTree.forEachValue(of: pairKey(int: int), in: root, body) }
+        if isPairs, let int { return IntegerIndexTree.forEachValue(of: pairKey(int: int), in: root, body) }
         if type == .link { return }
-        withIntKey(int) { BytesTree.forEachValue(of: $0, in: root, body) }
+        withIntKey(int) { BytesIndexTree.forEachValue(of: $0, in: root, body) }
     }
 
     @inline(__always)

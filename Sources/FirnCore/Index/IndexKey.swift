@@ -1,4 +1,4 @@
-/// A key of a `BytesTree`: up to 136 bytes whose order is the order of the values they stand for.
+/// A key of a `BytesIndexTree`: up to 136 bytes whose order is the order of the values they stand for.
 ///
 /// ```
 ///   0    1                                        up to 129
@@ -264,7 +264,7 @@ extension IndexKey {
         return flipped &+ (1 &<< 23 &- 1)
     }
 
-    /// The key of an int in a `PairTree`.
+    /// The key of an int in a `IntegerIndexTree`.
     @inline(__always)
     static func ordered(_ value: Int64) -> UInt64 { UInt64(bitPattern: value) ^ 1 &<< 63 }
 }

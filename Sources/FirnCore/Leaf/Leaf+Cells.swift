@@ -44,7 +44,7 @@ extension Leaf {
     @usableFromInline @inline(never)
     static func storedWords(_ word: UInt64, _ row: Int) -> (UInt64, UInt64) {
         let node = NodeRef(word).node
-        if Packing.isPacked(node) { return (Packing.number(node, row), 0) }
+        if ChunkEncoding.isEncoded(node) { return (ChunkEncoding.number(node, row), 0) }
         let address = UnsafeRawPointer(Chunk(node).address(row))
         switch node.width {
         case 1: return (UInt64(address.load(as: UInt8.self)), 0)
@@ -61,12 +61,12 @@ extension Leaf {
     @usableFromInline @inline(never)
     static func storedIsNull(_ word: UInt64, _ row: Int) -> Bool {
         let node = NodeRef(word).node
-        return Packing.isPacked(node) ? Packing.isNull(node, row) : Chunk(node).isNull(row)
+        return ChunkEncoding.isEncoded(node) ? ChunkEncoding.isNull(node, row) : Chunk(node).isNull(row)
     }
 
     @usableFromInline @inline(never)
     static func storedCell(_ word: UInt64, _ row: Int) -> VariableCell {
         let node = NodeRef(word).node
-        return Packing.isPacked(node) ? Packing.cell(node, row) : Chunk(node).cell(row)
+        return ChunkEncoding.isEncoded(node) ? ChunkEncoding.cell(node, row) : Chunk(node).cell(row)
     }
 }

@@ -12,7 +12,7 @@ import CFirn
 /// * `stamp` (u64) is the **birth stamp**: the transaction (or sub-version) that made it. A transaction edits in place what bears its own stamp and
 ///   copies all else. Stamp and first key identify a node for good.
 /// * `link` (u64) is the owner's: the place in the transaction's list of what it allocated, later the next node on a dead list. No reader looks at
-///   it. In a checkpoint it is the node's checksum: see `StoredNode`; in what was unpacked, the address of that, and above its 48 bits the length in
+///   it. In a checkpoint it is the node's checksum: see `OnDiskNode`; in what was unpacked, the address of that, and above its 48 bits the length in
 ///   units of 32 bytes.
 /// * `width` (u16) is a chunk's bytes per value, or an inner node's level above the leaves.
 /// * `count`, `capacity` (u32) mean what the kind says; `bytes` (u32) is the length of the whole node.
@@ -29,7 +29,8 @@ public struct Node: Equatable {
     /// What a node is, so that a walk over raw memory can check where it stands.
     enum Kind: UInt8 {
         case root = 1
-        case table, rowInner, leaf, chunk, blob, pairInner, pairLeaf, bytesInner, bytesLeaf, listInner, listLeaf
+        case table, rowInner, leaf, chunk, blob, integerIndexInner, integerIndexLeaf, bytesIndexInner, bytesIndexLeaf,
+            listInner, listLeaf
     }
 
     @inlinable @inline(__always)
@@ -58,30 +59,30 @@ public struct Node: Equatable {
     /// In a node's kind: it lies in a `SpillArena`.
     static let spilledBit: UInt8 = 0x80
     /// In a node's kind: it lies in a checkpoint, is never written and never freed.
-    static let storedBit: UInt8 = 0x40
-    static let placeBits: UInt8 = spilledBit | storedBit
+    static let onDiskBit: UInt8 = 0x40
+    static let locationBits: UInt8 = spilledBit | onDiskBit
 
     var isSpilled: Bool {
         @inline(__always) get { load(16, as: UInt8.self) & Node.spilledBit != 0 }
     }
-    var isStored: Bool {
-        @inline(__always) get { load(16, as: UInt8.self) & Node.storedBit != 0 }
+    var isOnDisk: Bool {
+        @inline(__always) get { load(16, as: UInt8.self) & Node.onDiskBit != 0 }
     }
 
     /// Whether it has been unpacked into memory of the reading thread, where it stays until 16 others have been asked for: what is to be kept longer is copied.
     var isScratch: Bool {
-        @inline(__always) get { load(16, as: UInt8.self) & Node.placeBits == Node.placeBits }
+        @inline(__always) get { load(16, as: UInt8.self) & Node.locationBits == Node.locationBits }
     }
 
     /// Where a checkpoint's node lies, and its length: its own, or that of what it was unpacked from.
-    var storedPlace: (address: UInt, byteCount: Int) {
+    var diskLocation: (address: UInt, byteCount: Int) {
         guard isScratch else { return (UInt(bitPattern: address), byteCount) }
-        return (UInt(link & (1 << 48 - 1)), Int(link >> 48) * StoredNode.unit)
+        return (UInt(link & (1 << 48 - 1)), Int(link >> 48) * OnDiskNode.unit)
     }
 
     /// The kind's number, wherever the node lies.
     var kindNumber: UInt8 {
-        @inline(__always) get { load(16, as: UInt8.self) & ~Node.placeBits }
+        @inline(__always) get { load(16, as: UInt8.self) & ~Node.locationBits }
     }
 
     var kind: Kind {
@@ -119,7 +120,7 @@ public struct Node: Equatable {
 /// A reference from one node to another: 0 for none, an address on the heap, or, with its lowest bit set, the address of a node in a checkpoint's file.
 ///
 /// Nodes lie on multiples of 16 bytes, so the lowest bits are free. A reference of the second kind may lead to a node that nobody has touched yet: following it checks the
-/// node's checksum once (`NodeSpace`). What has been followed may be referred to without the bit.
+/// node's checksum once (`CheckpointMapping`). What has been followed may be referred to without the bit.
 ///
 /// In the file itself a reference is the distance from the beginning of the checkpoint's space, with the lowest bit set; it becomes an address when the node that holds
 /// it is touched.
@@ -141,7 +142,7 @@ public struct NodeRef: Equatable {
     /// The node referred to.
     @inlinable public var node: Node {
         @inline(__always) get {
-            if word & 1 != 0 { return Node(firn_stored_node(word)) }
+            if word & 1 != 0 { return Node(firn_disk_node(word)) }
             assert(word != 0 && word & 15 == 0, "Firn: a reference to no node")
             return Node(UnsafeMutableRawPointer(bitPattern: UInt(word)).unsafelyUnwrapped)
         }

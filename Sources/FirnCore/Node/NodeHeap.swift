@@ -9,9 +9,9 @@ import Synchronization
 public final class NodeHeap: Sendable {
     private let nodes = Atomic<Int>(0)
     private let bytes = Atomic<Int>(0)
-    /// How many cancelled transactions have left states that somebody holds (`Graveyard`). What such a transaction
+    /// How many cancelled transactions have left states that somebody holds (`DeferredFrees`). What such a transaction
     /// appended lies in the chunks of the version that it began from, so the next ones append nothing there.
-    let graveyardCount = Atomic<Int>(0)
+    let deferredFreesCount = Atomic<Int>(0)
     /// The store's scratch files; nil for a store without files.
     let spill: SpillHeap?
 

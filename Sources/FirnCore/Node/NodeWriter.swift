@@ -21,8 +21,8 @@ struct NodeWriter {
         var madeCapacity: Int
         var dead = NodeList()
         var nodeDelta = 0
-        /// The checkpoint's nodes that the transaction has replaced: `Node.storedPlace`.
-        var storedDead: [(address: UInt, byteCount: Int)] = []
+        /// The checkpoint's nodes that the transaction has replaced: `Node.diskLocation`.
+        var deadOnDisk: [(address: UInt, byteCount: Int)] = []
         var byteDelta = 0
         /// The dead lists of sub-versions: each is what died between that base and the next.
         var earlier: [(base: UInt64, dead: NodeList)] = []
@@ -35,10 +35,10 @@ struct NodeWriter {
         /// Where accessors learn that leaves were copied or rows moved; nil outside a realm.
         var generation: UnsafeMutablePointer<UInt64>?
         /// Whether chunks are copied before rows are appended to them, as somebody reads behind their last row:
-        /// `NodeHeap.graveyardCount`.
+        /// `NodeHeap.deferredFreesCount`.
         var copiesChunks = false
-        /// The growth at which a store with a log encodes what is done; see `EarlyParts`.
-        var handOutAt = Int.max
+        /// The growth at which a store with a log encodes what is done; see `StreamedInserts`.
+        var flushAt = Int.max
     }
 
     let state: UnsafeMutablePointer<State>
@@ -119,11 +119,12 @@ struct NodeWriter {
         return node
     }
 
-    /// A copy of `node` under the current stamp: byte for byte, but for a leaf that a checkpoint holds as a `PairRow`.
+    /// A copy of `node` under the current stamp: byte for byte, but for a leaf that a checkpoint holds as a `IntegerIndexRow`.
     func copy(_ node: Node) -> Node {
-        if node.isStored, node.form == PairLeaf.rowForm, node.kindNumber == Node.Kind.pairLeaf.rawValue {
-            let leaf = PairLeaf.make(capacity: node.capacity, self)
-            PairRow(node).fill(leaf)
+        if node.isOnDisk, node.form == IntegerIndexLeaf.rowForm, node.kindNumber == Node.Kind.integerIndexLeaf.rawValue
+        {
+            let leaf = IntegerIndexLeaf.make(capacity: node.capacity, self)
+            IntegerIndexRow(node).fill(leaf)
             return leaf.node
         }
         let length = node.byteCount
@@ -209,8 +210,8 @@ struct NodeWriter {
 
     /// The node is no longer part of the tip. One in a checkpoint stays there until a compaction finds that no version reaches it.
     func retire(_ node: Node) {
-        if node.isStored {
-            state.pointee.storedDead.append(node.storedPlace)
+        if node.isOnDisk {
+            state.pointee.deadOnDisk.append(node.diskLocation)
             return
         }
         if node.stamp > state.pointee.held {

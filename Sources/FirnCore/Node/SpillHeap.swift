@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// `lock` guards `outage`.
 final class SpillHeap: @unchecked Sendable {
-    let place: SpillPlace
+    let place: ScratchFolder
     /// Whether all nodes are made here.
     let takesAll: Bool
     /// Chunks and blobs.
@@ -22,7 +22,7 @@ final class SpillHeap: @unchecked Sendable {
     /// Nodes that had to be made on the heap although all are to be made here.
     private let outside = Atomic<Int>(0)
 
-    init(_ place: SpillPlace, takesAll: Bool) {
+    init(_ place: ScratchFolder, takesAll: Bool) {
         self.place = place
         self.takesAll = takesAll
         values = SpillPool(place, isRandom: false)
@@ -81,7 +81,7 @@ struct SpillCursors {
 }
 
 /// Where a store's scratch files lie, and when a transaction goes there.
-final class SpillPlace: Sendable {
+final class ScratchFolder: Sendable {
     let storage: any Storage
     let folder: String
     /// Bytes of nodes on the heap, in all, beyond which a transaction spills.

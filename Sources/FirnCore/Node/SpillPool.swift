@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// `lock` guards what is private here and the arenas' pages. It is held for a search through pages at most, and over no system call. The version table's lock may be held by who takes it.
 final class SpillPool: @unchecked Sendable {
-    private let place: SpillPlace
+    private let place: ScratchFolder
     /// Whether its nodes are touched in no order.
     private let isRandom: Bool
     private let lock = Lock(.innermost)
@@ -23,7 +23,7 @@ final class SpillPool: @unchecked Sendable {
     /// Pages that a cursor takes at most, if one node needs no more.
     private static let runLength = 16
 
-    init(_ place: SpillPlace, isRandom: Bool) {
+    init(_ place: ScratchFolder, isRandom: Bool) {
         self.place = place
         self.isRandom = isRandom
     }

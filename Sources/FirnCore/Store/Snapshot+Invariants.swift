@@ -61,9 +61,9 @@ extension Snapshot {
             return
         }
         precondition(
-            (try? PairTree.checkInvariants(root)) != nil,
+            (try? IntegerIndexTree.checkInvariants(root)) != nil,
             "Firn: the backlinks of \(layout.schema.name).\(schema.name) are broken")
-        PairTree.forEachNode(root, visit)
+        IntegerIndexTree.forEachNode(root, visit)
         let targets = table(target)
         var links = 0
         view.forEachLeaf { leaf, _ in
@@ -75,15 +75,16 @@ extension Snapshot {
                         "Firn: \(layout.schema.name).\(schema.name) of \(leaf.key(row)) links to \(link), which is gone"
                     )
                     precondition(
-                        PairTree.contains(UInt64(link), leaf.key(row), in: root),
+                        IntegerIndexTree.contains(UInt64(link), leaf.key(row), in: root),
                         "Firn: the backlink from \(leaf.key(row)) to \(link) is missing")
                 }
             }
             return true
         }
         precondition(
-            PairTree.count(in: root) == links,
-            "Firn: \(PairTree.count(in: root)) backlinks for \(links) links of \(layout.schema.name).\(schema.name)")
+            IntegerIndexTree.count(in: root) == links,
+            "Firn: \(IntegerIndexTree.count(in: root)) backlinks for \(links) links of \(layout.schema.name).\(schema.name)"
+        )
     }
 
     private func links(_ view: TableView, _ schema: ColumnSchema, _ column: Int, _ leaf: Leaf, _ row: Int) -> [Int64] {
@@ -112,13 +113,13 @@ extension Store {
                         node.stamp <= entry.stamp,
                         "Firn: version \(entry.version) reaches a node of stamp \(node.stamp)")
                     // What lies in a checkpoint is neither counted nor freed.
-                    if node.isStored { return }
+                    if node.isOnDisk { return }
                     precondition(
                         nodes.insert(NodeRef(node).word).inserted, "Firn: version \(entry.version) reaches a node twice"
                     )
                 }
                 reached.append(nodes)
-                entry.space?.checkAlive(entry.snapshot, at: entry.stamp)
+                entry.mapping?.checkAlive(entry.snapshot, at: entry.stamp)
             }
             let all = reached.reduce(into: Set<UInt64>()) { $0.formUnion($1) }
             precondition(

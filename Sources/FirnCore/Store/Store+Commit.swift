@@ -40,7 +40,7 @@ extension WriteTransaction {
             try noting { () throws(StoreError) in
                 // The log and the notes tell the same.
                 lazy var deltas = makeDeltas()
-                let notes = store.keepsNotes ? makeNotes(deltas) : nil
+                let notes = store.keepsChangeSummaries ? makeChangeSummary(deltas) : nil
                 // From the log on nothing is read any more that could be damaged: `PartSink` looks before the last part.
                 try checkFaults()
                 if let log = store.log {

@@ -33,7 +33,7 @@ extension Store {
 
     /// The write lock is held.
     private func follow(_ log: Log, through limit: UInt64 = .max) throws(StoreError) {
-        try apply(log) { body in try log.readNews(through: limit, body) }
+        try apply(log) { body in try log.readPublished(through: limit, body) }
     }
 
     /// The write lock is held.
@@ -134,7 +134,7 @@ extension Store {
         }
         guard log.isAboutToWrite else { return false }
         do throws(StoreError) {
-            try apply(log) { body in try log.readRest(body) }
+            try apply(log) { body in try log.readToEnd(body) }
             do { try log.beginWriting() } catch { throw StoreError(error) }
             return true
         } catch {
@@ -233,9 +233,9 @@ private final class FollowedCommits {
     }
 }
 
-extension Schema {
+extension StoreSchema {
     /// What a process that knows `old` and not this schema can't go on with; nil where this only adds to it. Indexes and the version's number are no matter.
-    public func breaks(_ old: Schema) -> String? {
+    public func breaks(_ old: StoreSchema) -> String? {
         guard tables.count >= old.tables.count else { return "it has fewer classes" }
         for (before, after) in zip(old.tables, tables) where before != after && !before.isRemoved {
             if after.isRemoved { return "the class \(before.name) was removed" }

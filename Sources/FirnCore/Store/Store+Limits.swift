@@ -13,7 +13,7 @@ import FirnStorage
 ///    every 10 ms; nothing can be written out for them.
 extension Store {
     /// The base of the next transaction; nil where more is held than the limit allows. The write lock is held.
-    func pinBase(replacing own: Pin?, at place: CallPlace) -> Pin? {
+    func pinBase(replacing own: Pin?, at place: CallSite) -> Pin? {
         let others = limit.isSet ? log?.heldByOthers ?? HeldByOthers() : HeldByOthers()
         while true {
             if let pin = versions.pinTip(within: limit, and: others, replacing: own, at: place) { return pin }
@@ -57,7 +57,7 @@ extension Store {
 /// `lock` guards all state; callbacks are called outside of it.
 final class PostponedWrites: @unchecked Sendable {
     struct Request: Sendable {
-        let place: CallPlace
+        let place: CallSite
         let ready: @Sendable (Result<WriteTransaction, StoreError>) -> Void
         /// Of the system's monotonic clock; nil before the first wait.
         var deadline: Int64?

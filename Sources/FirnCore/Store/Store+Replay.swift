@@ -70,7 +70,7 @@ extension Store {
 extension WriteTransaction {
     /// Applies a commit of the log. `check` is shown each schema that it sets, and may refuse it.
     func apply(
-        _ commit: inout CommitReader, as past: PastSchema? = nil, check: (Schema) throws -> Void = { _ in }
+        _ commit: inout CommitReader, as past: PastSchema? = nil, check: (StoreSchema) throws -> Void = { _ in }
     ) throws {
         let outer = firn_set_fault_record(faults)
         defer { _ = firn_set_fault_record(outer) }
@@ -79,7 +79,7 @@ extension WriteTransaction {
         while let part = try commit.next() {
             switch part.kind {
             case .schema:
-                let schema: Schema
+                let schema: StoreSchema
                 do throws(BytesError) { schema = try SchemaCoding.decode(part.bytes) } catch {
                     throw StoreError(
                         .damage, "the schema of version \(version) cannot be read: \(error); run `firn verify`")
@@ -101,7 +101,7 @@ extension WriteTransaction {
         try reader.finish()
     }
 
-    private func follow(_ schema: Schema, from version: UInt64, as past: PastSchema?) throws(StoreError) {
+    private func follow(_ schema: StoreSchema, from version: UInt64, as past: PastSchema?) throws(StoreError) {
         do {
             try changeSchema(to: past?.follow(schema, from: version) ?? schema)
         } catch  where error.code == .schema {
@@ -123,8 +123,8 @@ extension WriteTransaction {
 
     /// Enters what other processes have committed as the version that they ended with. Nothing is logged, and the write lock stays.
     func finishFollowing(version: UInt64, time: Int64) throws(StoreError) {
-        if store.keepsNotes {
-            let notes = noting { makeNotes(makeDeltas()) }
+        if store.keepsChangeSummaries {
+            let notes = noting { makeChangeSummary(makeDeltas()) }
             try checkFaults()
             store.keep(notes, after: base.version, version)
         }

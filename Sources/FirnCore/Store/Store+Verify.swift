@@ -41,7 +41,7 @@ extension TableView {
         for (column, schema) in layout.columns.enumerated() where !schema.isRemoved {
             var entries = 0
             ColumnIndex.forEachNode(schema, index(column)) { _ in entries += 1 }
-            PairTree.forEachNode(backlinks(column)) { _ in entries += 1 }
+            IntegerIndexTree.forEachNode(backlinks(column)) { _ in entries += 1 }
         }
         try Faults.check()
     }

@@ -22,8 +22,8 @@ public struct StoreOptions: Sendable {
     public var onDamage: (@Sendable (StoreDamage) -> Void)?
     /// When a checkpoint is written.
     public var compaction = CompactionRule()
-    /// Bytes by which a transaction's nodes grow between hand-outs of `EarlyParts`. Copying the last leaf each time costs a fiftieth of it.
-    package var handOutByteCount = 4 << 20
+    /// Bytes by which a transaction's nodes grow between hand-outs of `StreamedInserts`. Copying the last leaf each time costs a fiftieth of it.
+    package var streamedByteCount = 4 << 20
     /// Bytes of the log that opening a retained version reads at most, about: for so many a checkpoint is kept.
     package var historyCheckpointByteCount = 256 << 20
     /// Called while a compaction runs, between writing the checkpoint and putting it in the place of what it was written from.
@@ -54,7 +54,7 @@ public final class Store: Sendable {
     package let log: Log?
     let versions: VersionTable
     let queue = WriteQueue()
-    let noteKeeper = NoteKeeper()
+    let changeJournal = ChangeJournal()
     let limit: VersionLimit
     let policy: ActiveVersionPolicy
     let postponed = PostponedWrites()
@@ -64,19 +64,19 @@ public final class Store: Sendable {
     let history = History()
     let clock: any Clock
     /// `.max` for a store in memory.
-    let handOutByteCount: Int
+    let streamedByteCount: Int
     let options: StoreOptions
     let stamps: Atomic<UInt64>
     /// Bytes of nodes in the checkpoint's space that the newest version no longer reaches and that take blocks.
-    let storedGarbage: Atomic<Int>
+    let checkpointGarbage: Atomic<Int>
     /// Bytes of the nodes that the checkpoint's version reaches: how much data there is, for the rule.
     let checkpointLiveByteCount: Atomic<Int>
-    let heldBlocks = HeldBlocks()
+    let deferredHoles = DeferredHoles()
     /// Bytes of blocks in the checkpoint's files that were given back, or are as soon as no version holds them.
     let holeByteCount = Atomic<Int>(0)
     /// Set where the file system can't give blocks back.
     let keepsBlocks = Atomic<Bool>(false)
-    let heldFiles: HeldFiles
+    let fileReferences: CheckpointFileReferences
     let compactor = Compactor()
     nonisolated(unsafe) let workspace = TransactionWorkspace()
     /// What another process has made of the schema that this one can't go on with. Guarded by `queue`.
@@ -109,7 +109,7 @@ public final class Store: Sendable {
         }
         var heap = NodeHeap()
         if let logOptions = options.log, logOptions.access != .readOnly {
-            let place = SpillPlace(
+            let place = ScratchFolder(
                 storage: storage, folder: logOptions.folder, threshold: options.transactionMemoryByteCount)
             do throws(StorageError) {
                 // Others' files would be removed while they are made.
@@ -119,12 +119,14 @@ public final class Store: Sendable {
             }
             heap = NodeHeap(SpillHeap(place, takesAll: options.activeVersionPolicy == .spill))
         }
-        let heldFiles = HeldFiles()
-        var start: StoredStart?
-        if let log, let checkpoint = log.checkpoint { start = try StoredStart(checkpoint, log, options, heldFiles) }
+        let fileReferences = CheckpointFileReferences()
+        var start: CheckpointBase?
+        if let log, let checkpoint = log.checkpoint {
+            start = try CheckpointBase(checkpoint, log, options, fileReferences)
+        }
         self.init(
             log: log, options, limit, isReadOnly: options.log?.access == .readOnly, heap: heap, clock: clock,
-            start: start, heldFiles: heldFiles)
+            start: start, fileReferences: fileReferences)
         retain(options.historyRetention)
         guard let log else { return }
         try replay(log)
@@ -133,7 +135,7 @@ public final class Store: Sendable {
         log.finishOpening()
         reportHeld(to: log)
         if !isReadOnly, options.log?.usesThreads ?? false {
-            let follower = StoreFollower(self, log.newsWaiter)
+            let follower = StoreFollower(self, log.publishWaiter)
             do throws(StorageError) { try follower.start() } catch {
                 throw StoreError(LogError(.storage(error), path: log.options.folder))
             }
@@ -145,12 +147,12 @@ public final class Store: Sendable {
 
     /// A store in memory that begins with a checkpoint of a log, which it does not write.
     convenience init(
-        past checkpoint: Checkpoint, of log: Log, _ options: StoreOptions, _ heldFiles: HeldFiles
+        past checkpoint: Checkpoint, of log: Log, _ options: StoreOptions, _ fileReferences: CheckpointFileReferences
     ) throws(StoreError) {
         // Once they are counted, a compaction leaves its files as they are; one that has let it go before may have given blocks back.
         let files = checkpoint.files.map(\.id)
-        heldFiles.retain(files)
-        defer { heldFiles.release(files) }
+        fileReferences.retain(files)
+        defer { fileReferences.release(files) }
         let isListed: Bool
         do throws(LogError) { isListed = try log.checkpointsInForce.contains(checkpoint) } catch {
             throw StoreError(error)
@@ -159,21 +161,21 @@ public final class Store: Sendable {
             throw StoreError(
                 .versionNotRetained, "the checkpoint of version \(checkpoint.version) has just been let go")
         }
-        let start = try StoredStart(checkpoint, log, options, heldFiles)
+        let start = try CheckpointBase(checkpoint, log, options, fileReferences)
         self.init(
             log: nil, StoreOptions(log: nil), try VersionLimit(StoreOptions(log: nil)), isReadOnly: false,
-            heap: NodeHeap(), clock: ManualClock(now: checkpoint.time), start: start, heldFiles: heldFiles)
+            heap: NodeHeap(), clock: ManualClock(now: checkpoint.time), start: start, fileReferences: fileReferences)
     }
 
     private init(
         log: Log?, _ options: StoreOptions, _ limit: VersionLimit, isReadOnly: Bool, heap: NodeHeap,
-        clock: any Clock, start: StoredStart?, heldFiles: HeldFiles
+        clock: any Clock, start: CheckpointBase?, fileReferences: CheckpointFileReferences
     ) {
         self.log = log
         self.options = options
         self.limit = limit
         policy = options.activeVersionPolicy
-        handOutByteCount = log == nil ? .max : options.handOutByteCount
+        streamedByteCount = log == nil ? .max : options.streamedByteCount
         self.heap = heap
         let usesThreads = options.log?.usesThreads ?? false
         spiller = heap.spill.flatMap {
@@ -181,21 +183,21 @@ public final class Store: Sendable {
         }
         self.clock = clock
         self.isReadOnly = isReadOnly
-        self.heldFiles = heldFiles
+        self.fileReferences = fileReferences
         if let start {
             stamps = Atomic(start.stored.stamp)
-            storedGarbage = Atomic(start.stored.garbage)
-            holeByteCount.store(DeadNodes.blockByteCount(of: start.stored.holes), ordering: .relaxed)
+            checkpointGarbage = Atomic(start.stored.garbage)
+            holeByteCount.store(FreeSpaceMap.blockByteCount(of: start.stored.holes), ordering: .relaxed)
             checkpointLiveByteCount = Atomic(
                 Store.liveByteCount(
                     of: start.checkpoint, holes: start.stored.holes, garbage: start.stored.garbage))
             versions = VersionTable(
-                root: start.space.ref(to: start.stored.root).node, stamp: start.stored.stamp,
+                root: start.mapping.ref(to: start.stored.root).node, stamp: start.stored.stamp,
                 version: start.checkpoint.version, time: start.checkpoint.time,
-                reference: SchemaReference(start.stored.schema), space: start.space, heap: heap)
+                reference: ResolvedSchema(start.stored.schema), mapping: start.mapping, heap: heap)
             return
         }
-        storedGarbage = Atomic(0)
+        checkpointGarbage = Atomic(0)
         checkpointLiveByteCount = Atomic(0)
         let writer = NodeWriter(stamp: 1)
         if let spill = heap.spill { writer.spill(to: spill, heapByteCount: 0) }
@@ -204,7 +206,8 @@ public final class Store: Sendable {
         writer.dispose().deallocate()
         stamps = Atomic(1)
         versions = VersionTable(
-            root: root.node, stamp: 1, version: 0, time: clock.now(), reference: SchemaReference(Schema()), space: nil,
+            root: root.node, stamp: 1, version: 0, time: clock.now(), reference: ResolvedSchema(StoreSchema()),
+            mapping: nil,
             heap: heap)
     }
 
@@ -212,10 +215,10 @@ public final class Store: Sendable {
 
     /// Pins the newest published version. O(1).
     public func pin(file: StaticString = #fileID, line: UInt = #line) -> Pin {
-        pin(at: CallPlace(file, line))
+        pin(at: CallSite(file, line))
     }
 
-    public func pin(at place: CallPlace) -> Pin {
+    public func pin(at place: CallSite) -> Pin {
         if isForked { stopInForkedChild("a store") }
         return versions.pinPublished(at: place)
     }
@@ -224,7 +227,7 @@ public final class Store: Sendable {
     public var publishedVersion: UInt64 { versions.published.version }
 
     /// The schema of the newest version.
-    public var schema: Schema { versions.tip.reference.schema }
+    public var schema: StoreSchema { versions.tip.reference.schema }
 
     /// Waits until pins show the newest schema. Costs two loads where they do.
     ///
@@ -250,11 +253,11 @@ public final class Store: Sendable {
     ///
     /// - Throws: also `.tooManyActiveVersions`, at once or after waiting, as the policy has it.
     public func beginWrite(file: StaticString = #fileID, line: UInt = #line) throws(StoreError) -> WriteTransaction {
-        try beginWrite(replacing: nil, at: CallPlace(file, line))
+        try beginWrite(replacing: nil, at: CallSite(file, line))
     }
 
     /// - Parameter own: a pin that the caller will let go once it has the transaction, and which therefore doesn't count against the limit.
-    public func beginWrite(replacing own: Pin?, at place: CallPlace) throws(StoreError) -> WriteTransaction {
+    public func beginWrite(replacing own: Pin?, at place: CallSite) throws(StoreError) -> WriteTransaction {
         var deadline: Int64?
         while true {
             try checkWritable()
@@ -270,7 +273,7 @@ public final class Store: Sendable {
         file: StaticString = #fileID, line: UInt = #line,
         _ ready: @escaping @Sendable (Result<WriteTransaction, StoreError>) -> Void
     ) {
-        request(PostponedWrites.Request(place: CallPlace(file, line), ready: ready))
+        request(PostponedWrites.Request(place: CallSite(file, line), ready: ready))
     }
 
     func request(_ request: PostponedWrites.Request) {
@@ -325,7 +328,7 @@ public final class Store: Sendable {
     }
 
     /// The queue is held; it is given up where this throws, or gives nil because more is held than the limit allows.
-    private func makeTransaction(replacing own: Pin?, at place: CallPlace) throws(StoreError) -> WriteTransaction? {
+    private func makeTransaction(replacing own: Pin?, at place: CallSite) throws(StoreError) -> WriteTransaction? {
         do { try checkWritable() } catch {
             queue.release()
             throw error
@@ -341,7 +344,7 @@ public final class Store: Sendable {
     /// Gives the write lock up. If other processes wait to write, the follower sees to them where the caller won't (`letOthersWriteIfAsked`).
     func endTransaction(wakesFollower: Bool = true) {
         queue.release()
-        if wakesFollower, let log, log.shouldGiveUpWriting { log.newsWaiter.wakeAll() }
+        if wakesFollower, let log, log.shouldGiveUpWriting { log.publishWaiter.wakeAll() }
     }
 
     var isClosed: Bool { closed.load(ordering: .acquiring) }
@@ -449,6 +452,6 @@ public final class Store: Sendable {
         // The slot may be another process's at once. Pins that are let go later report to nobody.
         versions.withLock { $0.report = nil }
         // What is held reads on in files that another opener could otherwise give blocks of back.
-        do { try log.close(isRead: !heldFiles.ids.isEmpty) } catch { throw StoreError(error) }
+        do { try log.close(isRead: !fileReferences.ids.isEmpty) } catch { throw StoreError(error) }
     }
 }

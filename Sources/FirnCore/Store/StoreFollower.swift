@@ -9,13 +9,13 @@ import Synchronization
 ///
 /// `isStopping` and `threadID` are atomic; `thread` is set before others know of the follower, and only read then.
 final class StoreFollower: @unchecked Sendable {
-    private let waiter: Log.NewsWaiter
+    private let waiter: Log.PublishWaiter
     private let isStopping = Atomic<Bool>(false)
     private let threadID = Atomic<UInt64>(0)
     private var thread: StorageThread?
     private weak let store: Store?
 
-    init(_ store: Store, _ waiter: Log.NewsWaiter) {
+    init(_ store: Store, _ waiter: Log.PublishWaiter) {
         self.store = store
         self.waiter = waiter
     }

@@ -17,13 +17,13 @@ public struct ListChange {
 
     private func link(_ value: Value) {
         if isLink, case .link(let target) = value {
-            PairTree.insert(UInt64(target), cell.key, at: backlinks, transaction.writer)
+            IntegerIndexTree.insert(UInt64(target), cell.key, at: backlinks, transaction.writer)
         }
     }
 
     private func unlink(_ value: Value) {
         if isLink, case .link(let target) = value {
-            let isThere = PairTree.remove(UInt64(target), cell.key, at: backlinks, transaction.writer)
+            let isThere = IntegerIndexTree.remove(UInt64(target), cell.key, at: backlinks, transaction.writer)
             if !isThere { Faults.contradiction("a backlink from object \(cell.key) to \(target) is missing") }
         }
     }

@@ -11,7 +11,7 @@ extension WriteTransaction {
     /// Begins an object: its values are 0, empty or null.
     public func beginRow(_ id: TableID) -> FreshRow {
         noting {
-            if writer.state.pointee.byteDelta >= writer.state.pointee.handOutAt { handOutRows(of: id) }
+            if writer.state.pointee.byteDelta >= writer.state.pointee.flushAt { flushFilledLeaves(of: id) }
             let rows = rows(id)
             let key = hasKeyMarks ? unmarkedKey(id, rows.table) : rows.table.nextKey
             if key >= ChangesetFormat.keyLimit - 1 { refuseKeys(of: id) }
@@ -84,18 +84,18 @@ extension WriteTransaction {
         }
         for column in layout.links {
             forEachTarget(layout.columns[column], fresh.leaf, fresh.row, column) { target in
-                PairTree.insert(UInt64(target), fresh.key, at: table.backlinks(column), writer)
+                IntegerIndexTree.insert(UInt64(target), fresh.key, at: table.backlinks(column), writer)
             }
         }
     }
 
     /// Enters an object whose primary key is above all others, and which nothing else points to; false for any other.
     @inline(__always)
-    private func appendToLoneKey(_ fresh: FreshRow, _ plan: TablePlan) -> Bool {
+    private func appendToLoneKey(_ fresh: FreshRow, _ plan: AppendPlan) -> Bool {
         guard plan.loneIntegerKey >= 0 else { return false }
         let key: Int64 = fresh.leaf.chunk(plan.loneIntegerKey).load(fresh.row)
         let root = ownTable(fresh.table).index(plan.loneIntegerKey)
-        return PairTree.append(UInt64(bitPattern: key) ^ (1 << 63), fresh.key, at: root, writer)
+        return IntegerIndexTree.append(UInt64(bitPattern: key) ^ (1 << 63), fresh.key, at: root, writer)
     }
 
     private func takeBack(_ fresh: FreshRow) {

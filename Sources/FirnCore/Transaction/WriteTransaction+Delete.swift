@@ -49,7 +49,7 @@ extension WriteTransaction {
     private func unlinkAll(_ origin: TableID, _ column: Int, target: Int64, except own: Int64?) {
         let schema = reference.tables[origin.index].columns[column]
         var sources: [Int64] = []
-        PairTree.forEachValue(of: UInt64(target), in: table(origin).backlinks(column)) { source in
+        IntegerIndexTree.forEachValue(of: UInt64(target), in: table(origin).backlinks(column)) { source in
             // A list that holds the object twice is met twice, one entry after the other.
             if source != own, sources.last != source { sources.append(source) }
             return true

@@ -34,10 +34,10 @@ extension WriteTransaction {
     }
 
     /// What this transaction changed, for observers.
-    func makeNotes(_ deltas: Deltas) -> ChangeNotes {
-        var result = ChangeNotes()
+    func makeChangeSummary(_ deltas: Deltas) -> ChangeSummary {
+        var result = ChangeSummary()
         for (id, delta) in deltas {
-            var notes = TableNotes()
+            var notes = TableSummary()
             for (leaf, rows) in delta.inserted { for row in rows { notes.inserted.insert(leaf.key(row)) } }
             for (leaf, rows) in delta.deleted { for row in rows { notes.deleted.insert(leaf.key(row)) } }
             for column in reference.tables[id.index].columns.indices {
@@ -48,7 +48,8 @@ extension WriteTransaction {
             result.tables[id] = notes
         }
         for (cell, script) in scripts {
-            result.tables[cell.table, default: TableNotes()].scripts[.init(key: cell.key, column: cell.column)] = script
+            result.tables[cell.table, default: TableSummary()].scripts[.init(key: cell.key, column: cell.column)] =
+                script
         }
         return result
     }

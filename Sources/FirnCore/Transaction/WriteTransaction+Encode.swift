@@ -77,7 +77,7 @@ extension WriteTransaction {
     func append(_ deltas: Deltas, to log: Log, version: UInt64) throws(LogError) -> Int64 {
         let mayUseReserve = isSmaller(deltas)
         do {
-            if let early = takeEarly(deltas), let encoder = early.takeEncoder() {
+            if let early = takeStreamed(deltas), let encoder = early.takeEncoder() {
                 return try encode(deltas, encoder, early.sink, behind: early)
             }
             return try append(deltas, to: log, version: version, mayUseReserve: mayUseReserve)
@@ -102,7 +102,7 @@ extension WriteTransaction {
 
     /// Encodes all but what went ahead, and ends the commit.
     private func encode(
-        _ deltas: Deltas, _ encoder: consuming ChangesetEncoder, _ sink: PartSink, behind early: EarlyParts?
+        _ deltas: Deltas, _ encoder: consuming ChangesetEncoder, _ sink: PartSink, behind early: StreamedInserts?
     ) throws(LogError) -> Int64 {
         var encoder = encoder
         for (id, delta) in deltas where !reference.tables[id.index].schema.isRemoved {

@@ -1,16 +1,16 @@
 extension WriteTransaction {
     /// Gives the store another schema: tables and columns added, removed, indexed or no longer. Numbers stay: the new schema names every table and column of the old one at its
     /// place. New columns hold blanks. Costs O(rows) of each table whose columns or indexes change.
-    public func changeSchema(to new: Schema) throws(StoreError) {
+    public func changeSchema(to new: StoreSchema) throws(StoreError) {
         try Self.check(new, follows: reference.schema)
         noting { applySchema(new) }
         try checkFaults()
     }
 
-    private func applySchema(_ new: Schema) {
+    private func applySchema(_ new: StoreSchema) {
         let old = reference.schema
         growRoot(to: new.tables.count)
-        let layouts = SchemaReference(new)
+        let layouts = ResolvedSchema(new)
         setSchema(layouts)
         for id in old.tables.indices.map(TableID.init) where old[id] != new[id] {
             guard RootNode(NodeRef(rootSlot.pointee).node).slot(id.index).pointee != 0 else { continue }
@@ -23,7 +23,7 @@ extension WriteTransaction {
     }
 
     /// A schema may add to another, remove from it and change indexes; it may not reuse a number.
-    private static func check(_ new: Schema, follows old: Schema) throws(StoreError) {
+    private static func check(_ new: StoreSchema, follows old: StoreSchema) throws(StoreError) {
         func fail(_ text: String) throws(StoreError) -> Never { throw StoreError(.schema, text) }
         guard new.tables.count >= old.tables.count else {
             try fail("a schema with fewer tables than the store has ever had")
@@ -75,7 +75,7 @@ extension WriteTransaction {
     private func drop(_ id: TableID, _ schema: TableSchema) {
         scripts = scripts.filter { $0.key.table != id }
         let table = ownTable(id)
-        let layout = TableLayout(Schema(tables: Array(repeating: schema, count: id.index + 1)), id)
+        let layout = TableLayout(StoreSchema(tables: Array(repeating: schema, count: id.index + 1)), id)
         retireContents(table, layout, columns: schema.columns.indices.filter { !schema.columns[$0].isRemoved })
         let rows = RowWriter(writer: writer, table: table, layouts: layout.layouts)
         if table.rows.pointee != 0 { rows.retireSubtree(NodeRef(table.rows.pointee).node) }
@@ -88,7 +88,7 @@ extension WriteTransaction {
         for column in columns {
             retireIndex(table, column, layout.columns[column])
             if layout.columns[column].isLink {
-                PairTree.retireAll(NodeRef(table.backlinks(column).pointee), writer)
+                IntegerIndexTree.retireAll(NodeRef(table.backlinks(column).pointee), writer)
                 table.backlinks(column).pointee = 0
             }
         }
@@ -116,7 +116,7 @@ extension WriteTransaction {
     private func change(_ id: TableID, from old: TableSchema, to layout: TableLayout) {
         let oldTable = ownTable(id)
         let removed = old.columns.indices.filter { !old.columns[$0].isRemoved && layout.columns[$0].isRemoved }
-        let oldLayout = TableLayout(Schema(tables: Array(repeating: old, count: id.index + 1)), id)
+        let oldLayout = TableLayout(StoreSchema(tables: Array(repeating: old, count: id.index + 1)), id)
         retireContents(oldTable, oldLayout, columns: removed)
         // Links lie the same way whether they may be null or not, and their backlinks stay.
         let converted = old.columns.indices.filter {

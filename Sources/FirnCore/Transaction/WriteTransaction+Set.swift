@@ -179,12 +179,12 @@ extension WriteTransaction {
             let old: Int64 = chunk.load(place.row)
             if old >= 0 { removeBacklink(rows, column, old, key) }
             chunk.store(target, place.row)
-            if target >= 0 { PairTree.insert(UInt64(target), key, at: rows.table.backlinks(column), writer) }
+            if target >= 0 { IntegerIndexTree.insert(UInt64(target), key, at: rows.table.backlinks(column), writer) }
         }
     }
 
     func removeBacklink(_ rows: RowWriter, _ column: Int, _ target: Int64, _ key: Int64) {
-        let isThere = PairTree.remove(UInt64(target), key, at: rows.table.backlinks(column), writer)
+        let isThere = IntegerIndexTree.remove(UInt64(target), key, at: rows.table.backlinks(column), writer)
         if !isThere { Faults.contradiction("a backlink from object \(key) to \(target) is missing") }
     }
 }

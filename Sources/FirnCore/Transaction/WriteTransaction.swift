@@ -23,9 +23,9 @@ public final class WriteTransaction {
     /// Damage that the transaction has met: it can't be committed then. Lies in one piece of memory with `rootSlot`.
     let faults: Faults.Record
     // One thread at a time runs a transaction, and nothing that reads these calls out: no access needs a check.
-    @exclusivity(unchecked) public private(set) var reference: SchemaReference
+    @exclusivity(unchecked) public private(set) var reference: ResolvedSchema
     /// Of `reference`; empty once the transaction has ended, so that whatever changes it then stops.
-    @exclusivity(unchecked) private var plans: UnsafeBufferPointer<TablePlan>
+    @exclusivity(unchecked) private var plans: UnsafeBufferPointer<AppendPlan>
     /// By table, as far as asked for: how it ends in the last state that is held (`isFresh`).
     @exclusivity(unchecked) private var tails: [Tail] = []
     /// Whether cancelled transactions have handed out keys that no version knows of: see
@@ -36,10 +36,10 @@ public final class WriteTransaction {
     /// Lists that are logged whole, as they were edited before their column was laid out anew.
     @exclusivity(unchecked) var wholeLists: Set<CellID> = []
     /// States that iterators hold, oldest first.
-    @exclusivity(unchecked) var states: [TransactionState] = [] { didSet { tails.removeAll(keepingCapacity: true) } }
+    @exclusivity(unchecked) var states: [TransactionSnapshot] = [] { didSet { tails.removeAll(keepingCapacity: true) } }
     @exclusivity(unchecked) var isSchemaChanged = false
     /// What has gone to the log ahead of the commit.
-    @exclusivity(unchecked) var early: EarlyParts?
+    @exclusivity(unchecked) var early: StreamedInserts?
     @exclusivity(unchecked) private(set) var isOpen = true
     /// Whether changesets are applied, of which some are an earlier release's.
     @exclusivity(unchecked) var isReplay = false
@@ -80,9 +80,9 @@ public final class WriteTransaction {
         heldBase = base
         writer = NodeWriter(stamp: stamp, held: base.stamp, memory: store.workspace.takeWriter())
         if let spill = store.heap.spill { writer.spill(to: spill, heapByteCount: store.heap.byteCount) }
-        writer.state.pointee.handOutAt = store.handOutByteCount
+        writer.state.pointee.flushAt = store.streamedByteCount
         hasKeyMarks = !store.workspace.keyMarks.isEmpty
-        writer.state.pointee.copiesChunks = store.heap.graveyardCount.load(ordering: .acquiring) > 0
+        writer.state.pointee.copiesChunks = store.heap.deferredFreesCount.load(ordering: .acquiring) > 0
         reference = base.snapshot.reference
         plans = base.snapshot.reference.plans
         let memory = UnsafeMutableRawPointer.allocate(
@@ -180,7 +180,7 @@ public final class WriteTransaction {
     }
 
     @inline(__always)
-    func plan(_ id: TableID) -> TablePlan {
+    func plan(_ id: TableID) -> AppendPlan {
         guard id.index < plans.count else { stopForNoTable(id) }
         return plans[id.index]
     }
@@ -250,7 +250,7 @@ public final class WriteTransaction {
 
     // MARK: Ending
 
-    func setSchema(_ schema: SchemaReference) {
+    func setSchema(_ schema: ResolvedSchema) {
         reference = schema
         plans = schema.plans
         isSchemaChanged = true
@@ -312,8 +312,8 @@ public final class WriteTransaction {
         if states.isEmpty {
             heap.free(garbage)
         } else {
-            let graveyard = Graveyard(garbage, heap, on: base)
-            for state in states { state.owner = .cancelled(graveyard) }
+            let deferredFrees = DeferredFrees(garbage, heap, on: base)
+            for state in states { state.owner = .cancelled(deferredFrees) }
         }
     }
 
@@ -323,7 +323,7 @@ public final class WriteTransaction {
         let died: (stamp: UInt64, nodes: NodeList)
         /// The same for earlier states of the transaction that are held, oldest first.
         let diedEarlier: [(stamp: UInt64, nodes: NodeList)]
-        let states: [TransactionState]
+        let states: [TransactionSnapshot]
     }
 
     /// Hands the new nodes and the dead over to the version table. The caller goes on to log and publish.
@@ -337,9 +337,9 @@ public final class WriteTransaction {
         plans = UnsafeBufferPointer(start: nil, count: 0)
         let state = writer.state
         store.heap.account(nodes: state.pointee.nodeDelta, bytes: state.pointee.byteDelta)
-        if !state.pointee.storedDead.isEmpty, let space = base.space {
-            store.storedGarbage.wrappingAdd(
-                space.addDead(state.pointee.storedDead, after: lastState), ordering: .relaxed)
+        if !state.pointee.deadOnDisk.isEmpty, let mapping = base.mapping {
+            store.checkpointGarbage.wrappingAdd(
+                mapping.addDead(state.pointee.deadOnDisk, after: lastState), ordering: .relaxed)
         }
         let outcome = Outcome(
             died: (lastState, state.pointee.dead),

@@ -9,7 +9,7 @@ extension RowTree {
         /// Whether two nodes of one table are the same: by their address, or, where one of them lies in a checkpoint, by birth and first key, which no other node of the table has.
         @inline(__always)
         private static func isSame(_ x: Node, _ y: Node) -> Bool {
-            x == y || x.stamp == y.stamp && (x.isStored || y.isStored) && x.level == y.level && x.firstKey == y.firstKey
+            x == y || x.stamp == y.stamp && (x.isOnDisk || y.isOnDisk) && x.level == y.level && x.firstKey == y.firstKey
         }
 
         /// Sets `olds` and `news` to the leaves in which two versions differ, each side in key order. What both share is passed over by subtrees, so the cost is the

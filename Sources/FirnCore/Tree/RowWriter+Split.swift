@@ -47,7 +47,7 @@ extension RowWriter {
     /// Gives a leaf that has lost its last rows chunks of its own that end where it ends. The old ones, which older
     /// versions or a file may have, hold rows behind that: the leaf may come to be the last, and an append would write
     /// its rows there; and what those rows' cells refer to is let go by the leaf that has the rows now, while a
-    /// compaction would follow it from here (`StoredNode`: a stored chunk has the rows of its leaf alone).
+    /// compaction would follow it from here (`OnDiskNode`: a stored chunk has the rows of its leaf alone).
     private func cutChunks(_ leaf: Leaf) {
         for column in 0..<layouts.count where layouts[column] != nil {
             let heap = layouts[column]?.form == .variable ? leaf.chunk(column).liveHeap(leaf.count) : 0

@@ -48,7 +48,7 @@ struct RowWriter {
     @inline(never)
     private func copyChunk(_ old: Node, _ slot: UnsafeMutablePointer<UInt64>) -> Chunk {
         let chunk: Chunk
-        if old.isStored {
+        if old.isOnDisk {
             let stored = Chunk(at: old)
             chunk = stored.resized(rows: old.capacity, capacity: old.capacity, heap: 0, writer)
         } else {

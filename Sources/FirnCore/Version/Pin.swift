@@ -17,7 +17,7 @@ public final class Pin: @unchecked Sendable {
     private let pinned: Snapshot
     private let forkMark = ForkMark()
     /// Where it was made.
-    public let place: CallPlace
+    public let place: CallSite
 
     /// The table that counts this pin; nil for the pins of a state inside a transaction, which `release` gives back.
     private let table: VersionTable?
@@ -45,7 +45,7 @@ public final class Pin: @unchecked Sendable {
         version = 0
         time = 0
         pinned = snapshot
-        place = CallPlace("", 0)
+        place = CallSite("", 0)
         link = nil
         table = nil
         entry = nil
@@ -59,12 +59,12 @@ public final class Pin: @unchecked Sendable {
     }
 
     /// The checkpoint that the version lies on, if any.
-    var space: NodeSpace? { entry?.space }
+    var mapping: CheckpointMapping? { entry?.mapping }
 
     /// Another pin of the same version, counted for another holder.
-    public func again(file: StaticString = #fileID, line: UInt = #line) -> Pin { again(at: CallPlace(file, line)) }
+    public func again(file: StaticString = #fileID, line: UInt = #line) -> Pin { again(at: CallSite(file, line)) }
 
-    public func again(at place: CallPlace) -> Pin {
+    public func again(at place: CallSite) -> Pin {
         if isForked { stopInForkedChild("a version of a store") }
         guard let table, let entry else {
             preconditionFailure("Firn: a state inside a transaction cannot be pinned twice")
@@ -92,13 +92,13 @@ public final class Pin: @unchecked Sendable {
 struct PinLink {
     var previous: UnsafeMutablePointer<PinLink>?
     var next: UnsafeMutablePointer<PinLink>?
-    let place: CallPlace
+    let place: CallSite
     /// False for the store's own work.
     let isHolder: Bool
 }
 
 /// A line of a program, as `#fileID` and `#line` give it: which call a pin was made for.
-public struct CallPlace: Sendable, CustomStringConvertible {
+public struct CallSite: Sendable, CustomStringConvertible {
     public let file: StaticString
     public let line: UInt
 

@@ -2,8 +2,8 @@ extension Snapshot {
     /// What differs between this version and a later one, by values: a column that was assigned the value it had does not count. Both must be pinned, of one store.
     ///
     /// Cost: O(nodes changed and the rows in them).
-    package func difference(to next: Snapshot) -> ChangeNotes {
-        var result = ChangeNotes()
+    package func difference(to next: Snapshot) -> ChangeSummary {
+        var result = ChangeSummary()
         let old = RootNode(root)
         let new = RootNode(next.root)
         for place in 0..<max(old.tableCount, new.tableCount) {
@@ -11,14 +11,14 @@ extension Snapshot {
             let after = place < new.tableCount ? new.slot(place).pointee : 0
             guard before != after else { continue }
             let id = TableID(place)
-            let notes = TableNotes(from: place < reference.tables.count ? table(id) : nil, to: next.table(id))
+            let notes = TableSummary(from: place < reference.tables.count ? table(id) : nil, to: next.table(id))
             if !notes.isEmpty { result.tables[id] = notes }
         }
         return result
     }
 }
 
-extension TableNotes {
+extension TableSummary {
     var isEmpty: Bool { inserted.isEmpty && deleted.isEmpty && modified.isEmpty && scripts.isEmpty }
 
     /// By values.

@@ -1,12 +1,12 @@
 /// The schema of a version with what is derived from it once: layouts, which columns have indexes, who links to whom. Immutable and shared.
-public final class SchemaReference: Sendable {
-    public let schema: Schema
+public final class ResolvedSchema: Sendable {
+    public let schema: StoreSchema
     /// By table number.
     let tables: [TableLayout]
     /// The same in raw memory, for what is asked at every row: no reference is counted on the way. Lives as long as this object.
-    nonisolated(unsafe) let plans: UnsafeBufferPointer<TablePlan>
+    nonisolated(unsafe) let plans: UnsafeBufferPointer<AppendPlan>
 
-    public init(_ schema: Schema) {
+    public init(_ schema: StoreSchema) {
         self.schema = schema
         var incoming: [TableID: [(table: TableID, column: Int)]] = [:]
         for (origin, table) in schema.tables.enumerated() where !table.isRemoved {
@@ -15,8 +15,8 @@ public final class SchemaReference: Sendable {
             }
         }
         tables = schema.tables.indices.map { TableLayout(schema, TableID($0), incoming: incoming[TableID($0)] ?? []) }
-        let buffer = UnsafeMutableBufferPointer<TablePlan>.allocate(capacity: tables.count)
-        for (place, table) in tables.enumerated() { buffer.initializeElement(at: place, to: TablePlan(table)) }
+        let buffer = UnsafeMutableBufferPointer<AppendPlan>.allocate(capacity: tables.count)
+        for (place, table) in tables.enumerated() { buffer.initializeElement(at: place, to: AppendPlan(table)) }
         plans = UnsafeBufferPointer(buffer)
     }
 
@@ -24,7 +24,7 @@ public final class SchemaReference: Sendable {
 }
 
 /// What appending a row asks of a table's layout.
-struct TablePlan: BitwiseCopyable {
+struct AppendPlan: BitwiseCopyable {
     let layouts: UnsafeBufferPointer<ChunkLayout?>
     /// The primary key's column where it is a plain integer and the table has no other index and no links; -1 elsewhere.
     let loneIntegerKey: Int
@@ -64,7 +64,7 @@ final class TableLayout: Sendable {
     let incoming: [(table: TableID, column: Int)]
 
     /// - Parameter incoming: the columns that link here.
-    init(_ schema: Schema, _ id: TableID, incoming: [(table: TableID, column: Int)] = []) {
+    init(_ schema: StoreSchema, _ id: TableID, incoming: [(table: TableID, column: Int)] = []) {
         self.id = id
         let table = schema[id]
         self.schema = table
@@ -90,11 +90,11 @@ final class TableLayout: Sendable {
 public struct Snapshot: @unchecked Sendable {
     // Unchecked because it is raw memory; sound because a pinned version never changes.
     public let root: Node
-    public let reference: SchemaReference
+    public let reference: ResolvedSchema
 
-    public var schema: Schema { reference.schema }
+    public var schema: StoreSchema { reference.schema }
 
-    init(root: Node, reference: SchemaReference) {
+    init(root: Node, reference: ResolvedSchema) {
         self.root = root
         self.reference = reference
     }

@@ -30,7 +30,8 @@ extension TableView {
         guard let column = layout.primaryKey, let node else { return nil }
         let schema = layout.columns[column]
         guard !schema.isNullable else { return firstKey(primaryKey: .int(value)) }
-        return PairTree.firstValue(of: UInt64(bitPattern: value) ^ (1 << 63), in: NodeRef(node.index(column).pointee))
+        return IntegerIndexTree.firstValue(
+            of: UInt64(bitPattern: value) ^ (1 << 63), in: NodeRef(node.index(column).pointee))
     }
 
     /// The object with a primary key; nil where there is none.

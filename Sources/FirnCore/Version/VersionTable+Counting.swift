@@ -134,7 +134,7 @@ extension VersionTable {
         heldVersionCount -= 1
         oldest.lead.spill = .begun
         report?(self)
-        return makePin(oldest, CallPlace(#fileID, #line), isHolder: false)
+        return makePin(oldest, CallSite(#fileID, #line), isHolder: false)
     }
 
     /// The stamp of the newest version that was written out and is held; nil where there is none.

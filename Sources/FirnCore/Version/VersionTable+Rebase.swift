@@ -1,12 +1,13 @@
 extension VersionTable {
     /// Puts an equal tree in the place of the tip, which must be published: the same version with another stamp. The caller holds the write lock and a pin on the tip, which from then on
     /// is a version like any that is held.
-    func replaceTip(stamp: UInt64, root: Node, space: NodeSpace) {
+    func replaceTip(stamp: UInt64, root: Node, mapping: CheckpointMapping) {
         withLock { table in
             let tip = table.entries[table.entries.count - 1]
             precondition(tip === table.publishedEntry, "Firn: a tip that is not published is replaced")
             let entry = Entry(
-                stamp: stamp, version: tip.version, time: tip.time, root: root, reference: tip.reference, space: space,
+                stamp: stamp, version: tip.version, time: tip.time, root: root, reference: tip.reference,
+                mapping: mapping,
                 first: tip.lead)
             table.append(entry)
             table.publishedEntry = entry

@@ -18,9 +18,9 @@ final class VersionTable: @unchecked Sendable {
         let isState: Bool
         let time: Int64
         let root: Node
-        let reference: SchemaReference
+        let reference: ResolvedSchema
         /// The checkpoint that the version's older nodes lie in, mapped for as long as the entry is active.
-        @exclusivity(unchecked) private(set) var space: NodeSpace?
+        @exclusivity(unchecked) private(set) var mapping: CheckpointMapping?
         @exclusivity(unchecked) fileprivate(set) var holders = 0
         @exclusivity(unchecked) fileprivate(set) var firstPin: UnsafeMutablePointer<PinLink>?
         /// What died when the next version replaced this one.
@@ -37,10 +37,11 @@ final class VersionTable: @unchecked Sendable {
         @exclusivity(unchecked) var spill = Spill.none
 
         init(
-            stamp: UInt64, version: UInt64, time: Int64, root: Node, reference: SchemaReference, space: NodeSpace?,
+            stamp: UInt64, version: UInt64, time: Int64, root: Node, reference: ResolvedSchema,
+            mapping: CheckpointMapping?,
             isState: Bool = false, first: Entry? = nil
         ) {
-            self.space = space
+            self.mapping = mapping
             self.stamp = stamp
             self.version = version
             self.isState = isState
@@ -54,9 +55,9 @@ final class VersionTable: @unchecked Sendable {
         var isHeld: Bool { holders > storePins }
 
         /// Gives the space up, as the entry is active no more: a later entry of the version may keep the object itself. To be let go outside of the lock, as that unmaps files.
-        fileprivate func takeSpace() -> NodeSpace? {
-            defer { space = nil }
-            return space
+        fileprivate func takeSpace() -> CheckpointMapping? {
+            defer { mapping = nil }
+            return mapping
         }
 
         /// The entry that counts for the version.
@@ -88,12 +89,12 @@ final class VersionTable: @unchecked Sendable {
     let released = Condition()
 
     init(
-        root: Node, stamp: UInt64, version: UInt64, time: Int64, reference: SchemaReference, space: NodeSpace?,
+        root: Node, stamp: UInt64, version: UInt64, time: Int64, reference: ResolvedSchema, mapping: CheckpointMapping?,
         heap: NodeHeap
     ) {
         self.heap = heap
         publishedEntry = Entry(
-            stamp: stamp, version: version, time: time, root: root, reference: reference, space: space)
+            stamp: stamp, version: version, time: time, root: root, reference: reference, mapping: mapping)
         entries = [publishedEntry]
         stamps = [stamp]
         publishedNumber = Atomic(version)
@@ -119,13 +120,13 @@ final class VersionTable: @unchecked Sendable {
     // MARK: Pins
 
     /// Pins the newest published version.
-    func pinPublished(at place: CallPlace) -> Pin {
+    func pinPublished(at place: CallSite) -> Pin {
         lock.lock()
         defer { lock.unlock() }
         return makePin(publishedEntry, place)
     }
 
-    func pin(_ entry: Entry, at place: CallPlace) -> Pin {
+    func pin(_ entry: Entry, at place: CallSite) -> Pin {
         lock.lock()
         defer { lock.unlock() }
         return makePin(entry, place)
@@ -136,16 +137,15 @@ final class VersionTable: @unchecked Sendable {
         lock.lock()
         defer { lock.unlock() }
         switch version {
-        case .published: return makePin(publishedEntry, CallPlace(#fileID, #line), isHolder: false)
-        case .tip: return makePin(entries[entries.count - 1], CallPlace(#fileID, #line), isHolder: false)
+        case .published: return makePin(publishedEntry, CallSite(#fileID, #line), isHolder: false)
+        case .tip: return makePin(entries[entries.count - 1], CallSite(#fileID, #line), isHolder: false)
         }
     }
 
     enum StoreVersion { case published, tip }
 
     /// Pins the tip, for a transaction's base; nil where more is held, here and by others, than `limit` allows. `own` is the caller's pin of an older version, which it will let go.
-    func pinTip(within limit: VersionLimit, and others: HeldByOthers, replacing own: Pin?, at place: CallPlace) -> Pin?
-    {
+    func pinTip(within limit: VersionLimit, and others: HeldByOthers, replacing own: Pin?, at place: CallSite) -> Pin? {
         lock.lock()
         defer { lock.unlock() }
         if limit.isSet, isOver(limit, and: others, without: own) { return nil }
@@ -153,7 +153,7 @@ final class VersionTable: @unchecked Sendable {
     }
 
     /// Pins a published version by its number; nil where it is not active. O(active versions).
-    func pin(version: UInt64, at place: CallPlace) -> Pin? {
+    func pin(version: UInt64, at place: CallSite) -> Pin? {
         lock.lock()
         defer { lock.unlock() }
         // States inside transactions bear the number 0 too; the version that a new store begins with is the first entry of all.
@@ -166,7 +166,7 @@ final class VersionTable: @unchecked Sendable {
     }
 
     /// The lock is held.
-    func makePin(_ entry: Entry, _ place: CallPlace, isHolder: Bool = true) -> Pin {
+    func makePin(_ entry: Entry, _ place: CallSite, isHolder: Bool = true) -> Pin {
         guard let memory = firn_allocate(MemoryLayout<PinLink>.size) else {
             fatalError("Firn: there is no memory left")
         }
@@ -204,9 +204,9 @@ final class VersionTable: @unchecked Sendable {
         let isHolder = link.pointee.isHolder
         if !isHolder { entry.storePins -= 1 }
         let garbage = entry.isHeld ? NodeList() : letGo(entry, isCounted: isHolder)
-        let space = entry.isKept || entry.holders > 0 ? nil : entry.takeSpace()
+        let mapping = entry.isKept || entry.holders > 0 ? nil : entry.takeSpace()
         lock.unlock()
-        withExtendedLifetime(space) {}
+        withExtendedLifetime(mapping) {}
         firn_deallocate(link)
         heap.free(garbage)
     }
@@ -215,15 +215,16 @@ final class VersionTable: @unchecked Sendable {
 
     /// Adds the version that a transaction made, and before it the states inside the transaction that are still held.
     func add(
-        stamp: UInt64, version: UInt64, time: Int64, root: Node, reference: SchemaReference,
+        stamp: UInt64, version: UInt64, time: Int64, root: Node, reference: ResolvedSchema,
         _ outcome: WriteTransaction.Outcome
     ) {
         lock.lock()
         defer { lock.unlock() }
-        let space = entries[entries.count - 1].space
+        let mapping = entries[entries.count - 1].mapping
         for state in outcome.states {
             let entry = Entry(
-                stamp: state.stamp, version: 0, time: time, root: state.root, reference: state.reference, space: space,
+                stamp: state.stamp, version: 0, time: time, root: state.root, reference: state.reference,
+                mapping: mapping,
                 isState: true)
             entry.isKept = false
             entry.holders = 1
@@ -232,7 +233,7 @@ final class VersionTable: @unchecked Sendable {
         }
         for list in outcome.diedEarlier { setDead(list.nodes, after: list.stamp) }
         setDead(outcome.died.nodes, after: outcome.died.stamp)
-        append(Entry(stamp: stamp, version: version, time: time, root: root, reference: reference, space: space))
+        append(Entry(stamp: stamp, version: version, time: time, root: root, reference: reference, mapping: mapping))
     }
 
     /// A new tip. The lock is held.

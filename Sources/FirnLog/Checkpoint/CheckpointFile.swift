@@ -5,7 +5,7 @@ import FirnStorage
 ///
 /// The files of a checkpoint lie one behind the other in a **space** of addresses, each beginning at a multiple of 64 KiB, so that a node in one refers to a node in another
 /// by its place in the space. A later checkpoint of the same space adds a file with what has changed, and leaves those out of which nothing is needed any more; one that writes everything begins a space of its own. What the nodes are is FirnCore's
-/// (`StoredNode`); each carries its own checksum.
+/// (`OnDiskNode`); each carries its own checksum.
 ///
 /// ```
 /// byte   0                       8           12          16
@@ -38,7 +38,7 @@ import FirnStorage
 ///        │                                   │ foot│ CRC │   the foot ends with the file, at a multiple of 64
 ///        └───────────────────────────────────┴─────┴─────┘
 /// ```
-struct CheckpointHead: Equatable {
+struct CheckpointHeader: Equatable {
     static let byteCount = 64
     static let magic: UInt64 = 0x504B_4843_4E52_4946  // "FIRNCHKP"
 
@@ -61,7 +61,7 @@ struct CheckpointHead: Equatable {
     }
 }
 
-/// What a checkpoint is: see `CheckpointHead` for how it lies at the end of its last file.
+/// What a checkpoint is: see `CheckpointHeader` for how it lies at the end of its last file.
 public struct Checkpoint: Sendable, Equatable {
     static let magic: UInt64 = 0x544F_4F46_4E52_4946  // "FIRNFOOT"
     static let headByteCount = 48
@@ -79,7 +79,7 @@ public struct Checkpoint: Sendable, Equatable {
         public var range: Range<Int> { start..<(start + byteCount) }
 
         /// The part of that where its nodes lie.
-        public var nodes: Range<Int> { (start + CheckpointHead.byteCount)..<(start + byteCount) }
+        public var nodes: Range<Int> { (start + CheckpointHeader.byteCount)..<(start + byteCount) }
     }
 
     /// The version that it is.
@@ -103,7 +103,7 @@ public struct Checkpoint: Sendable, Equatable {
     /// Bytes of the heads and nodes of all files.
     public var byteCount: Int { files.reduce(0) { $0 + $1.byteCount } }
 
-    func encodeFoot() -> [UInt8] {
+    func encodeFooter() -> [UInt8] {
         let content = Self.headByteCount + files.count * Self.fileByteCount + state.count + 8
         let byteCount = (content + 63) & ~63
         var writer = ByteWriter(capacity: byteCount)
@@ -157,7 +157,7 @@ public struct Checkpoint: Sendable, Equatable {
             version: get(16), time: get(24), files: files,
             state: [UInt8](bytes[stateStart..<(stateStart + stateByteCount)]))
         // There is one way to write a foot, so this finds reserved bytes and padding that are not zero, too.
-        guard get(8) == checkpoint.id, checkpoint.encodeFoot().elementsEqual(bytes) else { return nil }
+        guard get(8) == checkpoint.id, checkpoint.encodeFooter().elementsEqual(bytes) else { return nil }
         return checkpoint
     }
 }

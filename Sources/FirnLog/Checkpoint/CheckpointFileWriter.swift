@@ -8,9 +8,9 @@ public final class CheckpointFileWriter {
     /// Where in the space the file begins.
     public let start: Int
     /// Bytes of a file's head, behind which its nodes begin.
-    public static let headByteCount = CheckpointHead.byteCount
+    public static let headByteCount = CheckpointHeader.byteCount
     /// Bytes written so far, the head included.
-    public private(set) var byteCount = CheckpointHead.byteCount
+    public private(set) var byteCount = CheckpointHeader.byteCount
     let folder: StoreFolder
     private let file: any StorageFile
     private var isFinished = false
@@ -25,7 +25,7 @@ public final class CheckpointFileWriter {
         let path = folder.checkpoint(id)
         try folder.removeIfPresent(path)
         file = try stored { () throws(StorageError) in try folder.create(path) }
-        try write(CheckpointHead(storeID: storeID, id: id, start: UInt64(start)).encode(), at: 0)
+        try write(CheckpointHeader(storeID: storeID, id: id, start: UInt64(start)).encode(), at: 0)
     }
 
     deinit {
@@ -73,7 +73,7 @@ public final class CheckpointFileWriter {
         let checkpoint = Checkpoint(
             version: version, time: time,
             files: earlier + [Checkpoint.File(id: id, start: start, byteCount: byteCount)], state: state)
-        try write(checkpoint.encodeFoot(), at: byteCount)
+        try write(checkpoint.encodeFooter(), at: byteCount)
         try stored { () throws(StorageError) in
             try file.sync()
             try folder.storage.syncFolder(folder.checkpoints)

@@ -189,7 +189,7 @@ extension Log {
 
 extension Manifest.Checkpoint {
     init(_ checkpoint: Checkpoint) {
-        let foot = checkpoint.encodeFoot()
+        let foot = checkpoint.encodeFooter()
         self.init(
             id: checkpoint.id, version: checkpoint.version,
             byteCount: UInt64(checkpoint.files[checkpoint.files.count - 1].byteCount + foot.count),
@@ -198,7 +198,7 @@ extension Manifest.Checkpoint {
 }
 
 /// What a log knows of checkpoints.
-struct CheckpointState {
+struct ListedCheckpoints {
     /// Oldest first; the last is the live one.
     var listed: [Checkpoint]
     /// The id that the next file gets.

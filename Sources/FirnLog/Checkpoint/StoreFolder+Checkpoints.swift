@@ -30,13 +30,13 @@ extension StoreFolder {
                 .damage, path: path, offset: min(size, Int(entry.byteCount)),
                 detail: "the file has \(size) bytes, but the manifest says \(entry.byteCount)")
         }
-        guard size >= CheckpointHead.byteCount + 8 else {
+        guard size >= CheckpointHeader.byteCount + 8 else {
             throw LogError(.damage, path: path, offset: 0, detail: "the file of \(size) bytes is too short")
         }
         let last = try read(file, at: size - 8, count: 8)
         let length = Int(last.withUnsafeBytes { UInt32(littleEndian: $0.loadUnaligned(as: UInt32.self)) })
         let crc = last.withUnsafeBytes { UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: 4, as: UInt32.self)) }
-        guard length % 64 == 0, length <= min(size - CheckpointHead.byteCount, LogLimits.footByteCount),
+        guard length % 64 == 0, length <= min(size - CheckpointHeader.byteCount, LogLimits.footByteCount),
             crc == entry.crc,
             let checkpoint = try read(file, at: size - length, count: length)
                 .withUnsafeBytes({ Checkpoint.decode(foot: $0) }),
@@ -66,8 +66,8 @@ extension StoreFolder {
                 .damage, path: path, offset: size,
                 detail: "the file has \(size) bytes, but the checkpoint needs \(entry.byteCount) of it and its foot")
         }
-        let head = try read(file, at: 0, count: CheckpointHead.byteCount)
-        guard head == CheckpointHead(storeID: storeID, id: entry.id, start: UInt64(entry.start)).encode() else {
+        let head = try read(file, at: 0, count: CheckpointHeader.byteCount)
+        guard head == CheckpointHeader(storeID: storeID, id: entry.id, start: UInt64(entry.start)).encode() else {
             throw LogError(.damage, path: path, offset: 0, detail: "the file's head is not that of this checkpoint")
         }
         return file

@@ -47,7 +47,7 @@ struct BoundPath: Sendable {
     var isNullable = false
     /// As it was written.
     var text: String
-    var place: TextPlace?
+    var place: TextPosition?
 
     /// Whether the end is a collection.
     var endsInCollection: Bool {

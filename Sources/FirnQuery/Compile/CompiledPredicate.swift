@@ -11,7 +11,7 @@ public struct CompiledPredicate: Sendable {
     ///
     /// - Throws: `QueryError` for an unknown property, sides that can't be compared, or a collection that needs ANY.
     public init(
-        _ predicate: Predicate, table: TableID, schema: Schema, resolver: (any PropertyResolver)? = nil
+        _ predicate: Predicate, table: TableID, schema: StoreSchema, resolver: (any PropertyResolver)? = nil
     ) throws(QueryError) {
         var compiler = QueryCompiler(schema, resolver ?? SchemaResolver(schema))
         node = try compiler.compile(predicate, QueryCompiler.Scope(table: table))

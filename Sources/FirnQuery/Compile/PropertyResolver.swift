@@ -25,9 +25,9 @@ extension PropertyResolver {
 
 /// Names are the columns'.
 public struct SchemaResolver: PropertyResolver {
-    public let schema: Schema
+    public let schema: StoreSchema
 
-    public init(_ schema: Schema) { self.schema = schema }
+    public init(_ schema: StoreSchema) { self.schema = schema }
 
     public func property(_ name: String, of table: TableID) -> ResolvedProperty? {
         schema[table].column(named: name).map { .column($0) }

@@ -70,7 +70,7 @@ extension QueryCompiler {
 
     /// What an aggregate over values of a type is, or why there is none.
     func aggregateType(
-        _ aggregate: PropertyPath.Aggregate, _ type: ColumnType, _ text: String, place: TextPlace?
+        _ aggregate: PropertyPath.Aggregate, _ type: ColumnType, _ text: String, place: TextPosition?
     ) throws(QueryError) -> ColumnType {
         switch (aggregate, type) {
         case (.count, _): return .int

@@ -7,7 +7,7 @@ extension QueryCompiler {
     }
 
     mutating func bind(
-        _ components: [PropertyPath.Component], from table: TableID, text: String, place: TextPlace?
+        _ components: [PropertyPath.Component], from table: TableID, text: String, place: TextPosition?
     ) throws(QueryError) -> BoundPath {
         var bound = BoundPath(root: table, table: table, text: text, place: place)
         bound.target = table

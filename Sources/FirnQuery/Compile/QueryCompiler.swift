@@ -3,12 +3,12 @@ import FirnCore
 /// Binds a predicate to a schema: every name to a column, every constant to its column's type, every comparison to the node that evaluates it
 /// fastest. What can't be evaluated is reported here, once, so that evaluating never fails.
 struct QueryCompiler {
-    let schema: Schema
+    let schema: StoreSchema
     let resolver: any PropertyResolver
     /// Every column read.
     var reads: Set<ColumnReference> = []
 
-    init(_ schema: Schema, _ resolver: any PropertyResolver) {
+    init(_ schema: StoreSchema, _ resolver: any PropertyResolver) {
         self.schema = schema
         self.resolver = resolver
     }

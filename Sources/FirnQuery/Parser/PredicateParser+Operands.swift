@@ -160,7 +160,7 @@ extension PredicateParser {
         guard path.components.count + path.elementPath.count <= Limits.queryPathLength else {
             throw QueryError(
                 .limit, "The path has more than \(Limits.queryPathLength) properties.",
-                advice: "Query in two steps.", at: path.place)
+                advice: "QueryPipeline in two steps.", at: path.place)
         }
         return path
     }

@@ -38,7 +38,7 @@ struct PredicateParser {
             throw QueryError(
                 .argument,
                 "The query has \(argumentsUsed) argument places, and \(arguments.count) arguments were given.",
-                advice: "Give one argument for each '%'.", at: TextPlace(text: text, offset: text.utf8.count))
+                advice: "Give one argument for each '%'.", at: TextPosition(text: text, offset: text.utf8.count))
         }
         return predicate
     }
@@ -64,7 +64,7 @@ struct PredicateParser {
     /// Whether a colon follows behind the next token, as in `T-5:0`.
     var isDate: Bool { at + 2 < tokens.count && tokens[at + 2].kind == .symbol(":") }
 
-    func place(_ token: QueryToken) -> TextPlace { TextPlace(text: text, offset: token.offset) }
+    func place(_ token: QueryToken) -> TextPosition { TextPosition(text: text, offset: token.offset) }
 
     @discardableResult
     mutating func take() -> QueryToken {

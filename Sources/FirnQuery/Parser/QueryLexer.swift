@@ -30,7 +30,7 @@ struct QueryLexer {
     private func peek(_ distance: Int = 0) -> UInt8 { at + distance < bytes.count ? bytes[at + distance] : 0 }
 
     private func fault(_ message: String, _ advice: String, at offset: Int) -> QueryError {
-        QueryError(.syntax, message, advice: advice, at: TextPlace(text: text, offset: offset))
+        QueryError(.syntax, message, advice: advice, at: TextPosition(text: text, offset: offset))
     }
 
     private mutating func next() throws(QueryError) -> QueryToken {

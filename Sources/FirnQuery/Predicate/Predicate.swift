@@ -83,11 +83,11 @@ public struct Comparison: Sendable, Hashable {
     public var right: Operand
     private var origin: Origin
     /// Where it was written.
-    public var place: TextPlace? { origin.place }
+    public var place: TextPosition? { origin.place }
 
     public init(
         quantifier: Quantifier? = nil, left: Operand, operation: Operation, options: Options = [], right: Operand,
-        place: TextPlace? = nil
+        place: TextPosition? = nil
     ) {
         self.quantifier = quantifier
         self.left = left
@@ -135,12 +135,12 @@ public struct PropertyPath: Sendable, Hashable {
     public var elementPath: [Component]
     private var origin: Origin
     /// Where it was written.
-    public var place: TextPlace? { origin.place }
+    public var place: TextPosition? { origin.place }
 
     public init(
         variable: String? = nil, _ components: [Component], aggregate: Aggregate? = nil,
         of elementPath: [Component] = [],
-        place: TextPlace? = nil
+        place: TextPosition? = nil
     ) {
         self.variable = variable
         self.components = components

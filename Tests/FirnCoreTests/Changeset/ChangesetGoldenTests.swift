@@ -43,7 +43,7 @@ struct ChangesetGoldenTests {
         return Changeset(version: 42, time: 1_700_000_000_000_000_000, schema: schema, tables: [TableID(0): people])
     }()
 
-    private static let schema = Schema(
+    private static let schema = StoreSchema(
         version: 7,
         tables: [
             TableSchema(

@@ -96,7 +96,7 @@ struct ChangesetModelTests {
         var changes = TableChanges()
         changes.scripts = [0: [7: ListScript(many)], 1: [7: ListScript(long), 9: ListScript()]]
         let changeset = Changeset(version: 2, time: 3, tables: [TableID(0): changes])
-        let parts = changeset.encoded(schema: Schema(tables: [schema]))
+        let parts = changeset.encoded(schema: StoreSchema(tables: [schema]))
         for part in parts { #expect(part.count <= Limits.partByteCount) }
         #expect(try Changeset(version: 2, time: 3, parts: parts) == changeset)
     }
@@ -126,7 +126,7 @@ struct ChangesetModelTests {
             changes.updated[column] = [4: CellChange(new: row(4)[column]!, old: row(5)[column]!)]
         }
         let changeset = Changeset(version: 2, time: 3, tables: [TableID(0): changes])
-        let parts = changeset.encoded(schema: Schema(tables: [schema]))
+        let parts = changeset.encoded(schema: StoreSchema(tables: [schema]))
         for part in parts { #expect(part.count <= Limits.partByteCount) }
         #expect(try Changeset(version: 2, time: 3, parts: parts) == changeset)
     }
@@ -145,7 +145,7 @@ struct ChangesetModelTests {
                     name: "Class number \(number)",
                     columns: [ColumnSchema(name: String(repeating: "p", count: 255), type: .int)]))
         }
-        for schema in [Schema(), schema, long] {
+        for schema in [StoreSchema(), schema, long] {
             let bytes = SchemaCoding.encode(schema)
             #expect(try bytes.withUnsafeBytes { try SchemaCoding.decode($0) } == schema)
             let changeset = Changeset(version: 1, time: 1, schema: schema)

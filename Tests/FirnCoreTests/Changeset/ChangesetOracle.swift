@@ -4,7 +4,7 @@
 struct ChangesetOracle {
     typealias Rows = [Int64: [Int: Value]]
 
-    static let schema = Schema(
+    static let schema = StoreSchema(
         version: 3,
         tables: [
             TableSchema(

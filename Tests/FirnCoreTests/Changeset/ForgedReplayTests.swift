@@ -24,7 +24,7 @@ struct ForgedReplayTests {
             parts = [(blocks.flatMap { $0 }, false)]
         }
 
-        init(_ name: String, change: (inout Schema) -> Void, then blocks: [UInt8] = []) {
+        init(_ name: String, change: (inout StoreSchema) -> Void, then blocks: [UInt8] = []) {
             testDescription = name
             var schema = ForgedReplayTests.schema
             change(&schema)
@@ -41,7 +41,7 @@ struct ForgedReplayTests {
     }
 
     /// The schema that the base store's log ends with.
-    static let schema: Schema = {
+    static let schema: StoreSchema = {
         var schema = BaseStore.schema
         schema.version = 2
         schema.tables[1].columns.append(ColumnSchema(name: "extra", type: .int))

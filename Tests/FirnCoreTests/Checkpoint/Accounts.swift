@@ -22,7 +22,7 @@ struct Account {
 
     var values: [Value] { [.int(id), .int(balance), .string(name), .data(note)] }
 
-    static let schema = Schema(tables: [
+    static let schema = StoreSchema(tables: [
         TableSchema(
             name: "Account", primaryKey: 0,
             columns: [

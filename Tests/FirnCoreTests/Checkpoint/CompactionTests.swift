@@ -71,8 +71,8 @@ import Testing
         #expect(try store.compact() == nil)
         try store.close()
         store = try Store(options, storage: PosixStorage.shared)
-        let space = try #require(store.pin().space)
-        #expect(space.touchedCount <= 2 && store.heap.nodeCount == 0)
+        let mapping = try #require(store.pin().mapping)
+        #expect(mapping.touchedCount <= 2 && store.heap.nodeCount == 0)
         Self.check(store.pin().snapshot, 20_000)
         #expect(try PosixStorage.shared.list(folder.path + "/store/log").count == 1)
     }
@@ -113,7 +113,7 @@ import Testing
         #expect(try PosixStorage.shared.list(folder.path + "/store/checkpoint").count == 1)
         #expect(try store.compact() == nil)
         #expect(try PosixStorage.shared.list(folder.path + "/store/checkpoint") == ["0000000002.checkpoint"])
-        #expect(store.heldFiles.ids == [2])
+        #expect(store.fileReferences.ids == [2])
     }
 
     /// The files of a version that was held go with the first commit after it, without a compaction.
@@ -145,12 +145,12 @@ import Testing
         let before = store.pin()
         try store.compact()
         let after = store.pin()
-        let space = try #require(after.space)
+        let mapping = try #require(after.mapping)
         #expect(after.version == before.version && store.isSuperseded(before) && !store.isSuperseded(after))
-        let touched = space.touchedCount
+        let touched = mapping.touchedCount
         #expect(before.snapshot.difference(to: after.snapshot).isEmpty)
         // The table's node and the root of its rows.
-        #expect(space.touchedCount <= touched + 2)
+        #expect(mapping.touchedCount <= touched + 2)
         let transaction = try store.beginWrite()
         transaction.set(TableID(0), 1, 10_100, .string("changed"))
         try transaction.commit()
@@ -259,7 +259,7 @@ import Testing
         try store.close()
         #expect(store.compactionFailure == nil || store.compactionFailure?.code == .closed)
         let again = try Store(options, storage: PosixStorage.shared)
-        #expect(again.pin().space != nil)
+        #expect(again.pin().mapping != nil)
         Self.check(again.pin().snapshot, 20_000) { _ in 3 }
         again._checkInvariants()
     }

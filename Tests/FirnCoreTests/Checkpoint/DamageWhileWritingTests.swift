@@ -9,7 +9,7 @@ import Testing
 struct DamageWhileWritingTests {
     private static let folder = "/store"
     private static let item = TableID(0)
-    private static let schema = Schema(
+    private static let schema = StoreSchema(
         version: 1,
         tables: [
             TableSchema(
@@ -160,7 +160,8 @@ struct DamageWhileWritingTests {
             }
         }
         let expected: [Node.Kind] = [
-            .root, .table, .rowInner, .leaf, .chunk, .pairInner, .pairLeaf, .bytesInner, .bytesLeaf,
+            .root, .table, .rowInner, .leaf, .chunk, .integerIndexInner, .integerIndexLeaf, .bytesIndexInner,
+            .bytesIndexLeaf,
         ]
         #expect(refused.isSuperset(of: expected.map(\.rawValue)), "\(refused)")
         // And without damage it opens.
@@ -171,7 +172,8 @@ struct DamageWhileWritingTests {
         let files = try Self.files(changed: false)
         let path = try #require(files.keys.first { $0.hasSuffix(".checkpoint") })
         let checkpoint = try #require(files[path])
-        #expect(Self.forms(checkpoint).isSuperset(of: [Packing.Form.dictionary, .pressed, .text].map(\.rawValue)))
+        #expect(
+            Self.forms(checkpoint).isSuperset(of: [ChunkEncoding.Form.dictionary, .pressed, .text].map(\.rawValue)))
         let sound = try Self.open(try Self.storage(files))
         let unchanged = try Self.content(sound)
         try Self.write(sound, Self.change)
@@ -200,7 +202,7 @@ struct DamageWhileWritingTests {
                 }
                 #expect(store.publishedVersion == before)
                 // What the damage does not touch can still be changed.
-                try Self.write(store) { try $0.changeSchema(to: Schema(version: 2, tables: Self.schema.tables)) }
+                try Self.write(store) { try $0.changeSchema(to: StoreSchema(version: 2, tables: Self.schema.tables)) }
                 #expect(store.publishedVersion == before + 1)
             }
             do { _ = try store.compact() } catch {
@@ -217,7 +219,9 @@ struct DamageWhileWritingTests {
             #expect(try Self.content(again) == (isChanged ? changed : unchanged), "kind \(kind), byte \(byte)")
             try again.close()
         }
-        let expected: [Node.Kind] = [.rowInner, .leaf, .chunk, .pairInner, .pairLeaf, .bytesInner, .bytesLeaf]
+        let expected: [Node.Kind] = [
+            .rowInner, .leaf, .chunk, .integerIndexInner, .integerIndexLeaf, .bytesIndexInner, .bytesIndexLeaf,
+        ]
         #expect(refused.isSuperset(of: expected.map(\.rawValue)), "\(refused)")
     }
 

@@ -18,9 +18,9 @@ import Testing
     /// Bytes in the checkpoint's files that the newest version does not reach, counted by a walk over it.
     private static func garbage(_ store: Store) throws -> Int {
         let pin = store.pin()
-        let space = try #require(pin.space)
-        let walk = try Relocation(
-            pin.snapshot, in: space, besides: space.withDead { $0.holes }, clearing: { _ in 0 }, fileCount: nil,
+        let mapping = try #require(pin.mapping)
+        let walk = try CleaningPlan(
+            pin.snapshot, in: mapping, besides: mapping.withDead { $0.holes }, clearing: { _ in 0 }, fileCount: nil,
             by: store.compactor)
         #expect(walk.unknown.isEmpty, "a node is neither alive nor known to be dead")
         return walk.deadByteCount
@@ -50,7 +50,7 @@ import Testing
         var store = try Store(Self.options(folder), storage: PosixStorage.shared)
         try CompactionTests.fill(store, 3000)
         _ = try #require(try store.compact())
-        #expect(try Self.garbage(store) == store.storedGarbage.load(ordering: .relaxed))
+        #expect(try Self.garbage(store) == store.checkpointGarbage.load(ordering: .relaxed))
         var held: Pin? = store.pin()
         let all = Array(0..<Int64(3000))
         let left = all.filter { !keys.contains($0) }
@@ -60,16 +60,16 @@ import Testing
         store._checkInvariants()
         #expect(Self.fault(store.pin().snapshot, left) == nil)
         #expect(Self.fault(held!.snapshot, all) == nil)
-        #expect(try Self.garbage(store) == store.storedGarbage.load(ordering: .relaxed))
+        #expect(try Self.garbage(store) == store.checkpointGarbage.load(ordering: .relaxed))
         try store.compact()
         store._checkInvariants()
         #expect(Self.fault(held!.snapshot, all) == nil && Self.fault(store.pin().snapshot, left) == nil)
-        #expect(try Self.garbage(store) == store.storedGarbage.load(ordering: .relaxed))
+        #expect(try Self.garbage(store) == store.checkpointGarbage.load(ordering: .relaxed))
         held = nil
         try Self.delete(left.first.map { [$0] } ?? [], store)
         try store.compact()
         store._checkInvariants()
-        #expect(try Self.garbage(store) == store.storedGarbage.load(ordering: .relaxed))
+        #expect(try Self.garbage(store) == store.checkpointGarbage.load(ordering: .relaxed))
         try store.close()
         store = try Store(Self.options(folder), storage: PosixStorage.shared)
         #expect(Self.fault(store.pin().snapshot, Array(left.dropFirst())) == nil)

@@ -45,15 +45,15 @@ import Testing
     /// A walk finds no dead node that is not known, nor known to be suspect.
     private static func checkCount(_ store: Store, _ label: Comment) throws {
         let pin = store.pin()
-        let space = try #require(pin.space)
-        let walk = try Relocation(
-            pin.snapshot, in: space, besides: space.withDead { $0.holes }, clearing: { _ in 0 }, fileCount: nil,
+        let mapping = try #require(pin.mapping)
+        let walk = try CleaningPlan(
+            pin.snapshot, in: mapping, besides: mapping.withDead { $0.holes }, clearing: { _ in 0 }, fileCount: nil,
             by: store.compactor)
-        let suspects = Set(space.withDead { $0.suspects.keys })
+        let suspects = Set(mapping.withDead { $0.suspects.keys })
         for range in walk.unknown { #expect(suspects.contains(range.lowerBound), label) }
         #expect(
             walk.deadByteCount - walk.unknown.reduce(0) { $0 + $1.count }
-                == store.storedGarbage.load(ordering: .relaxed), label)
+                == store.checkpointGarbage.load(ordering: .relaxed), label)
     }
 
     @Test(arguments: [true, false]) func dictionariesThatDiedAreGivenBack(rewritesAll: Bool) throws {
@@ -96,9 +96,9 @@ import Testing
         // Three leaves of some 70 rows.
         let store = try Self.filled(MemoryStorage(), count: 200)
         _ = try store.compact()
-        let space = try #require(store.pin().space)
+        let mapping = try #require(store.pin().mapping)
         try Self.change(store, 0, to: 7)
-        #expect(space.withDead { $0.suspects.count } == 1)
+        #expect(mapping.withDead { $0.suspects.count } == 1)
         _ = try store.compact(garbageShare: 0.2, rewritesAll: false)
         try Self.checkCount(store, "one of three")
         for key in [199, 100] {

@@ -57,7 +57,7 @@ struct ForgedCellTests {
         }
         try files.forge { bytes in
             let chunk = try Self.chunk(Self.kind, bytes)
-            #expect(bytes[chunk + 17] == Packing.Form.text.rawValue)
+            #expect(bytes[chunk + 17] == ChunkEncoding.Form.text.rawValue)
             let heap = Int(Forging.get(bytes, chunk + 28, UInt32.self)) - 64 - 4 * 256
             #expect(heap > 14_000 + 255)
             bytes[chunk + 17] = Chunk.Form.variable.rawValue
@@ -74,7 +74,7 @@ struct ForgedCellTests {
         var files = try Self.files { $0 == 0 ? String(repeating: "long", count: 250) : "kind \($0 % 5)" }
         try files.forge { bytes in
             let chunk = try Self.chunk(Self.kind, bytes)
-            #expect(bytes[chunk + 17] == Packing.Form.dictionary.rawValue)
+            #expect(bytes[chunk + 17] == ChunkEncoding.Form.dictionary.rawValue)
             for row in 0..<256 { bytes[chunk + 64 + row] = bytes[chunk + 64] }
         }
         try Self.expectDamage(files, isSeen: false)

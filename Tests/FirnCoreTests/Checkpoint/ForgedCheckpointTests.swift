@@ -70,7 +70,7 @@ struct ForgedCheckpointTests {
     }
 
     @Test(
-        "a reference into no space, into a head, or to the midst of a node",
+        "a reference into no mapping, into a head, or to the midst of a node",
         arguments: [.max, 1 << 45 | 1, 1 << 40 | 1, 1, 2, 65 + 16, 8, 33] as [UInt64])
     func reference(_ word: UInt64) throws {
         for (kind, offset) in [(Node.Kind.root, 32), (.table, 32), (.rowInner, 544), (.leaf, 64)] {
@@ -82,11 +82,13 @@ struct ForgedCheckpointTests {
     @Test("a reference to a node of another kind, or of the same kind in another role") func otherKind() throws {
         let base = BaseStore.made.checkpoint
         for (parent, offset) in [
-            (Node.Kind.root, 32), (.table, 32), (.rowInner, 544), (.leaf, 64), (.leaf, 40), (.pairInner, 1056),
+            (Node.Kind.root, 32), (.table, 32), (.rowInner, 544), (.leaf, 64), (.leaf, 40), (.integerIndexInner, 1056),
             (.listInner, 32),
         ] {
             guard let from = nodes(base, parent).first else { continue }
-            for child in [Node.Kind.root, .table, .rowInner, .leaf, .chunk, .blob, .pairLeaf, .bytesLeaf, .listLeaf] {
+            for child in [
+                Node.Kind.root, .table, .rowInner, .leaf, .chunk, .blob, .integerIndexLeaf, .bytesIndexLeaf, .listLeaf,
+            ] {
                 guard let to = nodes(base, child).last else { continue }
                 let word = UInt64(to.lowerBound) + 1
                 // Another chunk with as many rows of the same type has its place nowhere but in its bytes.
@@ -104,7 +106,8 @@ struct ForgedCheckpointTests {
     @Test("counts that do not agree with the node's length, its parent or the schema") func counts() throws {
         for (kind, offset) in [
             (Node.Kind.leaf, 20), (.leaf, 48), (.table, 40), (.table, 56), (.rowInner, 20), (.rowInner, 1056),
-            (.chunk, 24), (.pairLeaf, 20), (.pairLeaf, 24), (.pairInner, 20), (.bytesLeaf, 20), (.bytesLeaf, 24),
+            (.chunk, 24), (.integerIndexLeaf, 20), (.integerIndexLeaf, 24), (.integerIndexInner, 20),
+            (.bytesIndexLeaf, 20), (.bytesIndexLeaf, 24),
             (.listLeaf, 20), (.listLeaf, 24), (.listLeaf, 38), (.listInner, 20), (.listInner, 544), (.blob, 20),
         ] {
             for value in [UInt32.max, 0, 1 << 20, 3] {
@@ -183,7 +186,7 @@ struct ForgedCheckpointTests {
             let leaf = try #require(StoreFiles.nodes(bytes, .leaf).last).lowerBound
             let chunk = StoreFiles.target(bytes, leaf + 64)
             let rows: UInt32 = Forging.get(bytes, chunk + 24)
-            #expect(rows == Forging.get(bytes, leaf + 20) && bytes[chunk + 17] == Packing.Form.integers.rawValue)
+            #expect(rows == Forging.get(bytes, leaf + 20) && bytes[chunk + 17] == ChunkEncoding.Form.integers.rawValue)
             Forging.put(rows + 1, &bytes, chunk + 24)
         }
         let store = try files.open()
@@ -196,10 +199,10 @@ struct ForgedCheckpointTests {
         let node = Node(UnsafeMutableRawPointer.allocate(byteCount: 96, alignment: 32))
         defer { node.address.deallocate() }
         node.address.initializeMemory(as: UInt8.self, repeating: 0, count: 96)
-        node.store(Node.Kind.chunk.rawValue | Node.storedBit, 16)
+        node.store(Node.Kind.chunk.rawValue | Node.onDiskBit, 16)
         (node.width, node.capacity, node.byteCount) = (8, 3, 96)
         for (row, key) in [Int64(5), 7, 6].enumerated() { node.store(key, 64 + 8 * row) }
-        let schema = SchemaReference(BaseStore.schema)
+        let schema = ResolvedSchema(BaseStore.schema)
         var check = NodeCheck(node, NodeClaim(.keys, count: 2), schema, isOpened: false)
         #expect(check.fault() == nil)
         #expect(check.isEnough(node, NodeClaim(.keys, count: 2)))
@@ -211,13 +214,13 @@ struct ForgedCheckpointTests {
         let node = Node(UnsafeMutableRawPointer.allocate(byteCount: 96, alignment: 32))
         defer { node.address.deallocate() }
         node.address.initializeMemory(as: UInt8.self, repeating: 0, count: 96)
-        node.store(Node.Kind.chunk.rawValue | Node.storedBit, 16)
-        (node.form, node.width, node.capacity, node.byteCount) = (Packing.Form.integers.rawValue, 8, 3, 96)
-        node.store(Int64(5), Packing.baseOffset)
-        node.store(Int64(1), Packing.stepOffset)
+        node.store(Node.Kind.chunk.rawValue | Node.onDiskBit, 16)
+        (node.form, node.width, node.capacity, node.byteCount) = (ChunkEncoding.Form.integers.rawValue, 8, 3, 96)
+        node.store(Int64(5), ChunkEncoding.baseOffset)
+        node.store(Int64(1), ChunkEncoding.stepOffset)
         // They ascend either way.
         for row in 0..<3 { node.store(Int64(row), 64 + 8 * row) }
-        var check = NodeCheck(node, NodeClaim(.keys, count: 3), SchemaReference(BaseStore.schema), isOpened: true)
+        var check = NodeCheck(node, NodeClaim(.keys, count: 3), ResolvedSchema(BaseStore.schema), isOpened: true)
         #expect(check.fault() != nil)
     }
 
@@ -236,7 +239,7 @@ struct ForgedCheckpointTests {
         var forged = false
         files.forge { bytes in
             for chunk in StoreFiles.nodes(bytes, .chunk)
-            where bytes[chunk.lowerBound + 17] == Packing.Form.pressed.rawValue {
+            where bytes[chunk.lowerBound + 17] == ChunkEncoding.Form.pressed.rawValue {
                 let start = chunk.lowerBound
                 let width = Int(bytes[start + 40])
                 let rows = Int(Forging.get(bytes, start + 24, UInt32.self))
@@ -300,9 +303,9 @@ struct ForgedCheckpointTests {
     }
 
     @Test("an inner node that is its own child is no endless way") func circle() throws {
-        for kind in [Node.Kind.rowInner, .pairInner, .listInner] {
+        for kind in [Node.Kind.rowInner, .integerIndexInner, .listInner] {
             guard let node = nodes(BaseStore.made.checkpoint, kind).first else { continue }
-            let refs = kind == .rowInner ? 544 : kind == .pairInner ? 1056 : 32
+            let refs = kind == .rowInner ? 544 : kind == .integerIndexInner ? 1056 : 32
             let error = try damage { Forging.put(UInt64(node.lowerBound) + 1, &$0, node.lowerBound + refs) }
             #expect(error != nil, "\(kind)")
         }

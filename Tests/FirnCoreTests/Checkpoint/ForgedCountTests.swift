@@ -49,7 +49,7 @@ struct ForgedCountTests {
                 StoreFiles.nodes(bytes, .table).first { Forging.get(bytes, $0.lowerBound + 40, UInt64.self) == 400 }
             ).lowerBound
             let inner = StoreFiles.target(bytes, table + 72 + 16 * 4)
-            try #require(bytes[inner + 16] & 0x3F == Node.Kind.pairInner.rawValue)
+            try #require(bytes[inner + 16] & 0x3F == Node.Kind.integerIndexInner.rawValue)
             Forging.put(UInt16(6), &bytes, inner + 18)
             for child in 0..<Int(Forging.get(bytes, inner + 20, UInt32.self)) {
                 Forging.put(UInt64(Self.many), &bytes, inner + 1568 + 8 * child)
@@ -72,11 +72,11 @@ struct ForgedCountTests {
             UnsafeMutableRawPointer.allocate(byteCount: ListTree.Inner.byteCount, alignment: 32))
         defer { node.address.deallocate() }
         node.address.initializeMemory(as: UInt8.self, repeating: 0, count: ListTree.Inner.byteCount)
-        node.store(Node.Kind.listInner.rawValue | Node.storedBit, 16)
+        node.store(Node.Kind.listInner.rawValue | Node.onDiskBit, 16)
         (node.width, node.byteCount) = (4, ListTree.Inner.byteCount)
         let inner = ListTree.Inner(node)
         let cells = CellClass(ColumnSchema(name: "list", type: .int, collection: .list))
-        let schema = SchemaReference(BaseStore.schema)
+        let schema = ResolvedSchema(BaseStore.schema)
         for count in 7...9 {
             node.count = count
             for child in 0..<count {
@@ -101,7 +101,7 @@ struct ForgedCountTests {
             cell.forEachNode { _ in visits.nodes += 1 }
             ColumnIndex.forEachNode(view.schema.columns[0], view.index(0)) { _ in visits.nodes += 1 }
             ColumnIndex.forEachNode(view.schema.columns[1], view.index(1)) { _ in visits.nodes += 1 }
-            PairTree.forEachNode(view.backlinks(4)) { _ in visits.nodes += 1 }
+            IntegerIndexTree.forEachNode(view.backlinks(4)) { _ in visits.nodes += 1 }
         }
         walk()
         #expect(visits.elements == 900 && visits.nodes > 20)

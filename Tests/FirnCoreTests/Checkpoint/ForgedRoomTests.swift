@@ -33,20 +33,20 @@ struct ForgedRoomTests {
 
     @Test("a small leaf that is not the root of its index, by its claim") func smallLeaf() {
         let writer = NodeWriter(stamp: 1)
-        let schema = SchemaReference(BaseStore.schema)
+        let schema = ResolvedSchema(BaseStore.schema)
         func isFaulty(_ node: Node, _ role: NodeRole, level: Int?) -> Bool {
             var check = NodeCheck(node, NodeClaim(role, level: level, count: 1), schema, isOpened: true)
             return check.fault() != nil
         }
         for capacity in [4, 16, 64] {
-            let leaf = PairLeaf.make(capacity: capacity, writer)
+            let leaf = IntegerIndexLeaf.make(capacity: capacity, writer)
             leaf.insert(7, 7, at: 0)
             #expect(!isFaulty(leaf.node, .pairs, level: nil))
             #expect(isFaulty(leaf.node, .pairs, level: 0) == (capacity < 64), "\(capacity)")
             NodeHeap.free(leaf.node)
         }
         for byteCount in [256, 1024, 4096] {
-            let page = BytesPage.make(level: 0, byteCount: byteCount, writer)
+            let page = SlottedPage.make(level: 0, byteCount: byteCount, writer)
             IndexKey.withInt(7) { page.insert($0, 7, at: 0) }
             #expect(!isFaulty(page.node, .bytes, level: nil))
             #expect(isFaulty(page.node, .bytes, level: 0) == (byteCount < 4096), "\(byteCount)")
@@ -60,7 +60,7 @@ struct ForgedRoomTests {
         var files = try Self.files(68)
         files.forge { bytes in
             var forged = 0
-            for leaf in StoreFiles.nodes(bytes, .pairLeaf).map(\.lowerBound)
+            for leaf in StoreFiles.nodes(bytes, .integerIndexLeaf).map(\.lowerBound)
             where Forging.get(bytes, leaf + 20, UInt32.self) == 4 && Forging.get(bytes, leaf + 24, UInt32.self) == 64 {
                 Forging.put(UInt32(4), &bytes, leaf + 24)
                 forged += 1

@@ -109,7 +109,7 @@ import Testing
                 newest = users.add(store.versions.tip.snapshot)
                 #expect(store.heap.nodeCount == users.count, "\(held.count) left, compacted")
                 var files = Set(try #require(store.log?.checkpoint).files.map(\.id))
-                for version in held { files.formUnion(version.pin.space?.files.map(\.id) ?? []) }
+                for version in held { files.formUnion(version.pin.mapping?.files.map(\.id) ?? []) }
                 let found = try PosixStorage.shared.list(folder).map { UInt64($0.prefix(10)) ?? 0 }
                 #expect(
                     found.sorted() == files.sorted(), "\(held.count) versions left, \(String(describing: report))")

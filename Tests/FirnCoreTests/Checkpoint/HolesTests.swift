@@ -79,7 +79,7 @@ import Testing
 
     static func hasHoles(_ store: Store) throws -> Bool {
         let checkpoint = try #require(store.log?.checkpoint)
-        return try !StoredVersion.decode(checkpoint.state).holes.isEmpty
+        return try !CheckpointState.decode(checkpoint.state).holes.isEmpty
     }
 
     @Test func whatIsReplacedTakesNoBlocksAndNothingElseIsWritten() throws {
@@ -140,13 +140,13 @@ import Testing
         let old = try #require(store.log?.checkpoint).id
         try store.compact(garbageShare: -1)
         func files() throws -> Int { try PosixStorage.shared.list(path + "/checkpoint").count }
-        #expect(try files() == 2 && store.heldFiles.ids.contains(old))
+        #expect(try files() == 2 && store.fileReferences.ids.contains(old))
         let other = try Store(People.options(path), storage: PosixStorage.shared)
         // As an opener that has not read anything yet.
         other.log?.tellOthers(version: 0, oldest: 0, activeCount: 0, retainedByteCount: 0)
         withExtendedLifetime(held) {}
         held = nil
-        #expect(store.heldFiles.hasReleased)
+        #expect(store.fileReferences.hasReleased)
         try store.removeReleased()
         #expect(try files() == 2)
         other.tellOthers()
@@ -229,7 +229,7 @@ import Testing
         var held: Pin? = people.store.pin()
         try people.change(0..<20_000, to: 1)
         try people.store.compact(garbageShare: 10)
-        let areHeld = people.store.heldBlocks.areMany
+        let areHeld = people.store.deferredHoles.areMany
         #expect(areHeld)
         try people.change(0..<20_000, to: 2)
         storage.inject(
@@ -395,25 +395,25 @@ import Testing
     }
 
     @Test func holesOutsideOfTheFilesAreRefused() throws {
-        let stored = StoredVersion(
-            root: 64, stamp: 3, garbage: 5, holes: [96..<4320, 8192..<16_384], schema: Schema(tables: []))
+        let stored = CheckpointState(
+            root: 64, stamp: 3, garbage: 5, holes: [96..<4320, 8192..<16_384], schema: StoreSchema(tables: []))
         let bytes = stored.encode()
-        let decoded = try StoredVersion.decode(bytes)
+        let decoded = try CheckpointState.decode(bytes)
         #expect(decoded.holes == stored.holes && decoded.garbage == 5 && decoded.root == 64)
         for count in 24..<bytes.count {
             // Never more than there is.
-            _ = try? StoredVersion.decode(Array(bytes[..<count]))
+            _ = try? CheckpointState.decode(Array(bytes[..<count]))
         }
         let storage = MemoryStorage()
         let people = try People("/store", storage, count: 10)
         try people.store.compact()
         let log = try #require(people.store.log)
         var checkpoint = try #require(log.checkpoint)
-        var state = try StoredVersion.decode(checkpoint.state)
+        var state = try CheckpointState.decode(checkpoint.state)
         state.holes = [64..<(checkpoint.byteCount + 4096)]
         checkpoint.state = state.encode()
         let error = #expect(throws: StoreError.self) {
-            try NodeSpace.open(checkpoint, log, people.store.options, HeldFiles())
+            try CheckpointMapping.open(checkpoint, log, people.store.options, CheckpointFileReferences())
         }
         #expect(error?.description.contains("hole") == true)
     }

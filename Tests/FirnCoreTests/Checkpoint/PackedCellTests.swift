@@ -81,7 +81,7 @@ import Testing
     private static func fill(_ store: Store, _ values: [[Value]]) throws {
         let transaction = try store.beginWrite()
         try transaction.changeSchema(
-            to: Schema(tables: [TableSchema(name: "Thing", primaryKey: 0, columns: columns.map(\.schema))]))
+            to: StoreSchema(tables: [TableSchema(name: "Thing", primaryKey: 0, columns: columns.map(\.schema))]))
         for record in values {
             var row = transaction.beginRow(TableID(0))
             for (column, value) in record.enumerated() { transaction.fill(&row, column, value) }
@@ -126,7 +126,7 @@ import Testing
         }
         #expect(next == Self.rows)
         // All that there are, or the test shows less than it says. Variable chunks of single values are always packed.
-        let packed: [Packing.Form] = [.integers, .bits, .text, .pressed, .dictionary]
+        let packed: [ChunkEncoding.Form] = [.integers, .bits, .text, .pressed, .dictionary]
         let plain: [Chunk.Form] = [.fixed, .nullable]
         #expect(forms == Set(packed.map(\.rawValue) + plain.map(\.rawValue)))
     }

@@ -196,7 +196,7 @@ final class ServerDay: @unchecked Sendable {
         while let log = store.log,
             plan.rule.isDue(
                 log: log.byteCountSinceCheckpoint, live: store.checkpointLiveByteCount.load(ordering: .relaxed))
-                || store.heldFiles.hasReleased
+                || store.fileReferences.hasReleased
         {
             if let failure = store.compactionFailure { throw failure }
             // Asked for while one was just ending, the next begins with the next commit; a minute has many.
@@ -216,13 +216,13 @@ final class ServerDay: @unchecked Sendable {
 private final class Watcher {
     let interval: Int
     private(set) var pin: Pin
-    private let claim: NoteClaim
+    private let claim: ChangeCursor
     private var balances: [Int64: Int64] = [:]
 
     init(_ store: Store, every interval: Int) {
         self.interval = interval
         pin = store.pin()
-        claim = store.claimNotes(after: pin.version)
+        claim = store.makeChangeCursor(after: pin.version)
         let table = pin.snapshot.table(ServerDay.table)
         table.forEachLeaf { leaf, _ in
             for row in 0..<leaf.count { balances[leaf.key(row)] = leaf.chunk(1).load(row, as: Int64.self) }
@@ -232,7 +232,7 @@ private final class Watcher {
 
     func look(_ store: Store, _ accounts: Accounts, isThorough: Bool) throws {
         let new = store.pin()
-        let notes = claim.changes(from: pin, to: new).tables[ServerDay.table] ?? TableNotes()
+        let notes = claim.changes(from: pin, to: new).tables[ServerDay.table] ?? TableSummary()
         let table = new.snapshot.table(ServerDay.table)
         for key in notes.deleted { balances[key] = nil }
         for key in notes.inserted.union(notes.modified.keys) {

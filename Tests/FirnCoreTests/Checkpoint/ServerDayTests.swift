@@ -35,7 +35,7 @@ import Testing
 
         day.end()
         let store = day.store
-        #expect(store.activeVersions.map(\.holders) == [0] && !store.keepsNotes)
+        #expect(store.activeVersions.map(\.holders) == [0] && !store.keepsChangeSummaries)
         #expect(store.heap.nodeCount == store.reachedNodeCount([]))
         try store.compact()
         try store.compact()

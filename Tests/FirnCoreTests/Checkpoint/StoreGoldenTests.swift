@@ -15,7 +15,7 @@ import Testing
         "manifest", "checkpoint/0000000001.checkpoint", "checkpoint/0000000002.checkpoint", "log/0000000003.segment",
     ]
 
-    private static let schema = Schema(tables: [
+    private static let schema = StoreSchema(tables: [
         TableSchema(
             name: "Member", primaryKey: 0,
             columns: [
@@ -93,7 +93,7 @@ import Testing
         #expect(store.recovery?.outcome == .clean && store.publishedVersion == 3)
         let checkpoint = try #require(store.log?.checkpoint)
         #expect(checkpoint.version == 2 && checkpoint.files.count == 2)
-        #expect(try !StoredVersion.decode(checkpoint.state).holes.isEmpty)
+        #expect(try !CheckpointState.decode(checkpoint.state).holes.isEmpty)
         #expect(store.schema.tables == Self.schema.tables)
         let table = store.pin().snapshot.table(TableID(0))
         #expect(table.count == Self.count)

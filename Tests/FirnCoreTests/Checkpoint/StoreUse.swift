@@ -87,7 +87,7 @@ struct StoreUse {
         lastID = id
         // No file is there but those that a version lies on.
         var wanted = Set(store.log?.checkpoint?.files.map(\.id) ?? [])
-        for pin in pins { wanted.formUnion(pin.space?.files.map(\.id) ?? []) }
+        for pin in pins { wanted.formUnion(pin.mapping?.files.map(\.id) ?? []) }
         let found = try PosixStorage.shared.list(path + "/checkpoint").map { UInt64($0.prefix(10)) ?? 0 }
         #expect(found.sorted() == wanted.sorted(), "minute \(looks)")
     }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("What the nodes of a checkpoint do not use is zero, and not the program's memory", .timeLimit(.minutes(20)))
 struct UnusedBytesTests {
-    private static let schema = Schema(tables: [
+    private static let schema = StoreSchema(tables: [
         TableSchema(
             name: "Thing", primaryKey: 0,
             columns: [
@@ -113,16 +113,16 @@ struct UnusedBytesTests {
             let count = Int(Forging.get(bytes, start + 20, UInt32.self))
             let capacity = Int(Forging.get(bytes, start + 24, UInt32.self))
             switch Node.Kind(rawValue: bytes[start + 16] & 0x3F) {
-            case .pairInner:
+            case .integerIndexInner:
                 for part in 0..<4 {
                     expectZeros(start, 32 + 512 * part + 8 * count..<32 + 512 * (part + 1), "an inner node")
                 }
-            case .pairLeaf where bytes[start + 17] == 0:
+            case .integerIndexLeaf where bytes[start + 17] == 0:
                 for part in 0..<2 {
                     let place = 32 + 8 * capacity * part
                     expectZeros(start, place + 8 * count..<place + 8 * capacity, "a leaf of an index")
                 }
-            case .bytesInner, .bytesLeaf: expectZeros(start, 40 + 8 * count..<capacity, "a page of an index")
+            case .bytesIndexInner, .bytesIndexLeaf: expectZeros(start, 40 + 8 * count..<capacity, "a page of an index")
             case .listInner:
                 expectZeros(start, 32 + 8 * count..<544, "references of a list")
                 expectZeros(start, 544 + 4 * count..<800, "ends of a list")

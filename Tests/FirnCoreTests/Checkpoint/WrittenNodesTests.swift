@@ -14,8 +14,8 @@ import Testing
         var nodes: [(range: Range<Int>, isReached: Bool)] = []
         var starts = BitSet(count: 0)
         for _ in 0..<1 + random.below(200) {
-            let next = end + StoredNode.unit * (1 + random.below(40))
-            starts.insert((end - start) / StoredNode.unit)
+            let next = end + OnDiskNode.unit * (1 + random.below(40))
+            starts.insert((end - start) / OnDiskNode.unit)
             nodes.append((end..<next, true))
             end = next
         }
@@ -60,12 +60,13 @@ import Testing
             try store.compact(garbageShare: round == 7 ? -1 : share, rewritesAll: round == 7)
             work.withLock { $0 = nil }
             let pin = store.pin()
-            let space = try #require(pin.space)
-            let walk = try Relocation(
-                pin.snapshot, in: space, besides: space.withDead { $0.holes }, clearing: { _ in 0 }, fileCount: nil,
+            let mapping = try #require(pin.mapping)
+            let walk = try CleaningPlan(
+                pin.snapshot, in: mapping, besides: mapping.withDead { $0.holes }, clearing: { _ in 0 }, fileCount: nil,
                 by: store.compactor)
             #expect(walk.unknown.isEmpty, "seed \(seed), round \(round)")
-            #expect(walk.deadByteCount == store.storedGarbage.load(ordering: .relaxed), "seed \(seed), round \(round)")
+            #expect(
+                walk.deadByteCount == store.checkpointGarbage.load(ordering: .relaxed), "seed \(seed), round \(round)")
             #expect(people.withLock { $0.fault(pin.snapshot) } == nil)
             if round % 4 == 3 { store._checkInvariants() }
         }

@@ -9,8 +9,8 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct FailedReplayTests {
     private static let table = TableID(0)
 
-    private static func schema(_ columns: [ColumnSchema], version: UInt64) -> Schema {
-        Schema(
+    private static func schema(_ columns: [ColumnSchema], version: UInt64) -> StoreSchema {
+        StoreSchema(
             version: version,
             tables: [
                 TableSchema(

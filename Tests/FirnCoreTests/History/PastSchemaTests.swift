@@ -11,7 +11,7 @@ import Testing
     /// A store whose schema changes again and again, and what its versions held in the schemas that they had.
     private final class Script {
         let store: Store
-        var schema = Schema(tables: [
+        var schema = StoreSchema(tables: [
             TableSchema(
                 name: "Thing", primaryKey: 0,
                 columns: [
@@ -23,7 +23,7 @@ import Testing
                 ])
         ])
         /// By version: the schema, and per table and key the values by column.
-        private(set) var held: [UInt64: (schema: Schema, tables: [[Int64: [Int: Value]]])] = [:]
+        private(set) var held: [UInt64: (schema: StoreSchema, tables: [[Int64: [Int: Value]]])] = [:]
         private var values = ValueMaker(random: SeededRandom(seed: 3))
 
         init() throws {
@@ -54,7 +54,7 @@ import Testing
             )
         }
 
-        func change(_ body: (inout Schema) -> Void) throws {
+        func change(_ body: (inout StoreSchema) -> Void) throws {
             body(&schema)
             schema.version += 1
             let transaction = try store.beginWrite()
@@ -204,7 +204,7 @@ import Testing
         try script.change { $0.tables[0].columns[5].isRemoved = true }
         let schemas = (1...3).map { script.held[$0]!.schema }
         let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
-        for schema in [Schema()] + schemas {
+        for schema in [StoreSchema()] + schemas {
             let transaction = try store.beginWrite()
             try transaction.changeSchema(to: schema.extended(to: schemas[2]))
             try transaction.commit()

@@ -131,7 +131,7 @@ import Testing
         try transaction.endRow(row)
         let state = transaction.pinState()
         try transaction.commit()
-        #expect(run.store.versions.pin(version: 0, at: CallPlace(#fileID, #line)) == nil)
+        #expect(run.store.versions.pin(version: 0, at: CallSite(#fileID, #line)) == nil)
         #expect(try run.store.version(0).pin.snapshot.schema.tables.isEmpty)
         withExtendedLifetime(state) {}
     }

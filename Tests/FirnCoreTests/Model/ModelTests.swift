@@ -148,7 +148,7 @@ final class ModelRun {
         options.segmentByteCount = 1 << 20
         options.usesThreads = false
         var storeOptions = StoreOptions(log: options)
-        storeOptions.handOutByteCount = 16 << 10
+        storeOptions.streamedByteCount = 16 << 10
         adjust(&storeOptions)
         return try Store(storeOptions, storage: storage)
     }

@@ -10,7 +10,7 @@ import Testing
 
     private func make(_ storage: any Storage = MemoryStorage()) throws -> SpillPool {
         try storage.createFolder("s")
-        return SpillPool(SpillPlace(storage: storage, folder: "s", threshold: 0), isRandom: true)
+        return SpillPool(ScratchFolder(storage: storage, folder: "s", threshold: 0), isRandom: true)
     }
 
     /// A node as a writer makes it.
@@ -126,7 +126,7 @@ import Testing
     @Test func whatIsWrittenOutStaysWhereItIsAndItsPagesAreUsedAgain() throws {
         let folder = TemporaryFolder()
         let pool = SpillPool(
-            SpillPlace(storage: PosixStorage.shared, folder: folder.path, threshold: 0), isRandom: false)
+            ScratchFolder(storage: PosixStorage.shared, folder: folder.path, threshold: 0), isRandom: false)
         var cursor = SpillCursor()
         var nodes: [Node] = []
         for stamp in 1...3000 as ClosedRange<UInt64> {

@@ -6,8 +6,8 @@ import Testing
 
 /// One transaction may change the schema and the data: both are there after reopening.
 @Suite(.timeLimit(.minutes(20))) struct SchemaAndDataTests {
-    private static func schema(_ columns: [ColumnSchema]) -> Schema {
-        Schema(tables: [TableSchema(name: "Thing", primaryKey: 0, columns: columns)])
+    private static func schema(_ columns: [ColumnSchema]) -> StoreSchema {
+        StoreSchema(tables: [TableSchema(name: "Thing", primaryKey: 0, columns: columns)])
     }
 
     @Test(arguments: [3, 700]) func valuesSetInNewAndConvertedColumnsAndDeletesSurviveReopening(rows: Int) throws {

@@ -7,8 +7,8 @@ import Testing
 
 /// A schema may change under a store with data: values stay where the type does, and replay does the same.
 @Suite(.timeLimit(.minutes(20))) struct SchemaChangeTests {
-    private static func schema(_ columns: [ColumnSchema], version: UInt64) -> Schema {
-        Schema(version: version, tables: [TableSchema(name: "Thing", primaryKey: 0, columns: columns)])
+    private static func schema(_ columns: [ColumnSchema], version: UInt64) -> StoreSchema {
+        StoreSchema(version: version, tables: [TableSchema(name: "Thing", primaryKey: 0, columns: columns)])
     }
 
     @Test func optionalityChangesKeepValuesAndNullsBecomeBlank() throws {

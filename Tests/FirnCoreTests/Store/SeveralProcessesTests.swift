@@ -24,7 +24,7 @@
         private func makeCounter(_ store: Store) throws {
             let transaction = try store.beginWrite()
             try transaction.changeSchema(
-                to: Schema(tables: [
+                to: StoreSchema(tables: [
                     TableSchema(
                         name: "Counter", primaryKey: 0,
                         columns: [ColumnSchema(name: "id", type: .int), ColumnSchema(name: "value", type: .int)])

@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    private static let counter = Schema(tables: [
+    private static let counter = StoreSchema(tables: [
         TableSchema(
             name: "Counter", primaryKey: 0,
             columns: [ColumnSchema(name: "id", type: .int), ColumnSchema(name: "value", type: .int)])
@@ -167,8 +167,8 @@ import Testing
         try makeCounter(store)
         try other.catchUp()
         var before = other.pin()
-        let claim = other.claimNotes(after: before.version)
-        func told() throws -> (ChangeNotes, Value?) {
+        let claim = other.makeChangeCursor(after: before.version)
+        func told() throws -> (ChangeSummary, Value?) {
             try other.catchUp()
             let now = other.pin()
             let notes = claim.changes(from: before, to: now)

@@ -71,7 +71,7 @@ import Testing
         let store = try StoreScript.open(options, storage)
         let setUp = try store.beginWrite()
         try setUp.changeSchema(
-            to: Schema(tables: [
+            to: StoreSchema(tables: [
                 TableSchema(name: "T", primaryKey: 0, columns: [ColumnSchema(name: "i", type: .int)])
             ]))
         try setUp.commit()

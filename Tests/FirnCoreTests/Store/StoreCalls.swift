@@ -17,7 +17,7 @@ extension Store {
 extension WriteTransaction {
     /// Makes a schema of one table, whose first column is the primary key.
     func makeTable(_ name: String, _ columns: [ColumnSchema]) throws(StoreError) {
-        try changeSchema(to: Schema(tables: [TableSchema(name: name, primaryKey: 0, columns: columns)]))
+        try changeSchema(to: StoreSchema(tables: [TableSchema(name: name, primaryKey: 0, columns: columns)]))
     }
 }
 

@@ -52,7 +52,7 @@
                 log.usesThreads = usesThreads
                 log.reserveByteCount = 0
                 var options = StoreOptions(log: log)
-                options.handOutByteCount = 16 << 10
+                options.streamedByteCount = 16 << 10
                 options.compaction.isAutomatic = false
                 let script = StoreScript([])
                 var store = try Store(options, storage: PosixStorage.shared)

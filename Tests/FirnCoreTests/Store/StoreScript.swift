@@ -48,7 +48,7 @@ final class StoreScript {
         options.reserveByteCount = 1024
         options.segmentByteCount = 4096
         change(&options)
-        oracle = Oracle(Schema())
+        oracle = Oracle(StoreSchema())
     }
 
     /// - Parameter work: what is done beside compactions.
@@ -57,7 +57,7 @@ final class StoreScript {
     ) throws(StoreError) -> Store {
         var storeOptions = StoreOptions(log: options)
         storeOptions.besideCompaction = work
-        storeOptions.handOutByteCount = 16 << 10
+        storeOptions.streamedByteCount = 16 << 10
         return try Store(storeOptions, storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 1))
     }
 

@@ -15,7 +15,8 @@ import Testing
     private static func prepared(_ storage: any Storage) throws -> Store {
         let store = try Store.open(on: storage)
         let transaction = try store.beginWrite()
-        try transaction.changeSchema(to: Schema(tables: [TableSchema(name: "Thing", primaryKey: 0, columns: columns)]))
+        try transaction.changeSchema(
+            to: StoreSchema(tables: [TableSchema(name: "Thing", primaryKey: 0, columns: columns)]))
         var row = transaction.beginRow(TableID(0))
         transaction.fill(&row, 0, .int(1))
         try transaction.endRow(row)
@@ -147,7 +148,7 @@ import Testing
             for isClass in [true, false] {
                 let store = try Store.open(on: MemoryStorage())
                 let transaction = try store.beginWrite()
-                let schema = Schema(tables: [
+                let schema = StoreSchema(tables: [
                     TableSchema(
                         name: isClass ? name : "Thing", columns: [ColumnSchema(name: isClass ? "id" : name, type: .int)]
                     )

@@ -12,7 +12,7 @@ import Testing
     @Test func aThousandPinnedVersionsReadTheirOwnDataAndGiveTheirMemoryBack() throws {
         var random = SeededRandom(seed: 8)
         let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
-        let schema = Schema(tables: [
+        let schema = StoreSchema(tables: [
             TableSchema(
                 name: "Thing", primaryKey: 0,
                 columns: [

@@ -7,7 +7,7 @@ import Testing
 /// What a transaction makes or edits and then deletes leaves nothing behind but its key.
 @Suite(.timeLimit(.minutes(20))) struct DeletedAtOnceTests {
     private static let table = TableID(0)
-    private static let schema = Schema(tables: [
+    private static let schema = StoreSchema(tables: [
         TableSchema(
             name: "Basket",
             columns: [
@@ -44,7 +44,7 @@ import Testing
         let storage = MemoryStorage()
         let (store, keys) = try filled(storage, count: 2)
         let old = store.pin()
-        let claim = store.claimNotes(after: old.version)
+        let claim = store.makeChangeCursor(after: old.version)
         let second = try store.beginWrite()
         for key in keys { second.edit(Self.table, 1, key) { $0.append(.int(1)) } }
         second.delete(Self.table, keys[0])

@@ -12,7 +12,7 @@ import Testing
         let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
         let transaction = try store.beginWrite()
         try transaction.changeSchema(
-            to: Schema(tables: [
+            to: StoreSchema(tables: [
                 TableSchema(
                     name: "Owner", columns: [ColumnSchema(name: "parts", type: .link, collection: .list, target: owned)]
                 ),

@@ -98,10 +98,10 @@ import Testing
 
     /// Once its right half is deleted, a split leaf is the last, and new rows are written into its chunks, behind its
     /// own rows, where the version before the split has others.
-    @Test(arguments: [false, true]) func newRowsInASplitLeafChangeNoOlderVersion(isStored: Bool) throws {
+    @Test(arguments: [false, true]) func newRowsInASplitLeafChangeNoOlderVersion(isOnDisk: Bool) throws {
         let store = try Store(Self.options(), storage: MemoryStorage())
         var pages = try Pages(store, count: 256, words: 1)
-        if isStored { _ = try #require(try store.compact()) }
+        if isOnDisk { _ = try #require(try store.compact()) }
         let held = store.pin()
         let before = pages.pages
         try pages.write { pages, transaction in for id in 0..<Int64(72) { pages.set(id, textOf: 900, transaction) } }
@@ -160,7 +160,7 @@ import Testing
         try pages.write { pages, transaction in for id in 65..<Int64(256) { pages.delete(id, transaction) } }
         #expect(Self.leafCount(store.pin().snapshot) == 2)
         let before = store.pin()
-        let claim = store.claimNotes(after: before.version)
+        let claim = store.makeChangeCursor(after: before.version)
         try pages.write { pages, transaction in
             for id in [64, 63] as [Int64] {
                 pages.set(id, textOf: 10, transaction)

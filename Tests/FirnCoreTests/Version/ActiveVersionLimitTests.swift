@@ -120,7 +120,7 @@ import Testing
         let store = try CountedThings.open(versions: 1)
         let own = store.pin()
         try store.change()
-        func begin() throws { try store.beginWrite(replacing: own, at: CallPlace("a", 1)).cancel() }
+        func begin() throws { try store.beginWrite(replacing: own, at: CallSite("a", 1)).cancel() }
         try begin()
         #expect(store.refusal() != nil)
         // Where another holds the same version, letting the own pin go would not help.
@@ -150,7 +150,7 @@ import Testing
         let own = store.pin()
         try store.rewriting(2).commit()
         #expect(store.refusal() != nil)
-        try store.beginWrite(replacing: own, at: CallPlace("a", 1)).cancel()
+        try store.beginWrite(replacing: own, at: CallSite("a", 1)).cancel()
         store._checkInvariants()
     }
 
@@ -275,7 +275,7 @@ import Testing
         store.awaitWaiters(3)
         #expect(store.publishedVersion == 2)
         // Whoever holds a version may write before it lets go, if it counts no more than it replaces.
-        try store.beginWrite(replacing: held, at: CallPlace("a", 1)).cancel()
+        try store.beginWrite(replacing: held, at: CallSite("a", 1)).cancel()
         #expect(store.queue.tryAcquire())
         store.queue.release()
         held = nil

@@ -7,8 +7,8 @@ import Testing
     /// A property that became optional, or required, lies in chunks of another form; its values are what they were.
     @Test(arguments: [false, true]) func valuesThatLieAnotherWayAreTheSame(wasNullable: Bool) throws {
         let table = TableID(0)
-        func schema(_ isNullable: Bool) -> Schema {
-            Schema(tables: [
+        func schema(_ isNullable: Bool) -> StoreSchema {
+            StoreSchema(tables: [
                 TableSchema(
                     name: "Thing", primaryKey: 0,
                     columns: [

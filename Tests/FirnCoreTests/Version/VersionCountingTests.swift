@@ -92,7 +92,7 @@ import Testing
         let store = try CountedThings.open(versions: 1, on: MemoryStorage())
         let old = store.pin()
         try store.compact()
-        var new: Pin? = store.pin(at: CallPlace("new", 7))
+        var new: Pin? = store.pin(at: CallSite("new", 7))
         #expect(new?.version == old.version && new?.stamp != old.stamp)
         let active = store.activeVersions
         #expect(active.map(\.number) == [1] && active[0].holders == 2)

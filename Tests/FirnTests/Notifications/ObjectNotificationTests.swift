@@ -124,7 +124,7 @@ import Testing
         #expect(seen == ["deleted"])
         for id in 2..<12 { try realm.write { realm.add(Dog(id, "")) } }
         #expect(realm.activeVersions.count == 1)
-        #expect(!realm.instance.store.noteKeeper.isWanted)
+        #expect(!realm.instance.store.changeJournal.isWanted)
         withExtendedLifetime(token) {}
     }
 

@@ -108,7 +108,7 @@ import Testing
         let realm = try open()
         func instance(_ scheduler: Scheduler) -> RealmInstance {
             realm.instance.shared.instance(
-                realm.configuration, realm.instance.schema, scheduler, at: CallPlace(#fileID, #line))
+                realm.configuration, realm.instance.schema, scheduler, at: CallSite(#fileID, #line))
         }
         var owner: Owner? = Owner()
         let scheduler = Scheduler.actor(try #require(owner))

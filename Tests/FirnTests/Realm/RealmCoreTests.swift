@@ -220,7 +220,7 @@ private func turnsForReleasesElsewhere(_ name: String, _ types: [ObjectBase.Type
     let loop = KeepingRunLoop(.current)
     let realm = try Realm(
         .init(inMemoryIdentifier: name, objectTypes: types), Scheduler(.thread(firn_thread_number(), loop)),
-        at: CallPlace(#fileID, #line))
+        at: CallSite(#fileID, #line))
     try realm.write { realm.add(Dog(1, "Rex")) }
     loop.bodies.withLock { $0 = [] }
     let queue = DispatchQueue(label: "elsewhere")

@@ -15,7 +15,7 @@ package struct BaseStore: Sendable {
         do { return try BaseStore() } catch { fatalError("the base store cannot be made: \(error)") }
     }()
 
-    package static let schema: Schema = {
+    package static let schema: StoreSchema = {
         var columns: [ColumnSchema] = []
         for type in ColumnType.allCases {
             for collection in CollectionKind.allCases {
@@ -27,7 +27,7 @@ package struct BaseStore: Sendable {
                         target: type == .link ? any : nil))
             }
         }
-        return Schema(
+        return StoreSchema(
             version: 1,
             tables: [
                 TableSchema(name: "Any", columns: columns),

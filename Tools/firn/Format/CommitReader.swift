@@ -8,13 +8,13 @@ struct CommitReader {
     private(set) var hasFailed = false
 
     /// The schema in force; nil where nothing told it.
-    var schema: StoreSchema? { reader.schema }
+    var schema: DecodedSchema? { reader.schema }
 
     /// Takes the next frame, and calls `visit` with each block in it. Returns what is wrong with it, if anything is.
     ///
     /// Anything that `visit` throws is passed on.
     mutating func take(
-        _ frame: FrameHead, _ payload: UnsafeRawBufferPointer, path: String, _ visit: (ChangeBlock) throws -> Void
+        _ frame: FrameHeader, _ payload: UnsafeRawBufferPointer, path: String, _ visit: (ChangeBlock) throws -> Void
     ) throws -> Finding? {
         if frame.kind.isPart, frame.part == 0 { begin() }
         guard frame.kind != .mark, !hasFailed else { return nil }
@@ -22,7 +22,7 @@ struct CommitReader {
             try withRaw(frame, payload) { reader, raw in
                 switch frame.kind {
                 case .mark: break
-                case .opening, .schema: reader.adopt(try StoreSchema.read(raw))
+                case .opening, .schema: reader.adopt(try DecodedSchema.read(raw))
                 case .changes: try reader.read(part: raw, visit)
                 }
             }
@@ -51,7 +51,7 @@ struct CommitReader {
 
     /// Calls `body` with the payload as it was before compression.
     private mutating func withRaw(
-        _ frame: FrameHead, _ payload: UnsafeRawBufferPointer,
+        _ frame: FrameHeader, _ payload: UnsafeRawBufferPointer,
         _ body: (inout ChangesetReader, UnsafeRawBufferPointer) throws -> Void
     ) throws {
         guard frame.isCompressed else { return try body(&reader, payload) }

@@ -6,7 +6,7 @@ extension LogWalk {
     ///
     /// What stands behind a break is looked at once in a segment: the marks in it are all that there are behind the next break, too.
     func judge(
-        _ problem: String, _ state: inout State, _ offset: Int, _ file: SegmentFile, _ head: SegmentHead, isLast: Bool
+        _ problem: String, _ state: inout State, _ offset: Int, _ file: SegmentFile, _ head: SegmentHeader, isLast: Bool
     ) throws -> Finding {
         let version = state.next
         guard isLast else {
@@ -28,7 +28,7 @@ extension LogWalk {
 
     /// What stands behind a break: the highest durable mark in the heads of frames there, and whole frames.
     private func lookBehind(
-        _ start: Int, _ file: SegmentFile, _ head: SegmentHead
+        _ start: Int, _ file: SegmentFile, _ head: SegmentHeader
     ) throws -> (mark: UInt64, frames: Int) {
         var mark: UInt64 = 0
         var frames = 0
@@ -57,7 +57,7 @@ extension LogWalk {
 
     /// Finds the frame behind a break with which reading can go on: the first part of a commit, or a mark.
     func resume(
-        _ state: inout State, _ offset: inout Int, _ file: SegmentFile, _ head: SegmentHead,
+        _ state: inout State, _ offset: inout Int, _ file: SegmentFile, _ head: SegmentHeader,
         _ call: (Event) throws -> Void
     ) throws -> Bool {
         var place = try nextPlace(behind: offset, file)
@@ -90,7 +90,7 @@ extension LogWalk {
 
     /// Checks that a segment ends where it should; true where the walk goes on with the next.
     func finish(
-        _ state: State, _ offset: Int, _ file: SegmentFile, _ entry: ManifestBlock.Segment, isLast: Bool,
+        _ state: State, _ offset: Int, _ file: SegmentFile, _ entry: Manifest.Segment, isLast: Bool,
         _ call: (Event) throws -> Void
     ) throws -> Bool {
         func damage(_ text: String) throws -> Bool {

@@ -10,11 +10,11 @@ import FirnStorage
 struct LogWalk {
     enum Event {
         /// A segment begins.
-        case segment(SegmentHead, path: String)
+        case segment(SegmentHeader, path: String)
         /// The next frame of the chain, and its payload as it is stored. Valid during the call.
-        case frame(FrameHead, UnsafeRawBufferPointer, path: String)
+        case frame(FrameHeader, UnsafeRawBufferPointer, path: String)
         /// The commit of this frame, its last, is whole.
-        case commit(FrameHead, path: String)
+        case commit(FrameHeader, path: String)
         case finding(Finding)
         /// Behind damage: reading goes on with the version after this one; what it builds on is not known.
         case resumed(after: UInt64)
@@ -108,7 +108,7 @@ struct LogWalk {
         state.mark = max(state.mark, head.firstVersion - 1, head.mark)
         // Without a manifest that tells where a segment ends: what is behind the next one's first version was written again there.
         let end = entry.seal == nil && !isLast ? store.manifest.segments[index + 1].firstVersion : .max
-        var offset = SegmentHead.byteCount
+        var offset = SegmentHeader.byteCount
         while true {
             if state.nextPart == 0 {
                 if state.next >= end { return true }
@@ -133,8 +133,8 @@ struct LogWalk {
 
     /// Opens a segment and checks its head; nil (and `state` broken) where nothing in it can be read.
     private func open(
-        _ entry: ManifestBlock.Segment, _ state: inout State, _ call: (Event) throws -> Void
-    ) throws -> (SegmentFile, SegmentHead)? {
+        _ entry: Manifest.Segment, _ state: inout State, _ call: (Event) throws -> Void
+    ) throws -> (SegmentFile, SegmentHeader)? {
         let path = store.files.segment(entry.number)
         func damage(_ offset: Int?, _ text: String) throws {
             try call(.finding(Finding(.damage, path, offset, text)))
@@ -165,7 +165,7 @@ struct LogWalk {
             }
             file.limit(to: seal.byteCount)
         }
-        switch SegmentHead.read(try file.bytes(at: 0, count: SegmentHead.byteCount)) {
+        switch SegmentHeader.read(try file.bytes(at: 0, count: SegmentHeader.byteCount)) {
         case .refused(let reason):
             try damage(0, reason)
             return nil
@@ -200,10 +200,10 @@ struct LogWalk {
 
     /// Passes one frame.
     private func step(
-        _ state: inout State, _ offset: inout Int, _ file: SegmentFile, _ head: SegmentHead, isSealed: Bool,
+        _ state: inout State, _ offset: inout Int, _ file: SegmentFile, _ head: SegmentHeader, isSealed: Bool,
         _ call: (Event) throws -> Void
     ) throws -> Step {
-        let frame: FrameHead
+        let frame: FrameHeader
         switch try file.item(at: offset, of: head) {
         case .end, .zeros:
             if state.nextPart != 0 { return .problem("the log ends within the commit of version \(state.next)") }
@@ -229,7 +229,7 @@ struct LogWalk {
     }
 
     /// Why a good frame does not belong where it stands; nil where it does.
-    private func check(_ frame: FrameHead, _ state: State, _ offset: Int) -> String? {
+    private func check(_ frame: FrameHeader, _ state: State, _ offset: Int) -> String? {
         if let chain = state.chain, frame.chain != chain {
             return "the frame does not follow the one before it (chain)"
         }
@@ -250,7 +250,7 @@ struct LogWalk {
             guard frame.version == state.version else {
                 return "a \(frame.kind) is of version \(frame.version), but stands behind version \(state.version)"
             }
-            guard frame.kind != .opening || offset == SegmentHead.byteCount else {
+            guard frame.kind != .opening || offset == SegmentHeader.byteCount else {
                 return "an opening stands within a segment, not at its begin"
             }
         }

@@ -99,7 +99,7 @@ struct ObjectCounts {
     }
 
     /// Takes a whole commit; says what in it can't be, if anything.
-    mutating func add(_ commit: CommitCounts, version: UInt64, _ schema: StoreSchema?) -> String? {
+    mutating func add(_ commit: CommitCounts, version: UInt64, _ schema: DecodedSchema?) -> String? {
         if let beginning, beginning.version &+ 1 == version { begin(beginning) }
         var problem: String?
         for (table, change) in commit.tables.sorted(by: { $0.key < $1.key }) {
@@ -119,7 +119,7 @@ struct ObjectCounts {
     }
 
     /// What the log and the checkpoint do not agree upon, where the log leads up to it.
-    private func difference(_ version: UInt64, _ schema: StoreSchema?) -> String? {
+    private func difference(_ version: UInt64, _ schema: DecodedSchema?) -> String? {
         guard areKnown, let beginning, let schema, beginning.version == version else { return nil }
         for (number, table) in schema.tables.enumerated() where !table.isRemoved {
             let (log, checkpoint) = (counts[number] ?? 0, beginning.counts[number] ?? 0)

@@ -6,7 +6,7 @@ import FirnStorage
 struct OpenedStore {
     let files: StoreFiles
     /// The manifest; where it is damaged, what the generation before it or the segments themselves tell.
-    var manifest: ManifestBlock
+    var manifest: Manifest
     /// What is wrong with the manifest, if anything is.
     var findings: [Finding] = []
     /// True where `manifest` was pieced together, so that segments end where the next begins and not where it says.
@@ -84,14 +84,14 @@ struct OpenedStore {
         }
         let bytes: [UInt8]
         do {
-            bytes = try files.contents(of: path, limit: 2 * ManifestBlock.byteCountMax)
+            bytes = try files.contents(of: path, limit: 2 * Manifest.byteCountMax)
         } catch  where error.status == .damage {
             return try salvage(
                 files, [Finding(.damage, path, nil, "it is longer than a manifest can be")], previous: nil)
         }
         var findings: [Finding] = []
-        let current: (block: ManifestBlock, byteCount: Int)
-        do throws(ManifestBlock.Refusal) {
+        let current: (block: Manifest, byteCount: Int)
+        do throws(Manifest.Refusal) {
             current = try read(bytes, from: 0)
         } catch {
             switch error {
@@ -109,10 +109,10 @@ struct OpenedStore {
 
     private static func read(
         _ bytes: [UInt8], from offset: Int
-    ) throws(ManifestBlock.Refusal) -> (block: ManifestBlock, byteCount: Int) {
+    ) throws(Manifest.Refusal) -> (block: Manifest, byteCount: Int) {
         do {
-            return try bytes.withUnsafeBytes { try ManifestBlock.read(UnsafeRawBufferPointer(rebasing: $0[offset...])) }
-        } catch let refusal as ManifestBlock.Refusal {
+            return try bytes.withUnsafeBytes { try Manifest.read(UnsafeRawBufferPointer(rebasing: $0[offset...])) }
+        } catch let refusal as Manifest.Refusal {
             throw refusal
         } catch {
             throw .damage("\(error)", offset: offset)
@@ -120,7 +120,7 @@ struct OpenedStore {
     }
 
     /// The log begins at the latest where the checkpoint ends.
-    private static func checkBeginning(_ manifest: ManifestBlock, _ path: String) -> [Finding] {
+    private static func checkBeginning(_ manifest: Manifest, _ path: String) -> [Finding] {
         let (first, end) = (manifest.firstVersion, manifest.checkpoint?.version ?? 0)
         guard first > end, first - end > 1 else { return [] }
         let beginning = manifest.checkpoint == nil ? "there is no checkpoint" : "the checkpoint is of version \(end)"
@@ -133,14 +133,14 @@ struct OpenedStore {
 
     /// What lies behind the current generation: the one before it, and nothing else.
     private static func checkRest(
-        _ bytes: [UInt8], _ current: (block: ManifestBlock, byteCount: Int), _ path: String
+        _ bytes: [UInt8], _ current: (block: Manifest, byteCount: Int), _ path: String
     ) -> [Finding] {
         let start = current.byteCount
         if start == bytes.count {
             if current.block.generation == 1 { return [] }
             return [Finding(.damage, path, start, "the generation before the current one is missing")]
         }
-        do throws(ManifestBlock.Refusal) {
+        do throws(Manifest.Refusal) {
             let previous = try read(bytes, from: start)
             guard start + previous.byteCount == bytes.count, previous.block.storeID == current.block.storeID,
                 previous.block.generation &+ 1 == current.block.generation
@@ -157,12 +157,12 @@ struct OpenedStore {
     }
 
     /// The generation before a damaged one, wherever it begins.
-    private static func previousBlock(_ bytes: [UInt8]) -> ManifestBlock? {
+    private static func previousBlock(_ bytes: [UInt8]) -> Manifest? {
         // A manifest has two blocks. Of more beginnings than a few somebody else has made the rest, to have each of them read to its end.
         var beginnings = 0
         for offset in stride(from: FormatNumbers.alignment, to: bytes.count, by: FormatNumbers.alignment)
         where beginnings < 16 {
-            guard ManifestBlock.begins(bytes, at: offset) else { continue }
+            guard Manifest.begins(bytes, at: offset) else { continue }
             beginnings += 1
             if let found = try? read(bytes, from: offset) { return found.block }
         }
@@ -173,14 +173,14 @@ struct OpenedStore {
 
     /// Pieces a manifest together from the heads of the segments, and the feet of the checkpoints, that are there.
     private static func salvage(
-        _ files: StoreFiles, _ findings: [Finding], previous: ManifestBlock?
+        _ files: StoreFiles, _ findings: [Finding], previous: Manifest?
     ) throws(ToolError) -> OpenedStore {
         func isThere(_ path: String) throws(ToolError) -> Bool {
             try stored { () throws(StorageError) in try files.storage.status(path) } != nil
         }
         let names =
             try isThere(files.log) ? stored { () throws(StorageError) in try files.storage.list(files.log) } : []
-        var heads: [SegmentHead] = []
+        var heads: [SegmentHeader] = []
         for number in names.compactMap(StoreFiles.segmentNumber).sorted() {
             guard let head = try? SegmentFile.head(files.segment(number), files.storage), head.segment == number else {
                 continue
@@ -197,11 +197,11 @@ struct OpenedStore {
                     + "\nand the log holds no segment whose head is whole, so nothing can be read.")
         }
         let checkpoint = try newestCheckpoint(files, storeHigh: first.storeHigh)
-        let manifest = ManifestBlock(
+        let manifest = Manifest(
             generation: (previous?.generation ?? 0) + 1, storeHigh: first.storeHigh, storeLow: first.storeLow,
             epoch: last.epoch, checkpoint: checkpoint, created: previous?.created ?? 0,
             segments: heads.map {
-                ManifestBlock.Segment(number: $0.segment, epoch: $0.epoch, firstVersion: $0.firstVersion)
+                Manifest.Segment(number: $0.segment, epoch: $0.epoch, firstVersion: $0.firstVersion)
             })
         return OpenedStore(
             files: files, manifest: manifest, findings: findings + checkBeginning(manifest, files.manifest),

@@ -5,9 +5,9 @@ import FirnStorage
 final class SegmentFile {
     enum Item {
         /// A frame whose head, payload and padding are right, and which belongs here.
-        case frame(FrameHead)
+        case frame(FrameHeader)
         /// No good frame: why; the head, if that at least is whole.
-        case bad(String, FrameHead?)
+        case bad(String, FrameHeader?)
         /// The file ends here.
         case end
         /// Nothing but zeros from here to the file's end.
@@ -44,9 +44,9 @@ final class SegmentFile {
     }
 
     /// The head of the segment at a path; nil where there is none.
-    static func head(_ path: String, _ storage: any Storage) throws(StorageError) -> SegmentHead? {
+    static func head(_ path: String, _ storage: any Storage) throws(StorageError) -> SegmentHeader? {
         let segment = try SegmentFile(path, storage)
-        guard case .head(let head) = SegmentHead.read(try segment.bytes(at: 0, count: SegmentHead.byteCount)) else {
+        guard case .head(let head) = SegmentHeader.read(try segment.bytes(at: 0, count: SegmentHeader.byteCount)) else {
             return nil
         }
         return head
@@ -76,19 +76,19 @@ final class SegmentFile {
     private lazy var searched = 4 * byteCount + (64 << 20)
 
     /// As `item`, behind a break. Once very much was read for nothing, frames count as bad.
-    func itemBehind(at place: Int, of head: SegmentHead) throws(StorageError) -> Item {
+    func itemBehind(at place: Int, of head: SegmentHeader) throws(StorageError) -> Item {
         let item = try item(at: place, of: head, checksPayload: searched > 0)
         if case .bad(_, let frame?) = item { searched -= min(frame.frameByteCount, max(searched, 0)) }
         return item
     }
 
     /// The frame at `place`, a multiple of 64; if zeros lie there up to the end of a sector, that at the beginning of the next.
-    func item(at place: Int, of head: SegmentHead, checksPayload: Bool = true) throws(StorageError) -> Item {
+    func item(at place: Int, of head: SegmentHeader, checksPayload: Bool = true) throws(StorageError) -> Item {
         let offset = try skipGap(at: place, of: head)
         guard offset < byteCount else { return .end }
-        let start = try bytes(at: offset, count: FrameHead.byteCount)
-        let found: FrameHead
-        switch FrameHead.read(start) {
+        let start = try bytes(at: offset, count: FrameHeader.byteCount)
+        let found: FrameHeader
+        switch FrameHeader.read(start) {
         case .head(let read): found = read
         case .refused(let reason):
             if start.isAllZero, try nextNonzero(from: offset) == nil { return .zeros }
@@ -104,8 +104,8 @@ final class SegmentFile {
         guard checksPayload else { return .bad("the frame is one of too many", found) }
         let frame = try bytes(at: offset, count: found.frameByteCount)
         guard frame.count == found.frameByteCount else { return .bad("the file ends within the frame", found) }
-        let end = FrameHead.byteCount + Int(found.storedCount)
-        guard CRC32C.checksum(UnsafeRawBufferPointer(rebasing: frame[FrameHead.byteCount..<end])) == found.payloadCRC
+        let end = FrameHeader.byteCount + Int(found.storedCount)
+        guard CRC32C.checksum(UnsafeRawBufferPointer(rebasing: frame[FrameHeader.byteCount..<end])) == found.payloadCRC
         else { return .bad("the checksum of the frame's payload is wrong", found) }
         guard UnsafeRawBufferPointer(rebasing: frame[end...]).isAllZero else {
             return .bad("the padding behind the frame's payload is not zero", found)
@@ -113,7 +113,7 @@ final class SegmentFile {
         return .frame(found)
     }
 
-    private func skipGap(at place: Int, of head: SegmentHead) throws(StorageError) -> Int {
+    private func skipGap(at place: Int, of head: SegmentHeader) throws(StorageError) -> Int {
         let sector = Int(head.sector)
         guard sector > 0, place % sector != 0 else { return place }
         let next = (place / sector + 1) * sector
@@ -122,8 +122,8 @@ final class SegmentFile {
     }
 
     /// The stored payload of a frame that `item` found good. Valid until the next call.
-    func payload(of frame: FrameHead) throws(StorageError) -> UnsafeRawBufferPointer {
-        try bytes(at: Int(frame.offset) + FrameHead.byteCount, count: Int(frame.storedCount))
+    func payload(of frame: FrameHeader) throws(StorageError) -> UnsafeRawBufferPointer {
+        try bytes(at: Int(frame.offset) + FrameHeader.byteCount, count: Int(frame.storedCount))
     }
 
     /// The first byte from `offset` on that is not zero; nil where all are.

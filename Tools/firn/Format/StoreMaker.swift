@@ -6,7 +6,7 @@ import FirnStorage
 struct StoreMaker {
     private let files: StoreFiles
     private let segmentByteCount: Int
-    private(set) var manifest: ManifestBlock
+    private(set) var manifest: Manifest
     /// Bytes of all segments.
     private(set) var byteCount = 0
     /// Bytes of the checkpoint's files.
@@ -20,7 +20,7 @@ struct StoreMaker {
     private var time: Int64 = 0
     private var version: UInt64 = 0
     /// The payload of the last schema frame, as it was stored.
-    private var schema: (payload: [UInt8], frame: FrameHead)?
+    private var schema: (payload: [UInt8], frame: FrameHeader)?
     private var made: [String] = []
 
     /// A class, since a writer that can't be copied may lie in it.
@@ -38,7 +38,7 @@ struct StoreMaker {
     ) throws {
         self.segmentByteCount = segmentByteCount
         files = StoreFiles(path: path, storage: storage)
-        manifest = ManifestBlock(
+        manifest = Manifest(
             generation: 1, storeHigh: storeHigh, storeLow: storeLow, epoch: 1, checkpoint: checkpoint?.entry,
             created: created, segments: [])
         let files = files
@@ -72,9 +72,9 @@ struct StoreMaker {
     }
 
     /// A checkpoint's schema as a frame would have it.
-    private static func frame(_ foot: CheckpointFoot) -> (payload: [UInt8], frame: FrameHead) {
+    private static func frame(_ foot: CheckpointFooter) -> (payload: [UInt8], frame: FrameHeader) {
         let count = UInt32(foot.schemaBytes.count)
-        let head = FrameHead(
+        let head = FrameHeader(
             kind: .schema, isLast: true, isCompressed: false, storeHigh: 0, epoch: 1, segment: 1, offset: 0,
             version: foot.version, time: foot.time, mark: 0, part: 0, rawCount: count, storedCount: count,
             payloadCRC: CRC32C.checksum(foot.schemaBytes), chain: 0)
@@ -84,7 +84,7 @@ struct StoreMaker {
     private var offset: Int { written + pending.bytes.count }
 
     /// Adds a part of a commit. Parts come in order.
-    mutating func add(_ frame: FrameHead, _ payload: UnsafeRawBufferPointer) throws(ToolError) {
+    mutating func add(_ frame: FrameHeader, _ payload: UnsafeRawBufferPointer) throws(ToolError) {
         if frame.part == 0, offset >= segmentByteCount { try roll() }
         if frame.kind == .schema { schema = ([UInt8](payload), frame) }
         append(frame, payload)
@@ -100,7 +100,7 @@ struct StoreMaker {
         try sync()
         // All is durable now, and a frame says so.
         let empty = UnsafeRawBufferPointer(start: nil, count: 0)
-        var mark = FrameHead(
+        var mark = FrameHeader(
             kind: .mark, isLast: true, isCompressed: false, storeHigh: 0, epoch: 0, segment: 0, offset: 0,
             version: version, time: time, mark: version, part: 0, rawCount: 0, storedCount: 0, payloadCRC: 0, chain: 0)
         mark.mark = version
@@ -137,11 +137,11 @@ struct StoreMaker {
     // MARK: Segments
 
     private mutating func begin(segment number: UInt32) {
-        let head = SegmentHead(
+        let head = SegmentHeader(
             segment: number, storeHigh: manifest.storeHigh, storeLow: manifest.storeLow, epoch: 1, chain: chain,
             firstVersion: version + 1, mark: version)
         chain = head.write(to: &pending.bytes)
-        manifest.segments.append(ManifestBlock.Segment(number: number, epoch: 1, firstVersion: version + 1))
+        manifest.segments.append(Manifest.Segment(number: number, epoch: 1, firstVersion: version + 1))
         guard let (payload, frame) = schema else { return }
         var opening = frame
         opening.kind = .opening
@@ -157,7 +157,7 @@ struct StoreMaker {
         try sync()
         file.close()
         byteCount += written
-        manifest.segments[manifest.segments.count - 1].seal = ManifestBlock.Seal(
+        manifest.segments[manifest.segments.count - 1].seal = Manifest.Seal(
             lastVersion: version, chainEnd: chain, byteCount: written)
         let number = manifest.segments[manifest.segments.count - 1].number + 1
         let path = files.segment(number)
@@ -168,7 +168,7 @@ struct StoreMaker {
     }
 
     /// Puts a frame at the end, under a head of this store's. What was synced before is its durable mark.
-    private mutating func append(_ frame: FrameHead, _ payload: UnsafeRawBufferPointer, mark: UInt64? = nil) {
+    private mutating func append(_ frame: FrameHeader, _ payload: UnsafeRawBufferPointer, mark: UInt64? = nil) {
         let segment = manifest.segments[manifest.segments.count - 1]
         var head = frame
         head.storeHigh = manifest.storeHigh
@@ -179,7 +179,7 @@ struct StoreMaker {
         head.chain = chain
         chain = head.write(to: &pending.bytes)
         pending.bytes.append(payload)
-        pending.bytes.appendZeros(head.frameByteCount - FrameHead.byteCount - payload.count)
+        pending.bytes.appendZeros(head.frameByteCount - FrameHeader.byteCount - payload.count)
     }
 
     private mutating func flush() throws(ToolError) {

@@ -6,7 +6,7 @@ enum CellText {
     static let characterCount = 60
     static let elementCount = 12
 
-    static func text(_ cell: Cell, _ schema: StoreSchema? = nil) -> String {
+    static func text(_ cell: Cell, _ schema: DecodedSchema? = nil) -> String {
         switch cell {
         case .null: return "nil"
         case .bool(let value): return value ? "true" : "false"
@@ -31,7 +31,7 @@ enum CellText {
         }
     }
 
-    static func json(_ cell: Cell, _ schema: StoreSchema? = nil) -> JSON {
+    static func json(_ cell: Cell, _ schema: DecodedSchema? = nil) -> JSON {
         switch cell {
         case .null: return .null
         case .bool(let value): return .bool(value)

@@ -27,7 +27,7 @@ struct ChangeCollector {
         var key: Int64
     }
 
-    var schema: StoreSchema?
+    var schema: DecodedSchema?
     private let isJSON: Bool
     private let names: PrimaryKeys
     private let output: Output

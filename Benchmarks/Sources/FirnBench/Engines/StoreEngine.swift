@@ -43,7 +43,7 @@ final class StoreEngine: Engine, @unchecked Sendable {
         static let bio = 8
     }
 
-    private static let schema = Schema(tables: [
+    private static let schema = StoreSchema(tables: [
         TableSchema(
             name: "Person", primaryKey: Column.id,
             columns: [
@@ -185,7 +185,7 @@ private final class StoreReader: Reader {
     }
 
     func sumOfAges() throws -> Int {
-        let all = try Query(table: StoreEngine.person, schema: store.schema)
+        let all = try QueryPipeline(table: StoreEngine.person, schema: store.schema)
         guard case .int(let sum) = try all.aggregate(.sum, PropertyPath(["age"]), in: pin.snapshot) else {
             throw BenchError("a sum of integers that is none")
         }
@@ -194,7 +194,8 @@ private final class StoreReader: Reader {
 
     func count(olderThan age: Int) throws -> Int {
         let older = Predicate.compare(.path("age"), .greater, .value(.int(Int64(age))))
-        return try Query([.filter(older)], table: StoreEngine.person, schema: store.schema).count(in: pin.snapshot)
+        return try QueryPipeline([.filter(older)], table: StoreEngine.person, schema: store.schema).count(
+            in: pin.snapshot)
     }
 
     func readEveryone() throws -> UInt64 {

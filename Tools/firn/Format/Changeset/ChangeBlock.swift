@@ -162,7 +162,7 @@ struct MoreElements {
 
 /// A block of a changeset; blobs are put where they belong, and old values beside the new ones.
 enum ChangeBlock {
-    case schema(StoreSchema)
+    case schema(DecodedSchema)
     case insert(RowRun)
     case insertMore(RowRun)
     case delete(table: Int, KeyRun)

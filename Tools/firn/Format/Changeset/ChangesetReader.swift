@@ -6,9 +6,9 @@ import FirnBytes
 struct ChangesetReader {
     private let blobs = BlobStore()
     /// The schema in force; it changes with a schema block. Nil where it is not known.
-    private(set) var schema: StoreSchema?
+    private(set) var schema: DecodedSchema?
 
-    init(schema: StoreSchema?) { self.schema = schema }
+    init(schema: DecodedSchema?) { self.schema = schema }
 
     /// A block's kind, flags and body, as they lie in the part.
     private struct Raw {
@@ -21,7 +21,7 @@ struct ChangesetReader {
     }
 
     /// Takes the schema of a schema frame.
-    mutating func adopt(_ schema: StoreSchema) { self.schema = schema }
+    mutating func adopt(_ schema: DecodedSchema) { self.schema = schema }
 
     /// Reads a part's blocks. What `visit` is given is valid during the call.
     mutating func read(part: UnsafeRawBufferPointer, _ visit: (ChangeBlock) throws -> Void) throws {
@@ -152,7 +152,7 @@ struct ChangesetReader {
         }
     }
 
-    private mutating func readSchema(_ reader: inout ByteReader) throws(BytesError) -> StoreSchema {
+    private mutating func readSchema(_ reader: inout ByteReader) throws(BytesError) -> DecodedSchema {
         let start = reader.offset
         let form = try reader.readUInt8()
         let bytes: UnsafeRawBufferPointer
@@ -163,7 +163,7 @@ struct ChangesetReader {
             bytes = try blobs.use(id, count: try reader.readVarint(), isOld: false, at: start)
         default: throw BytesError(.invalid("a schema has the form \(form)"), offset: start)
         }
-        let read = try StoreSchema.read(bytes)
+        let read = try DecodedSchema.read(bytes)
         schema = read
         return read
     }

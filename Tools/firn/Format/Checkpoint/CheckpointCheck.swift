@@ -10,14 +10,14 @@ struct CheckpointCheck {
 
     mutating func run() throws {
         try space.walk {
-            var tables: [StoredTable] = []
+            var tables: [OnDiskTable] = []
             if let finding = try space.finding({ tables = try space.tables() }) { findings.append(finding) }
             for table in tables where !space.isSpent { try check(table) }
         }
     }
 
     /// Notes what of a table is damaged: one thing of its rows, and of each index.
-    private mutating func check(_ table: StoredTable) throws {
+    private mutating func check(_ table: OnDiskTable) throws {
         let schema = space.schema.tables[table.number]
         func add(_ what: String, _ body: () throws -> Void) throws -> Finding? {
             guard var finding = try space.finding(body) else { return nil }
@@ -53,7 +53,7 @@ struct CheckpointCheck {
     }
 
     /// Reads a column's values of a leaf; returns how many links they are.
-    private func check(_ leaf: StoredLeaf, _ number: Int, _ column: StoreSchema.Column) throws -> Int64 {
+    private func check(_ leaf: StoredLeaf, _ number: Int, _ column: DecodedSchema.Column) throws -> Int64 {
         guard let run = try leaf.run(space, number, column) else {
             throw leaf.node.fault("the leaf lacks the chunk of \(column.name)")
         }
@@ -75,7 +75,7 @@ struct CheckpointCheck {
 
     /// An index holds every row once; that of a column of links is its backlinks, in which those that lead nowhere are not.
     private func checkIndex(
-        _ table: StoredTable, _ number: Int, _ column: StoreSchema.Column, isIndexed: Bool
+        _ table: OnDiskTable, _ number: Int, _ column: DecodedSchema.Column, isIndexed: Bool
     ) throws {
         let root = try table.index(number)
         guard isIndexed else {
@@ -89,7 +89,7 @@ struct CheckpointCheck {
         }
     }
 
-    private static func isNumbers(_ column: StoreSchema.Column) -> Bool {
+    private static func isNumbers(_ column: DecodedSchema.Column) -> Bool {
         switch column.type {
         case .bool, .int, .float, .double: !column.isNullable
         case .link: true
@@ -98,7 +98,7 @@ struct CheckpointCheck {
     }
 
     private func checkBacklinks(
-        _ table: StoredTable, _ number: Int, _ column: StoreSchema.Column, links: Int64?
+        _ table: OnDiskTable, _ number: Int, _ column: DecodedSchema.Column, links: Int64?
     ) throws {
         let root = try table.backlinks(number)
         guard column.type == .link else {

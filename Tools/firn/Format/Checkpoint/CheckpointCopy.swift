@@ -18,13 +18,13 @@ struct CheckpointCopy {
         guard let from = source.file else { throw ToolError(.damage, "\(source.path) can't be read") }
         let file = try files.storage.open(files.checkpoint(source.entry.id), .create)
         defer { file.close() }
-        var head = ByteWriter(capacity: CheckpointHead.byteCount)
-        CheckpointHead(
+        var head = ByteWriter(capacity: CheckpointHeader.byteCount)
+        CheckpointHeader(
             storeHigh: storeHigh, storeLow: storeLow, id: source.entry.id, start: UInt64(source.entry.start)
         ).write(to: &head)
         try file.write(head.bytes, at: 0)
         var piece = [UInt8](repeating: 0, count: 1 << 20)
-        var offset = CheckpointHead.byteCount
+        var offset = CheckpointHeader.byteCount
         while offset < source.byteCount {
             let count = try piece.withUnsafeMutableBytes { buffer in
                 let wanted = min(buffer.count, source.byteCount - offset)

@@ -24,7 +24,7 @@ struct CheckpointScan {
     private mutating func run(_ file: CheckpointSpace.File, _ passed: (Int) -> Void) throws(StorageError) {
         let bytes = try SegmentFile(file.path, space.storage)
         bytes.limit(to: file.entry.byteCount)
-        var offset = CheckpointHead.byteCount
+        var offset = CheckpointHeader.byteCount
         var holes = space.foot.holes[...]
         holes = holes.dropFirst(holes.partitioned { $0.lowerBound >= file.entry.start })
         // Behind damage a node is looked for at each multiple of 32. What lies there may claim to be long each time, so not for ever.
@@ -64,7 +64,7 @@ struct CheckpointScan {
 
     private enum Item {
         /// Valid until the next call.
-        case node(StoredNode)
+        case node(OnDiskNode)
         /// Why not, and how long it claims to be.
         case bad(String, byteCount: Int)
     }
@@ -82,7 +82,7 @@ struct CheckpointScan {
             return .bad("the file ends within a node", byteCount: whole.count)
         }
         guard NodeHead.isWhole(whole) else { return .bad("the node's checksum is wrong", byteCount: whole.count) }
-        return .node(StoredNode(place: place, head: head, borrowing: whole))
+        return .node(OnDiskNode(place: place, head: head, borrowing: whole))
     }
 
     /// Files are filled up to a multiple of 64.

@@ -11,11 +11,11 @@ extension OpenedStore {
 
     /// Any checkpoint that the manifest lists.
     func open(
-        _ entry: ManifestBlock.Checkpoint
+        _ entry: Manifest.Checkpoint
     ) throws(ToolError) -> (space: CheckpointSpace?, findings: [Finding]) {
         let path = files.checkpoint(entry.id)
         var findings: [Finding] = []
-        let foot: CheckpointFoot
+        let foot: CheckpointFooter
         do {
             guard let file = try files.openIfPresent(path) else {
                 return (nil, [Finding(.damage, path, nil, "the manifest names this checkpoint, but it is missing")])
@@ -49,7 +49,7 @@ extension OpenedStore {
 
     /// Opens a file of a checkpoint. Its own foot, if it is not the last, says nothing any more, but is checked all the same.
     private func open(
-        _ index: Int, _ foot: CheckpointFoot, _ findings: inout [Finding]
+        _ index: Int, _ foot: CheckpointFooter, _ findings: inout [Finding]
     ) throws(ToolError) -> CheckpointSpace.File {
         let entry = foot.files[index]
         let path = files.checkpoint(entry.id)
@@ -99,10 +99,10 @@ extension OpenedStore {
 
     /// Throws a `Finding` where the head is not the one that the file should have.
     private static func checkHead(
-        of file: any StorageFile, _ entry: CheckpointFoot.File, _ manifest: ManifestBlock, isSalvaged: Bool
+        of file: any StorageFile, _ entry: CheckpointFooter.File, _ manifest: Manifest, isSalvaged: Bool
     ) throws {
-        let bytes = try bytes(of: file, at: 0, count: CheckpointHead.byteCount)
-        switch bytes.withUnsafeBytes(CheckpointHead.read) {
+        let bytes = try bytes(of: file, at: 0, count: CheckpointHeader.byteCount)
+        switch bytes.withUnsafeBytes(CheckpointHeader.read) {
         case .refused(let reason): throw Finding(.damage, file.path, 0, reason)
         case .head(let head):
             guard head.storeHigh == manifest.storeHigh, isSalvaged || head.storeLow == manifest.storeLow else {
@@ -117,15 +117,15 @@ extension OpenedStore {
     }
 
     /// The foot of a file; throws a `Finding` where there is none.
-    static func foot(of file: any StorageFile, _ size: Int) throws -> CheckpointFoot {
+    static func foot(of file: any StorageFile, _ size: Int) throws -> CheckpointFooter {
         let tail = try bytes(of: file, at: max(0, size - 8), count: min(8, size))
-        guard let count = tail.withUnsafeBytes({ CheckpointFoot.byteCount(tail: $0, fileByteCount: size) }) else {
+        guard let count = tail.withUnsafeBytes({ CheckpointFooter.byteCount(tail: $0, fileByteCount: size) }) else {
             throw Finding(.damage, file.path, max(0, size - 8), "the file does not end as a checkpoint does")
         }
         let bytes = try bytes(of: file, at: size - count, count: count)
         do {
-            return try bytes.withUnsafeBytes(CheckpointFoot.read)
-        } catch let refusal as CheckpointFoot.Refusal {
+            return try bytes.withUnsafeBytes(CheckpointFooter.read)
+        } catch let refusal as CheckpointFooter.Refusal {
             throw Finding(.damage, file.path, size - count + refusal.offset, refusal.text)
         }
     }
@@ -143,8 +143,7 @@ extension OpenedStore {
     // MARK: Without a manifest
 
     /// The newest checkpoint whose foot is whole, among the files that are there.
-    static func newestCheckpoint(_ files: StoreFiles, storeHigh: UInt64) throws(ToolError) -> ManifestBlock.Checkpoint?
-    {
+    static func newestCheckpoint(_ files: StoreFiles, storeHigh: UInt64) throws(ToolError) -> Manifest.Checkpoint? {
         let names = try stored { () throws(StorageError) in
             try files.storage.status(files.checkpoints)?.kind == .folder
                 ? try files.storage.list(files.checkpoints) : []
@@ -154,11 +153,11 @@ extension OpenedStore {
             defer { file.close() }
             let size = try stored { () throws(StorageError) in try file.size() }
             // What is no checkpoint of this store can't be begun with, whatever else it is.
-            guard let head = try? bytes(of: file, at: 0, count: CheckpointHead.byteCount),
-                case .head(let found) = head.withUnsafeBytes(CheckpointHead.read), found.storeHigh == storeHigh,
+            guard let head = try? bytes(of: file, at: 0, count: CheckpointHeader.byteCount),
+                case .head(let found) = head.withUnsafeBytes(CheckpointHeader.read), found.storeHigh == storeHigh,
                 let foot = try? foot(of: file, size), foot.files[foot.files.count - 1].id == id
             else { continue }
-            return ManifestBlock.Checkpoint(id: id, version: foot.version, byteCount: UInt64(size), crc: foot.crc)
+            return Manifest.Checkpoint(id: id, version: foot.version, byteCount: UInt64(size), crc: foot.crc)
         }
         return nil
     }

@@ -6,7 +6,7 @@ import FirnStorage
 /// Nodes are read through blocks of 64 KiB, of which the last few are kept, so that memory stays the same however long the files are.
 final class CheckpointSpace {
     struct File {
-        let entry: CheckpointFoot.File
+        let entry: CheckpointFooter.File
         let path: String
         /// The file's length; 0 where it is missing.
         let byteCount: Int
@@ -15,8 +15,8 @@ final class CheckpointSpace {
     }
 
     /// What the manifest, or where that is gone the newest file, says of it.
-    let entry: ManifestBlock.Checkpoint
-    let foot: CheckpointFoot
+    let entry: Manifest.Checkpoint
+    let foot: CheckpointFooter
     let files: [File]
     let storage: any Storage
 
@@ -31,7 +31,7 @@ final class CheckpointSpace {
     /// Whether a walk has come to its end for that; all that it says after is of no worth.
     var isSpent: Bool { followed > followedMax }
 
-    init(entry: ManifestBlock.Checkpoint, foot: CheckpointFoot, files: [File], storage: any Storage) {
+    init(entry: Manifest.Checkpoint, foot: CheckpointFooter, files: [File], storage: any Storage) {
         self.entry = entry
         self.foot = foot
         self.files = files
@@ -41,7 +41,7 @@ final class CheckpointSpace {
     deinit { for file in files { file.file?.close() } }
 
     var byteCount: Int { files.reduce(0) { $0 + $1.byteCount } }
-    var schema: StoreSchema { foot.schema }
+    var schema: DecodedSchema { foot.schema }
 
     // MARK: Nodes
 
@@ -55,9 +55,9 @@ final class CheckpointSpace {
     }
 
     /// The node at a place, its checksum compared.
-    func node(at place: Int) throws -> StoredNode {
+    func node(at place: Int) throws -> OnDiskNode {
         guard let index = files.lastIndex(where: { $0.entry.start <= place }),
-            place - files[index].entry.start >= CheckpointHead.byteCount,
+            place - files[index].entry.start >= CheckpointHeader.byteCount,
             place - files[index].entry.start < files[index].entry.byteCount, place % NodeHead.unit == 0
         else { throw NodeFault(place, "this place lies in none of the checkpoint's files") }
         let offset = place - files[index].entry.start
@@ -70,7 +70,7 @@ final class CheckpointSpace {
         case .head(let found): head = found
         }
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: head.nodeByteCount, alignment: 16)
-        let node = StoredNode(place: place, head: head, owning: memory)
+        let node = OnDiskNode(place: place, head: head, owning: memory)
         try read(index, offset, into: memory, place)
         guard NodeHead.isWhole(node.bytes) else { throw NodeFault(place, "the node's checksum is wrong") }
         try node.checkShape()
@@ -78,9 +78,9 @@ final class CheckpointSpace {
     }
 
     /// The node that a reference of `parent` leads to, which is of one of these kinds; nil where it leads nowhere.
-    func node(_ place: Int?, of parent: StoredNode, _ kinds: NodeKind...) throws -> StoredNode? {
+    func node(_ place: Int?, of parent: OnDiskNode, _ kinds: NodeKind...) throws -> OnDiskNode? {
         guard let place else { return nil }
-        let node: StoredNode
+        let node: OnDiskNode
         do {
             node = try self.node(at: place)
         } catch let fault as NodeFault where fault.place == place {

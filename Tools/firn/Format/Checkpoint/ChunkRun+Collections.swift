@@ -14,7 +14,7 @@ extension ChunkRun {
             case Slot.tree:
                 let word = UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
                 guard
-                    let root = try space.node(StoredNode.place(of: word, in: node), of: node, .listInner, .listLeaf)
+                    let root = try space.node(OnDiskNode.place(of: word, in: node), of: node, .listInner, .listLeaf)
                 else { throw node.fault("the tree of row \(row) is missing") }
                 _ = try forEachElement(tree: root, level: root.kind == .listInner ? root.head.width : 0, body)
             default:
@@ -28,7 +28,7 @@ extension ChunkRun {
 
     /// Returns how many elements the tree below a node has.
     private func forEachElement(
-        tree node: StoredNode, level: Int, _ body: (UnsafeRawBufferPointer?, Cell) throws -> Void
+        tree node: OnDiskNode, level: Int, _ body: (UnsafeRawBufferPointer?, Cell) throws -> Void
     ) throws -> Int {
         if node.kind == .listLeaf {
             guard level == 0 else { throw node.fault("a leaf of a list stands at level \(level)") }
@@ -53,7 +53,7 @@ extension ChunkRun {
     }
 
     private func forEachElement(
-        leaf node: StoredNode, _ body: (UnsafeRawBufferPointer?, Cell) throws -> Void
+        leaf node: OnDiskNode, _ body: (UnsafeRawBufferPointer?, Cell) throws -> Void
     ) throws -> Int {
         let block = try ElementBlock(node.slice(38, node.head.capacity), column)
         guard block.count == node.count, block.count > 0 else {
@@ -67,7 +67,7 @@ extension ChunkRun {
     }
 
     private func forEachElement(
-        block: ElementBlock, of parent: StoredNode, references: (UnsafeRawPointer) -> Void = { _ in },
+        block: ElementBlock, of parent: OnDiskNode, references: (UnsafeRawPointer) -> Void = { _ in },
         _ body: (UnsafeRawBufferPointer?, Cell) throws -> Void
     ) throws {
         try block.forEach(
@@ -107,7 +107,7 @@ extension ChunkRun {
         try Self.check(references, of: node)
     }
 
-    private static func check(_ references: [Int], of node: StoredNode) throws {
+    private static func check(_ references: [Int], of node: OnDiskNode) throws {
         guard try node.tableReferences().sorted() == references.sorted() else {
             throw node.fault("the reference table of the \(node.kind.name.one) is not that of its values")
         }

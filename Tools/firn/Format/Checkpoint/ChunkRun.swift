@@ -21,11 +21,11 @@ final class ChunkRun {
 
     enum Content {
         /// Values of one width from an offset on, and where the null flags begin, if there are any.
-        case fixed(StoredNode, at: Int, width: Int, nulls: Int?)
-        case integers(StoredNode, width: Int, base: Int64, step: Int64, nulls: Int?)
-        case bits(StoredNode, nulls: Int?)
+        case fixed(OnDiskNode, at: Int, width: Int, nulls: Int?)
+        case integers(OnDiskNode, width: Int, base: Int64, step: Int64, nulls: Int?)
+        case bits(OnDiskNode, nulls: Int?)
         case variable(Texts)
-        case dictionary(StoredNode, Texts)
+        case dictionary(OnDiskNode, Texts)
     }
 
     /// Values of any length: where in a heap they lie.
@@ -40,15 +40,15 @@ final class ChunkRun {
     }
 
     let space: CheckpointSpace
-    let node: StoredNode
-    let column: StoreSchema.Column
+    let node: OnDiskNode
+    let column: DecodedSchema.Column
     let rows: Int
     let content: Content
     /// Blobs and leaves of collections that cells lie in.
-    var kept: [StoredNode] = []
+    var kept: [OnDiskNode] = []
 
     /// - Parameter rows: how many rows of the chunk count.
-    init(_ space: CheckpointSpace, _ node: StoredNode, _ column: StoreSchema.Column, rows: Int) throws {
+    init(_ space: CheckpointSpace, _ node: OnDiskNode, _ column: DecodedSchema.Column, rows: Int) throws {
         self.space = space
         self.node = node
         self.column = column
@@ -85,7 +85,7 @@ final class ChunkRun {
     }
 
     /// Whether a column's chunks may be of a form.
-    private static func serves(_ form: ChunkForm, _ column: StoreSchema.Column) -> Bool {
+    private static func serves(_ form: ChunkForm, _ column: DecodedSchema.Column) -> Bool {
         guard column.collection == .none else { return form == .variable }
         switch form {
         case .fixed: return column.type.fixedWidth != nil && (!column.isNullable || column.type == .link)
@@ -97,7 +97,7 @@ final class ChunkRun {
         }
     }
 
-    private static func texts(_ node: StoredNode, _ form: ChunkForm) throws -> Texts {
+    private static func texts(_ node: OnDiskNode, _ form: ChunkForm) throws -> Texts {
         let rows = node.head.capacity
         if form == .variable {
             let heapOffset = 64 + 4 * rows
@@ -194,7 +194,7 @@ final class ChunkRun {
         }
     }
 
-    private func isNull(_ node: StoredNode, _ nulls: Int?, _ row: Int) throws -> Bool {
+    private func isNull(_ node: OnDiskNode, _ nulls: Int?, _ row: Int) throws -> Bool {
         guard let nulls else { return false }
         let flag = try node.u8(nulls + row)
         guard flag <= 1 else { throw node.fault("the null flag of row \(row) is \(flag)") }
@@ -232,9 +232,9 @@ final class ChunkRun {
         }
     }
 
-    func blob(_ reference: UnsafeRawBufferPointer, of parent: StoredNode) throws -> UnsafeRawBufferPointer {
+    func blob(_ reference: UnsafeRawBufferPointer, of parent: OnDiskNode) throws -> UnsafeRawBufferPointer {
         let word = UInt64(littleEndian: reference.loadUnaligned(as: UInt64.self))
-        guard let blob = try space.node(StoredNode.place(of: word, in: parent), of: parent, .blob) else {
+        guard let blob = try space.node(OnDiskNode.place(of: word, in: parent), of: parent, .blob) else {
             throw parent.fault("a value's blob is missing")
         }
         kept.append(blob)

@@ -16,9 +16,9 @@ struct ElementBlock {
 
     let count: Int
     private let bytes: UnsafeRawBufferPointer
-    private let column: StoreSchema.Column
+    private let column: DecodedSchema.Column
 
-    init(_ bytes: UnsafeRawBufferPointer, _ column: StoreSchema.Column) throws(BytesError) {
+    init(_ bytes: UnsafeRawBufferPointer, _ column: DecodedSchema.Column) throws(BytesError) {
         var reader = ByteReader(bytes)
         count = Int(try reader.readUInt16())
         self.bytes = bytes

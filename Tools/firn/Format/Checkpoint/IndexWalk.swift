@@ -29,20 +29,20 @@ struct IndexWalk {
     /// - Parameter isNumbers: of numbers, or backlinks; else of bytes.
     init(_ space: CheckpointSpace, isNumbers: Bool) {
         self.space = space
-        kinds = isNumbers ? (.pairInner, .pairLeaf) : (.bytesInner, .bytesLeaf)
+        kinds = isNumbers ? (.integerIndexInner, .integerIndexLeaf) : (.bytesIndexInner, .bytesIndexLeaf)
     }
 
     /// Walks the tree that `place`, a reference of `parent`, leads to.
-    mutating func run(_ place: Int?, of parent: StoredNode) throws {
+    mutating func run(_ place: Int?, of parent: OnDiskNode) throws {
         guard let root = try space.node(place, of: parent, kinds.leaf, kinds.inner) else { return }
         count = try walk(root, level: root.kind == kinds.leaf ? 0 : root.head.width, from: nil, to: nil)
     }
 
-    private mutating func walk(_ node: StoredNode, level: Int, from lower: Entry?, to upper: Entry?) throws -> Int {
+    private mutating func walk(_ node: OnDiskNode, level: Int, from lower: Entry?, to upper: Entry?) throws -> Int {
         guard node.head.width == level, (node.kind == kinds.leaf) == (level == 0) else {
             throw node.fault("a \(node.kind.name.one) of level \(node.head.width) stands at level \(level)")
         }
-        if node.kind == .bytesLeaf || node.kind == .bytesInner { try checkHeads(node) }
+        if node.kind == .bytesIndexLeaf || node.kind == .bytesIndexInner { try checkHeads(node) }
         if level == 0 {
             for index in 0..<node.count {
                 let entry = try entry(node, index)
@@ -73,14 +73,14 @@ struct IndexWalk {
     }
 
     /// A leaf's entry, or an inner node's separator before a child.
-    private func entry(_ node: StoredNode, _ index: Int) throws(NodeFault) -> Entry {
+    private func entry(_ node: OnDiskNode, _ index: Int) throws(NodeFault) -> Entry {
         switch node.kind {
-        case .pairInner:
+        case .integerIndexInner:
             return Entry(key: .number(try node.u64(32 + 8 * index)), value: try node.i64(544 + 8 * index))
-        case .pairLeaf where node.head.form == 1:
+        case .integerIndexLeaf where node.head.form == 1:
             let key = try node.u64(32) &+ node.u64(40) &* UInt64(index)
             return Entry(key: .number(key), value: try node.i64(48) &+ node.i64(56) &* Int64(index))
-        case .pairLeaf:
+        case .integerIndexLeaf:
             let values = 32 + 8 * node.head.capacity
             return Entry(key: .number(try node.u64(32 + 8 * index)), value: try node.i64(values + 8 * index))
         default:
@@ -89,8 +89,8 @@ struct IndexWalk {
         }
     }
 
-    private func child(_ node: StoredNode, _ index: Int) throws(NodeFault) -> (reference: Int?, count: Int64) {
-        guard node.kind == .bytesInner else {
+    private func child(_ node: OnDiskNode, _ index: Int) throws(NodeFault) -> (reference: Int?, count: Int64) {
+        guard node.kind == .bytesIndexInner else {
             return (try node.reference(1056 + 8 * index), try node.i64(1568 + 8 * index))
         }
         let offset = try node.bytesEntry(index).offset
@@ -99,7 +99,7 @@ struct IndexWalk {
 
     /// A key lies in words of eight bytes, of which the first byte is the highest.
     private func keyBytes(
-        _ node: StoredNode, _ entry: (offset: Int, key: Int, keyByteCount: Int, head: UInt32)
+        _ node: OnDiskNode, _ entry: (offset: Int, key: Int, keyByteCount: Int, head: UInt32)
     ) throws(NodeFault) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(entry.keyByteCount)
@@ -108,10 +108,10 @@ struct IndexWalk {
     }
 
     /// All keys of a page begin with the same `form` bytes; a slot's head is the four behind them.
-    private func checkHeads(_ node: StoredNode) throws(NodeFault) {
+    private func checkHeads(_ node: OnDiskNode) throws(NodeFault) {
         let prefix = Int(node.head.form)
         // The first separator of an inner node is never looked at.
-        let first = node.kind == .bytesInner ? 1 : 0
+        let first = node.kind == .bytesIndexInner ? 1 : 0
         var common: ArraySlice<UInt8>?
         for index in first..<max(node.count, first) {
             let entry = try node.bytesEntry(index)

@@ -1,0 +1,230 @@
+import FirnCore
+import FirnStorage
+import Synchronization
+
+/// One observer of one realm.
+///
+/// Belongs to its realm's thread, queue or actor, where its block is called; only `end` may come from elsewhere. Its token holds it, its realm only knows it.
+class Subscription {
+    let realm: RealmInstance
+    // Atomic: a token may be let go on any thread.
+    private let hasEnded = Atomic<Bool>(false)
+
+    init(_ realm: RealmInstance) { self.realm = realm }
+
+    var isActive: Bool { !hasEnded.load(ordering: .acquiring) }
+
+    func end() { hasEnded.store(true, ordering: .releasing) }
+}
+
+/// Where an observer begins: the version, and the claim on the notes of all versions after it. Made by the call that makes the observer, so that nothing after it is missed.
+struct SubscriptionStart: Sendable {
+    let pin: Pin
+    let claim: ChangeCursor
+}
+
+/// An observer of data: which version it was told of last, and how it is told of the next. It holds that version, in the name of the call that made it.
+class DataSubscription: Subscription {
+    /// What it holds for being told of more.
+    private struct Progress {
+        /// The version that was told of last.
+        var last: Pin
+        /// Keeps the notes of the versions after it.
+        let claim: ChangeCursor
+        /// Versions that are not told of, oldest first, each with the one before it. Kept only while there is
+        /// something to tell before them.
+        var hidden: [(base: Pin, committed: Pin)] = []
+    }
+    /// Nil when there is nothing more to tell.
+    private var progress: Progress?
+    private var isRunning = false
+    private var isDueAgain = false
+    /// Whether it is told of the state it begins with, at the next turn.
+    var wantsInitial: Bool { false }
+
+    init(_ realm: RealmInstance, from start: SubscriptionStart) {
+        progress = Progress(last: start.pin, claim: start.claim)
+        super.init(realm)
+    }
+
+    private var current: Progress {
+        guard let progress else { preconditionFailure("Firn: an observer is asked that has been told everything") }
+        return progress
+    }
+
+    /// The version that was told of last, of an observer that is active.
+    var last: Pin { current.last }
+    var claim: ChangeCursor { current.claim }
+
+    /// What was told of last, on the tree that a compaction has put in the place of its own.
+    func moveToEqual(_ pin: Pin) {
+        guard let progress, progress.last.version == pin.version else { return }
+        self.progress?.last = pin.again(at: progress.last.place)
+    }
+
+    /// Ends it, as there is nothing more to tell. From now on it holds no version and no notes, however long its
+    /// token is kept.
+    func finish() {
+        end()
+        progress = nil
+    }
+
+    /// Tells the observer what has changed up to the version that its realm shows.
+    func deliver(mayBegin: Bool) {
+        guard isActive, !isRefused(), let shown = realm.pin else { return }
+        if wantsInitial {
+            guard mayBegin else { return }
+            let new = shown.again(at: last.place)
+            run(new) { begin(new) }
+        } else if passHidden(), let shown = realm.pin {
+            deliver(through: shown)
+        }
+    }
+
+    /// Tells an observer that has begun what has changed up to a version that may be older than the one shown.
+    private func deliver(through pin: Pin) {
+        guard isActive, !wantsInitial, pin.version > last.version, !isRefused() else { return }
+        let new = pin.again(at: last.place)
+        let old = last
+        let notes = claim.changes(from: old, to: new)
+        run(new) { notify(notes, from: old, to: new) }
+    }
+
+    private func run(_ new: Pin, _ body: () -> Void) {
+        LockRank.expectNone("an observer is called")
+        take(new)
+        isRunning = true
+        body()
+        isRunning = false
+        if isDueAgain {
+            isDueAgain = false
+            realm.waker?.wake()
+        }
+    }
+
+    /// True while the block runs, which is not called within itself. It is told at the next turn.
+    private func isRefused() -> Bool {
+        if isRunning { isDueAgain = true }
+        return isRunning
+    }
+
+    private func take(_ pin: Pin) {
+        progress?.last = pin
+        claim.advance(to: pin.version)
+    }
+
+    // MARK: Versions that are not told of
+
+    /// Takes a version that its realm has committed as told of. What others had written before, up to `base`, is told
+    /// first: at once, or at the next turn if the block is running.
+    func hide(_ committed: Pin, from base: Pin) {
+        guard isActive, !wantsInitial, let progress else { return }
+        let committed = committed.again(at: progress.last.place)
+        if let end = progress.hidden.indices.last, progress.hidden[end].committed.version == base.version {
+            self.progress?.hidden[end].committed = committed
+        } else {
+            self.progress?.hidden.append((base.again(at: progress.last.place), committed))
+        }
+        passHidden()
+    }
+
+    /// Passes over the versions that are not told of. False where that has to wait: the observer is due again then.
+    @discardableResult
+    private func passHidden() -> Bool {
+        while isActive, let next = progress?.hidden.first {
+            if next.base.version > last.version {
+                if isRefused() || isHeldUp() { return false }
+                // The block may itself hide more, and pass over what is first here: so look again.
+                realm.showing(next.base) { deliver(through: next.base) }
+            } else {
+                progress?.hidden.removeFirst()
+                skip(to: next.committed)
+            }
+        }
+        return !isHeldUp()
+    }
+
+    /// Whether a block has left a write open. The observer is told when that has ended.
+    private func isHeldUp() -> Bool {
+        if realm.isInTransaction { realm.isTurnDue = true }
+        return realm.isInTransaction
+    }
+
+    private func skip(to pin: Pin) {
+        guard pin.version > last.version else { return }
+        take(pin.again(at: last.place))
+        skipped(last)
+    }
+
+    // What the kinds of observers do.
+    func begin(_ pin: Pin) {}
+    func notify(_ notes: ChangeSummary, from old: Pin, to new: Pin) {}
+    func skipped(_ pin: Pin) {}
+    /// Whether old values are wanted, so that the realm remembers which changes are its own.
+    var wantsOldValues: Bool { false }
+}
+
+/// The observers of a realm. Belongs to the realm's thread, queue or actor.
+final class SubscriptionList {
+    private struct Entry<Kind: Subscription> {
+        weak var observation: Kind?
+        weak var token: NotificationToken?
+    }
+    private var entries: [Entry<DataSubscription>] = []
+    private var realmEntries: [Entry<RealmSubscription>] = []
+
+    func add(_ observation: DataSubscription, _ token: NotificationToken) {
+        entries.append(Entry(observation: observation, token: token))
+    }
+
+    func add(_ observation: RealmSubscription, _ token: NotificationToken) {
+        realmEntries.append(Entry(observation: observation, token: token))
+    }
+
+    var isEmpty: Bool { active.isEmpty && realmObservers.isEmpty }
+
+    /// Whether any observer is told of old values, so that the realm has to remember which changes are its own.
+    var wantOldValues: Bool { active.contains(where: \.wantsOldValues) }
+
+    /// Ends them all: nothing is told any more, and no version is held for them, whoever still has their tokens.
+    func end() {
+        let tokens = entries.map(\.token) + realmEntries.map(\.token)
+        entries = []
+        realmEntries = []
+        for token in tokens { token?.invalidate() }
+    }
+
+    /// The observers that still are.
+    var active: [DataSubscription] {
+        let active = entries.compactMap(\.observation).filter(\.isActive)
+        if active.count < entries.count { entries.removeAll { !($0.observation?.isActive ?? false) } }
+        return active
+    }
+
+    var realmObservers: [RealmSubscription] {
+        let active = realmEntries.compactMap(\.observation).filter(\.isActive)
+        if active.count < realmEntries.count { realmEntries.removeAll { !($0.observation?.isActive ?? false) } }
+        return active
+    }
+
+    /// Stops the program where a token is none of this realm's.
+    func checkTokens(_ tokens: [NotificationToken], of realm: RealmInstance) {
+        for token in tokens {
+            if let observer = token.observer, observer.realm !== realm {
+                fatalError(
+                    "Firn: withoutNotifying: was given a token of another realm or thread. Give tokens of the realm that is written."
+                )
+            }
+        }
+    }
+}
+
+/// An observer of the realm itself. It is told on the spot, and of no versions, so it holds none.
+final class RealmSubscription: Subscription {
+    let block: (Realm.Notification, Realm) -> Void
+
+    init(_ realm: RealmInstance, _ block: @escaping (Realm.Notification, Realm) -> Void) {
+        self.block = block
+        super.init(realm)
+    }
+}

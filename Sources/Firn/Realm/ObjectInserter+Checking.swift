@@ -1,0 +1,138 @@
+import FirnCore
+
+/// What `add(validating:)` and `create(_:validating:)` ask before they change anything: they throw what adding and creating stop at.
+extension ObjectInserter {
+    /// Throws what writing an object that `create` has resolved, and its changes, would find wrong.
+    func check(_ object: ObjectBase, _ changes: [Resolution.Change]) throws {
+        var objects = [object]
+        for change in changes {
+            switch change.content {
+            case .value(.list(let values)): for value in values { try checkLength(value, of: change.property) }
+            case .value(let value): try checkLength(value, of: change.property)
+            case .link(let target): objects.append(target)
+            case .objects(let targets): objects += targets
+            }
+        }
+        try check(objects)
+    }
+
+    /// Throws where an object that is to be added, or one that it reaches, can't be.
+    func checkObject(_ object: ObjectBase) throws {
+        try policy.check(realm.binding(of: type(of: object)).info)
+        try check([object])
+    }
+
+    private func check(_ roots: [ObjectBase]) throws {
+        try realm.checkFaults()
+        var seen: Set<ObjectIdentifier> = []
+        var keys: Set<PrimaryKey> = []
+        var next = roots
+        while let object = next.popLast() {
+            guard seen.insert(ObjectIdentifier(object)).inserted else { continue }
+            guard !object.isManaged else {
+                try object.checkIsThere()
+                guard RealmInstance.of(object._row) === realm else {
+                    throw ValueFault(
+                        "an object of \(object.classInfo.name) belongs to another realm, or is frozen; copy it with create(_:value:), or thaw it"
+                    )
+                }
+                continue
+            }
+            guard let binding = realm.schema.table(of: type(of: object)) else {
+                throw ValueFault(
+                    "the realm has no class \(object.classInfo.name); add it to Configuration.objectTypes")
+            }
+            try checkKey(object, binding, &keys)
+            if !binding.info.required.isEmpty { try object.checkRequired(binding.info) }
+            for property in binding.info.stored {
+                let place = object.address + property.offset
+                let collection = property.isCollection ? property.wrapper.madeCollection(place) : nil
+                if property.isLink {
+                    var targets = collection?.objects ?? []
+                    if let target = property.wrapper.any(place, of: object) as? ObjectBase { targets.append(target) }
+                    for target in targets { try property.checkClass(of: target) }
+                    next += targets
+                } else if property.shape.type == .string || property.shape.type == .data {
+                    let values =
+                        collection?.elements(for: realm) ?? property.wrapper.storeValue(place).map { [$0] } ?? []
+                    for value in values { try checkLength(value, of: property) }
+                }
+            }
+        }
+        try realm.checkFaults()
+    }
+
+    /// Throws where an object with the unmanaged object's primary key exists, and may not.
+    private func checkKey(_ object: ObjectBase, _ binding: TableBinding, _ keys: inout Set<PrimaryKey>) throws {
+        guard let primaryKey = binding.info.primaryKey,
+            let value = primaryKey.wrapper.storeValue(object.address + primaryKey.offset),
+            value != .null || primaryKey.isNullable
+        else { return }
+        // Looked up whatever the policy, so that damage is met before anything is written.
+        let key = PrimaryKey(table: binding.table, value: value)
+        let exists = key.find(in: transaction) != nil
+        let isNew = keys.insert(key).inserted
+        if policy == .error, exists || !isNew { throw ValueFault(existing: binding.info, value) }
+    }
+
+    private func checkLength(_ value: Value, of property: PropertyInfo) throws {
+        let count: Int
+        switch value {
+        case .string(let text): count = text.utf8.count
+        case .data(let bytes): count = bytes.count
+        default: return
+        }
+        if count > Limits.valueByteCount {
+            throw ValueFault("a value of \(count) bytes; at most \(Limits.valueByteCount) are possible").inside(
+                property.name)
+        }
+    }
+}
+
+extension RealmInstance {
+    /// Throws the damage that the running transaction has met.
+    func checkFaults() throws {
+        if let fault = transaction?.fault { throw Realm.Error(fault, configuration.fileURL) }
+    }
+}
+
+extension Realm.UpdatePolicy {
+    /// Throws where objects of a class without a primary key are to be updated. Nested ones are created then.
+    func check(_ info: ClassInfo) throws {
+        if self != .error, info.primaryKey == nil {
+            throw Realm.Error(
+                .invalidInput, "update: .\(self) needs a primary key, which \(info.name) does not have.")
+        }
+    }
+}
+
+extension PropertyInfo {
+    /// Throws where an object is of another class than the property's links lead to.
+    @inline(__always)
+    func checkClass(of object: ObjectBase) throws {
+        guard let target = shape.target, ObjectIdentifier(type(of: object)) != ObjectIdentifier(target) else { return }
+        throw ValueFault(object, isNoTargetOf: target).inside(name)
+    }
+
+    /// Throws where `any` is nil and the property may not be.
+    func checkRequired(_ any: Any?) throws {
+        if isRequired, unwrapped(any) == nil { throw PropertyInfo.lack }
+    }
+
+    fileprivate static var lack: ValueFault { ValueFault("requiredProperties() names it, so it can't be nil") }
+}
+
+extension ObjectBase {
+    /// Throws where this is managed and was deleted.
+    final func checkIsThere() throws {
+        guard isManaged, !RealmInstance.of(_row).isThere(self) else { return }
+        throw ValueFault("an object of \(classInfo.name) was deleted, so it can't be added, copied or linked to")
+    }
+
+    /// Throws where a required property of this unmanaged object is nil.
+    final func checkRequired(_ info: ClassInfo) throws {
+        for property in info.required where property.wrapper.storeValue(address + property.offset) == .null {
+            throw PropertyInfo.lack.inside(property.name)
+        }
+    }
+}

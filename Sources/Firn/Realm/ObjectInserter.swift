@@ -1,0 +1,284 @@
+import FirnCore
+import Foundation
+
+/// One call of `add` or `create`: enters objects into the store, each once however they link to each other, and without recursion along links.
+/// None of the application's sequences and initialisers run here, since they might end the transaction; `Resolution`
+/// runs them before.
+///
+/// An object gets its row first, with all values but its links and lists; those are set once every object that they lead to has a row. So cycles need no care.
+final class ObjectInserter {
+    // Unretained: both outlive the call, or the transaction that this is kept for, and counting them would cost more than a column.
+    unowned(unsafe) let realm: RealmInstance
+    unowned(unsafe) let transaction: WriteTransaction
+    /// Keeps `transaction` in memory, whoever ends it.
+    private let heldTransaction: WriteTransaction
+    let policy: Realm.UpdatePolicy
+    /// Links and lists that are yet to be set.
+    private var pending: [Pending] = []
+    private var isWorking = false
+
+    private struct Pending {
+        let table: TableBinding
+        let key: Int64
+        let property: PropertyInfo
+        let content: Content
+        let isUpdate: Bool
+    }
+    private enum Content {
+        case link(ObjectBase)
+        case collection(any PersistedCollection, ObjectBase)
+    }
+
+    init(_ realm: RealmInstance, _ policy: Realm.UpdatePolicy, _ what: @autoclosure () -> String) {
+        self.realm = realm
+        self.policy = policy
+        heldTransaction = realm.writing(what())
+        transaction = heldTransaction
+    }
+
+    // MARK: Reading
+
+    /// What a cell holds. Damage that is met is the transaction's to throw.
+    private func value(_ binding: TableBinding, _ column: Int, _ key: Int64) -> Value? {
+        transaction.noting { transaction.table(binding.table).value(column, of: key) }
+    }
+
+    // MARK: Adding
+
+    /// Enters what the caller of `add` named.
+    func addRoot(_ object: ObjectBase) throws {
+        if policy != .error { try policy.check(realm.binding(of: type(of: object)).info) }
+        _ = try add(object)
+    }
+
+    /// Enters an unmanaged object and all that it reaches; gives its key.
+    func add(_ object: ObjectBase) throws -> Int64 {
+        let key = try enter(object)
+        try work()
+        return key
+    }
+
+    private func work() throws {
+        // The elements of a list may be added by a creation of their own; the outermost call works all off.
+        guard !isWorking else { return }
+        isWorking = true
+        defer { isWorking = false }
+        while let next = pending.popLast() {
+            switch next.content {
+            case .link(let target):
+                try next.property.checkClass(of: target)
+                let key = try enter(target)
+                let column = next.table.column(next.property)
+                if next.isUpdate, policy == .modified,
+                    value(next.table, column, next.key) == .link(key)
+                {
+                    continue
+                }
+                transaction.setLink(next.table.table, column, next.key, to: key)
+            case .collection(let collection, let owner):
+                let values = try elements(collection, next)
+                let column = next.table.column(next.property)
+                let old = value(next.table, column, next.key)
+                if !(next.isUpdate && policy == .modified && old == .list(values)),
+                    !(values.isEmpty && old == .list([]) && !next.isUpdate)
+                {
+                    transaction.set(next.table.table, column, next.key, .list(values))
+                }
+                collection.adopt(owner._row, next.property)
+            }
+        }
+    }
+
+    private func elements(_ collection: any PersistedCollection, _ next: Pending) throws -> [Value] {
+        guard next.property.isLink else { return collection.elements(for: realm) }
+        return try collection.objects.map { object in
+            try next.property.checkClass(of: object)
+            return .link(try enter(object))
+        }
+    }
+
+    /// Gives an unmanaged object its row; one of this realm has it.
+    private func enter(_ object: ObjectBase) throws -> Int64 {
+        if object.isManaged {
+            guard RealmInstance.of(object._row) === realm else {
+                fatalError(
+                    "Firn: an object of \(type(of: object).className()) belongs to another realm, or is frozen. Copy it with create(_:value:), or thaw it."
+                )
+            }
+            checkIsThere(object)
+            return object._row.key
+        }
+        let binding = realm.binding(of: type(of: object))
+        let info = binding.info
+        if !info.required.isEmpty { try object.checkRequired(info) }
+        if let primaryKey = info.primaryKey, policy != .error {
+            let value = primaryKey.wrapper.storeValue(object.address + primaryKey.offset) ?? .null
+            if let key = PrimaryKey(table: binding.table, value: value).find(in: transaction) {
+                update(binding, key, from: object)
+                finish(object, binding, key, isUpdate: true)
+                return key
+            }
+        }
+        var row = transaction.beginRow(binding.table)
+        let address = object.address
+        for step in binding.fills { fill(&row, step, address) }
+        do throws(StoreError) { try transaction.endRow(row) } catch {
+            guard error.code == .primaryKeyTaken else { throw Realm.Error(error, realm.configuration.fileURL) }
+            throw ValueFault(
+                existing: info, info.primaryKey.flatMap { $0.wrapper.storeValue(address + $0.offset) } ?? .null)
+        }
+        finish(object, binding, row.key, isUpdate: false)
+        return row.key
+    }
+
+    /// Fills a cell from an unmanaged object's memory. Links and collections wait.
+    @inline(__always)
+    private func fill(_ row: inout FreshRow, _ step: TableBinding.Fill, _ object: UnsafeMutableRawPointer) {
+        let value = object + step.valueOffset
+        let column = step.column
+        switch step.memory {
+        case .int: transaction.fill(row, column, fixed: value.load(as: Int64.self))
+        case .bool: transaction.fill(row, column, fixed: value.load(as: UInt8.self) & 1)
+        case .int8: transaction.fill(row, column, fixed: Int64(value.load(as: Int8.self)))
+        case .int16: transaction.fill(row, column, fixed: Int64(value.load(as: Int16.self)))
+        case .int32: transaction.fill(row, column, fixed: Int64(value.load(as: Int32.self)))
+        case .float: transaction.fill(row, column, fixed: value.load(as: Float.self))
+        case .double: transaction.fill(row, column, fixed: value.load(as: Double.self))
+        case .date: transaction.fill(row, column, fixed: Timestamp(value.load(as: Date.self)))
+        case .string: fill(&row, column, value.assumingMemoryBound(to: String.self).pointee)
+        case .optionalString:
+            if let text = value.assumingMemoryBound(to: String?.self).pointee {
+                fill(&row, column, text)
+            } else {
+                transaction.fillNull(row, column)
+            }
+        case .optionalInt:
+            if let number = value.load(as: Int?.self) {
+                transaction.fill(row, column, fixed: Int64(number))
+            } else {
+                transaction.fillNull(row, column)
+            }
+        case .optionalDouble:
+            if let number = value.load(as: Double?.self) {
+                transaction.fill(row, column, fixed: number)
+            } else {
+                transaction.fillNull(row, column)
+            }
+        case .opaque:
+            let property = step.property
+            if let value = property.wrapper.storeValue(object + property.offset) {
+                transaction.fill(&row, column, value)
+            }
+        }
+    }
+
+    @inline(__always)
+    private func fill(_ row: inout FreshRow, _ column: Int, _ text: String) {
+        checkLength(text.utf8.count)
+        let done: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in
+            transaction.fill(&row, column, bytes: UnsafeRawBufferPointer(bytes))
+        }
+        if done == nil {
+            let bytes = Array(text.utf8)
+            bytes.withUnsafeBytes { transaction.fill(&row, column, bytes: $0) }
+        }
+    }
+
+    /// Makes the instance the accessor of its row, and notes its links and lists.
+    private func finish(_ object: ObjectBase, _ binding: TableBinding, _ key: Int64, isUpdate: Bool) {
+        let address = object.address
+        if !binding.references.isEmpty {
+            for step in binding.references {
+                // Of a link without a target and of a collection that was never asked for, the reference is nil.
+                if !isUpdate, (address + step.valueOffset).load(as: UInt.self) == 0 { continue }
+                let property = step.property
+                let place = address + property.offset
+                if property.isCollection {
+                    if let collection = property.wrapper.madeCollection(place) {
+                        pending.append(
+                            Pending(
+                                table: binding, key: key, property: property, content: .collection(collection, object),
+                                isUpdate: isUpdate))
+                    } else if isUpdate {
+                        // A collection that was never asked for is empty.
+                        set(binding, property, key, .list([]))
+                    }
+                } else if property.isLink {
+                    if let target = property.wrapper.any(place, of: object) as? ObjectBase {
+                        pending.append(
+                            Pending(
+                                table: binding, key: key, property: property, content: .link(target), isUpdate: isUpdate
+                            ))
+                    } else if isUpdate, !(policy == .modified && isNil(binding, property, key)) {
+                        transaction.setLink(binding.table, binding.column(property), key, to: -1)
+                    }
+                    property.wrapper.dropLink(place)
+                }
+            }
+        }
+        realm.adopt(object, binding, _Row(core: realm.core, key: key, table: binding.address))
+    }
+
+    private func isNil(_ binding: TableBinding, _ property: PropertyInfo, _ key: Int64) -> Bool {
+        let value = value(binding, binding.column(property), key)
+        return value == .null || value == .link(-1)
+    }
+
+    /// Sets an existing row's values to an unmanaged object's.
+    private func update(_ binding: TableBinding, _ key: Int64, from object: ObjectBase) {
+        for property in binding.info.stored where !property.isPrimaryKey && !property.isCollection && !property.isLink {
+            guard let value = property.wrapper.storeValue(object.address + property.offset) else { continue }
+            set(binding, property, key, value)
+        }
+    }
+
+    private func set(_ binding: TableBinding, _ property: PropertyInfo, _ key: Int64, _ value: Value) {
+        let column = binding.column(property)
+        if policy == .modified, self.value(binding, column, key) == value { return }
+        transaction.set(binding.table, column, key, value)
+    }
+
+    // MARK: Changing
+
+    /// Makes the changes that `create` was asked for.
+    func apply(_ changes: [Resolution.Change]) throws {
+        var last: ObjectBase?
+        for change in changes {
+            // The application's code has run since the object was found.
+            if change.object !== last { checkIsThere(change.object) }
+            last = change.object
+            let binding = TableBinding.of(change.object._row)
+            let key = change.object._row.key
+            switch change.content {
+            case .value(let value): set(binding, change.property, key, value)
+            case .link(let target): set(binding, change.property, key, .link(try add(target)))
+            case .objects(let objects):
+                set(binding, change.property, key, .list(try objects.map { .link(try add($0)) }))
+            }
+        }
+    }
+
+    private func checkIsThere(_ object: ObjectBase) {
+        do { try object.checkIsThere() } catch { fatalError("Firn: \(error).") }
+    }
+}
+
+/// By which an object is found: its class's table, and its primary key's value.
+struct PrimaryKey: Hashable {
+    let table: TableID
+    let value: Value
+
+    /// The key of the object that has it. Damage that is met is the transaction's to throw.
+    func find(in transaction: WriteTransaction) -> Int64? {
+        transaction.noting { transaction.table(table).firstKey(primaryKey: value) }
+    }
+}
+
+/// Stops the program where a string or data value is too long to be stored.
+func checkLength(_ byteCount: Int) {
+    if byteCount > Limits.valueByteCount {
+        fatalError(
+            "Firn: a value of \(byteCount) bytes was to be stored; at most \(Limits.valueByteCount) are possible. Keep it in a file, and store its path."
+        )
+    }
+}

@@ -1,0 +1,50 @@
+import CFirn
+
+/// Reading one cell of a packed chunk where it lies.
+extension ChunkEncoding {
+    /// The number in a row of `integers` or `bits`. O(1).
+    @inline(__always)
+    static func number(_ node: Node, _ row: Int) -> UInt64 {
+        let data = UnsafeRawPointer(node.address + 64)
+        guard node.form == Form.integers.rawValue else {
+            return UInt64(data.load(fromByteOffset: row >> 3, as: UInt8.self) >> UInt8(row & 7) & 1)
+        }
+        let start = node.load(baseOffset, as: UInt64.self) &+ node.load(stepOffset, as: UInt64.self) &* UInt64(row)
+        switch node.load(widthOffset, as: UInt8.self) {
+        case 0: return start
+        case 1: return start &+ UInt64(data.load(fromByteOffset: row, as: UInt8.self))
+        case 2: return start &+ UInt64(data.load(fromByteOffset: 2 &* row, as: UInt16.self))
+        default: return start &+ UInt64(data.load(fromByteOffset: 4 &* row, as: UInt32.self))
+        }
+    }
+
+    /// Whether a row of a packed chunk of any form is null.
+    static func isNull(_ node: Node, _ row: Int) -> Bool {
+        let payload: Int
+        switch Form(rawValue: node.form) {
+        case .integers: payload = Int(node.load(widthOffset, as: UInt8.self)) * node.capacity
+        case .bits: payload = (node.capacity + 7) / 8
+        default: return cell(node, row).isNull
+        }
+        return node.load(nullOffset, as: UInt8.self) != 0 && node.load(64 + payload + row, as: UInt8.self) != 0
+    }
+
+    /// A cell of `text` (O(row), 16 rows a step), of a `dictionary` (O(1)), or of compressed text, of which the whole chunk is unpacked.
+    static func cell(_ node: Node, _ row: Int) -> VariableCell {
+        let data = UnsafeRawPointer(node.address + 64)
+        switch Form(rawValue: node.form) {
+        case .text:
+            let values = data + Int(firn_text_offset(data, node.load(widthOffset, as: UInt8.self), UInt32(row)))
+            guard node.load(widthOffset, as: UInt8.self) == 1 else {
+                return VariableCell(
+                    length: data.load(fromByteOffset: 2 &* row, as: UInt16.self), at: values + 2 &* node.capacity)
+            }
+            let length = UInt16(data.load(fromByteOffset: row, as: UInt8.self))
+            return VariableCell(length: length < 0xFD ? length : length | 0xFF00, at: values + node.capacity)
+        case .dictionary:
+            let code = data.load(fromByteOffset: row, as: UInt8.self)
+            return Chunk(NodeRef(node.load(dictionaryOffset, as: UInt64.self)).node).cell(Int(code))
+        default: return Chunk(unpacked(node)).cell(row)
+        }
+    }
+}

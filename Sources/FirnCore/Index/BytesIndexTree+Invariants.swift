@@ -1,0 +1,111 @@
+extension BytesIndexTree {
+    /// Throws what is wrong with the tree. O(n).
+    ///
+    /// Checks kinds, levels, the order of pairs within and across leaves, separators, counts, each page's bytes and heads, and that no node is
+    /// younger than its parent.
+    static func checkInvariants(_ root: NodeRef) throws {
+        guard !root.isNone else { return }
+        let page = SlottedPage(root.node)
+        try InvariantViolation.check(
+            page.count >= (page.isLeaf ? 1 : 2), "bytes tree: the root has \(page.count) entries")
+        var previous: Bound?
+        _ = try check(
+            page, level: page.node.width, lower: nil, upper: nil, stamp: page.node.stamp, isRoot: true, &previous)
+    }
+
+    private struct Bound {
+        var key: IndexKey
+        var value: Int64
+
+        init(_ page: SlottedPage, _ index: Int) {
+            key = page.key(index)
+            value = page.value(index)
+        }
+
+        func isAbove(_ other: Bound) -> Bool {
+            let order = key.compare(other.key)
+            return order > 0 || order == 0 && value > other.value
+        }
+    }
+
+    private static func check(
+        _ page: SlottedPage, level: Int, lower: Bound?, upper: Bound?, stamp: UInt64, isRoot: Bool,
+        _ previous: inout Bound?
+    ) throws -> Int {
+        let node = page.node
+        let place = "bytes tree, node at \(node.address), level \(level):"
+        try InvariantViolation.check(node.stamp <= stamp, "\(place) stamp \(node.stamp) is above its parent's \(stamp)")
+        try InvariantViolation.check(node.width == level, "\(place) says it is of level \(node.width)")
+        try InvariantViolation.check(
+            node.kind == (level == 0 ? .bytesIndexLeaf : .bytesIndexInner), "\(place) kind \(node.kind)")
+        try InvariantViolation.check(page.count >= 1, "\(place) is empty")
+        try InvariantViolation.check(
+            node.byteCount == SlottedPage.fullByteCount
+                || isRoot && level == 0 && (node.byteCount == 256 || node.byteCount == 1024),
+            "\(place) length \(node.byteCount)")
+        try checkBytes(page, place)
+        var total = 0
+        for index in 0..<page.count {
+            let bound = Bound(page, index)
+            if index > page.first {
+                try InvariantViolation.check(
+                    !Bound(page, index - 1).isAbove(bound), "\(place) entry \(index) is below the one before it")
+            }
+            if level == 0 {
+                if let previous {
+                    try InvariantViolation.check(
+                        !previous.isAbove(bound), "\(place) entry \(index) is below the last of the leaf before")
+                }
+                if let lower {
+                    try InvariantViolation.check(
+                        !lower.isAbove(bound), "\(place) entry \(index) is below the separator")
+                }
+                if let upper {
+                    try InvariantViolation.check(
+                        !bound.isAbove(upper), "\(place) entry \(index) is above the separator")
+                }
+                previous = bound
+                total += 1
+                continue
+            }
+            let count = try check(
+                SlottedPage(page.child(index)), level: level - 1, lower: index == 0 ? lower : bound,
+                upper: index + 1 < page.count ? Bound(page, index + 1) : upper, stamp: node.stamp, isRoot: false,
+                &previous)
+            try InvariantViolation.check(
+                count == page.childCount(index),
+                "\(place) counts \(page.childCount(index)) pairs in child \(index), which has \(count)")
+            total += count
+        }
+        return total
+    }
+
+    static func checkBytes(_ page: SlottedPage, _ place: String) throws {
+        var bytes = 0
+        for index in 0..<page.count {
+            let key = page.key(index)
+            let offset = Int(page.slots[index] >> 16 & 0xFFFF)
+            let length = (page.fixedWords + key.wordCount) * 8
+            try InvariantViolation.check(
+                offset % 8 == 0 && offset >= page.heapStart && offset + length <= page.node.byteCount
+                    && key.byteCount <= IndexKey.maximumByteCount,
+                "\(place) entry \(index) of \(length) bytes at \(offset) is out of bounds")
+            bytes += length
+            try InvariantViolation.check(
+                key.byteCount & 7 == 0
+                    || key.words[key.wordCount - 1] << UInt64((key.byteCount & 7) * 8) == 0,
+                "\(place) key \(index) has bytes behind its end")
+            if index < page.first { continue }
+            try InvariantViolation.check(
+                page.prefix <= key.commonPrefix(page.key(page.first)),
+                "\(place) key \(index) has not the page's prefix of \(page.prefix) bytes")
+            try InvariantViolation.check(
+                UInt64(key.head(page.prefix)) == page.slots[index] >> 32, "\(place) slot \(index) has a wrong head")
+        }
+        try InvariantViolation.check(
+            SlottedPage.slotsOffset + page.count * 8 <= page.heapStart, "\(place) slots and entries overlap")
+        try InvariantViolation.check(
+            page.heapStart + bytes + page.garbage == page.node.byteCount,
+            "\(place) \(bytes) bytes of entries and \(page.garbage) of garbage from \(page.heapStart) on")
+    }
+}

@@ -1,0 +1,73 @@
+extension BytesIndexTree {
+    /// The pairs from `position` to the end of its leaf; nil behind the last pair. To walk on, ask again at `position + count`.
+    static func run(from position: Int, in root: NodeRef) -> Run? {
+        guard !root.isNone, position >= 0 else { return nil }
+        var page = SlottedPage(root.node)
+        var position = position
+        while !page.isLeaf { page = SlottedPage(page.child(page.child(at: &position))) }
+        return position < page.count ? Run(page, position, page.count - position) : nil
+    }
+
+    /// The pairs from the beginning of its leaf up to and without `position`; nil before the first pair. For walking backwards: ask again at
+    /// `position - count`.
+    static func run(upTo position: Int, in root: NodeRef) -> Run? {
+        guard !root.isNone, position > 0 else { return nil }
+        var page = SlottedPage(root.node)
+        var last = position - 1
+        while !page.isLeaf { page = SlottedPage(page.child(page.child(at: &last))) }
+        return last < page.count ? Run(page, 0, last + 1) : nil
+    }
+
+    /// The pairs at `positions` in runs of neighbours, ascending, until `body` returns false. A call per leaf.
+    static func forEachRun(_ positions: Range<Int>, in root: NodeRef, _ body: (Run) -> Bool) {
+        guard !root.isNone, !positions.isEmpty else { return }
+        _ = forEachRun(SlottedPage(root.node), positions.lowerBound, positions.upperBound, body)
+    }
+
+    /// The same runs from the last to the first. Within a run the pairs ascend.
+    static func forEachRunBackwards(_ positions: Range<Int>, in root: NodeRef, _ body: (Run) -> Bool) {
+        guard !root.isNone, !positions.isEmpty else { return }
+        _ = forEachRunBackwards(SlottedPage(root.node), positions.lowerBound, positions.upperBound, body)
+    }
+
+    private static func forEachRun(_ page: SlottedPage, _ lower: Int, _ upper: Int, _ body: (Run) -> Bool) -> Bool {
+        if page.isLeaf { return body(run(page, lower, upper)) }
+        var start = 0
+        for index in 0..<page.count {
+            if start >= upper { break }
+            let end = start + page.childCount(index)
+            if end > lower {
+                let child = SlottedPage(page.child(index))
+                guard forEachRun(child, max(lower - start, 0), min(upper, end) - start, body) else { return false }
+            }
+            start = end
+        }
+        return true
+    }
+
+    private static func forEachRunBackwards(_ page: SlottedPage, _ lower: Int, _ upper: Int, _ body: (Run) -> Bool)
+        -> Bool
+    {
+        if page.isLeaf { return body(run(page, lower, upper)) }
+        var end = page.total
+        for index in stride(from: page.count - 1, through: 0, by: -1) {
+            if end <= lower { break }
+            let start = end - page.childCount(index)
+            if start < upper {
+                let child = SlottedPage(page.child(index))
+                guard forEachRunBackwards(child, max(lower - start, 0), min(upper, end) - start, body) else {
+                    return false
+                }
+            }
+            end = start
+        }
+        return true
+    }
+
+    @inline(__always)
+    private static func run(_ page: SlottedPage, _ lower: Int, _ upper: Int) -> Run {
+        let end = min(upper, page.count)
+        precondition(lower < end, "Firn: positions behind the end of an index")
+        return Run(page, lower, end - lower)
+    }
+}

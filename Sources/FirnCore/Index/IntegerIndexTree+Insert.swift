@@ -1,0 +1,156 @@
+extension IntegerIndexTree {
+    /// A node that was split off to the right: what its parent must take in.
+    struct Split {
+        var ref: UInt64
+        /// The separator before it.
+        var key: UInt64
+        var value: Int64
+        /// Pairs in it.
+        var count: Int
+
+        static var none: Split { @inline(__always) get { Split(ref: 0, key: 0, value: 0, count: 0) } }
+    }
+
+    /// Adds the pair. `value` is not `Int64.min`.
+    static func insert(
+        _ key: UInt64, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
+    ) {
+        precondition(value != .min, "Firn: an index takes no value Int64.min")
+        if root.pointee == 0 {
+            let leaf = IntegerIndexLeaf.make(capacity: 4, writer)
+            leaf.insert(key, value, at: 0)
+            root.pointee = NodeRef(leaf.node).word
+            return
+        }
+        // The insert can't fail, so the counts are raised on the way down.
+        var slot = root
+        var node = writer.own(slot)
+        while node.width != 0 {
+            let inner = IntegerIndexInner(node)
+            let index = inner.upperChild(key, value)
+            inner.counts[index] &+= 1
+            slot = inner.refs + index
+            node = writer.own(slot)
+        }
+        if node.count == node.capacity {
+            guard node.capacity < fanout else {
+                insertSplitting(key, value, at: root, writer)
+                return
+            }
+            node = resize(node, capacity: node.capacity * 4, at: slot, writer)
+        }
+        let leaf = IntegerIndexLeaf(node)
+        leaf.insert(key, value, at: leaf.upperBound(key, value))
+    }
+
+    /// Adds the pair where its key is above all others and the last leaf has room, as it is for keys that ascend. Else false, and nothing is changed.
+    static func append(
+        _ key: UInt64, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
+    ) -> Bool {
+        guard root.pointee != 0, value != .min else { return false }
+        var node = NodeRef(root.pointee).node
+        while node.width != 0 { node = IntegerIndexInner(node).child(node.count &- 1) }
+        let count = node.count
+        guard count > 0, count < node.capacity, IntegerIndexLeaf(node).keys[count &- 1] < key else { return false }
+        var slot = root
+        node = writer.own(slot)
+        while node.width != 0 {
+            let inner = IntegerIndexInner(node)
+            let last = node.count &- 1
+            inner.counts[last] &+= 1
+            slot = inner.refs + last
+            node = writer.own(slot)
+        }
+        IntegerIndexLeaf(node).insert(key, value, at: count)
+        return true
+    }
+
+    /// Puts a root leaf's pairs into one of another capacity.
+    static func resize(
+        _ node: Node, capacity: Int, at slot: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
+    ) -> Node {
+        let resized = IntegerIndexLeaf.make(capacity: capacity, writer)
+        resized.append(from: IntegerIndexLeaf(node), at: 0, count: node.count)
+        slot.pointee = NodeRef(resized.node).word
+        writer.retire(node)
+        return resized.node
+    }
+
+    /// Inserts where the leaf is full. The nodes on the way are owned and count the new pair already.
+    @inline(never)
+    private static func insertSplitting(
+        _ key: UInt64, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
+    ) {
+        let split = split(root, key, value, isRightEdge: true, writer)
+        guard split.ref != 0 else { return }
+        let left = NodeRef(root.pointee).node
+        let parent = IntegerIndexInner.make(level: left.width + 1, writer)
+        let (first, count) =
+            left.width == 0
+            ? (IntegerIndexLeaf(left).keys[0], left.count)
+            : (IntegerIndexInner(left).keys[0], IntegerIndexInner(left).total)
+        parent.insertChild(Split(ref: root.pointee, key: first, value: .min, count: count), at: 0)
+        parent.insertChild(split, at: 1)
+        root.pointee = NodeRef(parent.node).word
+    }
+
+    private static func split(
+        _ slot: UnsafeMutablePointer<UInt64>, _ key: UInt64, _ value: Int64, isRightEdge: Bool, _ writer: NodeWriter
+    ) -> Split {
+        let node = writer.own(slot)
+        if node.width == 0 { return splitLeaf(IntegerIndexLeaf(node), key, value, isRightEdge: isRightEdge, writer) }
+        let inner = IntegerIndexInner(node)
+        let index = inner.upperChild(key, value)
+        let isLast = index == node.count - 1
+        let below = split(inner.refs + index, key, value, isRightEdge: isRightEdge && isLast, writer)
+        guard below.ref != 0 else { return .none }
+        inner.counts[index] -= Int64(below.count)
+        if node.count < fanout {
+            inner.insertChild(below, at: index + 1)
+            return .none
+        }
+        let right = IntegerIndexInner.make(level: node.width, writer)
+        if isRightEdge && isLast {
+            right.insertChild(below, at: 0)
+            return Split(ref: NodeRef(right.node).word, key: below.key, value: below.value, count: below.count)
+        }
+        let half = fanout / 2
+        right.append(from: inner, at: half, count: fanout - half)
+        node.count = half
+        if index < half {
+            inner.insertChild(below, at: index + 1)
+        } else {
+            right.insertChild(below, at: index + 1 - half)
+        }
+        return Split(
+            ref: NodeRef(right.node).word, key: right.keys[0], value: right.values[0], count: right.total)
+    }
+
+    private static func splitLeaf(
+        _ leaf: IntegerIndexLeaf, _ key: UInt64, _ value: Int64, isRightEdge: Bool, _ writer: NodeWriter
+    ) -> Split {
+        let index = leaf.upperBound(key, value)
+        let right = IntegerIndexLeaf.make(capacity: fanout, writer)
+        if isRightEdge && index == leaf.count {
+            right.insert(key, value, at: 0)
+        } else {
+            let half = fanout / 2
+            right.append(from: leaf, at: half, count: fanout - half)
+            leaf.node.count = half
+            if index <= half {
+                leaf.insert(key, value, at: index)
+            } else {
+                right.insert(key, value, at: index - half)
+            }
+        }
+        let separator = separator(leaf, right)
+        return Split(
+            ref: NodeRef(right.node).word, key: separator.key, value: separator.value, count: right.count)
+    }
+
+    /// The bound between two neighbouring leaves.
+    static func separator(_ left: IntegerIndexLeaf, _ right: IntegerIndexLeaf) -> (key: UInt64, value: Int64) {
+        let key = right.keys[0]
+        return (key, left.keys[left.count - 1] == key ? right.values[0] : .min)
+    }
+}

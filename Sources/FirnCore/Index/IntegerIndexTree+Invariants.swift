@@ -1,0 +1,89 @@
+/// What is wrong with a structure in memory: only a bug or damaged memory can cause it.
+struct InvariantViolation: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+
+    /// Throws where `condition` does not hold.
+    @inline(__always)
+    static func check(_ condition: Bool, _ message: @autoclosure () -> String) throws {
+        if !condition { throw InvariantViolation(message()) }
+    }
+}
+
+extension IntegerIndexTree {
+    /// Throws what is wrong with the tree. O(n).
+    ///
+    /// Checks kinds, levels, the order of pairs within and across leaves, separators, counts, how full the nodes are, and that no node is younger
+    /// than its parent.
+    static func checkInvariants(_ root: NodeRef) throws {
+        guard !root.isNone else { return }
+        let node = root.node
+        if node.width != 0 {
+            try InvariantViolation.check(node.count >= 2, "pair tree: the root has \(node.count) children")
+        } else {
+            try InvariantViolation.check(node.count >= 1, "pair tree: the root leaf is empty")
+        }
+        var previous: (UInt64, Int64)?
+        _ = try check(
+            node, level: node.width, lower: nil, upper: nil, stamp: node.stamp, isRoot: true, isRightEdge: true,
+            &previous)
+    }
+
+    private static func check(
+        _ node: Node, level: Int, lower: (UInt64, Int64)?, upper: (UInt64, Int64)?, stamp: UInt64, isRoot: Bool,
+        isRightEdge: Bool, _ previous: inout (UInt64, Int64)?
+    ) throws -> Int {
+        let place = "pair tree, node at \(node.address), level \(level):"
+        try InvariantViolation.check(node.stamp <= stamp, "\(place) stamp \(node.stamp) is above its parent's \(stamp)")
+        try InvariantViolation.check(node.width == level, "\(place) says it is of level \(node.width)")
+        try InvariantViolation.check(
+            node.count <= node.capacity, "\(place) \(node.count) entries in room for \(node.capacity)")
+        try InvariantViolation.check(
+            isRoot || node.count >= (isRightEdge ? 1 : minimum), "\(place) only \(node.count) entries")
+        if level == 0 {
+            let leaf = IntegerIndexLeaf(node)
+            try InvariantViolation.check(node.kind == .integerIndexLeaf, "\(place) kind \(node.kind)")
+            try InvariantViolation.check(
+                node.capacity == fanout || isRoot && (node.capacity == 4 || node.capacity == 16),
+                "\(place) capacity \(node.capacity)")
+            try InvariantViolation.check(
+                node.byteCount
+                    == (node.form == IntegerIndexLeaf.rowForm
+                        ? IntegerIndexRow.byteCount : IntegerIndexLeaf.byteCount(capacity: node.capacity)),
+                "\(place) length \(node.byteCount)")
+            for index in 0..<node.count {
+                let entry = (leaf.keys[index], leaf.values[index])
+                if let previous {
+                    try InvariantViolation.check(previous <= entry, "\(place) \(entry) stands after \(previous)")
+                }
+                if let lower {
+                    try InvariantViolation.check(lower <= entry, "\(place) \(entry) below separator \(lower)")
+                }
+                if let upper {
+                    try InvariantViolation.check(entry <= upper, "\(place) \(entry) above separator \(upper)")
+                }
+                previous = entry
+            }
+            return node.count
+        }
+        let inner = IntegerIndexInner(node)
+        try InvariantViolation.check(node.kind == .integerIndexInner, "\(place) kind \(node.kind)")
+        try InvariantViolation.check(
+            node.capacity == fanout && node.byteCount == IntegerIndexInner.byteCount,
+            "\(place) length \(node.byteCount)")
+        var total = 0
+        for index in 0..<node.count {
+            let low = index == 0 ? lower : (inner.keys[index], inner.values[index])
+            let high = index + 1 < node.count ? (inner.keys[index + 1], inner.values[index + 1]) : upper
+            let count = try check(
+                inner.child(index), level: level - 1, lower: low, upper: high, stamp: node.stamp, isRoot: false,
+                isRightEdge: isRightEdge && index == node.count - 1, &previous)
+            try InvariantViolation.check(
+                count == Int(inner.counts[index]),
+                "\(place) counts \(inner.counts[index]) pairs in child \(index), which has \(count)")
+            total += count
+        }
+        return total
+    }
+}

@@ -1,0 +1,78 @@
+extension IntegerIndexTree {
+    /// The pairs from `position` to the end of its leaf; nil behind the last pair. To walk on, ask again at `position + count`.
+    static func run(from position: Int, in root: NodeRef) -> Run? {
+        guard !root.isNone, position >= 0 else { return nil }
+        var node = root.node
+        var position = position
+        while node.width != 0 {
+            let inner = IntegerIndexInner(node)
+            node = inner.child(inner.child(at: &position))
+        }
+        return position < node.count ? Run(node, position, count: node.count - position) : nil
+    }
+
+    /// The pairs from the beginning of its leaf up to and without `position`; nil before the first pair. For walking backwards: ask again at
+    /// `position - count`.
+    static func run(upTo position: Int, in root: NodeRef) -> Run? {
+        guard !root.isNone, position > 0 else { return nil }
+        var node = root.node
+        var last = position - 1
+        while node.width != 0 {
+            let inner = IntegerIndexInner(node)
+            node = inner.child(inner.child(at: &last))
+        }
+        return last < node.count ? Run(node, 0, count: last + 1) : nil
+    }
+
+    /// The pairs at `positions` in runs of neighbours, ascending, until `body` returns false. A call per leaf.
+    static func forEachRun(_ positions: Range<Int>, in root: NodeRef, _ body: (Run) -> Bool) {
+        guard !root.isNone, !positions.isEmpty else { return }
+        _ = forEachRun(root.node, positions.lowerBound, positions.upperBound, body)
+    }
+
+    /// The same runs from the last to the first. Within a run the pairs ascend.
+    static func forEachRunBackwards(_ positions: Range<Int>, in root: NodeRef, _ body: (Run) -> Bool) {
+        guard !root.isNone, !positions.isEmpty else { return }
+        _ = forEachRunBackwards(root.node, positions.lowerBound, positions.upperBound, body)
+    }
+
+    private static func forEachRun(_ node: Node, _ lower: Int, _ upper: Int, _ body: (Run) -> Bool) -> Bool {
+        if node.width == 0 { return body(run(node, lower, upper)) }
+        let inner = IntegerIndexInner(node)
+        var start = 0
+        for index in 0..<node.count {
+            if start >= upper { break }
+            let end = start + Int(inner.counts[index])
+            if end > lower {
+                guard forEachRun(inner.child(index), max(lower - start, 0), min(upper, end) - start, body) else {
+                    return false
+                }
+            }
+            start = end
+        }
+        return true
+    }
+
+    private static func forEachRunBackwards(_ node: Node, _ lower: Int, _ upper: Int, _ body: (Run) -> Bool) -> Bool {
+        if node.width == 0 { return body(run(node, lower, upper)) }
+        let inner = IntegerIndexInner(node)
+        var end = inner.total
+        for index in stride(from: node.count - 1, through: 0, by: -1) {
+            if end <= lower { break }
+            let start = end - Int(inner.counts[index])
+            if start < upper {
+                guard forEachRunBackwards(inner.child(index), max(lower - start, 0), min(upper, end) - start, body)
+                else { return false }
+            }
+            end = start
+        }
+        return true
+    }
+
+    @inline(__always)
+    private static func run(_ leaf: Node, _ lower: Int, _ upper: Int) -> Run {
+        let end = min(upper, leaf.count)
+        precondition(lower < end, "Firn: positions behind the end of an index")
+        return Run(leaf, lower, count: end - lower)
+    }
+}

@@ -1,0 +1,174 @@
+extension IntegerIndexTree {
+    /// Takes one occurrence of the pair away; false where there is none.
+    static func remove(
+        _ key: UInt64, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
+    ) -> Bool {
+        guard root.pointee != 0 else { return false }
+        // Looked for first, so that nothing is copied for a pair that isn't there.
+        var node = NodeRef(root.pointee).node
+        while node.width != 0 {
+            let inner = IntegerIndexInner(node)
+            node = inner.child(inner.lowerChild(key, value))
+        }
+        let leaf = IntegerIndexLeaf(node)
+        let index = leaf.lowerBound(key, value)
+        var position = -1
+        if index == leaf.count {
+            // The pair may be the first of the next leaf, as a separator may be equal to it; then it is found by its position.
+            position = rank(key, value, in: NodeRef(root.pointee))
+            guard let entry = entry(at: position, in: NodeRef(root.pointee)), entry == (key, value) else {
+                return false
+            }
+        } else {
+            guard leaf.keys[index] == key, leaf.values[index] == value else { return false }
+        }
+        remove(key, value, position, root, writer)
+        trimRoot(root, writer)
+        return true
+    }
+
+    /// Removes the pair at `position`, or where that is negative, the one that `lowerChild` leads to.
+    private static func remove(
+        _ key: UInt64, _ value: Int64, _ position: Int, _ slot: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
+    ) {
+        let node = writer.own(slot)
+        if node.width == 0 {
+            let leaf = IntegerIndexLeaf(node)
+            leaf.remove(at: position >= 0 ? position : leaf.lowerBound(key, value))
+            return
+        }
+        let inner = IntegerIndexInner(node)
+        var position = position
+        let index = position >= 0 ? inner.child(at: &position) : inner.lowerChild(key, value)
+        inner.counts[index] &-= 1
+        remove(key, value, position, inner.refs + index, writer)
+        if inner.child(index).count < minimum { mend(inner, index, writer) }
+    }
+
+    /// A root of one child gives way to it, an empty one to nothing, and a leaf that holds little becomes a small one.
+    private static func trimRoot(_ root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) {
+        var node = NodeRef(root.pointee).node
+        while node.width != 0, node.count == 1 {
+            let child = IntegerIndexInner(node).refs[0]
+            writer.retire(node)
+            root.pointee = child
+            node = NodeRef(child).node
+        }
+        if node.count == 0 {
+            writer.retire(node)
+            root.pointee = 0
+        } else if node.width == 0, node.capacity > 4, node.count <= node.capacity / 8 {
+            _ = resize(node, capacity: node.capacity / 4, at: root, writer)
+        }
+    }
+
+    /// Brings an underfull child up by a neighbour: the two become one, or share evenly.
+    @inline(never)
+    private static func mend(_ parent: IntegerIndexInner, _ index: Int, _ writer: NodeWriter) {
+        if parent.child(index).count == 0 {
+            writer.retire(parent.child(index))
+            parent.removeChild(at: index)
+            return
+        }
+        guard parent.count > 1 else { return }
+        let place = index > 0 ? index - 1 : 0
+        let left = writer.own(parent.refs + place)
+        let total = left.count + parent.child(place + 1).count
+        if total <= mergeLimit {
+            merge(parent, place, into: left, writer)
+        } else {
+            share(parent, place, left, writer.own(parent.refs + place + 1), total / 2)
+        }
+    }
+
+    private static func merge(_ parent: IntegerIndexInner, _ place: Int, into left: Node, _ writer: NodeWriter) {
+        let right = parent.child(place + 1)
+        if left.width == 0 {
+            IntegerIndexLeaf(left).append(from: IntegerIndexLeaf(right), at: 0, count: right.count)
+        } else {
+            let start = left.count
+            IntegerIndexInner(left).append(from: IntegerIndexInner(right), at: 0, count: right.count)
+            // The right node's own first separator is but a hint; the bound stands in the parent.
+            IntegerIndexInner(left).keys[start] = parent.keys[place + 1]
+            IntegerIndexInner(left).values[start] = parent.values[place + 1]
+        }
+        parent.counts[place] += parent.counts[place + 1]
+        parent.removeChild(at: place + 1)
+        writer.retire(right)
+    }
+
+    private static func share(_ parent: IntegerIndexInner, _ place: Int, _ left: Node, _ right: Node, _ leftCount: Int)
+    {
+        let moved: Int
+        if left.width == 0 {
+            let (a, b) = (IntegerIndexLeaf(left), IntegerIndexLeaf(right))
+            if a.count < leftCount {
+                moved = leftCount - a.count
+                a.append(from: b, at: 0, count: moved)
+                b.removeFirst(moved)
+                parent.counts[place] += Int64(moved)
+                parent.counts[place + 1] -= Int64(moved)
+            } else {
+                moved = a.count - leftCount
+                (b.keys + moved).update(from: b.keys, count: b.count)
+                (b.values + moved).update(from: b.values, count: b.count)
+                b.keys.update(from: a.keys + leftCount, count: moved)
+                b.values.update(from: a.values + leftCount, count: moved)
+                b.node.count += moved
+                a.node.count = leftCount
+                parent.counts[place] -= Int64(moved)
+                parent.counts[place + 1] += Int64(moved)
+            }
+            let separator = separator(a, b)
+            parent.keys[place + 1] = separator.key
+            parent.values[place + 1] = separator.value
+            return
+        }
+        let (a, b) = (IntegerIndexInner(left), IntegerIndexInner(right))
+        b.keys[0] = parent.keys[place + 1]
+        b.values[0] = parent.values[place + 1]
+        if a.count < leftCount {
+            moved = leftCount - a.count
+            a.append(from: b, at: 0, count: moved)
+            b.removeFirst(moved)
+        } else {
+            moved = a.count - leftCount
+            (b.keys + moved).update(from: b.keys, count: b.count)
+            (b.values + moved).update(from: b.values, count: b.count)
+            (b.refs + moved).update(from: b.refs, count: b.count)
+            (b.counts + moved).update(from: b.counts, count: b.count)
+            b.keys.update(from: a.keys + leftCount, count: moved)
+            b.values.update(from: a.values + leftCount, count: moved)
+            b.refs.update(from: a.refs + leftCount, count: moved)
+            b.counts.update(from: a.counts + leftCount, count: moved)
+            b.node.count += moved
+            a.node.count = leftCount
+        }
+        parent.keys[place + 1] = b.keys[0]
+        parent.values[place + 1] = b.values[0]
+        parent.counts[place] = Int64(a.total)
+        parent.counts[place + 1] = Int64(b.total)
+    }
+
+    /// The whole tree goes, or as much as is met before damage is. O(nodes).
+    static func retireAll(_ root: NodeRef, _ writer: NodeWriter) {
+        guard !root.isNone else { return }
+        let node = root.node
+        if node.width != 0 {
+            let inner = IntegerIndexInner(node)
+            for index in 0..<node.count where !Faults.isSet { retireAll(NodeRef(inner.refs[index]), writer) }
+        }
+        writer.retire(node)
+    }
+
+    /// Every node, parents first. It ends once damage has been met.
+    static func forEachNode(_ root: NodeRef, _ body: (Node) -> Void) {
+        guard !root.isNone else { return }
+        let node = root.node
+        body(node)
+        if node.width != 0 {
+            let inner = IntegerIndexInner(node)
+            for index in 0..<node.count where !Faults.isSet { forEachNode(NodeRef(inner.refs[index]), body) }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+/// A node of a `BytesIndexTree`, leaf or inner: entries with keys of varying length.
+///
+/// ```
+///  0             32        36    40
+/// ┌─────────────┬─────────┬─────┬───────────────────┬──────────────┬───────────────────────────┐
+/// │ node header │ garbage │ 0   │ slots u64[count]  │ free         │ entries, in any order     │
+/// └─────────────┴─────────┴─────┴───────────────────┴──────────────┴───────────────────────────┘
+///                 u32                                               ↑ `capacity` holds this offset
+///   slot    ┌──────────────┬──────────────┬─────────────┐
+///           │ head (high)  │ offset (u16) │ bytes (u16) │   of the entry, of its key
+///           └──────────────┴──────────────┴─────────────┘
+///   entry   leaf   value i64 │ key words                  inner   separator value i64 │ ref u64 │ count i64 │ separator key words
+/// ```
+///
+/// * Slots stand in the order of their entries, (key, value).
+/// * All keys of a page begin with the same `form` bytes; a **head** is the four bytes after them. A search compares heads, which lie close together,
+///   and looks at a key only where heads are equal.
+/// * What removed entries leave behind is `garbage`, until room is short and the page is written anew.
+/// * An inner page's first separator is never looked at (all that is below the second belongs to the first child) and has no part in the common beginning.
+/// * Entries begin at multiples of 8. `width` is the level above the leaves, 0 in a leaf.
+struct SlottedPage {
+    let node: Node
+
+    @inline(__always) init(_ node: Node) { self.node = node }
+
+    static let slotsOffset = 40
+    /// Length of a page, except of a small tree's only leaf.
+    static let fullByteCount = 4096
+    static let smallByteCount = 256
+
+    var count: Int { @inline(__always) get { node.count } }
+    var isLeaf: Bool { @inline(__always) get { node.width == 0 } }
+    var slots: UnsafeMutablePointer<UInt64> { @inline(__always) get { node.pointer(SlottedPage.slotsOffset) } }
+    /// The first entry whose key counts.
+    var first: Int { @inline(__always) get { node.width == 0 ? 0 : 1 } }
+    /// Words before an entry's key.
+    var fixedWords: Int { @inline(__always) get { node.width == 0 ? 1 : 3 } }
+    var prefix: Int { @inline(__always) get { Int(node.form) } }
+    var heapStart: Int { @inline(__always) get { node.capacity } }
+    var garbage: Int {
+        @inline(__always) get { Int(node.load(32, as: UInt32.self)) }
+        @inline(__always) nonmutating set { node.store(UInt32(truncatingIfNeeded: newValue), 32) }
+    }
+
+    static func make(level: Int, byteCount: Int = fullByteCount, _ writer: NodeWriter) -> SlottedPage {
+        let node = writer.make(
+            level == 0 ? .bytesIndexLeaf : .bytesIndexInner, width: level, capacity: byteCount, byteCount: byteCount)
+        node.store(UInt64(0), 32)
+        return SlottedPage(node)
+    }
+
+    // MARK: Entries
+
+    @inline(__always)
+    func entry(_ index: Int) -> UnsafeMutablePointer<UInt64> {
+        node.pointer(Int(truncatingIfNeeded: slots[index] &>> 16 & 0xFFFF))
+    }
+
+    @inline(__always)
+    func key(_ index: Int) -> IndexKey {
+        IndexKey(
+            words: UnsafePointer(entry(index) + fixedWords), byteCount: Int(truncatingIfNeeded: slots[index] & 0xFFFF))
+    }
+
+    @inline(__always)
+    func value(_ index: Int) -> Int64 { Int64(bitPattern: entry(index).pointee) }
+
+    /// Where an inner page's reference to a child lies.
+    @inline(__always)
+    func refSlot(_ index: Int) -> UnsafeMutablePointer<UInt64> { entry(index) + 1 }
+
+    @inline(__always)
+    func child(_ index: Int) -> Node { NodeRef(entry(index)[1]).node }
+
+    /// How many entries the child's subtree has.
+    @inline(__always)
+    func childCount(_ index: Int) -> Int { Int(truncatingIfNeeded: Int64(bitPattern: entry(index)[2])) }
+
+    @inline(__always)
+    func addToChildCount(_ index: Int, _ difference: Int) {
+        let entry = entry(index)
+        entry[2] = UInt64(bitPattern: Int64(bitPattern: entry[2]) &+ Int64(difference))
+    }
+
+    @inline(__always)
+    func countBefore(_ index: Int) -> Int {
+        var sum = 0
+        for place in 0..<index { sum &+= childCount(place) }
+        return sum
+    }
+
+    var total: Int { isLeaf ? count : countBefore(count) }
+
+    @inline(__always)
+    func child(at position: inout Int) -> Int {
+        let last = node.count &- 1
+        var index = 0
+        while index < last {
+            let next = position &- childCount(index)
+            if next < 0 { break }
+            position = next
+            index &+= 1
+        }
+        return index
+    }
+
+    // MARK: Searching
+
+    /// How many entries are below (key, value), an inner page's first among them.
+    @inline(__always)
+    func lowerBound(_ key: IndexKey, _ value: Int64) -> Int {
+        let count = node.count
+        let first = first
+        guard count > first else { return first }
+        let prefix = prefix
+        if prefix > 0 {
+            let difference = comparePrefix(key, prefix)
+            if difference != 0 { return difference < 0 ? first : count }
+        }
+        let slots = slots
+        let head = UInt64(key.head(prefix))
+        var low = first &+ SlottedPage.below(head &<< 32, slots + first, count &- first)
+        guard low < count, slots[low] &>> 32 == head else { return low }
+        // Keys of the same head.
+        var high = head == 0xFFFF_FFFF ? count : low &+ SlottedPage.below((head &+ 1) &<< 32, slots + low, count &- low)
+        let equalWords = min(prefix &>> 3, key.wordCount)
+        while low < high {
+            let middle = (low &+ high) &>> 1
+            let order = self.key(middle).compare(key, from: equalWords)
+            if order < 0 || order == 0 && self.value(middle) < value { low = middle &+ 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// The value of the first entry with the key, if the leaf has one. Where it has none, this says nothing of the neighbours.
+    ///
+    /// A key that is there begins as all do, so the common beginning is not compared: that would be two more cache misses.
+    @inline(__always)
+    func firstValue(of key: IndexKey) -> Int64? {
+        let count = node.count
+        let slots = slots
+        let head = UInt64(key.head(prefix))
+        var low = SlottedPage.below(head &<< 32, slots, count)
+        guard low < count, slots[low] &>> 32 == head else { return nil }
+        var order = self.key(low).compare(key)
+        if order < 0 {
+            // More keys of the same head.
+            low = lowerBound(key, .min &+ 1)
+            guard low < count else { return nil }
+            order = self.key(low).compare(key)
+        }
+        return order == 0 ? value(low) : nil
+    }
+
+    /// How many entries are not above (key, value). `value` is below `Int64.max`.
+    @inline(__always)
+    func upperBound(_ key: IndexKey, _ value: Int64) -> Int { lowerBound(key, value &+ 1) }
+
+    /// The last child whose separator is not above (key, value).
+    @inline(__always)
+    func upperChild(_ key: IndexKey, _ value: Int64) -> Int { upperBound(key, value) &- 1 }
+
+    /// The last child whose separator is below (key, value).
+    @inline(__always)
+    func lowerChild(_ key: IndexKey, _ value: Int64) -> Int { lowerBound(key, value) &- 1 }
+
+    /// Compares the key's first bytes with those that all of the page's keys begin with.
+    @inline(__always)
+    private func comparePrefix(_ key: IndexKey, _ prefix: Int) -> Int {
+        let words = entry(first) + fixedWords
+        let full = prefix &>> 3
+        let known = key.wordCount
+        var index = 0
+        while index < full {
+            let (a, b) = (index < known ? key.words[index] : 0, words[index])
+            if a != b { return a < b ? -1 : 1 }
+            index &+= 1
+        }
+        let rest = prefix & 7
+        if rest != 0 {
+            let shift = UInt64(truncatingIfNeeded: 64 &- rest &* 8)
+            let (a, b) = ((full < known ? key.words[full] : 0) &>> shift, words[full] &>> shift)
+            if a != b { return a < b ? -1 : 1 }
+        }
+        return 0
+    }
+
+    @inline(__always)
+    private static func below(_ bound: UInt64, _ slots: UnsafeMutablePointer<UInt64>, _ count: Int) -> Int {
+        guard count > 0 else { return 0 }
+        var base = slots
+        var rest = count
+        while rest > 1 {
+            let half = rest &>> 1
+            base = base[half &- 1] < bound ? base + half : base
+            rest &-= half
+        }
+        return (base - slots) &+ (base.pointee < bound ? 1 : 0)
+    }
+}

@@ -1,0 +1,170 @@
+/// A table's number, for life: a table that is dropped takes its number with it.
+@frozen
+public struct TableID: Sendable, Hashable, RawRepresentable, Comparable {
+    public let rawValue: UInt32
+    @inlinable public init(rawValue: UInt32) { self.rawValue = rawValue }
+    @inlinable public init(_ index: Int) { rawValue = UInt32(index) }
+    @inlinable public var index: Int { Int(rawValue) }
+    public static func < (a: TableID, b: TableID) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// What a property's values, or a collection's elements, are.
+public enum ColumnType: UInt8, Sendable, Hashable, CaseIterable {
+    case bool = 1
+    case int = 2
+    case float = 3
+    case double = 4
+    case string = 5
+    case data = 6
+    case date = 7
+    case objectID = 8
+    case uuid = 9
+    case decimal = 10
+    case link = 11
+    case mixed = 12
+
+    /// Bytes of a value; nil where that varies.
+    public var fixedWidth: Int? {
+        switch self {
+        case .bool: 1
+        case .float: 4
+        case .int, .double, .link: 8
+        case .objectID: 12
+        case .date, .uuid, .decimal: 16
+        case .string, .data, .mixed: nil
+        }
+    }
+}
+
+extension ColumnType {
+    /// What stands for a null where nulls are no longer allowed.
+    var blankValue: Value {
+        switch self {
+        case .bool: .bool(false)
+        case .int: .int(0)
+        case .float: .float(0)
+        case .double: .double(0)
+        case .string: .string("")
+        case .data: .data([])
+        case .date: .date(Timestamp(seconds: 0, nanoseconds: 0))
+        case .objectID: .objectID(ObjectIDBytes(0, 0, 0))
+        case .uuid: .uuid(UUIDBytes(high: 0, low: 0))
+        // Zero with the exponent 0.
+        case .decimal: .decimal(DecimalBits(high: 0x3040 << 48, low: 0))
+        case .link, .mixed: .null
+        }
+    }
+}
+
+/// Whether a property holds one value or many.
+public enum CollectionKind: UInt8, Sendable, Hashable, CaseIterable {
+    case none = 0
+    case list = 1
+    case set = 2
+    case map = 3
+}
+
+/// A property of a table. Its place in `TableSchema.columns` is its number for life.
+public struct ColumnSchema: Sendable, Hashable {
+    public var name: String
+    public var type: ColumnType
+    public var collection: CollectionKind
+    /// Whether the value, or a collection's element, may be null. A to-one link always may (null is the key -1).
+    public var isNullable: Bool
+    public var isIndexed: Bool
+    /// A link's table.
+    public var target: TableID?
+    /// The column is gone; its number is not given out again.
+    public var isRemoved: Bool
+
+    public init(
+        name: String, type: ColumnType, collection: CollectionKind = .none, isNullable: Bool = false,
+        isIndexed: Bool = false, target: TableID? = nil, isRemoved: Bool = false
+    ) {
+        self.name = name
+        self.type = type
+        self.collection = collection
+        self.isNullable = isNullable
+        self.isIndexed = isIndexed
+        self.target = target
+        self.isRemoved = isRemoved
+    }
+
+    public var isLink: Bool { type == .link }
+
+    /// How its chunks are laid out. A collection's cell is variable: short ones lie in it, of long ones it holds the tree.
+    public var layout: ChunkLayout {
+        guard collection == .none else { return ChunkLayout(form: .variable, width: 4) }
+        guard let width = type.fixedWidth else {
+            return ChunkLayout(form: .variable, width: 4, blank: isNullable || type == .mixed ? .null : .zero)
+        }
+        if type == .link { return ChunkLayout(form: .fixed, width: width, blank: .noLink) }
+        return isNullable
+            ? ChunkLayout(form: .nullable, width: width, blank: .null) : ChunkLayout(form: .fixed, width: width)
+    }
+
+    /// Whether a write to the column touches nothing but its own cell, so that accessors may write it in place.
+    public var isPlain: Bool { collection == .none && type.fixedWidth != nil && !isIndexed && type != .link }
+}
+
+/// A class's table.
+public struct TableSchema: Sendable, Hashable {
+    public var name: String
+    /// Objects of it belong to one parent, and go with it.
+    public var isEmbedded: Bool
+    public var primaryKey: Int?
+    public var columns: [ColumnSchema]
+    public var isRemoved: Bool
+
+    public init(
+        name: String, isEmbedded: Bool = false, primaryKey: Int? = nil, columns: [ColumnSchema], isRemoved: Bool = false
+    ) {
+        self.name = name
+        self.isEmbedded = isEmbedded
+        self.primaryKey = primaryKey
+        self.columns = columns
+        self.isRemoved = isRemoved
+    }
+
+    public func column(named name: String) -> Int? {
+        columns.firstIndex { !$0.isRemoved && $0.name == name }
+    }
+}
+
+/// All tables of a store, by number, and the application's schema version.
+public struct StoreSchema: Sendable, Hashable {
+    public var version: UInt64
+    /// A table's place is its number.
+    public var tables: [TableSchema]
+
+    public init(version: UInt64 = 0, tables: [TableSchema] = []) {
+        self.version = version
+        self.tables = tables
+    }
+
+    public func table(named name: String) -> TableID? {
+        tables.firstIndex { !$0.isRemoved && $0.name == name }.map(TableID.init)
+    }
+
+    public subscript(id: TableID) -> TableSchema { tables[id.index] }
+}
+
+extension StoreSchema {
+    /// What no store can have, although the schema can be written down: nil where there is nothing. A schema that a file holds is asked before it is used.
+    var fault: String? {
+        for table in tables where !table.isRemoved {
+            for (number, column) in table.columns.enumerated() where !column.isRemoved {
+                if column.isIndexed, column.collection != .none {
+                    return "\(table.name).\(column.name) is a collection with an index"
+                }
+                if number == table.primaryKey, column.collection != .none || column.type == .link {
+                    return "\(table.name).\(column.name) can't be a primary key"
+                }
+            }
+            if let key = table.primaryKey, key >= table.columns.count || table.columns[key].isRemoved {
+                return "the primary key of \(table.name) is a property that it does not have"
+            }
+        }
+        return nil
+    }
+}

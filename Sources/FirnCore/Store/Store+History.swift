@@ -1,0 +1,216 @@
+import FirnLog
+
+/// A version that can be opened, as lists of them tell it.
+public struct VersionListing: Sendable, Equatable {
+    public let number: UInt64
+    /// When it was committed, in nanoseconds since 1970.
+    public let time: Int64
+    /// Bytes of its commit in the log; 0 where the log does not hold it.
+    public let byteCount: Int
+}
+
+extension Store {
+    /// From now on versions are retained as `retention` says too. What was asked for before goes on holding, here and in the other processes that have the store open; and what the store's manifest says, until
+    /// somebody asks for something else.
+    public func retain(_ retention: HistoryRetention) {
+        history.retain(retention)
+        guard let log, !log.isForked else { return }
+        log.retain(history.retained)
+        // Where a transaction runs just now, the next turn to write, or segment, writes it down.
+        guard !isReadOnly, queue.tryAcquire() else { return }
+        log.rememberRetention()
+        queue.release()
+    }
+
+    /// Holds a version, by its number, shown in the schema of today. O(active versions) where the version is active; otherwise the commits before it are replayed, from the
+    /// nearest version that is at hand.
+    ///
+    /// - Throws: `.versionNotYet`, `.versionNotRetained`, `.closed`; what reading the log throws.
+    public func version(_ number: UInt64) throws(StoreError) -> PastVersion {
+        try checkOpen()
+        let newest = versions.published
+        guard number <= newest.version else {
+            throw StoreError(.versionNotYet, "there is no version \(number) yet; the newest is \(newest.version)")
+        }
+        let active = versions.pin(version: number, at: CallSite(#fileID, #line))
+        if let version = PastVersion(active, as: newest.reference.schema) { return version }
+        let past = try retainedPast(historyLog("version \(number) of a store in memory cannot be opened"))
+        guard past.bases.first.map({ $0.version <= number }) ?? false, active != nil || number >= past.oldest else {
+            throw notRetained(number, oldest: past.oldest, newest: past.newest.version)
+        }
+        return try open(number, past)
+    }
+
+    /// Holds a version that is retained or active.
+    func open(_ number: UInt64, _ past: RetainedPast) throws(StoreError) -> PastVersion {
+        let target = past.newest.reference.schema
+        if let version = PastVersion(versions.pin(version: number, at: CallSite(#fileID, #line)), as: target) {
+            return version
+        }
+        var past = past
+        while true {
+            do throws(StoreError) {
+                return try history.open(number, of: self, past.log, bases: past.bases, as: target)
+            } catch {
+                // A compaction may just have let the checkpoint go that it was to begin from.
+                let now = try retainedPast(past.log)
+                if now.checkpoints == past.checkpoints { throw error }
+                guard now.bases.first.map({ $0.version <= number }) ?? false else {
+                    throw notRetained(number, oldest: now.oldest, newest: now.newest.version)
+                }
+                past = now
+            }
+        }
+    }
+
+    /// The newest version whose time fulfils a condition that holds up to some moment and not after it; nil where all are later. The version need not be retained.
+    public func newestVersion(where isNotLater: (Int64) -> Bool) throws(StoreError) -> UInt64? {
+        try checkOpen()
+        let newest = versions.published
+        if newest.version > 0, isNotLater(newest.time) { return newest.version }
+        let log = try historyLog("earlier versions of a store in memory are not found by their time")
+        do throws(LogError) {
+            if let found = try log.newestVersion(through: newest.version, where: isNotLater) { return found }
+            // Before the first commit the store was there, and empty.
+            guard try log.firstVersion == 1 else { return nil }
+            return isNotLater(try log.created) ? 0 : nil
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// What can be opened, oldest first: the versions retained and those that are active. Version 0 is the empty store.
+    ///
+    /// Cost: the headers of the segments that hold them.
+    public func storedVersions() throws(StoreError) -> [VersionListing] {
+        try checkOpen()
+        guard let log else {
+            return activeTimes(through: versions.published).sorted { $0.key < $1.key }
+                .map { VersionListing(number: $0, time: $1, byteCount: 0) }
+        }
+        let past = try retainedPast(log)
+        var active = activeTimes(through: past.newest)
+        let retained = max(past.oldest, 1)
+        var ranges = active.keys.filter { $0 > 0 && $0 < retained }.sorted().map { $0...$0 }
+        if retained <= past.newest.version { ranges.append(retained...past.newest.version) }
+        var result: [VersionListing] = []
+        do throws(LogError) {
+            if past.oldest == 0 || active[0] != nil {
+                // The clock may have gone back before the first commit.
+                var time = try log.created
+                if past.newest.version > 0 { try log.forEachHeader(of: [1...1]) { time = min(time, $0.time) } }
+                result.append(VersionListing(number: 0, time: time, byteCount: 0))
+            }
+            try log.forEachHeader(of: ranges) { head in
+                active[head.version] = nil
+                result.append(VersionListing(number: head.version, time: head.time, byteCount: head.byteCount))
+            }
+        } catch {
+            throw StoreError(error)
+        }
+        // Active versions whose commits the log has let go.
+        for (number, time) in active where number > 0 {
+            result.append(VersionListing(number: number, time: time, byteCount: 0))
+        }
+        return result.sorted { $0.number < $1.number }
+    }
+
+    /// The active versions up to the newest published one, and their times.
+    private func activeTimes(through newest: VersionTable.Entry) -> [UInt64: Int64] {
+        var times = [newest.version: newest.time]
+        for version in versions.active where version.number < newest.version { times[version.number] = version.time }
+        return times
+    }
+
+    // MARK: What is retained
+
+    /// What the past of a store can be opened from, as it stands at one moment.
+    struct RetainedPast {
+        let newest: VersionTable.Entry
+        let log: Log
+        /// The ids of those that were listed before `bases` were taken from them.
+        let checkpoints: [UInt64]
+        let bases: [HistoryBase]
+        /// The first version that can be opened without being active.
+        let oldest: UInt64
+    }
+
+    func retainedPast(_ log: Log) throws(StoreError) -> RetainedPast {
+        let (checkpoints, all) = try basesInForce(log)
+        let newest = versions.published
+        // Another process may have written a checkpoint of a version that this one has not read yet.
+        let bases = all.filter { $0.version <= newest.version }
+        let oldest = bases.first?.version ?? newest.version
+        // The clock may be behind the log, whose time never goes back.
+        let now = max(clock.now(), newest.time)
+        var result = newest.version
+        do throws(LogError) {
+            for retention in history.retained + (try log.retentionsOfOthers) {
+                let needed = try RetentionRule.oldestNeeded(
+                    retention, now: now, oldest: oldest, newest: newest.version
+                ) { moment throws(LogError) in try log.newestVersion(through: newest.version) { $0 <= moment } }
+                result = min(result, needed)
+            }
+        } catch {
+            throw StoreError(error)
+        }
+        return RetainedPast(newest: newest, log: log, checkpoints: checkpoints, bases: bases, oldest: result)
+    }
+
+    /// The checkpoints that are listed, and what a past version can be replayed from. Another process's compactor may replace them meanwhile: then they are read anew.
+    private func basesInForce(_ log: Log) throws(StoreError) -> (ids: [UInt64], bases: [HistoryBase]) {
+        var tried: [UInt64]?
+        while true {
+            let checkpoints: [Checkpoint]
+            do throws(LogError) { checkpoints = try log.checkpointsInForce } catch { throw StoreError(error) }
+            do throws(StoreError) {
+                return (checkpoints.map(\.id), try historyBases(log, checkpoints))
+            } catch {
+                if tried == checkpoints.map(\.id) { throw error }
+                tried = checkpoints.map(\.id)
+            }
+        }
+    }
+
+    /// What must stay for what is retained when a checkpoint of the newest version is published: the log after a version, which is the newest base that is not after any of it, and of the checkpoints listed that
+    /// one and those after it, thinned so that about `StoreOptions.historyCheckpointByteCount` bytes of the log lie between two.
+    func neededByHistory(_ log: Log) throws(StoreError) -> (after: UInt64, kept: [Checkpoint]) {
+        let past = try retainedPast(log)
+        guard past.oldest < past.newest.version, let base = past.bases.last(where: { $0.version <= past.oldest }) else {
+            return (past.newest.version, [])
+        }
+        var kept: [Checkpoint] = []
+        var last = base.version
+        for checkpoint in log.listedCheckpoints where checkpoint.version >= base.version {
+            let isBase = checkpoint.version == base.version && base.version > 0
+            if isBase || log.byteCount(after: last, through: checkpoint.version) >= options.historyCheckpointByteCount {
+                kept.append(checkpoint)
+                last = checkpoint.version
+            }
+        }
+        return (base.version, kept)
+    }
+
+    /// The log that the past is read from.
+    ///
+    /// - Parameter what: what is not possible for a store in memory.
+    func historyLog(_ what: String) throws(StoreError) -> Log {
+        guard let log else {
+            throw StoreError(
+                .versionNotRetained,
+                "\(what): it keeps no log, so only its newest version and those that something holds are there. Hold one by freezing it, or keep the store in a file"
+            )
+        }
+        return log
+    }
+
+    private func notRetained(_ number: UInt64, oldest: UInt64, newest: UInt64) -> StoreError {
+        let held = versions.active.map(\.number).filter { $0 < oldest }.sorted()
+        let retained = oldest == newest ? "the newest version, \(newest)" : "versions \(oldest) to \(newest)"
+        let active = held.isEmpty ? "" : ", and \(held.map(String.init).joined(separator: ", ")), which something holds"
+        return StoreError(
+            .versionNotRetained,
+            "version \(number) is not retained; those that can be opened are \(retained)\(active). To retain more, set historyRetention in the configuration to .versions(n), "
+                + ".age(seconds) or .everything")
+    }
+}

@@ -1,0 +1,129 @@
+import FirnStorage
+
+/// What the headers of a commit's frames say.
+public struct CommitHeader: Sendable, Equatable {
+    public let version: UInt64
+    /// Nanoseconds since 1970.
+    public let time: Int64
+    /// Bytes of its frames in the log.
+    public let byteCount: Int
+}
+
+extension Log {
+    /// When the store was made, in nanoseconds since 1970.
+    public var created: Int64 { get throws(LogError) { try manifest().created } }
+
+    /// The first version that the log holds, or will hold.
+    public var firstVersion: UInt64 { get throws(LogError) { try manifest().segments[0].firstVersion } }
+
+    /// Calls `body` with the head of each commit of some versions, in order; what the log does not hold is passed over.
+    ///
+    /// Cost: the headers of the segments that hold them, up to the last that is asked for; no payload is decompressed or checked.
+    ///
+    /// - Parameter versions: written versions, in order and without overlap.
+    public func forEachHeader(
+        of versions: [ClosedRange<UInt64>], _ body: (CommitHeader) -> Void
+    ) throws(LogError) {
+        try checkOpen()
+        var cursor = LogCursor(folder: folder, manifest: try manifest())
+        // The last one that `body` was called with: nothing is told twice where the log has changed and is read again.
+        var told: UInt64 = 0
+        while true {
+            do throws(LogError) {
+                for entry in cursor.manifest.segments {
+                    let wanted = versions.filter {
+                        $0.upperBound > told && $0.upperBound >= entry.firstVersion
+                            && (!entry.isSealed || $0.lowerBound <= entry.lastVersion)
+                    }
+                    guard let last = wanted.last?.upperBound else { continue }
+                    try cursor.forEachHeader(in: entry, through: last) { head in
+                        if head.version > told, wanted.contains(where: { $0.contains(head.version) }) {
+                            told = head.version
+                            body(head)
+                        }
+                        return true
+                    }
+                }
+                return
+            } catch {
+                guard try cursor.lookAgain(after: error) else { throw error }
+            }
+        }
+    }
+
+    /// Runs `body` on the manifest in force, and again on the next one where it throws because another process's compactor has removed what the first one lists.
+    func readingOn<Result>(
+        _ body: (Manifest) throws(LogError) -> Result
+    ) throws(LogError) -> Result {
+        var manifest = try manifest()
+        while true {
+            do throws(LogError) {
+                return try body(manifest)
+            } catch {
+                let next = try folder.readManifest()
+                if next.generation == manifest.generation { throw error }
+                manifest = next
+            }
+        }
+    }
+
+    /// The newest version up to `through` whose time fulfils a condition that holds up to some moment and not after it; nil where none does.
+    ///
+    /// Cost: one header of each segment that begins later, and the headers of one segment.
+    public func newestVersion(
+        through: UInt64, where isNotLater: (Int64) -> Bool
+    ) throws(LogError) -> UInt64? {
+        try checkOpen()
+        var cursor = LogCursor(folder: folder, manifest: try manifest())
+        while true {
+            do throws(LogError) {
+                for entry in cursor.manifest.segments.reversed() {
+                    var found: UInt64?
+                    try cursor.forEachHeader(in: entry, through: through) { head in
+                        guard isNotLater(head.time) else { return false }
+                        found = head.version
+                        return true
+                    }
+                    if let found { return found }
+                }
+                return nil
+            } catch {
+                guard try cursor.lookAgain(after: error) else { throw error }
+            }
+        }
+    }
+}
+
+extension LogCursor {
+    /// Calls `body` with the head of each commit of a segment up to the version `through`, which is written, until it returns false. Headers are checked; payloads are not
+    /// looked at.
+    func forEachHeader(
+        in entry: Manifest.Segment, through: UInt64, _ body: (CommitHeader) -> Bool
+    ) throws(LogError) {
+        let last = entry.isSealed ? min(through, entry.lastVersion) : through
+        guard entry.firstVersion <= last else { return }
+        let reader = try SegmentReader(folder, entry, storeID: manifest.storeID)
+        var offset = SegmentHeader.byteCount
+        var chain = reader.headerCRC
+        var version = entry.firstVersion - 1
+        // Of the parts of the commit that has begun.
+        var byteCount = 0
+        while version < last {
+            guard let (frame, crc) = try reader.header(at: offset), frame.chain == chain,
+                frame.version == version + (frame.kind.isPart ? 1 : 0)
+            else {
+                throw LogError(
+                    .damage, path: reader.path, offset: offset,
+                    detail: "version \(version + 1) was durable, but there is no whole header of it")
+            }
+            offset = frame.end
+            chain = crc
+            guard frame.kind.isPart else { continue }
+            byteCount += frame.frameByteCount
+            guard frame.flags.contains(.last) else { continue }
+            version += 1
+            guard body(CommitHeader(version: version, time: frame.time, byteCount: byteCount)) else { return }
+            byteCount = 0
+        }
+    }
+}

@@ -1,0 +1,400 @@
+import FirnBytes
+import FirnStorage
+
+/// What opening a store found.
+public struct RecoveryReport: Sendable, Equatable {
+    /// A tail that was never acknowledged, and was cut off.
+    public struct TornTail: Sendable, Equatable, CustomStringConvertible {
+        /// The segment's file.
+        public var path: String
+        public var segment: UInt32
+        /// Where the log was broken.
+        public var offset: Int
+        /// The version that was being committed there.
+        public var version: UInt64
+        /// How many bytes were cut, padding and preallocated zeros not counted where nothing stands behind them.
+        public var byteCount: Int
+        /// Whole frames among them, and the commits that those end.
+        public var wholeFrames: Int
+        public var wholeCommits: Int
+        public var reason: String
+
+        public var description: String {
+            "the log's tail was torn at \(path), byte \(offset), while version \(version) was being committed (\(reason)): "
+                + "\(byteCount) bytes with \(wholeFrames) whole frames were cut off. No durable mark in the log covers any of it."
+        }
+    }
+
+    public enum Outcome: Sendable, Equatable {
+        case created
+        case clean
+        case tornTail(TornTail)
+    }
+
+    public var outcome: Outcome
+    /// The last version of the log; 0 in a store without a commit.
+    public var lastVersion: UInt64
+    /// When it was committed, in nanoseconds since 1970; 0 where no frame tells.
+    public var lastTime: Int64
+    public var storeID: StoreID
+    public var epoch: UInt32
+    /// Whole commits that no durable mark covered, and that were therefore written again to a new segment and synced.
+    public var rewrittenCommits: Int = 0
+    /// Versions that the live checkpoint covers although the log ends before them. Their data is there; they can't be opened as
+    /// past versions. Nil in every store whose disk keeps what it has synced.
+    public var missingFromLog: ClosedRange<UInt64>?
+}
+
+/// Recovery at open: reads the log and decides what it is.
+///
+/// 1. The manifest says which segments there are. All but the last are sealed: they were synced before the manifest said so, and what is wrong
+///    with one is damage. The last is read to the first place B where no good frame of this place in the chain stands.
+/// 2. D, the durable mark, is the highest of: the marks in all frames of the last segment, those behind B included; its head's; the
+///    shared page's, if the page is of this store and epoch (`SharedPage` argues why that is safe).
+/// 3. The version at B is the one after the last whole commit. If D has reached it, B was durable: **damage**. Open throws, nothing is changed.
+///    The same where the log just ends before D.
+/// 4. Else everything from B on was never acknowledged as durable: a **torn tail**. (Under `relaxed` and `none` it may have been acknowledged
+///    as written.) Zeros up to the end of the file are no tail, but room that was filled ahead. Anything else there is one, be it a single bit: it is
+///    reported, and cut.
+/// 5. The whole commits between D and B are there for the reader, but the disk may lack them: if a sync failed, the system shows pages that never
+///    reached it, and calls them clean. So if there are any, or a tail is to be cut, a new segment under a new epoch is made; those commits are
+///    written again into it; it is synced; and the manifest is replaced, which seals the old segment at the end of what D covers. Only then does
+///    the log serve. Until the manifest is replaced, the old state stands untouched, so a crash on the way leads to the same decision again.
+///    A checkpoint's version is durable before the manifest names the checkpoint. If the log ends before it all the same (a disk
+///    lost what it had synced), nothing of the data is missing: the log goes on behind the checkpoint in a new segment, the older
+///    ones, which no longer lead up to it, are let go, and the report names the versions.
+/// 6. Only then is the old segment cut. A crash before that leaves bytes behind its sealed length, which count for nothing and are cut at the next open.
+struct Recovery {
+    let folder: StoreFolder
+    var manifest: Manifest
+    /// Of the last segment.
+    var scan: SegmentScan
+    /// The highest version known to be durable.
+    var durable: UInt64
+    var tornTail: RecoveryReport.TornTail?
+    /// What the log follows.
+    private(set) var checkpoints: [Checkpoint]
+    var checkpoint: Checkpoint? { checkpoints.last }
+    /// The versions that the checkpoint covers and the log lacks.
+    private(set) var missing: ClosedRange<UInt64>?
+    /// The sector of the last segment.
+    let sector: Int
+
+    var lastVersion: UInt64 { scan.lastVersion }
+    var needsTakeover: Bool { tornTail != nil || lastVersion > durable || missing != nil }
+
+    /// Reads and decides (steps 1 to 4), changing nothing. `pageMark` is the shared page's durable mark, 0 where it is not to be believed.
+    static func read(
+        _ folder: StoreFolder, _ manifest: Manifest, pageMark: UInt64, verify: VerifyOnOpen
+    ) throws(LogError) -> Recovery {
+        let checkpoints = try folder.readCheckpoints(manifest)
+        let checkpoint = checkpoints.last
+        guard manifest.segments[0].firstVersion <= (checkpoint?.version ?? 0) + 1 else {
+            throw LogError(
+                .damage, path: folder.manifest,
+                detail:
+                    "the log begins with version \(manifest.segments[0].firstVersion), but the checkpoint ends with \(checkpoint?.version ?? 0)"
+            )
+        }
+        // The first segment that ever was follows nothing; of another first one the head tells what it follows.
+        var chain: UInt32? = manifest.segments[0].segment == 1 ? 0 : nil
+        var time: Int64 = 0
+        var schema: [UInt8]?
+        let readsAll = verify.includes(manifest.segments.reduce(0) { $0 + Int($1.byteCount) })
+        for entry in manifest.segments.dropLast() {
+            let reader = try SegmentReader(folder, entry, storeID: manifest.storeID)
+            if readsAll {
+                let scan = try SegmentScan.scan(reader, chainStart: chain, previousTime: time)
+                if let broken = scan.broken {
+                    throw LogError(.damage, path: reader.path, offset: broken.offset, detail: broken.reason)
+                }
+                guard scan.end == reader.byteCount, scan.chain == entry.chainEnd, scan.lastVersion == entry.lastVersion
+                else {
+                    throw LogError(
+                        .damage, path: reader.path, offset: scan.end,
+                        detail:
+                            "the segment ends with version \(scan.lastVersion), but the manifest says \(entry.lastVersion)"
+                    )
+                }
+                time = scan.lastTime
+                schema = scan.schema
+            } else if let chain, chain != reader.header.chain {
+                throw LogError(
+                    .damage, path: reader.path, offset: 0,
+                    detail: "the segment's head does not follow the segment before")
+            }
+            chain = entry.chainEnd
+        }
+
+        let open = manifest.openSegment
+        let reader = try SegmentReader(folder, open, storeID: manifest.storeID)
+        var scan = try SegmentScan.scan(reader, chainStart: chain, previousTime: time)
+        if scan.schema == nil { scan.schema = schema }
+        // A new segment without a frame knows neither the time nor the schema: the one before does.
+        for entry in manifest.segments.dropLast().reversed() where scan.lastTime == 0 {
+            let reader = try SegmentReader(folder, entry, storeID: manifest.storeID)
+            let before = try SegmentScan.scan(reader, chainStart: nil, previousTime: 0)
+            scan.lastTime = before.lastTime
+            if scan.schema == nil { scan.schema = before.schema }
+        }
+        // Time does not go back behind the checkpoint either.
+        if let checkpoint { scan.lastTime = max(scan.lastTime, checkpoint.time) }
+        // All that lies in sealed segments is durable.
+        let durable = max(scan.mark, scan.markBehind, pageMark, open.firstVersion - 1)
+        scan.unconfirmed.removeAll { $0.version <= durable }
+        if durable > scan.lastVersion {
+            throw LogError(
+                .damage, path: reader.path, offset: scan.broken?.offset ?? scan.end,
+                detail: scan.broken.map { "\($0.reason), and version \($0.version) was durable" }
+                    ?? "the log ends with version \(scan.lastVersion), but version \(durable) was durable")
+        }
+        var torn: RecoveryReport.TornTail?
+        if let broken = scan.broken {
+            torn = RecoveryReport.TornTail(
+                path: reader.path, segment: open.segment, offset: broken.offset, version: broken.version,
+                byteCount: reader.byteCount - scan.end, wholeFrames: scan.framesBehind,
+                wholeCommits: scan.commitsBehind, reason: broken.reason)
+        }
+        var recovery = Recovery(
+            folder: folder, manifest: manifest, scan: scan, durable: durable, tornTail: torn, checkpoints: checkpoints,
+            sector: Int(reader.header.sector))
+        if let checkpoint, checkpoint.version > scan.lastVersion { recovery.goOn(behind: checkpoint) }
+        return recovery
+    }
+
+    /// Takes the end of a checkpoint for the end of the log.
+    private mutating func goOn(behind checkpoint: Checkpoint) {
+        missing = scan.lastVersion + 1...checkpoint.version
+        scan.lastVersion = checkpoint.version
+        scan.unconfirmed = []
+        // What the log lacks may have set another one: the checkpoint knows it.
+        scan.schema = nil
+        durable = checkpoint.version
+    }
+
+    /// Makes durable that this manifest is in force: a process that died, or whose sync failed, may have replaced it
+    /// and not got to the end of the sync of its folder. What is committed to a segment that only this manifest lists
+    /// would go with it when the power goes.
+    ///
+    /// An equal manifest takes its place. To sync the folder once more would prove nothing: after a sync that failed
+    /// the next one succeeds, and the name may still be missing on the disk. Only where there is no room for another
+    /// manifest, and the page knows of no failure, is the name synced: a full disk can be opened and freed. A store
+    /// without a version has nothing to free, and may have been made by somebody who could not sync its name.
+    mutating func renewManifest(_ page: SharedPage) throws(LogError) {
+        try stored { () throws(StorageError) in
+            try folder.storage.syncFolder(folder.log)
+            if checkpoint != nil { try folder.storage.syncFolder(folder.checkpoints) }
+        }
+        do throws(LogError) {
+            try usingReserve { recovery throws(LogError) in
+                var next = recovery.manifest
+                next.generation += 1
+                try recovery.replaceManifest(with: next, page)
+            }
+        } catch  where error.code == .diskFull && !page.hasFailed && lastVersion > 0 {
+            do throws(LogError) { try folder.syncName() } catch {
+                if !error.beforeAnyChange.isPassing { page.setUnsyncedName() }
+                throw error
+            }
+        }
+        if lastVersion == 0 { try folder.syncParent() }
+    }
+
+    /// Puts another manifest in the place of the one in force. Where it may stand and not be durable, the page says so:
+    /// whoever opens the store next must not believe a sync of its name.
+    private mutating func replaceManifest(with next: Manifest, _ page: SharedPage) throws(LogError) {
+        do throws(LogError) { try folder.replaceManifest(manifest, with: next) } catch {
+            if !error.isPassing { page.setUnsyncedName() }
+            throw error
+        }
+        manifest = next
+    }
+
+    /// Steps 5 and 6, where there is need: the log is durable and whole after it. Returns how many commits were written
+    /// again. After a failed write or sync, of which the page knows, a new segment is begun in any case, as marks
+    /// behind the last commit may be missing on the disk.
+    mutating func makeDurable(_ page: SharedPage) throws(LogError) -> Int {
+        try removeUnlistedSegments()
+        var copied = 0
+        if needsTakeover || page.hasFailed {
+            copied = try usingReserve { recovery throws(LogError) in try recovery.rewriteTail(page) }
+        }
+        // By itself, and not tried again with the take-over: the new manifest stands.
+        try usingReserve { recovery throws(LogError) in try recovery.trimSealedSegments() }
+        return copied
+    }
+
+    /// Runs a step. If it finds the disk full, which leaves everything as it was, it is run once more: the reserve is
+    /// there so that a full disk can still be opened and freed, and the next try takes its room.
+    private mutating func usingReserve<Result>(
+        _ step: (inout Recovery) throws(LogError) -> Result
+    ) throws(LogError) -> Result {
+        do throws(LogError) {
+            return try step(&self)
+        } catch  where error.code == .diskFull {
+            try folder.removeIfPresent(folder.reserve)
+            return try step(&self)
+        } catch {
+            // Full at the sync of the manifest's name: the next opening begins with whichever stands, and has that
+            // room.
+            if case .storage(let cause) = error.code, cause.code == .noSpace {
+                try? folder.removeIfPresent(folder.reserve)
+            }
+            throw error
+        }
+    }
+
+    /// Step 5: makes what was read durable in a new segment of a new epoch, with which the log goes on. Returns how
+    /// many commits were written again. Where it throws `.diskFull`, the store is as it was, and it may be called
+    /// again. After any other error the new manifest may stand, and list the new segment: then the store is opened
+    /// anew, from whichever manifest is there.
+    mutating func rewriteTail(_ page: SharedPage) throws(LogError) -> Int {
+        let old = manifest.openSegment
+        let reader = try SegmentReader(folder, old, storeID: manifest.storeID)
+        let unconfirmed = scan.unconfirmed
+        let keep = unconfirmed.first.map { $0.range.lowerBound } ?? scan.commitEnd
+        let keptChain = try chainEnd(before: keep, reader)
+        let epoch = manifest.epoch + 1
+        let header = SegmentHeader(
+            storeID: manifest.storeID, epoch: epoch, segment: old.segment + 1, chain: keptChain,
+            firstVersion: durable + 1, mark: durable, sector: UInt32(sector))
+        try removeUnlistedSegments()
+
+        // The new segment.
+        let path = folder.segment(header.segment)
+        let file = try stored { () throws(StorageError) in try folder.create(path) }
+        defer { file.close() }
+        let schema = missing == nil ? try schema(before: keep, reader) ?? [] : []
+        let (start, startChain) = SegmentPrologue.encode(
+            header, schema: schema, time: unconfirmed.first?.timeBefore ?? scan.lastTime)
+        var out = ByteWriter(capacity: 1 << 20)
+        out.append(start)
+        var chain = startChain
+        var written = 0
+        for commit in unconfirmed {
+            var offset = commit.range.lowerBound
+            while offset < commit.range.upperBound {
+                guard case .frame(var frame, _) = try reader.item(at: offset) else {
+                    throw LogError(
+                        .damage, path: reader.path, offset: offset, detail: "the frame changed while it was read")
+                }
+                let payload = try reader.payload(of: frame)
+                offset = frame.end
+                if !frame.kind.isPart { continue }
+                frame.epoch = epoch
+                frame.segment = header.segment
+                frame.offset = UInt64(written + out.count)
+                frame.chain = chain
+                frame.mark = durable
+                let start = out.count
+                out.appendZeros(FrameHeader.byteCount)
+                out.append(payload)
+                out.appendZeros(start + frame.frameByteCount - out.count)
+                chain = frame.encode(at: out.mutableBytes.baseAddress! + start)
+                if out.count >= 1 << 20 {
+                    try flush(&out, to: file, &written)
+                }
+            }
+        }
+        try flush(&out, to: file, &written)
+        try stored { () throws(StorageError) in try file.sync() }
+        try stored { () throws(StorageError) in try folder.storage.syncFolder(folder.log) }
+
+        // The new manifest.
+        var next = manifest
+        next.generation += 1
+        next.epoch = epoch
+        if missing == nil {
+            next.segments[next.segments.count - 1].isSealed = true
+            next.segments[next.segments.count - 1].chainEnd = keptChain
+            next.segments[next.segments.count - 1].lastVersion = durable
+            next.segments[next.segments.count - 1].byteCount = UInt64(keep)
+        } else {
+            next.segments = []
+            next.earlier = []
+        }
+        next.segments.append(
+            Manifest.Segment(segment: header.segment, epoch: epoch, firstVersion: header.firstVersion))
+        try replaceManifest(with: next, page)
+        durable = scan.lastVersion
+        scan.chain = chain
+        scan.end = written
+        checkpoints.removeFirst(missing == nil ? 0 : checkpoints.count - 1)
+        let copied = unconfirmed.count
+        scan.unconfirmed = []
+        scan.broken = nil
+        return copied
+    }
+
+    private func flush(_ out: inout ByteWriter, to file: any StorageFile, _ written: inout Int) throws(LogError) {
+        let bytes = out.bytes
+        do {
+            try file.write(bytes, at: written)
+        } catch {
+            throw LogError(error)
+        }
+        written += out.count
+        out.removeAll()
+    }
+
+    /// The header CRC of the frame that ends at `end`, or the head's.
+    private func chainEnd(before end: Int, _ reader: SegmentReader) throws(LogError) -> UInt32 {
+        if end == scan.end { return scan.chain }
+        // The frame there names it.
+        guard case .frame(let frame, _) = try reader.item(at: end) else {
+            throw LogError(.damage, path: reader.path, offset: end, detail: "the frame changed while it was read")
+        }
+        return frame.chain
+    }
+
+    /// The schema in force at `end`.
+    private func schema(before end: Int, _ reader: SegmentReader) throws(LogError) -> [UInt8]? {
+        if end == scan.end { return scan.schema }
+        var schema: [UInt8]?
+        var scratch = ByteWriter()
+        var offset = SegmentHeader.byteCount
+        while offset < end, case .frame(let frame, _) = try reader.item(at: offset) {
+            if frame.kind == .schema || frame.kind == .opening {
+                schema = [UInt8](try reader.rawPayload(of: frame, in: &scratch))
+            }
+            offset = frame.end
+        }
+        return schema
+    }
+
+    /// Removes segments that a crash left before the manifest listed them: they were never part of the store.
+    func removeUnlistedSegments() throws(LogError) {
+        let listed = Set(manifest.segments.map(\.segment))
+        for name in try stored({ () throws(StorageError) in try folder.storage.list(folder.log) }) {
+            if let number = StoreFolder.segmentNumber(of: name), !listed.contains(number),
+                number > manifest.openSegment.segment
+            {
+                try folder.removeIfPresent(folder.log + "/" + name)
+            }
+        }
+    }
+
+    /// What lies behind the sealed length of the newest sealed segment, which is cut once the manifest that seals it is
+    /// durable: the file, and where it is to end. Nil where nothing does.
+    func uncutSegment() throws(LogError) -> (path: String, end: Int)? {
+        guard let entry = manifest.segments.dropLast().last else { return nil }
+        let path = folder.segment(entry.segment)
+        guard let status = try stored({ () throws(StorageError) in try folder.storage.status(path) }),
+            status.byteCount > Int(entry.byteCount)
+        else { return nil }
+        // Cutting within a sector would write it again.
+        let sector = Int(try SegmentReader(folder, entry, storeID: manifest.storeID).header.sector)
+        let end = SegmentHeader.roundUp(Int(entry.byteCount), toSector: sector)
+        return status.byteCount > end ? (path, end) : nil
+    }
+
+    private func trimSealedSegments() throws(LogError) {
+        guard let segment = try uncutSegment() else { return }
+        try stored { () throws(StorageError) in
+            let file = try folder.storage.open(segment.path, .readWrite)
+            defer { file.close() }
+            try file.truncate(to: segment.end)
+            try file.sync()
+        }
+    }
+}

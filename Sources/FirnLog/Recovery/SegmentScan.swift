@@ -1,0 +1,143 @@
+import FirnBytes
+
+/// What a segment holds, found by reading it from its head on: the whole commits up to the first place where the log is broken or ends,
+/// and what stands behind that.
+struct SegmentScan {
+    /// A commit that was not yet known to be durable when the newest frame before the break was written.
+    struct Commit: Equatable {
+        var version: UInt64
+        /// Its first frame, and the end of its last.
+        var range: Range<Int>
+        /// The time of the frame before it.
+        var timeBefore: Int64
+    }
+
+    /// The place from which on nothing belongs to a whole commit.
+    struct Break: Equatable {
+        var offset: Int
+        var version: UInt64
+        var reason: String
+    }
+
+    /// The end of the last whole commit (or mark, or opening) in the unbroken run.
+    var end = SegmentHeader.byteCount
+    /// The end of the last whole commit, or of the opening where there is none.
+    var commitEnd = SegmentHeader.byteCount
+    /// The header CRC of the frame that ends at `end`.
+    var chain: UInt32
+    var lastVersion: UInt64
+    var lastTime: Int64 = 0
+    /// The highest durable mark in the unbroken run.
+    var mark: UInt64
+    /// The commits behind that mark, in order.
+    var unconfirmed: [Commit] = []
+    /// The schema in force at `end`, where the segment tells.
+    var schema: [UInt8]?
+    /// Where the segment is broken; nil where it just ends (by its length, or in zeros).
+    var broken: Break?
+    /// Behind the break: the highest durable mark in a frame's header, whole frames, and the commits that they end.
+    var markBehind: UInt64 = 0
+    var framesBehind = 0
+    var commitsBehind = 0
+
+    /// Reads the whole segment. `chainStart` is the chain at the end of the segment before, `previousTime` its last frame's time.
+    static func scan(
+        _ reader: SegmentReader, chainStart: UInt32?, previousTime: Int64
+    ) throws(LogError) -> SegmentScan {
+        let header = reader.header
+        if let chainStart, chainStart != header.chain {
+            throw LogError(
+                .damage, path: reader.path, offset: 0, detail: "the segment's head does not follow the segment before")
+        }
+        var scan = SegmentScan(
+            chain: reader.headerCRC, lastVersion: header.firstVersion - 1, lastTime: previousTime, mark: header.mark)
+        var offset = scan.end
+        var chain = scan.chain
+        var nextPart: UInt32 = 0  // within the commit that has begun; 0 between commits
+        var newSchema: [UInt8]?
+        var scratch = ByteWriter()
+
+        run: while true {
+            let version = scan.lastVersion &+ 1
+            switch try reader.item(at: offset) {
+            case .end:
+                if nextPart != 0 {
+                    scan.broken = Break(
+                        offset: offset, version: version, reason: "the log ends within the commit of version \(version)"
+                    )
+                }
+                break run
+            case .bad(let reason, _):
+                scan.broken = Break(offset: offset, version: version, reason: reason)
+                break run
+            case .frame(let frame, let crc):
+                let expected = frame.kind.isPart ? version : scan.lastVersion
+                guard frame.chain == chain, frame.version == expected, frame.part == (frame.kind.isPart ? nextPart : 0),
+                    frame.mark <= scan.lastVersion, frame.kind.isPart || nextPart == 0, frame.time >= scan.lastTime,
+                    frame.kind != .opening || offset == SegmentHeader.byteCount
+                else {
+                    scan.broken = Break(
+                        offset: offset, version: version, reason: "the frame does not follow the one before it")
+                    break run
+                }
+                offset = frame.end
+                chain = crc
+                scan.raiseMark(frame.mark)
+                if frame.kind == .schema || frame.kind == .opening {
+                    newSchema = [UInt8](try reader.rawPayload(of: frame, in: &scratch))
+                }
+                guard frame.flags.contains(.last) else {
+                    nextPart &+= 1
+                    continue
+                }
+                if frame.kind.isPart {
+                    scan.lastVersion = version
+                    if version > scan.mark {
+                        scan.unconfirmed.append(
+                            Commit(version: version, range: scan.end..<offset, timeBefore: scan.lastTime))
+                    }
+                }
+                nextPart = 0
+                scan.end = offset
+                if frame.kind != .mark { scan.commitEnd = offset }
+                scan.chain = crc
+                scan.lastTime = frame.time
+                if let schema = newSchema { scan.schema = schema }
+                newSchema = nil
+            }
+        }
+        if let broken = scan.broken { try scan.lookBehind(broken, reader) }
+        return scan
+    }
+
+    private mutating func raiseMark(_ mark: UInt64) {
+        guard mark > self.mark else { return }
+        self.mark = mark
+        unconfirmed.removeAll { $0.version <= mark }
+    }
+
+    /// Goes on by magic from the break: every multiple of 64 bytes where a header of this segment stands tells what was durable when
+    /// it was written. The header suffices for that, whole payload or not.
+    ///
+    /// Which frames are whole is for the report alone, so no byte is summed twice: of a header within the payload that another header claims, only the header is read. A forged tail could otherwise claim the
+    /// same megabytes at each of its headers, and opening would take hours.
+    private mutating func lookBehind(_ broken: Break, _ reader: SegmentReader) throws(LogError) {
+        var offset = broken.offset
+        var summed = offset
+        while offset < reader.byteCount {
+            guard let (frame, _) = try reader.header(at: offset) else {
+                // No frame begins within zeros.
+                offset = max(offset + LogLimits.frameAlignment, try reader.endOfZeros(from: offset))
+                continue
+            }
+            markBehind = max(markBehind, frame.mark)
+            offset = Int(frame.offset) + LogLimits.frameAlignment
+            guard Int(frame.offset) >= summed else { continue }
+            summed = frame.end
+            guard case .frame = try reader.item(at: Int(frame.offset)) else { continue }
+            framesBehind += 1
+            if frame.kind.isPart, frame.flags.contains(.last) { commitsBehind += 1 }
+            offset = frame.end
+        }
+    }
+}

@@ -1,0 +1,215 @@
+import FirnStorage
+import Synchronization
+
+/// The log's one thread for work that nobody waits for on a thread of his own: filling room ahead, syncs for asynchronous commits and for
+/// `relaxed`, the mark of an idle log.
+///
+/// **Relaxed.** The first commit after a quiet interval wakes the thread, which syncs an interval later. From then on it looks once per interval: whatever is not durable then was written since the
+/// look before, and is synced at once. So no commit waits for longer than the interval and a sync, and a stream of commits wakes nobody. When an interval has brought nothing, the next commit wakes the
+/// thread again.
+///
+/// Guarded by `lock`: the wishes (`wantsPreallocation`, `callbacks`), `isStopping`, `rounds`. `isAwake` is atomic, so that a commit on the fast path asks only that. While it is true the thread looks again
+/// by itself. The thread clears it before it looks whether something was written, and a commit raises *written* before it looks at `isAwake`, all sequentially consistent: so at least one sees the other.
+final class LogMaintenanceThread: @unchecked Sendable {
+    typealias Callback = @Sendable (Result<Void, LogError>) -> Void
+
+    private let tail: LogTail
+    private let group: GroupCommit
+    private let writerLock: WriterLock
+    private let lock = Lock(.innermost)
+    private let wake = Condition()
+    private let isAwake = Atomic<Bool>(false)
+    private var wantsPreallocation = false
+    private var callbacks: [(version: UInt64, done: Callback)] = []
+    private var isStopping = false
+    private var rounds = 0
+    private var thread: StorageThread?
+    private let idle: Int64
+    private let syncInterval: Int64?
+
+    init(tail: LogTail, group: GroupCommit, writerLock: WriterLock) {
+        self.writerLock = writerLock
+        self.tail = tail
+        self.group = group
+        idle = .nanoseconds(milliseconds: max(tail.options.idleMilliseconds, 1))
+        if case .relaxed(let milliseconds) = tail.options.durability {
+            syncInterval = .nanoseconds(milliseconds: max(milliseconds, 1))
+        } else {
+            syncInterval = nil
+        }
+    }
+
+    func start() throws(LogError) {
+        thread = try stored { () throws(StorageError) in
+            try StorageThread.start(name: "firn-log") { [self] in run() }
+        }
+    }
+
+    /// Ends the thread when it has done what was asked of it.
+    func stop() {
+        lock.lock()
+        isStopping = true
+        let thread = self.thread
+        self.thread = nil
+        wake.signal()
+        lock.unlock()
+        thread?.join()
+    }
+
+    /// After each commit: something is to be marked (and, if relaxed, synced) in a while.
+    @inline(__always)
+    func noteCommit() {
+        if !isAwake.load(ordering: .sequentiallyConsistent) { awaken() }
+    }
+
+    private func awaken() {
+        lock.lock()
+        isAwake.store(true, ordering: .sequentiallyConsistent)
+        wake.signal()
+        lock.unlock()
+    }
+
+    func requestPreallocation() {
+        lock.lock()
+        wantsPreallocation = true
+        wake.signal()
+        lock.unlock()
+    }
+
+    func whenDurable(_ version: UInt64, _ done: @escaping Callback) {
+        lock.lock()
+        if isStopping {
+            lock.unlock()
+            return done(.failure(LogError(.closed, path: tail.folder.path)))
+        }
+        callbacks.append((version, done))
+        wake.signal()
+        lock.unlock()
+    }
+
+    /// How often the thread has looked for something to do; for tests.
+    var roundCount: Int { lock.withLock { rounds } }
+
+    /// What the thread knows of the commits; its own.
+    private struct Agenda {
+        var seen: UInt64 = 0
+        /// When `seen` was seen first. Nil while no mark is due for it.
+        var quietSince: Int64?
+        /// When it looks next for what is to be synced: an interval after the last look. Nil where a commit will wake it.
+        var nextSync: Int64?
+    }
+
+    private func run() {
+        var agenda = Agenda()
+        lock.lock()
+        while true {
+            rounds += 1
+            if wantsPreallocation {
+                wantsPreallocation = false
+                lock.unlock()
+                tail.fill()
+                lock.lock()
+                continue
+            }
+            if !callbacks.isEmpty {
+                var due = callbacks
+                callbacks = []
+                lock.unlock()
+                deliver(due)
+                // What the callbacks capture is released before the lock is taken again.
+                due = []
+                lock.lock()
+                continue
+            }
+            if isStopping { break }
+            if group.hasFailed {
+                // Nothing is synced or marked any more.
+                isAwake.store(false, ordering: .sequentiallyConsistent)
+                agenda = Agenda()
+                wake.wait(lock)
+                continue
+            }
+            if let next = attend(&agenda) {
+                if next == .max { wake.wait(lock) } else { _ = wake.wait(lock, until: next) }
+            }
+        }
+        lock.unlock()
+    }
+
+    /// Does what is due for the commits written. Returns when there is something to do again, `.max` where only a commit can bring it, or nil where that is to be looked at at once. The lock is held;
+    /// it is given up meanwhile.
+    private func attend(_ agenda: inout Agenda) -> Int64? {
+        let now = SystemClock.shared.monotonic()
+        let written = group.writtenVersion
+        // A commit of before may have become durable, so that the mark is due now.
+        let isAwake = isAwake.load(ordering: .sequentiallyConsistent)
+        if written != agenda.seen || isAwake && agenda.quietSince == nil {
+            agenda.seen = written
+            agenda.quietSince = now
+        }
+        let isUnsynced = syncInterval != nil && written > group.durableVersion
+        if let syncInterval {
+            if let next = agenda.nextSync {
+                if now >= next {
+                    agenda.nextSync = isUnsynced ? now + syncInterval : nil
+                    if isUnsynced {
+                        lock.unlock()
+                        try? group.wait(for: written)  // a failure stays in the group and fails the next commit
+                        lock.lock()
+                    } else {
+                        self.isAwake.store(false, ordering: .sequentiallyConsistent)
+                    }
+                    return nil
+                }
+            } else if isUnsynced || isAwake {
+                self.isAwake.store(true, ordering: .sequentiallyConsistent)
+                agenda.nextSync = now + syncInterval
+            }
+        }
+        guard !isUnsynced, let quietSince = agenda.quietSince else { return agenda.nextSync ?? .max }
+        guard now >= quietSince + idle else { return min(quietSince + idle, agenda.nextSync ?? .max) }
+        // What is committed from here on wakes the thread.
+        self.isAwake.store(false, ordering: .sequentiallyConsistent)
+        lock.unlock()
+        let isDone = markIfIdle()
+        lock.lock()
+        if isDone {
+            agenda.quietSince = nil
+            agenda.nextSync = nil
+        } else {
+            agenda.quietSince = now
+        }
+        return nil
+    }
+
+    /// An idle log writes the durable mark once more, and lets other processes write: if no frame bears it yet and nobody is writing. False where it should be tried again.
+    private func markIfIdle() -> Bool {
+        guard group.currentFailure == nil else { return true }
+        guard tail.tryBegin() else { return false }
+        try? tail.writeMark()
+        tail.endAppending()
+        if writerLock.isReady { writerLock.requestIdleRelease() }
+        return true
+    }
+
+    private func deliver(_ due: [(version: UInt64, done: Callback)]) {
+        var later: [(version: UInt64, done: Callback)] = []
+        let newest = due.reduce(0) { max($0, $1.version) }
+        var failure: LogError?
+        do {
+            try group.wait(for: newest)
+        } catch {
+            failure = error
+        }
+        for (version, done) in due {
+            if group.publishedVersion >= version {
+                done(.success(()))
+            } else if let failure {
+                done(.failure(LogError(.unknownOutcome(version: version), path: failure.path, detail: failure.detail)))
+            } else {
+                later.append((version, done))
+            }
+        }
+        if !later.isEmpty { lock.withLock { callbacks.append(contentsOf: later) } }
+    }
+}

@@ -1,0 +1,77 @@
+import FirnBytes
+
+/// A part whose payload is encoded and lies in a frame buffer; where in the log it goes is not known yet.
+struct EncodedPart {
+    var kind: FrameHeader.Kind
+    var flags: FrameHeader.Flags
+    var version: UInt64
+    var part: UInt32
+    var rawCount: UInt32
+    var storedCount: UInt32
+    var payloadCRC: UInt32
+}
+
+/// Compresses parts into frame buffers. One for each thread that does so.
+struct PartEncoder: ~Copyable {
+    private var lz4 = LZ4()
+    /// Below this nothing is gained by compressing.
+    private static let smallest = 64
+    /// From here on a commit waits for the compressor: it may be less thorough.
+    private static let large = 64 << 10
+    private static let acceleration = 6
+
+    init() {}
+
+    /// Lays out a frame in `buffer`: room for the header, the payload (compressed, where that makes it shorter), zeros.
+    mutating func encode(
+        _ raw: UnsafeRawBufferPointer, kind: FrameHeader.Kind, version: UInt64, part: UInt32,
+        into buffer: inout ByteWriter
+    ) -> EncodedPart {
+        buffer.removeAll()
+        buffer.appendZeros(FrameHeader.byteCount)
+        var stored = raw.count
+        var flags: FrameHeader.Flags = []
+        if raw.count >= Self.smallest {
+            let bound = LZ4.bound(raw.count)
+            var count: Int?
+            buffer.append(count: bound) { target in
+                count = lz4.compress(raw, into: target, acceleration: raw.count >= Self.large ? Self.acceleration : 1)
+            }
+            buffer.truncate(to: FrameHeader.byteCount)
+            if let count, count < raw.count {
+                stored = count
+                flags = .lz4
+                buffer.append(count: count) { _ in }  // already there
+            }
+        }
+        if !flags.contains(.lz4) { buffer.append(raw) }
+        let crc = CRC32C.checksum(UnsafeRawBufferPointer(rebasing: buffer.bytes[FrameHeader.byteCount...]))
+        buffer.appendZeros(FrameHeader.frameByteCount(stored: stored) - buffer.count)
+        return EncodedPart(
+            kind: kind, flags: flags, version: version, part: part, rawCount: UInt32(raw.count),
+            storedCount: UInt32(stored), payloadCRC: crc)
+    }
+}
+
+/// The bytes that a segment begins with: its head, and the schema in force, if there is one.
+enum SegmentPrologue {
+    /// Returns the bytes and the header CRC with which the chain goes on.
+    static func encode(_ header: SegmentHeader, schema: [UInt8], time: Int64) -> (bytes: [UInt8], chain: UInt32) {
+        var out = ByteWriter(capacity: 256 + schema.count)
+        let chain = header.encode(into: &out)
+        guard !schema.isEmpty else { return (out.array(), chain) }
+        var encoder = PartEncoder()
+        var frame = ByteWriter()
+        let part = schema.withUnsafeBytes {
+            encoder.encode($0, kind: .opening, version: header.firstVersion - 1, part: 0, into: &frame)
+        }
+        let head = FrameHeader(
+            kind: .opening, flags: part.flags.union(.last), storeHigh: header.storeID.high, epoch: header.epoch,
+            segment: header.segment, offset: UInt64(SegmentHeader.byteCount), version: part.version, time: time,
+            mark: header.mark, part: 0, rawCount: part.rawCount, storedCount: part.storedCount,
+            payloadCRC: part.payloadCRC, chain: chain)
+        let crc = head.encode(at: frame.mutableBytes.baseAddress!)
+        out.append(frame.bytes)
+        return (out.array(), crc)
+    }
+}

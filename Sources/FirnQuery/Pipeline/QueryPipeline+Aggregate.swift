@@ -1,0 +1,159 @@
+import CFirn
+import FirnCore
+
+extension QueryPipeline {
+    /// An aggregate over a property of what the query finds (SEMANTICS 73; `Accumulator` says how numbers are added). `path` leads to one value per
+    /// object, or through a collection to several.
+    ///
+    /// Cost: of a plain column of numbers without a filter 0.3–0.5 ns an object.
+    /// - Returns: null for min, max and average of nothing.
+    /// - Throws: `QueryError` where the property is unknown or its type has no such aggregate.
+    public func aggregate(
+        _ aggregate: PropertyPath.Aggregate, _ path: PropertyPath, in snapshot: Snapshot, from source: Source = .table,
+        resolver: (any PropertyResolver)? = nil
+    ) throws(QueryError) -> Value {
+        let schema = snapshot.schema
+        var compiler = QueryCompiler(schema, resolver ?? SchemaResolver(schema))
+        guard path.aggregate == nil, path.variable == nil else {
+            throw QueryError(
+                .unsupported, "'\(path.text)' is no property to take \(aggregate.keyword) of.",
+                advice: "Name a property, without an aggregate or a variable of its own.", at: path.place)
+        }
+        let bound = try compiler.bind(path, from: table)
+        _ = try compiler.aggregateType(aggregate, bound.type, path.text, place: path.place)
+        let context = QueryContext(snapshot)
+        var accumulator = Accumulator(bound.type, for: aggregate)
+        let isOrderOnly = stages.allSatisfy { if case .sort = $0 { true } else { false } }
+        if isOrderOnly {
+            var column: Int?
+            if bound.steps.isEmpty, case .value(let place) = bound.end { column = place }
+            forEachSelection(source, context, reading: column) { leaf, rows in
+                accumulator.add(leaf, rows, bound, context)
+                return true
+            }
+        } else {
+            let view = context.table(table)
+            for key in run(in: snapshot, from: source).keys(in: view) {
+                guard let place = view.find(key) else { continue }
+                accumulator.add(place.leaf, RowMask(row: place.row), bound, context)
+            }
+        }
+        return accumulator.result(aggregate)
+    }
+}
+
+extension ListCell {
+    /// An aggregate over a collection's values; `.null` for min, max and average of nothing. The type must have it: numbers all, dates min and max.
+    public func aggregate(_ aggregate: PropertyPath.Aggregate) -> Value {
+        var accumulator = Accumulator(layout.type, for: aggregate)
+        if aggregate == .count { return .int(Int64(count)) }
+        forEach {
+            accumulator.add($0)
+            return true
+        }
+        return accumulator.result(aggregate)
+    }
+}
+
+extension Accumulator {
+    /// Adds the values of some rows of a leaf; whole chunks of ints, floats and doubles by kernels.
+    mutating func add(_ leaf: Leaf, _ rows: RowMask, _ path: BoundPath, _ context: QueryContext) {
+        if path.steps.isEmpty, case .value(let column) = path.end, path.inner.isEmpty,
+            addColumn(leaf, rows, column, path)
+        {
+            return
+        }
+        rows.forEach { row in
+            path.forEachValue(leaf, row, context) {
+                add($0)
+                return true
+            }
+        }
+    }
+
+    private mutating func addColumn(_ leaf: Leaf, _ rows: RowMask, _ column: Int, _ path: BoundPath) -> Bool {
+        if path.type == .int, !path.isNullable, !needsRange, rows.count == leaf.count,
+            let packed = leaf.packedIntegers(column)
+        {
+            add(ints: needsSum ? packed.sum(count: leaf.count) : 0, count: leaf.count)
+            return true
+        }
+        let chunk = leaf.chunk(column)
+        let wanted = path.isNullable ? rows - RowMask.nulls(chunk, leaf.count) : rows
+        let count = wanted.count
+        if count == 0 { return true }
+        let isWhole = count == leaf.count
+        switch path.type {
+        case .int: addInts(chunk, wanted, count, isWhole)
+        case .double: addDoubles(chunk, wanted, count, isWhole)
+        case .float: addFloats(chunk, wanted, count, isWhole)
+        default: return false
+        }
+        return true
+    }
+
+    private mutating func addInts(_ chunk: Chunk, _ rows: RowMask, _ count: Int, _ isWhole: Bool) {
+        let values: UnsafePointer<Int64> = chunk.values()
+        withGathered(values, rows, count, isWhole) { accumulator, values in
+            var total: Int128 = 0
+            if accumulator.needsSum {
+                var sum = (UInt64(0), UInt64(0))
+                withUnsafeMutableBytes(of: &sum) {
+                    firn_sum_i64(values, UInt32(count), $0.assumingMemoryBound(to: UInt64.self).baseAddress)
+                }
+                total = Int128(Int64(bitPattern: sum.1)) << 64 | Int128(sum.0)
+            }
+            accumulator.add(ints: total, count: count)
+            if accumulator.needsRange {
+                var range = (Int64.max, Int64.min)
+                withUnsafeMutableBytes(of: &range) {
+                    firn_range_i64(values, UInt32(count), $0.assumingMemoryBound(to: Int64.self).baseAddress)
+                }
+                accumulator.add(low: .int(range.0), high: .int(range.1))
+            }
+        }
+    }
+
+    private mutating func addDoubles(_ chunk: Chunk, _ rows: RowMask, _ count: Int, _ isWhole: Bool) {
+        let values: UnsafePointer<Double> = chunk.values()
+        withGathered(values, rows, count, isWhole) { accumulator, values in
+            accumulator.add(doubles: accumulator.needsSum ? firn_sum_f64(values, UInt32(count)) : 0, count: count)
+            guard accumulator.needsRange else { return }
+            var range = (Double.infinity, -Double.infinity)
+            withUnsafeMutableBytes(of: &range) {
+                firn_range_f64(values, UInt32(count), $0.assumingMemoryBound(to: Double.self).baseAddress)
+            }
+            // Nothing but NaN leaves the range turned round.
+            if range.0 <= range.1 { accumulator.add(low: .double(range.0), high: .double(range.1)) }
+        }
+    }
+
+    private mutating func addFloats(_ chunk: Chunk, _ rows: RowMask, _ count: Int, _ isWhole: Bool) {
+        let values: UnsafePointer<Float> = chunk.values()
+        withGathered(values, rows, count, isWhole) { accumulator, values in
+            accumulator.add(doubles: accumulator.needsSum ? firn_sum_f32(values, UInt32(count)) : 0, count: count)
+            guard accumulator.needsRange else { return }
+            var range = (Float.infinity, -Float.infinity)
+            withUnsafeMutableBytes(of: &range) {
+                firn_range_f32(values, UInt32(count), $0.assumingMemoryBound(to: Float.self).baseAddress)
+            }
+            if range.0 <= range.1 { accumulator.add(low: .float(range.0), high: .float(range.1)) }
+        }
+    }
+
+    /// Lends `body` the values of some rows next to each other.
+    private mutating func withGathered<T: BitwiseCopyable>(
+        _ values: UnsafePointer<T>, _ rows: RowMask, _ count: Int, _ isWhole: Bool,
+        _ body: (inout Accumulator, UnsafePointer<T>) -> Void
+    ) {
+        if isWhole { return body(&self, values) }
+        withUnsafeTemporaryAllocation(of: T.self, capacity: count) { gathered in
+            var at = 0
+            rows.forEach {
+                gathered.initializeElement(at: at, to: values[$0])
+                at &+= 1
+            }
+            body(&self, UnsafePointer(gathered.baseAddress.unsafelyUnwrapped))
+        }
+    }
+}

@@ -1,0 +1,286 @@
+import FirnCore
+
+extension QueryPipeline {
+    /// Finds the objects in a version, which the caller holds. Cost: see `explain`.
+    public func run(in snapshot: Snapshot, from source: Source = .table) -> QueryResult {
+        let context = QueryContext(snapshot)
+        if case .table = source, filter == nil, stages.isEmpty {
+            return QueryResult(content: .wholeTable(count: context.table(table).count), isAscending: true)
+        }
+        var rest = stages[...]
+        if let (keys, limit) = topStages {
+            var top = TopRows(limit, keys, context)
+            forEachSelection(source, context) { leaf, rows in
+                top.add(leaf, rows)
+                return true
+            }
+            let keys = top.finish()
+            rest = rest.dropFirst(2)
+            if rest.isEmpty { return QueryResult(content: .keys(keys), isAscending: false) }
+            return finish(rows(of: keys, context), rest, context, isAscending: false)
+        }
+        var limit = Int.max
+        if case .limit(let count) = rest.first {
+            limit = count
+            rest = rest.dropFirst()
+        }
+        if rest.isEmpty, limit == .max, case .table = source {
+            return QueryResult(content: .keys(selectedKeys(context)), isAscending: true)
+        }
+        var rows = RowSet()
+        if filter == nil { rows.reserve(context.table(table).count) }
+        var isAscending = true
+        if case .keys = source { isAscending = false }
+        if limit > 0 {
+            forEachSelection(source, context) { leaf, selected in
+                if case .keys = source {
+                    selected.forEach { rows.append(leaf, $0) }
+                } else {
+                    rows.append(leaf, selected)
+                }
+                return rows.count < limit
+            }
+        }
+        if rows.count > limit { rows = rows.selecting(0..<limit) }
+        return finish(rows, rest, context, isAscending: isAscending)
+    }
+
+    /// The keys of what the filter finds, written down leaf by leaf.
+    private func selectedKeys(_ context: QueryContext) -> [Int64] {
+        var keys: [Int64] = []
+        forEachSelection(.table, context) { leaf, rows in
+            withUnsafeTemporaryAllocation(of: Int64.self, capacity: Limits.rowsPerLeaf) { buffer in
+                var count = 0
+                if let explicit = leaf.explicitKeys {
+                    rows.forEach {
+                        buffer[count] = explicit[$0]
+                        count &+= 1
+                    }
+                } else {
+                    let first = leaf.key(0)
+                    rows.forEach {
+                        buffer[count] = first &+ Int64($0)
+                        count &+= 1
+                    }
+                }
+                keys.append(contentsOf: UnsafeBufferPointer(rebasing: buffer[..<count]))
+            }
+            return true
+        }
+        return keys
+    }
+
+    /// How many objects it finds: by an index in O(log n) where that answers the filter alone, else by a scan that writes nothing down.
+    public func count(in snapshot: Snapshot, from source: Source = .table) -> Int {
+        let context = QueryContext(snapshot)
+        var limit = Int.max
+        for stage in stages {
+            switch stage {
+            case .sort: break
+            case .limit(let count): limit = min(limit, count)
+            case .filter, .distinct: return run(in: snapshot, from: source).count
+            }
+        }
+        let view = context.table(table)
+        if case .table = source {
+            guard let filter else { return min(view.count, limit) }
+            if let planned = Planner(context: context).access(filter, view), planned.isExact {
+                return min(planned.access.count(view), limit)
+            }
+        }
+        var count = 0
+        forEachSelection(source, context) { _, rows in
+            count += rows.count
+            return count < limit
+        }
+        return min(count, limit)
+    }
+
+    /// A sort with a limit behind it, which needs no sorting of all.
+    private var topStages: (keys: [SortKey], limit: Int)? {
+        guard stages.count >= 2, case .sort(let keys) = stages[0], case .limit(let limit) = stages[1], limit <= 10_000
+        else {
+            return nil
+        }
+        return (keys, limit)
+    }
+
+    /// Calls `body` with each leaf that holds rows which pass the filter, in order, until it returns false.
+    /// `column` is what the body reads.
+    func forEachSelection(
+        _ source: Source, _ context: QueryContext, reading column: Int? = nil, _ body: (Leaf, RowMask) -> Bool
+    ) {
+        let view = context.table(table)
+        if case .keys(let keys) = source {
+            for key in keys {
+                guard let place = view.find(key), filter?.matches(place.leaf, place.row, context) ?? true else {
+                    continue
+                }
+                if !body(place.leaf, RowMask(row: place.row)) { return }
+            }
+            return
+        }
+        guard let filter else {
+            view.scan(column ?? firstColumn) { leaf, _ in body(leaf, RowMask(count: leaf.count)) }
+            return
+        }
+        let planner = Planner(context: context)
+        if let planned = planner.access(filter, view), planner.isWorthwhile(planned, filter, view) {
+            return forEachCandidate(planned.access.keys(view), filter, view, context, body)
+        }
+        view.scan(firstColumn) { leaf, _ in
+            var rows = RowMask(count: leaf.count)
+            filter.narrow(&rows, leaf, context)
+            return rows.isEmpty || body(leaf, rows)
+        }
+    }
+
+    /// Ascending keys that an index found, leaf by leaf.
+    private func forEachCandidate(
+        _ keys: [Int64], _ filter: any QueryNode, _ view: TableView, _ context: QueryContext,
+        _ body: (Leaf, RowMask) -> Bool
+    ) {
+        var at = 0
+        while at < keys.count {
+            guard let place = view.find(keys[at]) else {
+                at += 1
+                continue
+            }
+            var rows = RowMask(row: place.row)
+            at += 1
+            while at < keys.count, let row = place.leaf.row(of: keys[at]) {
+                rows.insert(row)
+                at += 1
+            }
+            filter.narrow(&rows, place.leaf, context)
+            if !rows.isEmpty, !body(place.leaf, rows) { return }
+        }
+    }
+
+    /// The column that a scan reads first, whose chunks are fetched ahead.
+    private var firstColumn: Int {
+        if let filter, let column = QueryPipeline.firstColumn(filter) { return column }
+        if case .sort(let keys) = stages.first, case .value(let column) = keys[0].path.end, keys[0].path.steps.isEmpty {
+            return column
+        }
+        return 0
+    }
+
+    private static func firstColumn(_ node: any QueryNode) -> Int? {
+        switch node {
+        case let node as RangeNode: node.column
+        case let node as BytesNode: node.column
+        case let node as IntSetNode: node.column
+        case let node as BytesSetNode: node.column
+        case let node as FoldedTextNode: node.column
+        case let node as NullNode: node.column
+        case let node as LinkNode: node.column
+        case let node as AllNode: node.parts.first.flatMap(firstColumn)
+        case let node as AnyNode: node.parts.first.flatMap(firstColumn)
+        case let node as NotNode: firstColumn(node.part)
+        default: nil
+        }
+    }
+
+    // MARK: Stages behind the first filter
+
+    private func rows(of keys: [Int64], _ context: QueryContext) -> RowSet {
+        var rows = RowSet()
+        let view = context.table(table)
+        for key in keys { if let place = view.find(key) { rows.append(place.leaf, place.row) } }
+        return rows
+    }
+
+    private func finish(
+        _ rows: RowSet, _ stages: ArraySlice<BoundStage>, _ context: QueryContext, isAscending: Bool
+    ) -> QueryResult {
+        var rows = rows
+        var isAscending = isAscending
+        var rest = stages
+        while let stage = rest.popFirst() {
+            switch stage {
+            case .sort(let keys):
+                let order = Sorter.order(rows, keys, context)
+                isAscending = false
+                if rest.isEmpty {
+                    let before = rows.keys
+                    return QueryResult(content: .keys(order.map { before[Int($0)] }), isAscending: false)
+                }
+                rows = rows.reordered(order)
+            case .filter(let node):
+                rows = rows.filtered { node.matches($0, $1, context) }
+            case .distinct(let paths):
+                var seen = DistinctValues(paths, context)
+                rows = rows.filtered { seen.insert($0, $1) }
+            case .limit(let count): rows = rows.selecting(0..<min(count, rows.count))
+            }
+        }
+        return QueryResult(content: .keys(rows.keys), isAscending: isAscending)
+    }
+
+    // MARK: Explaining
+
+    /// How the query would run in a version: the index used and how many objects it leads to, or the scan, then the stages.
+    public func explain(in snapshot: Snapshot) -> String {
+        let context = QueryContext(snapshot)
+        let view = context.table(table)
+        var lines: [String] = []
+        if let filter {
+            let planner = Planner(context: context)
+            let planned = planner.access(filter, view)
+            if let planned, planner.isWorthwhile(planned, filter, view) {
+                lines.append(
+                    "index of \(planned.columns.joined(separator: ", ")): \(planned.access.explanation), "
+                        + (planned.isExact ? "exactly what is wanted" : "then \(filter.explanation)"))
+            } else {
+                lines.append("\(view.count) objects of \(view.schema.name): \(filter.explanation)")
+            }
+            if let planned, planned.isExact {
+                lines.append("count: \(planned.access.count(view)), from the index alone")
+            }
+        } else {
+            lines.append("all \(view.count) objects of \(view.schema.name)")
+        }
+        for (place, stage) in stages.enumerated() {
+            switch stage {
+            case .sort(let keys):
+                let names = keys.map { $0.path.text + ($0.isAscending ? "" : " descending") }.joined(separator: ", ")
+                lines.append(place == 0 && topStages != nil ? "keep the first by \(names)" : "sort by \(names)")
+            case .filter(let node): lines.append("then \(node.explanation)")
+            case .distinct(let paths): lines.append("one object for each \(paths.map(\.text).joined(separator: ", "))")
+            case .limit(let count): lines.append("at most \(count)")
+            }
+        }
+        return lines.joined(separator: "\n")
+    }
+}
+
+extension RowSet {
+    func reordered(_ order: [UInt32]) -> RowSet {
+        var result = RowSet()
+        result.reserve(count)
+        for index in order {
+            let place = self[Int(index)]
+            result.append(place.leaf, place.row)
+        }
+        return result
+    }
+
+    func selecting(_ range: Range<Int>) -> RowSet {
+        var result = RowSet()
+        for index in range {
+            let place = self[index]
+            result.append(place.leaf, place.row)
+        }
+        return result
+    }
+
+    func filtered(_ body: (Leaf, Int) -> Bool) -> RowSet {
+        var result = RowSet()
+        for index in 0..<count {
+            let place = self[index]
+            if body(place.leaf, place.row) { result.append(place.leaf, place.row) }
+        }
+        return result
+    }
+}

@@ -1,0 +1,238 @@
+import FirnBytes
+
+/// The 64 bytes that a checkpoint's file begins with:
+///
+/// ```
+///  0 magic FIRNCHKP · 8 format u32 · 12 zero u32 · 16 store id, two u64
+/// 32 file id u64 · 40 start in the space u64 · 48 zero, 12 bytes · 60 CRC of bytes 0 ..< 60
+/// ```
+struct CheckpointHeader {
+    static let byteCount = 64
+    static let magic: UInt64 = 0x504B_4843_4E52_4946
+
+    var storeHigh: UInt64
+    var storeLow: UInt64
+    var id: UInt64
+    var start: UInt64
+
+    enum Reading {
+        case head(CheckpointHeader)
+        case refused(String)
+    }
+
+    static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
+        guard bytes.count >= byteCount else {
+            return .refused("the file ends after \(bytes.count) bytes, within the checkpoint's head")
+        }
+        let fields = Fields(bytes)
+        guard fields.u64(0) == magic else { return .refused("the file does not begin with a checkpoint's head") }
+        guard fields.u32(60) == fields.crc(to: 60) else {
+            return .refused("the checksum of the checkpoint's head is wrong")
+        }
+        guard fields.u32(8) == FormatNumbers.format else {
+            return .refused("the checkpoint is of format \(fields.u32(8))")
+        }
+        guard fields.u32(12) == 0, fields.u64(48) == 0, fields.u32(56) == 0 else {
+            return .refused("the checkpoint's head has bytes that must be zero")
+        }
+        return .head(
+            CheckpointHeader(
+                storeHigh: fields.u64(16), storeLow: fields.u64(24), id: fields.u64(32), start: fields.u64(40)))
+    }
+
+    func write(to writer: inout ByteWriter) {
+        let start = writer.count
+        writer.append(Self.magic)
+        writer.append(FormatNumbers.format)
+        writer.append(UInt32(0))
+        writer.append(storeHigh)
+        writer.append(storeLow)
+        writer.append(id)
+        writer.append(self.start)
+        writer.appendZeros(12)
+        writer.append(CRC32C.checksum(UnsafeRawBufferPointer(rebasing: writer.bytes[start...])))
+    }
+}
+
+/// What the end of a checkpoint's file says: the version, the files of its space, and its state.
+///
+/// ```
+///  0 magic FIRNFOOT · 8 file id u64 · 16 version u64 · 24 time i64 · 32 bytes of head and nodes u64
+/// 40 files n u32 · 44 bytes of the state u32 · 48 n × 24: id u64 · start u64 · byte count u64
+///    state: root's place u64 · highest stamp u64 · garbage u64, bit 63 where holes follow · holes · schema
+///    holes: count · for each the distance from the end of the one before, and the length, in units of 32 bytes: all varints
+///    zeros · byte count of the foot u32 · CRC of all before it u32, the last 4 bytes of the foot, whose length is a multiple of 64
+/// ```
+struct CheckpointFooter {
+    static let magic: UInt64 = 0x544F_4F46_4E52_4946
+    static let headByteCount = 48
+    static let fileByteCount = 24
+    static let stateByteCount = 24
+    /// The last bytes, which tell where the foot begins.
+    static let tailByteCount = 8
+    static let byteCountMax = FormatNumbers.aligned(
+        headByteCount + FormatNumbers.checkpointFileCount * fileByteCount + stateByteCount
+            + holesByteCount + FormatNumbers.payloadByteCount + tailByteCount)
+    /// No list of holes is longer.
+    static let holesByteCount = 1 << 28
+    private static let holesBit: UInt64 = 1 << 63
+
+    struct File: Equatable {
+        var id: UInt64
+        /// Where in the space it begins.
+        var start: Int
+        /// Bytes of its head and nodes.
+        var byteCount: Int
+        /// Where in the space it ends.
+        var end: Int { start + byteCount }
+    }
+
+    var version: UInt64
+    /// Nanoseconds since 1970.
+    var time: Int64
+    /// The files of the space; the one that the foot ends is the last.
+    var files: [File]
+    /// Where in the space the root lies.
+    var root: Int
+    /// The highest stamp of any node of the version.
+    var stamp: UInt64
+    /// About how many bytes of nodes outside of holes the version does not reach.
+    var garbage: UInt64
+    /// Where in the space nothing is to be read, as the system may have got the blocks back. Ascending.
+    var holes: [Range<Int>]
+    var holeByteCount: Int { holes.reduce(0) { $0 + $1.count } }
+    var schema: DecodedSchema
+    /// The schema as it is stored.
+    var schemaBytes: [UInt8]
+    var crc: UInt32
+    var byteCount: Int
+
+    /// Why bytes are no foot, and where in them.
+    struct Refusal: Error {
+        var text: String
+        var offset: Int
+
+        init(_ text: String, at offset: Int) {
+            self.text = text
+            self.offset = offset
+        }
+    }
+
+    /// How long the foot is that ends with these 8 bytes; nil where no foot of a file of `fileByteCount` bytes can be.
+    static func byteCount(tail: UnsafeRawBufferPointer, fileByteCount: Int) -> Int? {
+        guard tail.count == tailByteCount else { return nil }
+        let count = Int(Fields(tail).u32(0))
+        guard count % FormatNumbers.alignment == 0, count > headByteCount, count <= byteCountMax,
+            count <= fileByteCount - CheckpointHeader.byteCount
+        else { return nil }
+        return count
+    }
+
+    static func read(_ bytes: UnsafeRawBufferPointer) throws(Refusal) -> CheckpointFooter {
+        guard bytes.count >= headByteCount + tailByteCount, bytes.count <= byteCountMax else {
+            throw Refusal("the checkpoint's foot has an impossible length", at: 0)
+        }
+        let fields = Fields(bytes)
+        let crc = fields.u32(bytes.count - 4)
+        guard fields.u64(0) == magic else { throw Refusal("no foot of a checkpoint begins here", at: 0) }
+        guard crc == fields.crc(to: bytes.count - 4) else {
+            throw Refusal("the checksum of the checkpoint's foot is wrong", at: 0)
+        }
+        let count = Int(fields.u32(40))
+        let stateStart = headByteCount + count * fileByteCount
+        let stateEnd = stateStart + Int(fields.u32(44))
+        guard count >= 1, count <= FormatNumbers.checkpointFileCount, stateEnd - stateStart >= stateByteCount,
+            FormatNumbers.aligned(stateEnd + tailByteCount) == bytes.count,
+            Int(fields.u32(bytes.count - 8)) == bytes.count
+        else { throw Refusal("the lengths in the checkpoint's foot do not agree", at: 40) }
+        guard UnsafeRawBufferPointer(rebasing: bytes[stateEnd..<bytes.count - tailByteCount]).isAllZero else {
+            throw Refusal("the checkpoint's foot has bytes that must be zero", at: stateEnd)
+        }
+        func bounded<T>(_ body: () throws(NumberFault) -> T) throws(Refusal) -> T {
+            do { return try body() } catch { throw Refusal(error.text, at: error.offset) }
+        }
+        let files = try files(fields, count)
+        guard files[count - 1].id == fields.u64(8), UInt64(files[count - 1].byteCount) == fields.u64(32) else {
+            throw Refusal("the last file in the checkpoint's foot is another than its own", at: 8)
+        }
+        let flagged = fields.u64(stateStart + 16)
+        var schemaStart = stateStart + stateByteCount
+        var holes: [Range<Int>] = []
+        if flagged & holesBit != 0 {
+            var reader = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[schemaStart..<stateEnd]))
+            do throws(BytesError) { holes = try readHoles(&reader, files) } catch {
+                throw Refusal("the holes in the checkpoint's foot can't be read: \(error)", at: schemaStart)
+            }
+            schemaStart += reader.offset
+        }
+        let schemaBytes = UnsafeRawBufferPointer(rebasing: bytes[schemaStart..<stateEnd])
+        guard schemaBytes.count <= FormatNumbers.payloadByteCount else {
+            throw Refusal("the checkpoint's schema has \(schemaBytes.count) bytes", at: schemaStart)
+        }
+        let schema: DecodedSchema
+        do throws(BytesError) {
+            schema = try DecodedSchema.read(schemaBytes)
+        } catch {
+            throw Refusal("the checkpoint's schema can't be read: \(error)", at: schemaStart)
+        }
+        let version = try bounded { () throws(NumberFault) in try fields.number(16, "the checkpoint's version") }
+        let root = try bounded { () throws(NumberFault) in
+            try fields.count(stateStart, "the place of the checkpoint's root", upTo: FormatNumbers.spaceByteCount)
+        }
+        let stamp = try bounded { () throws(NumberFault) in
+            try fields.number(stateStart + 8, "the checkpoint's highest stamp")
+        }
+        guard flagged & ~holesBit <= UInt64(FormatNumbers.fileByteCount) else {
+            throw Refusal("the checkpoint's garbage is \(flagged & ~holesBit) bytes", at: stateStart + 16)
+        }
+        return CheckpointFooter(
+            version: version, time: fields.i64(24), files: files, root: root, stamp: stamp,
+            garbage: flagged & ~holesBit, holes: holes, schema: schema, schemaBytes: [UInt8](schemaBytes), crc: crc,
+            byteCount: bytes.count)
+    }
+
+    private static func readHoles(
+        _ reader: inout ByteReader, _ files: [File]
+    ) throws(BytesError) -> [Range<Int>] {
+        let count = try reader.readCount(limit: reader.remaining / 2)
+        let limit = FormatNumbers.spaceByteCount / NodeHead.unit
+        var holes: [Range<Int>] = []
+        var end = 0
+        var file = 0
+        for _ in 0..<count {
+            let at = reader.offset
+            let start = end + (try reader.readCount(limit: limit)) * NodeHead.unit
+            end = start + (try reader.readCount(limit: limit)) * NodeHead.unit
+            // Both ascend.
+            while file + 1 < files.count, files[file + 1].start <= start { file += 1 }
+            guard end > start, start - files[file].start >= CheckpointHeader.byteCount, end <= files[file].end else {
+                throw BytesError(.invalid("a hole from \(start) to \(end) lies in no file"), offset: at)
+            }
+            holes.append(start..<end)
+        }
+        return holes
+    }
+
+    private static func files(_ fields: Fields, _ count: Int) throws(Refusal) -> [File] {
+        var files: [File] = []
+        for index in 0..<count {
+            let at = headByteCount + index * fileByteCount
+            let file: File
+            do throws(NumberFault) {
+                let what = "of file \(index) in the checkpoint's foot"
+                file = File(
+                    id: try fields.number(at, "the id \(what)"),
+                    start: try fields.count(at + 8, "the beginning \(what)", upTo: FormatNumbers.fileByteCount),
+                    byteCount: try fields.count(at + 16, "the length \(what)", upTo: FormatNumbers.fileByteCount))
+            } catch {
+                throw Refusal(error.text, at: error.offset)
+            }
+            guard file.start % FormatNumbers.checkpointAlignment == 0, file.byteCount >= CheckpointHeader.byteCount,
+                file.byteCount % FormatNumbers.alignment == 0, files.last?.end ?? 0 <= file.start,
+                !files.contains(where: { $0.id == file.id })
+            else { throw Refusal("file \(index) in the checkpoint's foot makes no sense", at: at) }
+            files.append(file)
+        }
+        return files
+    }
+}

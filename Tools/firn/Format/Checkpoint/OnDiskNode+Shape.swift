@@ -1,0 +1,202 @@
+import FirnBytes
+
+/// Where in its payload a node holds what, as far as the node alone tells.
+extension OnDiskNode {
+    static let fanout = 64
+    static let rowsPerLeaf = 256
+    /// No tree is this deep.
+    static let levelMax = 12
+    /// No key of an index of bytes is longer: 128 bytes of a value, its end replaced by a hash, and what tells null from none.
+    static let indexKeyByteCount = 136
+
+    /// Checks that the payload has room for what the head says, that the rest is zero, and that references are such.
+    func checkShape() throws(NodeFault) {
+        let (end, references) = try layout()
+        guard end <= bytes.count else {
+            throw fault("the \(kind.name.one) is too short for what it says it holds")
+        }
+        guard UnsafeRawBufferPointer(rebasing: bytes[end...]).isAllZero else {
+            throw fault("the padding behind the \(kind.name.one)'s payload is not zero")
+        }
+        for offset in references { _ = try reference(offset) }
+    }
+
+    /// Where the payload ends, and where the references lie.
+    private func layout() throws(NodeFault) -> (end: Int, references: [Int]) {
+        func run(_ offset: Int, _ count: Int) -> [Int] { (0..<count).map { offset + 8 * $0 } }
+        switch kind {
+        case .root:
+            try checkCount(0...FormatNumbers.tableCount)
+            return (32 + 8 * count, run(32, count))
+        case .table:
+            let columns = try columnCount(at: 56)
+            try checkZero(60, 4)
+            return (64 + 16 * columns, [32] + run(64, 2 * columns))
+        case .rowInner:
+            try checkInner()
+            return (1568, run(544, count))
+        case .leaf:
+            let columns = try columnCount(at: 48)
+            try checkCount(1...Self.rowsPerLeaf)
+            try checkZero(52, 12)
+            return (64 + 8 * columns, [40] + run(64, columns))
+        case .chunk: return try chunkLayout()
+        case .blob: return (32 + count, [])
+        case .integerIndexInner:
+            try checkInner()
+            return (2080, run(1056, count))
+        case .integerIndexLeaf:
+            try checkCount(1...Self.fanout)
+            guard head.form <= 1, count <= head.capacity, head.capacity <= Self.fanout else {
+                throw fault("the \(kind.name.one) has an unknown form, or more entries than room")
+            }
+            return (head.form == 1 ? 64 : 32 + 16 * head.capacity, [])
+        case .bytesIndexInner, .bytesIndexLeaf: return try bytesLayout()
+        case .listInner:
+            try checkInner()
+            return (800, run(32, count))
+        case .listLeaf:
+            try checkCount(1...Int(UInt16.max))
+            try checkZero(36, 2)
+            return try withTable(at: aligned4(38 + head.capacity), count: u32(32), behind: 38 + head.capacity)
+        }
+    }
+
+    private func checkCount(_ range: ClosedRange<Int>) throws(NodeFault) {
+        guard range.contains(count) else { throw fault("the \(kind.name.one) can't have \(count) entries") }
+    }
+
+    private func checkInner() throws(NodeFault) {
+        try checkCount(1...Self.fanout)
+        guard head.width >= 1, head.width <= Self.levelMax else {
+            throw fault("the \(kind.name.one) can't be of level \(head.width)")
+        }
+    }
+
+    private func checkZero(_ offset: Int, _ count: Int) throws(NodeFault) {
+        guard try slice(offset, count).isAllZero else {
+            throw fault("the \(kind.name.one) has bytes that must be zero")
+        }
+    }
+
+    private func columnCount(at offset: Int) throws(NodeFault) -> Int {
+        let columns = try u32(offset)
+        guard columns <= FormatNumbers.columnCount else {
+            throw fault("the \(kind.name.one) can't have \(columns) columns")
+        }
+        return columns
+    }
+
+    private func aligned4(_ offset: Int) -> Int { (offset + 3) & ~3 }
+
+    /// The references that a reference table lists, and where the table ends; where it has none there is no table.
+    private func withTable(
+        at table: Int, count: Int, behind end: Int
+    ) throws(NodeFault) -> (end: Int, references: [Int]) {
+        guard count > 0 else { return (end, []) }
+        guard table >= end, table % 4 == 0, table + 4 * count <= bytes.count else {
+            throw fault("the reference table of the \(kind.name.one) lies where none can")
+        }
+        var references: [Int] = []
+        for index in 0..<count {
+            let offset = try u32(table + 4 * index)
+            guard offset >= 32, offset + 8 <= end else {
+                throw fault("the reference table of the \(kind.name.one) leads out of its payload")
+            }
+            references.append(offset)
+        }
+        return (table + 4 * count, references)
+    }
+
+    /// The offsets in the reference table of a chunk or a list's leaf.
+    func tableReferences() throws(NodeFault) -> [Int] {
+        let references = try layout().references
+        // A dictionary's own reference has a field of its own.
+        return kind == .chunk && head.form == ChunkForm.dictionary.rawValue ? [] : references
+    }
+
+    // MARK: Chunks
+
+    private func chunkLayout() throws(NodeFault) -> (end: Int, references: [Int]) {
+        guard let form = ChunkForm(rawValue: head.form) else {
+            throw fault("the chunk is of the unknown form \(head.form)")
+        }
+        let rows = head.capacity
+        guard rows <= Self.rowsPerLeaf else { throw fault("the chunk can't have \(rows) rows") }
+        let nulls = form == .integers || form == .bits ? Int(try u8(41)) : 0
+        guard nulls <= 1 else { throw fault("the chunk can't say \(nulls) of its nulls") }
+        let end: Int
+        switch form {
+        case .fixed: end = 64 + head.width * rows
+        case .nullable: end = 64 + (head.width + 1) * rows
+        case .variable:
+            guard count <= FormatNumbers.chunkHeapByteCount else {
+                throw fault("the chunk claims to hold \(count) bytes of values")
+            }
+            end = 64 + 4 * rows + count
+        case .integers:
+            let width = Int(try u8(40))
+            guard [0, 1, 2, 4].contains(width) else { throw fault("the chunk can't have numbers of \(width) bytes") }
+            end = 64 + (width + nulls) * rows
+        case .bits: end = 64 + (rows + 7) / 8 + nulls * rows
+        case .text:
+            end = 64 + (try lengthWidth()) * rows + (try heapByteCount())
+        case .pressed:
+            _ = try lengthWidth()
+            _ = try heapByteCount()
+            end = 64 + (try u32(48))
+        case .dictionary: end = 64 + rows
+        }
+        guard end <= bytes.count else { throw fault("the chunk is too short for what it says it holds") }
+        let table = try withTable(at: u32(32), count: u32(36), behind: end)
+        guard form == .dictionary else { return table }
+        guard table.references.isEmpty else { throw fault("the chunk has references where a dictionary's has none") }
+        return (end, [48])
+    }
+
+    /// Bytes of a length in a packed text.
+    func lengthWidth() throws(NodeFault) -> Int {
+        let width = Int(try u8(40))
+        guard width == 1 || width == 2 else { throw fault("the chunk can't have lengths of \(width) bytes") }
+        return width
+    }
+
+    /// Bytes of the values of a packed text.
+    func heapByteCount() throws(NodeFault) -> Int {
+        let heap = try u32(44)
+        guard heap <= FormatNumbers.chunkHeapByteCount else {
+            throw fault("the chunk claims to hold \(heap) bytes of text")
+        }
+        return heap
+    }
+
+    // MARK: Indexes of bytes
+
+    private func bytesLayout() throws(NodeFault) -> (end: Int, references: [Int]) {
+        try checkCount(1...bytes.count / 8)
+        guard kind == .bytesIndexLeaf || head.width >= 1 && head.width <= Self.levelMax else {
+            throw fault("the \(kind.name.one) can't be of level \(head.width)")
+        }
+        try checkZero(36, 4)
+        var references: [Int] = []
+        for index in 0..<count {
+            let entry = try bytesEntry(index)
+            if kind == .bytesIndexInner { references.append(entry.offset + 8) }
+        }
+        return (bytes.count, references)
+    }
+
+    /// Where the entry of a slot lies, how long its key is, and the key's head.
+    func bytesEntry(_ index: Int) throws(NodeFault) -> (offset: Int, key: Int, keyByteCount: Int, head: UInt32) {
+        let slot = try u64(40 + 8 * index)
+        let offset = Int(slot >> 16 & 0xFFFF)
+        let keyByteCount = Int(slot & 0xFFFF)
+        let key = offset + (kind == .bytesIndexInner ? 24 : 8)
+        guard offset % 8 == 0, offset >= 40 + 8 * count, keyByteCount <= Self.indexKeyByteCount,
+            key + (keyByteCount + 7) / 8 * 8 <= bytes.count
+        else {
+            throw fault("entry \(index) of the \(kind.name.one) lies where none can")
+        }
+        return (offset, key, keyByteCount, UInt32(truncatingIfNeeded: slot >> 32))
+    }
+}

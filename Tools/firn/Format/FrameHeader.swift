@@ -1,0 +1,114 @@
+import FirnBytes
+
+/// The 80 bytes before a frame's payload, as the format's page has them:
+///
+/// ```
+///  0 magic FIRN · 4 format u16 · 6 kind u8 · 7 flags u8 · 8 store id, first half u64
+/// 16 epoch u32 · 20 segment u32 · 24 offset in the segment u64
+/// 32 version u64 · 40 time i64 (ns since 1970)
+/// 48 durable mark u64 · 56 part u32 · 60 raw length u32
+/// 64 stored length u32 · 68 payload's CRC u32 · 72 chain u32 · 76 CRC of bytes 0 ..< 76
+/// ```
+struct FrameHeader: Equatable {
+    static let byteCount = 80
+    static let magic: UInt32 = 0x4E52_4946
+
+    enum Kind: UInt8 {
+        case schema = 1
+        case changes, mark, opening
+
+        /// Parts make up commits; marks and openings stand between them.
+        var isPart: Bool { self == .schema || self == .changes }
+    }
+
+    var kind: Kind
+    var isLast: Bool
+    var isCompressed: Bool
+    var storeHigh: UInt64
+    var epoch: UInt32
+    var segment: UInt32
+    var offset: UInt64
+    var version: UInt64
+    var time: Int64
+    var mark: UInt64
+    var part: UInt32
+    var rawCount: UInt32
+    var storedCount: UInt32
+    var payloadCRC: UInt32
+    var chain: UInt32
+    /// The head's own checksum, which the next frame's `chain` repeats.
+    var crc: UInt32 = 0
+
+    /// The bytes of the frame in the file, zeros at its end included.
+    var frameByteCount: Int { FormatNumbers.aligned(Self.byteCount + Int(storedCount)) }
+
+    /// Where in its segment the frame ends.
+    var end: Int { Int(offset) + frameByteCount }
+
+    enum Reading {
+        case head(FrameHeader)
+        case refused(String)
+    }
+
+    /// Reads a head out of at least 80 bytes, whatever they are.
+    static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
+        guard bytes.count >= byteCount else { return .refused("the file ends within a frame's head") }
+        let fields = Fields(bytes)
+        guard fields.u32(0) == magic else { return .refused("no frame begins here") }
+        let crc = fields.u32(76)
+        guard crc == fields.crc(to: 76) else { return .refused("the checksum of the frame's head is wrong") }
+        guard fields.u16(4) == UInt16(FormatNumbers.format) else {
+            return .refused("the frame is of format \(fields.u16(4))")
+        }
+        guard let kind = Kind(rawValue: fields.u8(6)) else {
+            return .refused("the frame is of the unknown kind \(fields.u8(6))")
+        }
+        let flags = fields.u8(7)
+        guard flags & ~3 == 0 else { return .refused("the frame has unknown flags (\(flags))") }
+        let offset: Int
+        do throws(NumberFault) {
+            offset = try fields.count(24, "the frame's offset", upTo: FormatNumbers.fileByteCount)
+        } catch {
+            return .refused(error.text)
+        }
+        // Version and mark are compared with the log's own; a mark of a frame behind a break counts, whatever it is.
+        let head = FrameHeader(
+            kind: kind, isLast: flags & 1 != 0, isCompressed: flags & 2 != 0, storeHigh: fields.u64(8),
+            epoch: fields.u32(16), segment: fields.u32(20), offset: UInt64(offset), version: fields.u64(32),
+            time: fields.i64(40), mark: fields.u64(48), part: fields.u32(56), rawCount: fields.u32(60),
+            storedCount: fields.u32(64), payloadCRC: fields.u32(68), chain: fields.u32(72), crc: crc)
+        guard head.rawCount <= UInt32(FormatNumbers.payloadByteCount), head.storedCount <= head.rawCount,
+            head.isCompressed || head.storedCount == head.rawCount
+        else { return .refused("the lengths in the frame's head do not agree") }
+        if !kind.isPart {
+            guard head.isLast, head.part == 0, kind == .opening || head.rawCount == 0 else {
+                return .refused("the frame's head is none of a mark or an opening")
+            }
+        }
+        return .head(head)
+    }
+
+    /// Appends the head's 80 bytes and returns their checksum.
+    func write(to writer: inout ByteWriter) -> UInt32 {
+        let start = writer.count
+        writer.append(Self.magic)
+        writer.append(UInt16(FormatNumbers.format))
+        writer.append(kind.rawValue)
+        writer.append(UInt8((isLast ? 1 : 0) | (isCompressed ? 2 : 0)))
+        writer.append(storeHigh)
+        writer.append(epoch)
+        writer.append(segment)
+        writer.append(offset)
+        writer.append(version)
+        writer.append(time)
+        writer.append(mark)
+        writer.append(part)
+        writer.append(rawCount)
+        writer.append(storedCount)
+        writer.append(payloadCRC)
+        writer.append(chain)
+        let crc = CRC32C.checksum(UnsafeRawBufferPointer(rebasing: writer.bytes[start...]))
+        writer.append(crc)
+        return crc
+    }
+}

@@ -1,0 +1,242 @@
+import FirnBytes
+
+/// One generation of the manifest. The file holds the current one and, but for a new store, the one before it behind that.
+///
+/// ```
+///   0 magic FIRNMANI · 8 format u32 · 12 block's length u32 · 16 generation u64 · 24 store id, two u64
+///  40 epoch u32 · 44 segments n u32 · 48 required features u32 · 52 optional features u32 · 56 zero u32 · 60 CRC of 0 ..< 60
+///  64 checkpoint: id u64 · 72 version u64 · 80 length u64 · 88 CRC u32 · 92 earlier m u32 · 96 created i64 · 104 retention u64 · 112 zero, 16 bytes
+/// 128 n × 48: segment u32 · epoch u32 · state u32 · chain end u32 · first version u64 · last version u64 · length u64 · zero u64
+///     m × 32, earlier checkpoints: id u64 · version u64 · length u64 · CRC u32 · zero u32
+///     zeros · CRC of all before it, the last 4 bytes of the block, whose length is a multiple of 64
+/// ```
+struct Manifest: Equatable {
+    static let magic: UInt64 = 0x494E_414D_4E52_4946
+    static let headByteCount = 128
+    static let entryByteCount = 48
+    static let checkpointByteCount = 32
+    static let byteCountMax = byteCount(
+        segments: FormatNumbers.segmentCount, earlier: FormatNumbers.checkpointCount)
+
+    private static func byteCount(segments: Int, earlier: Int) -> Int {
+        FormatNumbers.aligned(headByteCount + segments * entryByteCount + earlier * checkpointByteCount + 4)
+    }
+
+    struct Segment: Equatable {
+        var number: UInt32
+        var epoch: UInt32
+        var firstVersion: UInt64
+        /// Where it ends; nil for the open one.
+        var seal: Seal?
+    }
+
+    struct Seal: Equatable {
+        var lastVersion: UInt64
+        var chainEnd: UInt32
+        var byteCount: Int
+    }
+
+    struct Checkpoint: Equatable {
+        var id: UInt64
+        var version: UInt64
+        /// Bytes of its last file.
+        var byteCount: UInt64
+        /// The checksum of its foot.
+        var crc: UInt32
+    }
+
+    var generation: UInt64
+    var storeHigh: UInt64
+    var storeLow: UInt64
+    var epoch: UInt32
+    var optionalFeatures: UInt32 = 0
+    var checkpoint: Checkpoint?
+    /// Those that past versions are opened from, oldest first.
+    var earlier: [Checkpoint] = []
+    /// Nanoseconds since 1970.
+    var created: Int64
+    var segments: [Segment]
+
+    /// The first version that the log holds.
+    var firstVersion: UInt64 { segments[0].firstVersion }
+
+    var storeID: String { hexadecimal(storeHigh, digits: 16) + hexadecimal(storeLow, digits: 16) }
+
+    enum Refusal: Error, Equatable {
+        case newer(String)
+        case damage(String, offset: Int)
+    }
+
+    /// Whether the magic stands at an offset.
+    static func begins(_ bytes: [UInt8], at offset: Int) -> Bool {
+        guard bytes.count - offset >= headByteCount else { return false }
+        return bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
+            == magic.littleEndian
+    }
+
+    /// Reads the block that `bytes` begin with, and says how long it is.
+    static func read(_ bytes: UnsafeRawBufferPointer) throws(Refusal) -> (block: Manifest, byteCount: Int) {
+        guard bytes.count >= headByteCount else {
+            throw .damage("it ends after \(bytes.count) bytes, within its head", offset: 0)
+        }
+        let fields = Fields(bytes)
+        guard fields.u64(0) == magic else { throw .damage("it does not begin as a manifest does", offset: 0) }
+        guard fields.u32(60) == fields.crc(to: 60) else {
+            throw .damage("the checksum of its head is wrong", offset: 0)
+        }
+        let format = fields.u32(8)
+        guard format <= FormatNumbers.format else { throw .newer("format \(format)") }
+        guard fields.u32(48) & ~FormatNumbers.requiredFeatures == 0 else {
+            throw .newer("features \(fields.u32(48))")
+        }
+        let count = Int(fields.u32(44))
+        let earlierCount = Int(fields.u32(92))
+        let byteCount = Int(fields.u32(12))
+        guard format == FormatNumbers.format, count >= 1, count <= FormatNumbers.segmentCount,
+            earlierCount <= FormatNumbers.checkpointCount,
+            byteCount == Self.byteCount(segments: count, earlier: earlierCount), byteCount <= bytes.count
+        else { throw .damage("its format and lengths do not agree", offset: 8) }
+        guard fields.u32(byteCount - 4) == fields.crc(to: byteCount - 4) else {
+            throw .damage("its checksum is wrong", offset: 0)
+        }
+        let checkpoints = headByteCount + count * entryByteCount
+        let entriesEnd = checkpoints + earlierCount * checkpointByteCount
+        guard fields.u32(56) == 0, isZero(bytes, 112..<128),
+            isZero(bytes, entriesEnd..<byteCount - 4)
+        else { throw .damage("bytes that must be zero are not", offset: 56) }
+        var block = try bounded { () throws(NumberFault) in
+            Manifest(
+                generation: try fields.number(16, "its generation"), storeHigh: fields.u64(24),
+                storeLow: fields.u64(32), epoch: try fields.number32(40, "its epoch", upTo: FormatNumbers.epoch),
+                optionalFeatures: fields.u32(52), created: fields.i64(96), segments: [])
+        }
+        if fields.u64(64) != 0 {
+            block.checkpoint = try checkpoint(fields, 64, "its checkpoint")
+        } else if !isZero(bytes, 64..<92) {
+            throw .damage("it has no checkpoint, but says something of it", offset: 64)
+        }
+        for index in 0..<count {
+            block.segments.append(try entry(fields, index, isLast: index == count - 1, block))
+        }
+        for index in 0..<earlierCount {
+            let at = checkpoints + index * checkpointByteCount
+            let entry = try checkpoint(fields, at, "entry \(index) of its earlier checkpoints")
+            guard fields.u32(at + 28) == 0, let live = block.checkpoint, entry.id < live.id,
+                entry.version <= live.version, entry.id > block.earlier.last?.id ?? 0,
+                entry.version >= block.earlier.last?.version ?? 0
+            else { throw .damage("entry \(index) of its earlier checkpoints makes no sense", offset: at) }
+            block.earlier.append(entry)
+        }
+        return (block, byteCount)
+    }
+
+    /// What reads numbers of the block, and says where in it one is impossible.
+    private static func bounded<T>(_ body: () throws(NumberFault) -> T) throws(Refusal) -> T {
+        do {
+            return try body()
+        } catch {
+            throw .damage(error.text, offset: error.offset)
+        }
+    }
+
+    private static func checkpoint(_ fields: Fields, _ at: Int, _ what: String) throws(Refusal) -> Checkpoint {
+        try bounded { () throws(NumberFault) in
+            Checkpoint(
+                id: try fields.number(at, "the id of \(what)"),
+                version: try fields.number(at + 8, "the version of \(what)"),
+                byteCount: UInt64(
+                    try fields.count(at + 16, "the length of \(what)", upTo: FormatNumbers.fileByteCount)),
+                crc: fields.u32(at + 24))
+        }
+    }
+
+    private static func entry(
+        _ fields: Fields, _ index: Int, isLast: Bool, _ block: Manifest
+    ) throws(Refusal) -> Segment {
+        let at = headByteCount + index * entryByteCount
+        func refuse(_ text: String) -> Refusal { .damage("entry \(index) of its segments \(text)", offset: at) }
+        let state = fields.u32(at + 8)
+        let what = "of entry \(index) of its segments"
+        var segment = try bounded { () throws(NumberFault) in
+            Segment(
+                number: try fields.number32(at, "the number \(what)", upTo: FormatNumbers.epoch),
+                epoch: fields.u32(at + 4), firstVersion: try fields.number(at + 16, "the first version \(what)"))
+        }
+        guard state == (isLast ? 0 : 1) else { throw refuse("has the wrong state") }
+        guard segment.firstVersion >= 1, segment.epoch <= block.epoch else { throw refuse("makes no sense") }
+        guard fields.u64(at + 40) == 0 else { throw refuse("has bytes that must be zero") }
+        let length = try bounded { () throws(NumberFault) in
+            try fields.count(at + 32, "the length \(what)", upTo: FormatNumbers.fileByteCount)
+        }
+        if state == 1 {
+            guard length >= SegmentHeader.byteCount else { throw refuse("has an impossible length") }
+            let last = try bounded { () throws(NumberFault) in
+                try fields.number(at + 24, "the last version \(what)")
+            }
+            segment.seal = Seal(lastVersion: last, chainEnd: fields.u32(at + 12), byteCount: length)
+            guard last + 1 >= segment.firstVersion else { throw refuse("ends before it begins") }
+        } else if fields.u32(at + 12) != 0 || fields.u64(at + 24) != 0 || length != 0 {
+            throw refuse("is open, but says where it ends")
+        }
+        if let previous = block.segments.last {
+            guard previous.number < segment.number, previous.epoch <= segment.epoch,
+                previous.seal?.lastVersion == segment.firstVersion - 1
+            else { throw refuse("does not follow the one before it") }
+        }
+        return segment
+    }
+
+    private static func isZero(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> Bool {
+        UnsafeRawBufferPointer(rebasing: bytes[range]).isAllZero
+    }
+
+    /// The bytes of this generation.
+    func write(to writer: inout ByteWriter) {
+        let start = writer.count
+        let byteCount = Self.byteCount(segments: segments.count, earlier: earlier.count)
+        func crc(_ writer: borrowing ByteWriter) -> UInt32 {
+            CRC32C.checksum(UnsafeRawBufferPointer(rebasing: writer.bytes[start...]))
+        }
+        writer.append(Self.magic)
+        writer.append(FormatNumbers.format)
+        writer.append(UInt32(byteCount))
+        writer.append(generation)
+        writer.append(storeHigh)
+        writer.append(storeLow)
+        writer.append(epoch)
+        writer.append(UInt32(segments.count))
+        writer.appendZeros(12)
+        writer.append(crc(writer))
+        writer.append(checkpoint?.id ?? 0)
+        writer.append(checkpoint?.version ?? 0)
+        writer.append(checkpoint?.byteCount ?? 0)
+        writer.append(checkpoint?.crc ?? 0)
+        writer.append(UInt32(earlier.count))
+        writer.append(created)
+        writer.appendZeros(24)
+        for segment in segments {
+            writer.append(segment.number)
+            writer.append(segment.epoch)
+            writer.append(UInt32(segment.seal == nil ? 0 : 1))
+            writer.append(segment.seal?.chainEnd ?? 0)
+            writer.append(segment.firstVersion)
+            writer.append(segment.seal?.lastVersion ?? 0)
+            writer.append(UInt64(segment.seal?.byteCount ?? 0))
+            writer.append(UInt64(0))
+        }
+        for entry in earlier {
+            writer.append(entry.id)
+            writer.append(entry.version)
+            writer.append(entry.byteCount)
+            writer.append(entry.crc)
+            writer.append(UInt32(0))
+        }
+        writer.appendZeros(start + byteCount - 4 - writer.count)
+        writer.append(crc(writer))
+    }
+}
+
+func hexadecimal(_ value: UInt64, digits: Int) -> String {
+    let text = String(value, radix: 16)
+    return String(repeating: "0", count: max(0, digits - text.count)) + text
+}

@@ -1,0 +1,78 @@
+import FirnBytes
+
+/// The 64 bytes that a segment begins with:
+///
+/// ```
+///  0 magic FIRNSEGM · 8 format u32 · 12 segment u32 · 16 store id, two u64
+/// 32 epoch u32 · 36 chain u32 · 40 first version u64 · 48 durable mark u64 · 56 sector u32 · 60 CRC of bytes 0 ..< 60
+/// ```
+struct SegmentHeader: Equatable {
+    static let byteCount = 64
+    static let magic: UInt64 = 0x4D47_4553_4E52_4946
+
+    var segment: UInt32
+    var storeHigh: UInt64
+    var storeLow: UInt64
+    var epoch: UInt32
+    var chain: UInt32
+    var firstVersion: UInt64
+    var mark: UInt64
+    /// Zeros may lie between a frame and the next multiple of this many bytes; 0: frames follow each other without a gap.
+    var sector: UInt32 = 0
+    /// The head's own checksum, with which the chain of its frames begins.
+    var crc: UInt32 = 0
+
+    enum Reading {
+        case head(SegmentHeader)
+        case refused(String)
+    }
+
+    static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
+        guard bytes.count >= byteCount else {
+            return .refused("the file ends after \(bytes.count) bytes, within the segment's head")
+        }
+        let fields = Fields(bytes)
+        guard fields.u64(0) == magic else { return .refused("the file does not begin with a segment's head") }
+        let crc = fields.u32(60)
+        guard crc == fields.crc(to: 60) else { return .refused("the checksum of the segment's head is wrong") }
+        guard fields.u32(8) == FormatNumbers.format else {
+            return .refused("the segment is of format \(fields.u32(8))")
+        }
+        let sector = fields.u32(56)
+        guard sector == 0 || (512...65536).contains(sector) && sector.nonzeroBitCount == 1 else {
+            return .refused("the segment's head names a sector of \(sector) bytes")
+        }
+        let head: SegmentHeader
+        do throws(NumberFault) {
+            // The mark is compared and no more: one that is beyond every version says that the log has lost some.
+            head = SegmentHeader(
+                segment: try fields.number32(12, "the segment's number", upTo: FormatNumbers.epoch),
+                storeHigh: fields.u64(16), storeLow: fields.u64(24),
+                epoch: try fields.number32(32, "the segment's epoch", upTo: FormatNumbers.epoch),
+                chain: fields.u32(36), firstVersion: try fields.number(40, "the segment's first version"),
+                mark: fields.u64(48), sector: sector, crc: crc)
+        } catch {
+            return .refused(error.text)
+        }
+        guard head.firstVersion >= 1 else { return .refused("the segment's head names version 0 as its first") }
+        return .head(head)
+    }
+
+    /// Appends the head's 64 bytes and returns their checksum.
+    func write(to writer: inout ByteWriter) -> UInt32 {
+        let start = writer.count
+        writer.append(Self.magic)
+        writer.append(FormatNumbers.format)
+        writer.append(segment)
+        writer.append(storeHigh)
+        writer.append(storeLow)
+        writer.append(epoch)
+        writer.append(chain)
+        writer.append(firstVersion)
+        writer.append(mark)
+        writer.append(sector)
+        let crc = CRC32C.checksum(UnsafeRawBufferPointer(rebasing: writer.bytes[start...]))
+        writer.append(crc)
+        return crc
+    }
+}
