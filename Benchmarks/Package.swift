@@ -1,6 +1,11 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// What lies below `Firn` has `package` access, which the benchmarks of the store itself need: they are compiled as part of
+// Firn's package. SwiftPM names that package after its folder, the parent of this one.
+let root = Context.packageDirectory.split(separator: "/").dropLast().last ?? "firn"
+let firnPackage = String(root.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
+
 // Firn measured beside its rivals. A package of its own, so that SQLite and LMDB never reach the build of someone who
 // uses Firn. Run it by `Tools/bench`.
 let package = Package(
@@ -17,7 +22,8 @@ let package = Package(
             dependencies: [
                 "CSQLite", "CLMDB", .product(name: "Firn", package: "Firn"),
                 .product(name: "FirnCore", package: "Firn"),
-            ]),
+            ],
+            swiftSettings: [.unsafeFlags(["-package-name", firnPackage])]),
     ],
     swiftLanguageModes: [.v6]
 )

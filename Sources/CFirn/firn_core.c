@@ -6,7 +6,7 @@
 #include "firn_system.h"
 
 static pthread_mutex_t cores_mutex = PTHREAD_MUTEX_INITIALIZER;
-// Guarded by the mutex.
+// The list's head. Guarded by the mutex.
 static firn_realm_core_t *cores = NULL;
 static void (*keep_owner)(void *owner) = NULL;
 
@@ -37,12 +37,12 @@ int64_t firn_core_count_released(firn_realm_core_t *core) {
     return __atomic_add_fetch(&core->released, 1, __ATOMIC_SEQ_CST);
 }
 
-int64_t firn_core_settle(firn_realm_core_t *core) {
+int64_t firn_core_subtract_released(firn_realm_core_t *core) {
     core->accessors -= __atomic_exchange_n(&core->released, 0, __ATOMIC_SEQ_CST);
     return core->accessors;
 }
 
-void firn_core_set_keep(void (*keep)(void *owner)) { __atomic_store_n(&keep_owner, keep, __ATOMIC_RELEASE); }
+void firn_core_set_retain_at_fork(void (*keep)(void *owner)) { __atomic_store_n(&keep_owner, keep, __ATOMIC_RELEASE); }
 
 void firn_core_fork_prepare(void) { pthread_mutex_lock(&cores_mutex); }
 

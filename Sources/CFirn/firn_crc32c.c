@@ -14,17 +14,18 @@
 // The polynomial 0x1EDC6F41, bits reflected.
 #define POLYNOMIAL 0x82F63B78u
 
-// The hardware works on three streams at once, since one CRC instruction takes three cycles and a new one may start each
-// cycle. The three results are joined by shifting a CRC over a whole block of zeros, which is four table look-ups.
+// The hardware path runs three streams at once, because a CRC instruction takes three cycles but a new one may start
+// in each cycle. The three results are joined by shifting a CRC over a whole block of zeros, which is four table
+// look-ups.
 #define LONG_BLOCK 8192
 #define SHORT_BLOCK 256
 
 static uint32_t tables[8][256];      // slicing by eight
-static uint32_t longShift[4][256];   // a CRC moved over LONG_BLOCK zero bytes
-static uint32_t shortShift[4][256];  // a CRC moved over SHORT_BLOCK zero bytes
+static uint32_t longShift[4][256];   // shifts a CRC over LONG_BLOCK zero bytes
+static uint32_t shortShift[4][256];  // shifts a CRC over SHORT_BLOCK zero bytes
 static int kind;
 
-// A linear map of 32 bits, one column per bit.
+// Applies a linear map of 32 bits, which has one column per bit.
 static uint32_t apply(const uint32_t *matrix, uint32_t vector) {
     uint32_t sum = 0;
     for (int i = 0; vector != 0; i++, vector >>= 1)
@@ -36,7 +37,7 @@ static void square(uint32_t *result, const uint32_t *matrix) {
     for (int i = 0; i < 32; i++) result[i] = apply(matrix, matrix[i]);
 }
 
-// Fills `shift` with the map "move over `byteCount` zero bytes"; byteCount is a power of two.
+// Fills `shift` with the map "shift over `byteCount` zero bytes"; byteCount is a power of two.
 static void fillShift(uint32_t shift[4][256], size_t byteCount) {
     uint32_t even[32], odd[32];
     odd[0] = POLYNOMIAL;  // one zero bit
@@ -51,11 +52,11 @@ static void fillShift(uint32_t shift[4][256], size_t byteCount) {
         to = swap;
     }
     for (uint32_t i = 0; i < 256; i++)
-        for (int place = 0; place < 4; place++) shift[place][i] = apply(from, i << (8 * place));
+        for (int byte = 0; byte < 4; byte++) shift[byte][i] = apply(from, i << (8 * byte));
 }
 
 #if defined(__x86_64__) || defined(__aarch64__)
-static inline uint32_t moved(uint32_t shift[4][256], uint32_t crc) {
+static inline uint32_t shifted(uint32_t shift[4][256], uint32_t crc) {
     return shift[0][crc & 0xff] ^ shift[1][(crc >> 8) & 0xff] ^ shift[2][(crc >> 16) & 0xff] ^ shift[3][crc >> 24];
 }
 #endif
@@ -100,7 +101,7 @@ TARGET static uint32_t hardware(uint32_t crc, const uint8_t *p, size_t count) {
             c1 = STEP8(c1, word(p + LONG_BLOCK));
             c2 = STEP8(c2, word(p + 2 * LONG_BLOCK));
         }
-        c = moved(longShift, moved(longShift, c) ^ c1) ^ c2;
+        c = shifted(longShift, shifted(longShift, c) ^ c1) ^ c2;
         p += 2 * LONG_BLOCK;
         count -= 3 * LONG_BLOCK;
     }
@@ -111,7 +112,7 @@ TARGET static uint32_t hardware(uint32_t crc, const uint8_t *p, size_t count) {
             c1 = STEP8(c1, word(p + SHORT_BLOCK));
             c2 = STEP8(c2, word(p + 2 * SHORT_BLOCK));
         }
-        c = moved(shortShift, moved(shortShift, c) ^ c1) ^ c2;
+        c = shifted(shortShift, shifted(shortShift, c) ^ c1) ^ c2;
         p += 2 * SHORT_BLOCK;
         count -= 3 * SHORT_BLOCK;
     }
@@ -137,7 +138,7 @@ __attribute__((constructor)) static void prepare(void) {
 #elif defined(__aarch64__) && defined(__linux__)
     kind = (getauxval(AT_HWCAP) & (1 << 7)) ? 2 : 0;  // HWCAP_CRC32
 #elif defined(__aarch64__) && defined(__APPLE__)
-    kind = 2;  // every 64-bit ARM processor of Apple's has them
+    kind = 2;  // every 64-bit ARM processor that Apple makes has the instructions
 #endif
 }
 

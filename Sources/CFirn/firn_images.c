@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-// Images of the toolchain hold many types and none of the application's classes.
+// Images of the toolchain have many types, but none of the application's classes.
 static int is_toolchain(const char *path) {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
@@ -43,7 +43,8 @@ struct walk {
     int unreadable;
 };
 
-// Sections have no program header, so nothing of them is left in memory but their bytes: where they lie is read from the file.
+// The section headers are not loaded into memory, only the sections' bytes are. So the addresses of the sections are
+// read from the file.
 static int read_image(const ElfW(Ehdr) * header, size_t length, uintptr_t base, struct walk *walk) {
     if (length < sizeof *header || memcmp(header->e_ident, ELFMAG, SELFMAG)) return 0;
     if (header->e_shentsize != sizeof(ElfW(Shdr)) || header->e_shoff % sizeof(uint64_t)) return 0;

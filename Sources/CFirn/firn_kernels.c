@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Comparing vectors gives a vector of 0 and -1; a vector of `bool` made from that is the mask, which clang turns into one instruction where
- * the machine has one (vpcmp into a mask register, movmskp, pmovmskb). */
+/* Comparing vectors gives a vector of 0 and -1. A vector of `bool` made from that is the mask; clang compiles this to
+ * one instruction if the machine has one (vpcmp into a mask register, movmskp, pmovmskb). */
 typedef _Bool firn_bits8 __attribute__((ext_vector_type(8)));
 typedef _Bool firn_bits16 __attribute__((ext_vector_type(16)));
 typedef _Bool firn_bits32 __attribute__((ext_vector_type(32)));
@@ -16,8 +16,9 @@ typedef _Bool firn_bits64 __attribute__((ext_vector_type(64)));
         __builtin_memcpy(&(INTO), &bits_, sizeof(INTO));                              \
     } while (0)
 
-/* The rows of one chunk, 64 at a time by vectors, what is left by one. `VECTOR` and `SCALAR` are the condition on the value at `i`. Each vector's bits
- * are stored where they belong in the mask, which is little-endian like everything here. */
+/* Scans the rows of one chunk: 64 at a time by vectors, and the rest one by one. `VECTOR` and `SCALAR` are the
+ * condition on the value at `i`. The bits of each vector are stored at their offset in the mask, which is
+ * little-endian like everything here. */
 #define FIRN_SCAN(LANES, WORD, LOAD, VECTOR, SCALAR)                                       \
     do {                                                                                   \
         for (uint32_t word = 0; word < 4; word++) {                                        \
@@ -105,7 +106,7 @@ void firn_select_u96(const uint8_t *values, uint32_t count, const uint32_t *low,
 
 /* ---- Bytes ---- */
 
-/* Whether n bytes agree, by overlapping loads that stay within them. */
+/* Whether n bytes are equal. The loads overlap, and stay within the n bytes. */
 static inline __attribute__((always_inline)) int firn_same(const uint8_t *a, const uint8_t *b, uint32_t n) {
     if (n >= 8) {
         uint64_t x, y;
@@ -138,10 +139,10 @@ static inline __attribute__((always_inline)) int firn_same(const uint8_t *a, con
     return n == 0 || *a == *b;
 }
 
-/* Slot lengths from 0xFFFD on are no lengths (firn_layout.h). */
+/* Slot lengths from 0xFFFD on are not lengths but have a meaning of their own (FIRN_SLOT_... in firn_layout.h). */
 enum { FIRN_NO_LENGTH = 0xFFFD, FIRN_NULL_LENGTH = 0xFFFF };
 
-/* The rows whose slot's length lies in low ... high. */
+/* Selects the rows whose slot has a length in low ... high. */
 FIRN_CLONES static void firn_select_lengths(const uint32_t *values, uint32_t count, uint32_t low, uint32_t high, uint64_t *mask) {
     typedef uint32_t vector __attribute__((ext_vector_type(16)));
     FIRN_SCAN(16, uint16_t, vector v; __builtin_memcpy(&v, values + i, sizeof v); v >>= 16, (v >= (vector)low) & (v <= (vector)high),
@@ -152,7 +153,8 @@ void firn_bytes_null(const uint32_t *slots, uint32_t count, uint64_t *mask) {
     firn_select_lengths(slots, count, FIRN_NULL_LENGTH, FIRN_NULL_LENGTH, mask);
 }
 
-/* Splits `rows` into those with an inline length in low ... high, and `others`. */
+/* Narrows `rows` to those whose value is inline and has a length in low ... high. Those whose value is in a node of
+ * its own go to `others`. */
 static void firn_candidates(const uint32_t *slots, uint32_t count, uint32_t low, uint32_t high, uint64_t *rows, uint64_t *others) {
     uint64_t fitting[4], elsewhere[4];
     firn_select_lengths(slots, count, FIRN_NO_LENGTH, FIRN_NULL_LENGTH - 1, elsewhere);
@@ -197,14 +199,15 @@ void firn_bytes_end(const uint32_t *slots, const uint8_t *heap, uint32_t count, 
     FIRN_EACH_ROW(firn_same(value + size - length, needle, length))
 }
 
-/* Values are at most 1 KiB here, so that a quadratic worst case stays small; and short, so that a call per candidate would cost more than the
- * loop: places are tried 16 at a time, by the needle's first and last byte. */
+/* Whether a value contains the needle. Values have at most 1 KiB here, so a quadratic worst case stays small. They
+ * are so short that a call per candidate would cost more than the loop. So 16 offsets are tried at a time, by the
+ * needle's first and last byte. */
 static inline int firn_holds(const uint8_t *value, uint32_t size, const uint8_t *needle, uint32_t length) {
     typedef uint8_t vector __attribute__((ext_vector_type(16)));
     if (length == 0) return 1;
-    uint32_t places = size - length + 1, at = 0;
+    uint32_t offset_count = size - length + 1, at = 0;
     vector first = (vector)needle[0], last = (vector)needle[length - 1];
-    for (; at + 16 <= places; at += 16) {
+    for (; at + 16 <= offset_count; at += 16) {
         vector a, b;
         uint16_t bits;
         __builtin_memcpy(&a, value + at, sizeof a);
@@ -216,7 +219,7 @@ static inline int firn_holds(const uint8_t *value, uint32_t size, const uint8_t 
             if (firn_same(value + at + bit, needle, length)) return 1;
         }
     }
-    for (; at < places; at++) {
+    for (; at < offset_count; at++) {
         if (value[at] == needle[0] && value[at + length - 1] == needle[length - 1] && firn_same(value + at, needle, length)) return 1;
     }
     return 0;
@@ -257,8 +260,9 @@ int64_t firn_bytes_find(const void *value, int64_t count, const void *needle, in
 
 /* ---- Aggregates ---- */
 
-/* 256 values of at most 55 bits can't overflow a word, so the usual chunk is summed by plain additions, while `wide` collects which bits are in
- * use; a chunk of wider values is summed again in 128 bits. */
+/* The sum of 256 values of at most 55 bits can't overflow a word. So a chunk is summed by plain additions first,
+ * while `wide` collects which bits are in use. A chunk with wider values, which is rare, is then summed again in 128
+ * bits. */
 FIRN_CLONES void firn_sum_i64(const int64_t *values, uint32_t count, uint64_t *sum) {
     typedef int64_t vector __attribute__((ext_vector_type(8)));
     vector sums[2] = {0, 0}, wide[2] = {0, 0};
@@ -320,7 +324,7 @@ FIRN_CLONES double firn_sum_f32(const float *values, uint32_t count) {
     return sum;
 }
 
-/* A comparison with NaN is false, so that NaN never replaces what was found. */
+/* A comparison with NaN is false, so NaN never replaces a bound that was found before. */
 #define FIRN_RANGE_OF_KERNEL(NAME, TYPE)                                               \
     FIRN_CLONES void NAME(const TYPE *values, uint32_t count, TYPE *range) {           \
         typedef TYPE vector __attribute__((ext_vector_type(8)));                       \
@@ -370,7 +374,8 @@ void firn_sort_pairs(uint64_t *words, uint32_t *numbers, uint64_t *other_words, 
     }
     uint64_t differing = any & ~all;
     if (differing == 0) return;
-    /* The highest 32 bits that differ part nearly all pairs; four passes over them, and what they leave together is sorted by itself. */
+    /* The highest 32 bits that differ separate nearly all pairs. They take four passes; pairs that are equal in these
+     * bits are then sorted among themselves. */
     int top = 64 - __builtin_clzll(differing), bottom = top > 32 ? top - 32 : 0;
     uint64_t *from = words, *to = other_words;
     uint32_t *from_numbers = numbers, *to_numbers = other_numbers;
@@ -401,7 +406,7 @@ void firn_sort_pairs(uint64_t *words, uint32_t *numbers, uint64_t *other_words, 
         memcpy(numbers, from_numbers, (size_t)count * sizeof *numbers);
     }
     if (bottom == 0) return;
-    /* Each level has 32 bits less to part, so that this goes no deeper than three. */
+    /* Each level has 32 fewer bits to sort by, so the recursion is at most three levels deep. */
     for (int64_t start = 0; start < count;) {
         int64_t end = start + 1;
         while (end < count && words[end] >> bottom == words[start] >> bottom) end++;
@@ -427,7 +432,7 @@ FIRN_CLONES void firn_words_f64(const double *values, uint32_t count, uint64_t *
         double value = values[i] + 0.0; /* -0 becomes 0 */
         memcpy(&bits, &value, 8);
         uint64_t word = bits ^ ((uint64_t)((int64_t)bits >> 63) | ((uint64_t)1 << 63));
-        /* NaNs among themselves: by their bits, below -infinity, whose word is 0x000FFFFFFFFFFFFF. */
+        /* NaNs sort by their bits, and below -infinity, whose word is 0x000FFFFFFFFFFFFF. */
         word = value != value ? (bits & 0x000FFFFFFFFFFFFF) >> 1 : word;
         words[i] = firn_word_within(word);
     }

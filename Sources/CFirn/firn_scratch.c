@@ -9,9 +9,9 @@ struct scratch {
     uint64_t mapping[FIRN_SCRATCH_COUNT];
     void *memory[FIRN_SCRATCH_COUNT];
     size_t capacity[FIRN_SCRATCH_COUNT];
-    uint64_t used[FIRN_SCRATCH_COUNT]; /* when it was asked for last, by `clock` */
-    uint64_t clock;
-    unsigned last;
+    uint64_t used[FIRN_SCRATCH_COUNT]; /* the value of `clock` at the last request */
+    uint64_t clock;                    /* rises with each request */
+    unsigned last;                     /* the slot of the last request */
 };
 
 static __thread struct scratch *own;
@@ -20,7 +20,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void release(void *pointer) {
     struct scratch *scratch = pointer;
-    for (int place = 0; place < FIRN_SCRATCH_COUNT; place++) free(scratch->memory[place]);
+    for (int slot = 0; slot < FIRN_SCRATCH_COUNT; slot++) free(scratch->memory[slot]);
     free(scratch);
     own = NULL;
 }
@@ -35,11 +35,11 @@ void *firn_scratch_find(uintptr_t address, uint64_t mapping) {
         scratch->used[last] = ++scratch->clock;
         return scratch->memory[last];
     }
-    for (unsigned place = 0; place < FIRN_SCRATCH_COUNT; place++) {
-        if (scratch->address[place] == address && scratch->mapping[place] == mapping) {
-            scratch->last = place;
-            scratch->used[place] = ++scratch->clock;
-            return scratch->memory[place];
+    for (unsigned slot = 0; slot < FIRN_SCRATCH_COUNT; slot++) {
+        if (scratch->address[slot] == address && scratch->mapping[slot] == mapping) {
+            scratch->last = slot;
+            scratch->used[slot] = ++scratch->clock;
+            return scratch->memory[slot];
         }
     }
     return NULL;
@@ -54,22 +54,23 @@ void *firn_scratch_make(uintptr_t address, uint64_t mapping, size_t length, bool
         pthread_setspecific(key, scratch);
         own = scratch;
     }
-    /* Whoever has just been given one may still read it, found or made: so the one that was asked for longest ago goes. */
-    unsigned place = 0;
+    /* The callers of the latest requests may still read what they found or made. So the slot with the oldest request
+     * is reused. */
+    unsigned slot = 0;
     for (unsigned other = 1; other < FIRN_SCRATCH_COUNT; other++) {
-        if (scratch->used[other] < scratch->used[place]) place = other;
+        if (scratch->used[other] < scratch->used[slot]) slot = other;
     }
-    scratch->address[place] = 0;
-    if (scratch->capacity[place] < length) {
-        free(scratch->memory[place]);
-        scratch->memory[place] = malloc(length);
-        scratch->capacity[place] = scratch->memory[place] == NULL ? 0 : length;
-        if (scratch->memory[place] == NULL) return NULL;
+    scratch->address[slot] = 0;
+    if (scratch->capacity[slot] < length) {
+        free(scratch->memory[slot]);
+        scratch->memory[slot] = malloc(length);
+        scratch->capacity[slot] = scratch->memory[slot] == NULL ? 0 : length;
+        if (scratch->memory[slot] == NULL) return NULL;
     }
-    scratch->used[place] = ++scratch->clock;
-    scratch->last = place;
-    /* No node lies at 0. */
-    scratch->address[place] = is_kept ? address : 0;
-    scratch->mapping[place] = mapping;
-    return scratch->memory[place];
+    scratch->used[slot] = ++scratch->clock;
+    scratch->last = slot;
+    /* No node has the address 0. */
+    scratch->address[slot] = is_kept ? address : 0;
+    scratch->mapping[slot] = mapping;
+    return scratch->memory[slot];
 }

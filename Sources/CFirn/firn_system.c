@@ -23,7 +23,7 @@
 #include <sys/param.h>
 #endif
 
-// Locks of the open file description, which every system that Firn knows has by one of these numbers.
+// Commands for locks of open file descriptions. Every system that Firn knows has them under one of these numbers.
 #if !defined(F_OFD_SETLK)
 #if defined(__linux__)
 #define F_OFD_GETLK 36
@@ -40,7 +40,7 @@
 
 enum { firn_thread_stack_size = 4 << 20, firn_thread_name_size = 16 };
 
-// What a thread begins with; it frees it.
+// What a new thread needs to begin. The thread frees it.
 struct firn_thread_start_context {
     void *(*body)(void *);
     void *context;
@@ -63,7 +63,7 @@ int firn_thread_start(pthread_t *thread, const char *name, void *(*body)(void *)
     if (start == NULL) return ENOMEM;
     start->body = body;
     start->context = context;
-    // The system keeps 15 bytes of a name; a longer one would be refused.
+    // The system allows names of at most 15 bytes and refuses a longer one.
     strncpy(start->name, name, sizeof start->name - 1);
 
     pthread_attr_t attributes;
@@ -83,7 +83,7 @@ int firn_thread_start(pthread_t *thread, const char *name, void *(*body)(void *)
     return error;
 }
 
-// Never goes back; 64 bits are never used up.
+// Only rises; 64 bits never overflow.
 static uint64_t last_thread_number = 0;
 __thread uint64_t firn_own_thread_number = 0;
 
@@ -159,7 +159,8 @@ void firn_lock_ranks_set(uint64_t ranks) { lock_ranks = ranks; }
 
 uint32_t firn_fork_generation_value = 0;
 
-// The descriptors of lock files, guarded by the mutex. A fork takes the mutex too, so that none is open and not listed.
+// The descriptors of lock files, guarded by the mutex. A fork takes the mutex too, so no descriptor is open but not
+// listed.
 static pthread_mutex_t lock_list_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int *lock_list = NULL;
 static size_t lock_list_count = 0;
@@ -171,21 +172,22 @@ struct firn_global firn_globals[FIRN_GLOBAL_COUNT] = {
 
 void *firn_shared_objects[FIRN_SHARED_OBJECT_COUNT];
 
-// Of the segment of zeros, so that the program's file is no longer for it.
+// Lies in the .bss section, so it does not make the program's file longer.
 static _Alignas(4096) unsigned char zeros[FIRN_ZERO_BYTE_COUNT];
 
 const void *firn_zeros(void) { return zeros; }
 
 static void firn_fork_prepare(void) {
-    // Only debug builds note what a thread holds. A child would have that lock for ever, and so might this thread wait
-    // here.
+    // Only debug builds note which locks a thread holds. In the child such a lock would be held for ever, and this
+    // thread might wait for it here for ever.
     if (lock_ranks != 0) {
-        static const char message[] = "Firn: a thread forks under one of Firn's locks. No lock may be held there.\n";
+        static const char message[] =
+            "Firn: a thread forks while it holds one of Firn's locks. A thread that forks must hold none of them.\n";
         ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
         (void)written;
         abort();
     }
-    // In the order of their numbers.
+    // Lock in the order of the numbers.
     for (size_t i = 0; i < FIRN_GLOBAL_COUNT; i++) pthread_mutex_lock(&firn_globals[i].mutex);
     pthread_mutex_lock(&lock_list_mutex);
     firn_core_fork_prepare();
@@ -201,7 +203,7 @@ static void firn_fork_parent(void) {
     firn_fork_release();
 }
 
-// Closing the child's descriptor leaves the open file to the parent, and the lock with it.
+// Closing the child's descriptor leaves the parent's open file as it is, and so the lock too.
 static void firn_fork_child(void) {
     for (size_t i = 0; i < lock_list_count; i++) close(lock_list[i]);
     lock_list_count = 0;
@@ -210,12 +212,12 @@ static void firn_fork_child(void) {
     firn_fork_release();
 }
 
-// An application's own fork handlers must not call Firn, nor let go of what belongs to it. Handlers that run before the
-// fork go from the last that was registered to the first, those after it from the first to the last. This one is
-// registered when the program is loaded, so nearly all others are called before these locks are taken and after they
-// are free, but one of an image that was loaded before this one finds them held by its own thread, and would wait for
-// ever. In the child, one that ran before `firn_fork_child` would use what is the parent's, since neither the
-// generation nor the cores have moved.
+// An application's own fork handlers must not call Firn, nor release objects of Firn's. The system calls the handlers
+// before a fork in the reverse order of their registration, and the handlers after it in the order of registration.
+// These handlers are registered when the program is loaded, so nearly all others are called before these locks are
+// taken and after they are released. But a handler of an image that was loaded earlier runs while its own thread
+// holds the locks, and would wait for ever. In the child, a handler that runs before `firn_fork_child` would use the
+// parent's objects, because neither the fork generation nor the cores have changed yet.
 __attribute__((constructor)) static void firn_fork_watch(void) {
     pthread_atfork(firn_fork_prepare, firn_fork_parent, firn_fork_child);
 }
@@ -299,7 +301,7 @@ int firn_lock_release(int descriptor, off_t byte) { return firn_lock_set(descrip
 int firn_sync_data(int descriptor) {
     int result;
 #if defined(__APPLE__)
-    // fsync there hands the data to the drive and lets it lie in the drive's cache.
+    // On Apple systems fsync sends the data to the drive, but may leave it in the drive's cache.
     do result = fcntl(descriptor, F_FULLFSYNC);
     while (result < 0 && errno == EINTR);
     if (result < 0 && (errno == ENOTSUP || errno == ENOTTY || errno == EINVAL)) {
@@ -346,7 +348,7 @@ int firn_reserve(int descriptor, off_t length) {
     if (result == 0) return 0;
     if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
 #endif
-    // Where blocks can't be had without it, they are written.
+    // Without fallocate, blocks are allocated by writing them.
     static const char zeros[64 << 10];
     for (off_t offset = status.st_size; offset < length;) {
         size_t left = (size_t)(length - offset);
@@ -377,20 +379,21 @@ int firn_volume_of(const char *path, struct firn_volume *volume) {
 
 // MARK: reserved addresses
 
-// Linux counts memory that a process could write to at its full length, also that of a file, and refuses what is longer
-// than all memory and swap. Of what is mapped here few pages are ever written to, so it is not to be counted.
+// Linux counts a writable private mapping at its full length, also one of a file, and refuses a mapping that is
+// longer than all memory and swap. Few pages of the mappings made here are ever written to, so they must not be
+// counted.
 #if !defined(MAP_NORESERVE)
 #define MAP_NORESERVE 0
 #endif
 
 void *firn_reserve_memory(size_t length, size_t alignment) {
-    size_t whole = length + alignment;
-    char *start = mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0);
+    size_t mapped = length + alignment;
+    char *start = mmap(NULL, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0);
     if (start == MAP_FAILED) return NULL;
     char *base = (char *)(((uintptr_t)start + alignment - 1) & ~(uintptr_t)(alignment - 1));
     if (base > start) munmap(start, (size_t)(base - start));
-    size_t behind = (size_t)(start + whole - (base + length));
-    if (behind > 0) munmap(base + length, behind);
+    size_t excess = (size_t)(start + mapped - (base + length));
+    if (excess > 0) munmap(base + length, excess);
     return base;
 }
 
@@ -398,7 +401,7 @@ int firn_map_private(int descriptor, off_t offset, void *address, size_t length)
     int flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
     void *result = mmap(address, length, PROT_READ | PROT_WRITE, flags, descriptor, offset);
     if (result == MAP_FAILED) return errno;
-    firn_keep_from_children(address, length);
+    firn_exclude_from_fork(address, length);
     return 0;
 }
 
@@ -406,18 +409,18 @@ int firn_fill_reserved(void *address, size_t length) {
     int flags = MAP_PRIVATE | MAP_ANON | MAP_FIXED | MAP_NORESERVE;
     void *result = mmap(address, length, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (result == MAP_FAILED) return errno;
-    firn_keep_from_children(address, length);
+    firn_exclude_from_fork(address, length);
     return 0;
 }
 
 int firn_clear_reserved(void *address, size_t length) {
     void *result = mmap(address, length, PROT_NONE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE | MAP_FIXED, -1, 0);
     if (result == MAP_FAILED) return errno;
-    firn_keep_from_children(address, length);
+    firn_exclude_from_fork(address, length);
     return 0;
 }
 
-void firn_keep_from_children(void *address, size_t length) {
+void firn_exclude_from_fork(void *address, size_t length) {
 #if defined(__linux__)
     madvise(address, length, MADV_DONTFORK);
 #else
@@ -431,7 +434,7 @@ int firn_open_nameless(const char *folder) {
     do result = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
     while (result < 0 && errno == EINTR);
     if (result >= 0) return result;
-    // What kernels and file systems say that do not know the flag: they take the call for one to open the folder.
+    // These are the errors of kernels and file systems that do not know the flag: they try to open the folder itself.
     return errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL ? -ENOTSUP : -errno;
 #else
     (void)folder;
@@ -443,7 +446,7 @@ void firn_release_memory(void *address, size_t length) { munmap(address, length)
 
 // MARK: shared mappings of files
 
-// The whole pages around a range.
+// Widens a range to whole pages.
 static void *firn_whole_pages(void *address, size_t *length) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t start = (uintptr_t)address & ~(page - 1);
@@ -460,13 +463,14 @@ int firn_write_back(void *address, size_t length) {
     return result < 0 ? errno : 0;
 }
 
-void firn_give_back(void *address, size_t length) {
+void firn_page_out(void *address, size_t length) {
     void *start = firn_whole_pages(address, &length);
 #if defined(__linux__)
     enum { firn_page_out = 21 };  // MADV_PAGEOUT, since Linux 5.4
     if (madvise(start, length, firn_page_out) == 0) return;
 #endif
-    // Of a shared mapping of a file it takes the pages out of this process; what they hold stays in the file, or on its way there.
+    // For a shared mapping of a file this unmaps the pages from the process. Their contents stay in the page cache
+    // and the file.
     madvise(start, length, MADV_DONTNEED);
 }
 
@@ -493,7 +497,7 @@ int firn_word_wait(const uint32_t *word, uint32_t expected, int64_t timeout, boo
     int result;
     if (timeout < 0)
         result = os_sync_wait_on_address((void *)word, expected, sizeof *word, flags);
-    else if (timeout == 0)  // which the call refuses
+    else if (timeout == 0)  // the call below refuses a timeout of 0
         return __atomic_load_n(word, __ATOMIC_SEQ_CST) == expected ? ETIMEDOUT : 0;
     else
         result = os_sync_wait_on_address_with_timeout(

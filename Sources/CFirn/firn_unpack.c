@@ -43,7 +43,7 @@ FIRN_CLONES void firn_unpack_bits(const void *bits, uint32_t count, void *target
     for (uint32_t i = 0; i < count; i++) to[i] = from[i >> 3] >> (i & 7) & 1;
 }
 
-/* Bytes of the heap that a slot of this length takes. */
+/* How many bytes of the heap a slot of this length takes. */
 static inline uint32_t firn_slot_bytes(uint16_t length) {
     return length >= FIRN_SLOT_TREE ? (length == FIRN_SLOT_NULL ? 0 : 8) : length;
 }
@@ -73,7 +73,7 @@ void firn_unpack_slots(const void *lengths, uint32_t width, uint32_t count, void
 typedef uint8_t firn_bytes16 __attribute__((vector_size(16)));
 typedef uint16_t firn_words8 __attribute__((vector_size(16)));
 
-uint32_t firn_text_offset(const void *lengths, uint8_t width, uint32_t row) {
+uint32_t firn_value_offset(const void *lengths, uint8_t width, uint32_t row) {
     if (width == 2) {
         const uint8_t *from = lengths;
         uint32_t offset = 0;
@@ -84,8 +84,9 @@ uint32_t firn_text_offset(const void *lengths, uint8_t width, uint32_t row) {
         }
         return offset;
     }
-    /* Lengths begin at a multiple of 32 bytes, so the last 16 bytes read lie in the node's last unit although some are not lengths. */
-    static const firn_bytes16 places = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    /* The lengths begin at a multiple of 32 bytes. So the last 16 bytes that are read lie within the node's last
+     * unit, although some of them are not lengths. */
+    static const firn_bytes16 lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     const firn_bytes16 *from = lengths;
     firn_words8 sums = {0};
     for (uint32_t begin = 0; begin < row; begin += 16) {
@@ -93,7 +94,7 @@ uint32_t firn_text_offset(const void *lengths, uint8_t width, uint32_t row) {
         firn_bytes16 isSpecial = (firn_bytes16)(length >= 0xFD), isNull = (firn_bytes16)(length == 0xFF);
         length = (length & ~isSpecial) | (isSpecial & ~isNull & 8);
         uint32_t left = row - begin;
-        if (left < 16) length &= (firn_bytes16)(places < (uint8_t)left);
+        if (left < 16) length &= (firn_bytes16)(lanes < (uint8_t)left);
         sums += ((firn_words8)length & 0x00FF) + ((firn_words8)length >> 8);
     }
     uint32_t offset = 0;

@@ -1,11 +1,13 @@
-/// Reads untrusted bytes front to back. Whatever the bytes hold, a read gives a value or throws a `BytesError` that says where;
-/// none traps, and none looks beyond the end.
+/// Reads untrusted bytes from front to back.
 ///
-/// The memory belongs to somebody else and must outlive the reader and every buffer it hands out. All fixed-width numbers are
-/// little-endian and need no alignment.
+/// Whatever the bytes are, a read returns a value or throws a `BytesError` that says where. No read traps, and none
+/// reads beyond the end.
+///
+/// The reader does not own the memory, which must outlive the reader and every buffer that it returns. All
+/// fixed-width numbers are little-endian and need no alignment.
 @frozen
 public struct ByteReader {
-    /// What is read.
+    /// All bytes, those already read included.
     public let bytes: UnsafeRawBufferPointer
     @usableFromInline var position: Int
 
@@ -23,7 +25,7 @@ public struct ByteReader {
 
     @inlinable public var isAtEnd: Bool { offset == bytes.count }
 
-    /// The next `count` bytes, as they lie in memory.
+    /// The next `count` bytes, without a copy.
     @inlinable
     public mutating func readBytes(_ count: Int) throws(BytesError) -> UnsafeRawBufferPointer {
         guard count >= 0, count <= remaining else { throw overrun(UInt64(bitPattern: Int64(count))) }
@@ -70,7 +72,7 @@ public struct ByteReader {
         while next < bytes.count {
             let byte = bytes[next]
             next &+= 1
-            // The tenth byte holds the one bit that is left; a last byte of 0 is a needless one.
+            // The tenth byte has only one bit left to give. A last byte of 0 is redundant.
             if shift == 63, byte > 1 { throw BytesError(.malformedVarint, offset: start) }
             value |= UInt64(byte & 0x7f) &<< shift
             if byte < 0x80 {
@@ -83,13 +85,13 @@ public struct ByteReader {
         throw overrun(UInt64(remaining) &+ 1)
     }
 
-    /// A signed integer, folded by `Varint.zigzag`.
+    /// A signed integer that was encoded by `Varint.zigzag`.
     @inlinable
     public mutating func readZigzag() throws(BytesError) -> Int64 {
         Varint.unzigzag(try readVarint())
     }
 
-    /// A count or length: a varint that is at most `limit`, so that nothing is allocated on a damaged one's word.
+    /// A count or length: a varint of at most `limit`, so that a damaged one can't cause a huge allocation.
     @inlinable
     public mutating func readCount(limit: Int) throws(BytesError) -> Int {
         let start = offset
@@ -100,7 +102,7 @@ public struct ByteReader {
         return Int(value)
     }
 
-    /// Bytes with their length, a varint, before them.
+    /// Bytes that follow their length, a varint.
     @inlinable
     public mutating func readLengthPrefixed() throws(BytesError) -> UnsafeRawBufferPointer {
         let start = offset
@@ -113,7 +115,7 @@ public struct ByteReader {
         return try readBytes(Int(count))
     }
 
-    /// UTF-8 text with its length in bytes, a varint, before it.
+    /// UTF-8 text that follows its length in bytes, a varint.
     @inlinable
     public mutating func readString() throws(BytesError) -> String {
         let start = offset
@@ -137,7 +139,7 @@ public struct ByteReader {
 }
 
 extension UnsafeRawBufferPointer {
-    /// True where every byte is zero (also where there is none). Cost: about 0.1 ns a byte.
+    /// True if every byte is zero, or there are no bytes. It costs about 0.1 ns per byte.
     public var isAllZero: Bool {
         var position = 0
         while position &+ 32 <= count {

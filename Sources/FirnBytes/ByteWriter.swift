@@ -1,10 +1,11 @@
-/// A growing run of bytes in raw memory that one owner holds: what `ByteReader` reads, this writes.
+/// Writes what `ByteReader` reads: a growing run of bytes in raw memory, with a single owner.
 ///
-/// Appending costs amortised O(1) a byte. `removeAll` keeps the memory, so a writer that is used again and again allocates nothing
-/// once it has grown. The memory is freed when the writer goes; handing a writer over (`consuming`) moves it without copying.
+/// Appending costs amortised O(1) per byte. `removeAll` keeps the memory, so a writer that is used again and again
+/// allocates nothing once it has grown. The memory is freed with the writer. Passing a writer on (`consuming`) moves
+/// it without copying.
 @frozen
 public struct ByteWriter: ~Copyable, @unchecked Sendable {
-    // Sendable: the memory has exactly one owner, and a value without copies is in one place at a time.
+    // Sendable: the memory has exactly one owner, and a value that can't be copied is on one thread at a time.
     @usableFromInline var base: UnsafeMutableRawPointer
     @usableFromInline var capacity: Int
     @usableFromInline var used: Int
@@ -19,29 +20,29 @@ public struct ByteWriter: ~Copyable, @unchecked Sendable {
 
     @inlinable deinit { base.deallocate() }
 
-    /// Bytes written so far.
+    /// How many bytes were written so far.
     @inlinable public var count: Int { used }
 
-    /// What was written. Valid until the writer changes or goes.
+    /// The bytes written so far. Valid until the writer changes or is destroyed.
     @inlinable public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
-    /// The same, to be patched in place.
+    /// The same bytes, to be changed in place.
     public var mutableBytes: UnsafeMutableRawBufferPointer {
         @inlinable mutating get { UnsafeMutableRawBufferPointer(start: base, count: count) }
     }
 
-    /// Forgets what was written and keeps the memory.
+    /// Removes all bytes but keeps the memory.
     @inlinable
     public mutating func removeAll() { used = 0 }
 
-    /// Cuts back to `count` bytes.
+    /// Removes all bytes after the first `count`.
     @inlinable
     public mutating func truncate(to count: Int) {
-        precondition(count >= 0 && count <= used, "a writer can only be cut back")
+        precondition(count >= 0 && count <= used, "a writer can only be truncated to at most what was written")
         used = count
     }
 
-    /// Makes room for `additional` more bytes at least.
+    /// Makes room for at least `additional` more bytes.
     @inlinable
     public mutating func reserve(_ additional: Int) {
         precondition(additional >= 0)
@@ -59,7 +60,7 @@ public struct ByteWriter: ~Copyable, @unchecked Sendable {
         capacity = wanted
     }
 
-    /// Adds `count` bytes whose contents `fill` must write, all of them.
+    /// Appends `count` bytes, all of which `fill` must write.
     @inlinable
     public mutating func append(count added: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void) {
         reserve(added)
@@ -119,28 +120,28 @@ public struct ByteWriter: ~Copyable, @unchecked Sendable {
         appendVarint(Varint.zigzag(value))
     }
 
-    /// Bytes with their length before them.
+    /// Bytes, after their length as a varint.
     @inlinable
     public mutating func appendLengthPrefixed(_ bytes: UnsafeRawBufferPointer) {
         appendVarint(UInt64(bytes.count))
         append(bytes)
     }
 
-    /// UTF-8 text with its length in bytes before it.
+    /// UTF-8 text, after its length in bytes as a varint.
     @inlinable
     public mutating func appendString(_ string: String) {
         var string = string
         string.withUTF8 { appendLengthPrefixed(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Overwrites a fixed-width integer that was written before, as a length that was not known then.
+    /// Overwrites a fixed-width integer that was written before, for example a length that was not known yet.
     @inlinable
     public mutating func patch<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, at offset: Int) {
-        precondition(offset >= 0 && offset <= count - MemoryLayout<T>.size, "a patch lies within what was written")
+        precondition(offset >= 0 && offset <= count - MemoryLayout<T>.size, "a patch must lie within what was written")
         base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
     }
 
-    /// What was written, as an array: one copy.
+    /// A copy of the bytes as an array.
     @inlinable
     public func array() -> [UInt8] { [UInt8](bytes) }
 }

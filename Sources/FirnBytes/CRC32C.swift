@@ -1,12 +1,13 @@
 import CFirn
 
-/// The checksum of every byte that Firn writes: CRC-32C (Castagnoli), by the processor's own instruction where it has one.
+/// The checksum of every byte that Firn writes: CRC-32C (Castagnoli), by the processor's own instruction if it has one.
 ///
-/// It finds every single-bit error, every odd number of them, and every burst of up to 32 bits. It is no defence against
-/// somebody who means to forge a file.
+/// It detects every single-bit error, every odd number of them, and every burst of up to 32 bits. It is no defence
+/// against somebody who forges a file on purpose.
 public enum CRC32C {
-    /// The checksum of `bytes`, going on from `crc`, that of the bytes before them (0 at the start). Cost: about 9 ns for
-    /// 200 bytes, 0.04 ns a byte for long runs.
+    /// The checksum of `bytes`, continued from `crc`, the checksum of the bytes before them (0 at the start).
+    ///
+    /// It costs about 9 ns for 200 bytes, and 0.04 ns per byte for long runs.
     @inlinable
     public static func checksum(_ bytes: UnsafeRawBufferPointer, from crc: UInt32 = 0) -> UInt32 {
         firn_crc32c(crc, bytes.baseAddress, bytes.count)
@@ -18,10 +19,10 @@ public enum CRC32C {
         bytes.withUnsafeBytes { checksum($0, from: crc) }
     }
 
-    /// True where the processor's instruction is in use, and not tables.
+    /// Whether the processor's instruction is in use, rather than tables.
     public static var usesHardware: Bool { firn_crc32c_kind() != 0 }
 
-    /// The same checksum by tables alone, to compare with.
+    /// The same checksum by tables alone, for tests to compare with.
     static func checksumByTables(_ bytes: UnsafeRawBufferPointer, from crc: UInt32 = 0) -> UInt32 {
         firn_crc32c_software(crc, bytes.baseAddress, bytes.count)
     }

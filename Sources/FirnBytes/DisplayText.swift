@@ -1,14 +1,16 @@
-/// Makes text harmless to a terminal and to a reader of messages: what comes from a store, a file's name or a caller may hold characters that move the
-/// cursor, reverse the direction of what follows, or can't be seen.
+/// Makes text safe for a terminal and for readers of messages.
 ///
-/// These are shown as `\u{202E}`: control characters, line and paragraph separators, format characters (bidirectional overrides among them), characters that
-/// are private, unassigned or invisible, and combining marks that have no letter before them or are more than `markLimit` in a row. What is left is shown as
-/// it is, so text in any language stays readable.
+/// Text from a store, a file's name or a caller may contain characters that move the cursor, reverse the direction of
+/// the text after them, or can't be seen. The following are shown as escapes such as `\u{202E}`: control characters,
+/// line and paragraph separators, format characters (bidirectional overrides among them), characters that are
+/// private, unassigned or invisible, and combining marks that have no letter before them or are more than `markLimit`
+/// in a row. All other characters are shown as they are, so text in any language stays readable.
 public struct DisplayText {
-    /// How many combining marks in a row are shown; more than that only serve to smear the lines above and below. No language needs as many.
+    /// How many combining marks in a row are shown. More of them only smear the lines above and below. No language
+    /// needs as many.
     public static let markLimit = 8
 
-    /// Marks since the last letter; `markLimit` where there was no letter.
+    /// How many marks came since the last letter; `markLimit` if there was no letter.
     private var marks = markLimit
 
     public init() {}
@@ -16,10 +18,11 @@ public struct DisplayText {
     /// The text on one line: newlines are shown as `\n`.
     public static func line(_ text: String) -> String { escaped(text, keepsNewlines: false) }
 
-    /// A text of several lines, whose newlines stay.
+    /// The text on several lines: newlines are kept.
     public static func lines(_ text: String) -> String { escaped(text, keepsNewlines: true) }
 
-    /// At most `count` characters of the text, on one line and in quotation marks, within which quotation marks and backslashes are escaped.
+    /// At most `count` characters of the text, on one line and in quotation marks. Quotation marks and backslashes
+    /// within it are escaped.
     public static func quoted(_ text: String, count: Int = 60) -> String {
         var display = DisplayText()
         var out = "\""
@@ -45,7 +48,7 @@ public struct DisplayText {
         return out
     }
 
-    /// Appends a character that follows those appended before.
+    /// Appends a character, escaped if it must be. It follows the characters that were appended before.
     public mutating func append(_ scalar: Unicode.Scalar, to out: inout String) {
         if shows(scalar) {
             out.unicodeScalars.append(scalar)
@@ -59,7 +62,7 @@ public struct DisplayText {
         }
     }
 
-    /// Whether a character that follows those asked for before is shown as it is.
+    /// Whether a character is shown as it is. It follows the characters of the calls before.
     public mutating func shows(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.value >= 0x20 && scalar.value < 0x7F {
             marks = 0
@@ -71,7 +74,7 @@ public struct DisplayText {
             return false
         case .nonspacingMark, .enclosingMark, .spacingMark:
             marks += 1
-            // The two choose between the forms of the character before, mostly an emoji's.
+            // These two select between two forms of the character before them, mostly of an emoji.
             if scalar.value == 0xFE0E || scalar.value == 0xFE0F { return marks <= Self.markLimit }
             return marks <= Self.markLimit && !scalar.properties.isDefaultIgnorableCodePoint
         default:

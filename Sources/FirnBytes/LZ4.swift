@@ -1,15 +1,15 @@
 import CLZ4
 
-/// LZ4 blocks (the block format, without LZ4's own frames): compression that costs about 2 ns a byte and decompression that costs
-/// about 0.4.
+/// Compresses to LZ4 blocks (the block format, without LZ4's own frames).
 ///
-/// A compressor keeps 16 KiB of state and may be used by one thread at a time; keep one for each worker. Setting an old
-/// state back costs little, which makes it 1.36 times as fast as a fresh one on inputs of 200 bytes.
+/// Compression costs about 2 ns per byte, decompression about 0.4. A compressor has 16 KiB of state and may be used
+/// by one thread at a time; keep one per worker. Resetting an old state costs little: on inputs of 200 bytes a reused
+/// compressor is 1.36 times as fast as a new one.
 public struct LZ4: ~Copyable, @unchecked Sendable {
     // Sendable: the state has exactly one owner.
     private let stream: UnsafeMutablePointer<LZ4_stream_t>
 
-    /// Inputs above this are refused by LZ4 itself.
+    /// LZ4 itself refuses longer inputs.
     public static let maximumInputByteCount = 0x7E00_0000
 
     public init() {
@@ -19,13 +19,15 @@ public struct LZ4: ~Copyable, @unchecked Sendable {
 
     deinit { LZ4_freeStream(stream) }
 
-    /// Room enough for the compressed form of any `count` bytes.
+    /// The most bytes that any `count` bytes can take when compressed.
     public static func bound(_ count: Int) -> Int { count + count / 255 + 16 }
 
-    /// Compresses `source` into `target` and returns how many bytes that took, or nil where they do not fit. With a target that
-    /// is shorter than the source, nil says that compressing does not pay, and the bytes are to be kept as they are.
+    /// Compresses `source` into `target` and returns how many bytes that took, or nil if the result does not fit.
     ///
-    /// - Parameter acceleration: 1 looks hardest for what repeats; more is faster and gives a longer result.
+    /// If the target is shorter than the source, nil means that compression does not pay, and that the bytes should
+    /// be kept as they are.
+    ///
+    /// - Parameter acceleration: 1 searches hardest for repetitions; more is faster and gives a longer result.
     public mutating func compress(
         _ source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer, acceleration: Int = 1
     ) -> Int? {
@@ -38,7 +40,7 @@ public struct LZ4: ~Copyable, @unchecked Sendable {
         return written > 0 ? Int(written) : nil
     }
 
-    /// Decompresses `source`, which may be any bytes at all, into `target`, which it must fill exactly.
+    /// Decompresses `source`, which may be any bytes, into `target`, which the result must fill exactly.
     public static func decompress(
         _ source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
     ) throws(BytesError) {

@@ -1,8 +1,8 @@
 extension UnsafeRawBufferPointer {
-    /// Whether they are UTF-8; most are ASCII.
+    /// Whether the bytes are UTF-8. ASCII is checked first, because most text is ASCII.
     package var isUTF8: Bool { isASCII || String(validating: self, as: UTF8.self) != nil }
 
-    /// Whether no byte is above 127. Eight at a time.
+    /// Whether no byte is above 127. Checks eight bytes at a time.
     package var isASCII: Bool {
         var bits: UInt64 = 0
         var offset = 0

@@ -1,9 +1,11 @@
-/// Integers in as few bytes as they need: seven bits a byte, the lowest first, the top bit set in all but the last (LEB128).
+/// Encodes integers in as few bytes as they need: seven bits per byte, the lowest first, the top bit set in all but
+/// the last byte (LEB128).
 ///
 /// ```
 /// 300 = 0b10_0101100   →   1_0101100  0_0000010
 /// ```
-/// Signed ones are folded first (zigzag: 0, -1, 1, -2 … become 0, 1, 2, 3 …), so that small negative ones are short too.
+/// Signed integers are mapped to unsigned ones first (zigzag: 0, -1, 1, -2 … become 0, 1, 2, 3 …), so that small
+/// negative ones are short too.
 public enum Varint {
     /// No 64-bit integer takes more bytes than this.
     public static let maximumByteCount = 10
@@ -14,19 +16,19 @@ public enum Varint {
         (70 &- (value | 1).leadingZeroBitCount) / 7
     }
 
-    /// Folds a signed integer.
+    /// Maps a signed integer to an unsigned one.
     @inlinable
     public static func zigzag(_ value: Int64) -> UInt64 {
         UInt64(bitPattern: (value &<< 1) ^ (value &>> 63))
     }
 
-    /// Unfolds what `zigzag` folded.
+    /// The inverse of `zigzag`.
     @inlinable
     public static func unzigzag(_ value: UInt64) -> Int64 {
         Int64(bitPattern: value &>> 1) ^ -Int64(bitPattern: value & 1)
     }
 
-    /// Writes `value` at `target`, which has room for 10 bytes, and returns how many it took.
+    /// Writes `value` at `target`, which has room for 10 bytes, and returns how many bytes it took.
     @inlinable
     public static func encode(_ value: UInt64, at target: UnsafeMutableRawPointer) -> Int {
         var rest = value

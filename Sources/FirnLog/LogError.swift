@@ -1,25 +1,27 @@
 import FirnBytes
 import FirnStorage
 
-/// Why the log could not be opened, read or written: what, where, and what to do about it.
-public struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
-    public enum Code: Sendable, Equatable {
-        /// What stands at the path is not a Firn store.
+/// Why the log could not be opened, read or written: what happened, to which file, and what to do about it.
+package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
+    package enum Code: Sendable, Equatable {
+        /// The file or folder at the path is not a Firn store.
         case notAStore
         /// The folder holds other things and no store.
         case foreignFolder
         /// A later release of Firn wrote it.
         case newerFormat(found: UInt32)
-        /// Bytes that were durable are not what was written.
+        /// Bytes that were durable are no longer what was written.
         case damage
-        /// Another process (or another opener in this one) is opening it for writing and does not get done, or is writing and can't be waited for.
+        /// Another process (or another opener in this one) is still opening the store for writing after the time to
+        /// wait has passed, or is writing and can't be waited for.
         case locked(processID: Int32?)
-        /// More processes have it open than can keep account of each other.
+        /// More processes have it open than the shared page has slots for.
         case tooManyProcesses
         case diskFull
-        /// A write or sync failed while this version was being committed: it may or may not be in the store. Reopening tells.
+        /// A write or sync failed while this version was being committed: it may or may not be in the store.
+        /// Reopening the store shows which.
         case unknownOutcome(version: UInt64)
-        /// It was opened for reading only.
+        /// It was opened read-only.
         case readOnly
         case networkFileSystem(String)
         /// The process was forked after the store was opened.
@@ -27,31 +29,31 @@ public struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
         case closed
         /// The log does not hold this version.
         case versionNotHere(UInt64)
-        /// A part or a commit passes a limit.
+        /// A part or a commit exceeds a limit.
         case tooLarge
-        /// The storage failed otherwise.
+        /// The storage failed in another way.
         case storage(StorageError)
     }
 
-    public var code: Code
+    package var code: Code
     /// The file or folder.
-    public var path: String
-    /// Where in the file, in bytes.
-    public var offset: Int?
+    package var path: String
+    /// The offset in the file, in bytes.
+    package var offset: Int?
     /// What was found.
-    public var detail: String
-    /// Too many files were open where a new one was to be made, before anything was changed that counts.
+    package var detail: String
+    /// Too many files were open when a new one was to be created, and nothing that counts had been changed before.
     private(set) var hasChangedNothing = false
 
-    public init(_ code: Code, path: String, offset: Int? = nil, detail: String = "") {
+    package init(_ code: Code, path: String, offset: Int? = nil, detail: String = "") {
         self.code = code
         self.path = path
         self.offset = offset
         self.detail = detail
     }
 
-    /// A failed call of the storage. A full disk has a code of its own, since it can be helped.
-    public init(_ error: StorageError) {
+    /// A failed call of the storage. A full disk has a code of its own, because the caller can do something about it.
+    package init(_ error: StorageError) {
         let code: Code =
             switch error.code {
             case .noSpace: .diskFull
@@ -61,21 +63,22 @@ public struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
         self.init(code, path: error.path, detail: error.description)
     }
 
-    /// Whether the log is as it was, and what failed may be tried again: the disk was full, or too many files were
-    /// open.
-    var isPassing: Bool { code == .diskFull || hasChangedNothing }
+    /// Whether the log is as it was before, so that the failed call may be tried again: the disk was full, or too
+    /// many files were open.
+    var isTransient: Bool { code == .diskFull || hasChangedNothing }
 
-    /// The same, of a call before anything was changed that counts: a file that was to be made bears no name yet that
-    /// anybody goes by. A sync that failed stays one, as a second one would prove nothing; but a folder that could not
-    /// be opened was not synced.
-    var beforeAnyChange: LogError {
+    /// This error, thrown before anything that counts was changed: no reader looks yet for the name of the file
+    /// that was to be created. If the cause is too many open files, the error is marked so that `isPassing` is
+    /// true. A failed sync is never marked, because a second sync would prove nothing; but if a folder could not be
+    /// opened, it was not synced.
+    var markedUnchanged: LogError {
         var error = self
         if case .storage(let cause) = code, cause.code == .tooManyOpenFiles { error.hasChangedNothing = true }
         return error
     }
 
-    /// Whether something is wrong with a file, or one is missing: which may be the work of another process that has changed the store meanwhile.
-    var isOfFiles: Bool {
+    /// Whether a file is wrong or missing. Another process that has changed the store meanwhile may have caused that.
+    var mayBeStaleFile: Bool {
         switch code {
         case .damage: true
         case .storage(let error): error.code == .notFound
@@ -83,64 +86,67 @@ public struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Whether both found the same wrong at the same place. What else they tell may differ: of a log that grows, more versions.
-    func isSamePlace(as other: LogError) -> Bool { code == other.code && path == other.path && offset == other.offset }
+    /// Whether both errors report the same problem at the same file and offset. Their details may differ: if the
+    /// log grows, the second one may name more versions.
+    func isSameFinding(as other: LogError) -> Bool {
+        code == other.code && path == other.path && offset == other.offset
+    }
 
-    /// On a terminal harmless whatever the files are called, see `DisplayText`.
-    public var description: String { DisplayText.lines(sentence) }
+    /// The message, which is safe to print on a terminal whatever the files are called (see `DisplayText`).
+    package var description: String { DisplayText.lines(sentence) }
 
     private var sentence: String {
-        let place = offset.map { "\(path) at byte \($0)" } ?? path
+        let location = offset.map { "\(path) at byte \($0)" } ?? path
         let found = detail.isEmpty ? "" : " (\(detail))"
         switch code {
         case .notAStore:
             return
-                "\(place) is not a Firn store\(found). A store is a folder: give the path of one, or one that does not exist yet."
+                "\(location) is not a Firn store\(found). A store is a folder: give the path of one, or one that does not exist yet."
         case .foreignFolder:
             return
-                "the folder \(place) holds other things and no Firn store\(found). Nothing was changed; give an empty or a new folder."
+                "the folder \(location) holds other things and no Firn store\(found). Nothing was changed; give an empty or a new folder."
         case .newerFormat(let format):
             return
-                "\(place) was written by a later release of Firn (format \(format), this one reads up to \(LogLimits.format))\(found). "
+                "\(location) was written by a later release of Firn (format \(format), this one reads up to \(LogLimits.format))\(found). "
                 + "Nothing was changed; open it with that release."
         case .damage:
             return
-                "\(place) is damaged\(found). Nothing was changed. `firn verify` lists what is wrong, and `firn replay --to VERSION --output NEW` "
+                "\(location) is damaged\(found). Nothing was changed. `firn verify` lists what is wrong, and `firn replay --to VERSION --output NEW` "
                 + "saves every version before the damage."
         case .locked(let processID):
-            let who = processID.map { "process \($0)" } ?? "another process, or another opener in this one,"
-            return "\(who) is busy opening or writing \(place). Wait for it (longer: `waitMilliseconds`), or end it."
+            let holder = processID.map { "process \($0)" } ?? "another process, or another opener in this one,"
+            return "\(holder) is opening or writing \(location). Wait for it (longer: `waitMilliseconds`), or end it."
         case .tooManyProcesses:
             return
-                "\(place) is open \(SharedPage.slotCount) times already, which is the most. Close it in another process, or open read-only."
+                "\(location) is already open \(SharedPage.slotCount) times, which is the maximum. Close it in another process, or open it read-only."
         case .diskFull:
             return
-                "the disk is full at \(place)\(found). Nothing was committed and the store goes on; free some space, or delete objects."
+                "the disk is full at \(location)\(found). Nothing was committed and the store remains usable; free some space, or delete objects."
         case .unknownOutcome(let version):
             return
-                "writing or syncing \(place) failed while version \(version) was being committed\(found): whether it is in the store is "
-                + "not known. The store takes no more writes; close and reopen it, which tells."
+                "writing or syncing \(location) failed while version \(version) was being committed\(found): it is not known whether that "
+                + "version is in the store. The store takes no more writes; close and reopen it to find out."
         case .readOnly:
-            return "\(place) was opened read-only. Open it with `.readWrite` to write."
+            return "\(location) was opened read-only. Open it with `.readWrite` to write."
         case .networkFileSystem(let name):
             return
-                "\(place) lies on a network file system (\(name)), whose locks and syncs Firn can't rely on. Use a local disk."
+                "\(location) is on a network file system (\(name)), whose locks and syncs Firn can't rely on. Use a local disk."
         case .forked:
             return
-                "\(place) was opened before this process was forked, and a store can't be shared that way. Open it again in the child."
+                "\(location) was opened before this process was forked, and a store can't be shared that way. Open it again in the child."
         case .closed:
-            return "\(place) has been closed. Open it again."
+            return "\(location) has been closed. Open it again."
         case .versionNotHere(let version):
-            return "the log at \(place) does not hold version \(version)\(found)."
+            return "the log at \(location) does not hold version \(version)\(found)."
         case .tooLarge:
-            return "a commit to \(place) is too large\(found). Split it into several."
+            return "a commit to \(location) is too large\(found). Split it into several."
         case .storage(let error):
             return detail.isEmpty || detail == error.description ? error.description : "\(error.description): \(detail)"
         }
     }
 }
 
-/// Runs a call of the storage and says its failure in the log's words.
+/// Runs a call of the storage and turns its failure into a `LogError`.
 @inline(__always)
 func stored<T>(_ body: () throws(StorageError) -> T) throws(LogError) -> T {
     do {
@@ -150,7 +156,8 @@ func stored<T>(_ body: () throws(StorageError) -> T) throws(LogError) -> T {
     }
 }
 
-/// Syncs. A sync that fails for want of room has lost pages like any other that fails, so it is never a mere full disk.
+/// Syncs a file. A sync that fails because the disk is full has lost pages like any other failed sync, so it is
+/// never reported as `.diskFull`.
 func synced(_ file: any StorageFile) throws(LogError) {
     do {
         try file.sync()

@@ -1,19 +1,19 @@
 import FirnBytes
 import FirnStorage
 
-/// What is at the path where a store is to be opened, or deleted.
+/// What exists at the path where a store is to be opened or deleted.
 extension StoreFolder {
     enum Found: Equatable {
-        /// Nothing bears the name.
+        /// Nothing exists at the path.
         case nothing
-        /// An empty folder, or what a creation or a deletion left that was cut short while no store was there.
+        /// An empty folder, or the files that an interrupted creation or deletion left when there was no store.
         case empty
-        /// What a copy left that was cut short, or that another process is just writing. The writer's lock tells.
+        /// An unfinished copy: it was interrupted, or another process is still writing it. The writer lock shows which.
         case unfinishedCopy
         case store
     }
 
-    /// What is at the path. Throws where it is neither a store nor a place for one, having changed nothing.
+    /// Finds out what is at the path. Throws if it is neither a store nor a location for one, having changed nothing.
     func find() throws(LogError) -> Found {
         guard let status = try stored({ () throws(StorageError) in try storage.status(path) }) else { return .nothing }
         guard status.kind == .folder else {
@@ -21,7 +21,7 @@ extension StoreFolder {
         }
         if try hasManifest() { return .store }
         let names = try stored { () throws(StorageError) in try storage.list(path) }
-        // Another process may just have made it.
+        // Another process may have made it since `hasManifest` was asked.
         if names.contains("manifest") { return .store }
         var others = names.filter { !Self.isName($0) }.sorted()
         if others.isEmpty, try isUnfinishedCopy(names) { return try hasManifest() ? .store : .unfinishedCopy }
@@ -57,7 +57,8 @@ extension StoreFolder {
         return files.joined().allSatisfy { [segment(1), checkpoint(1)].contains($0) }
     }
 
-    /// A file that shows that a manifest was here and has been removed; nil where there is none. A crash while a store is made leaves the first segment's head at most.
+    /// A file that shows that a manifest was here and has been removed; nil if there is none. A crash while a store
+    /// is made leaves at most the first segment's header.
     private func remainsOfStore(_ names: [String]) throws(LogError) -> String? {
         if names.contains("checkpoint"), try isFolder(checkpoints),
             let id = try checkpointIDs().min()
@@ -73,9 +74,10 @@ extension StoreFolder {
         return nil
     }
 
-    // MARK: What a store that never was, or is no more, can have left
+    // MARK: What an interrupted creation or deletion can leave
 
-    /// Names of what is in a folder without a manifest that a creation or a deletion can't have left there: they are somebody else's, and bear the names of a store's files by chance.
+    /// The names of what a creation or a deletion can't have left in a folder without a manifest. Such files belong
+    /// to somebody else, and have the names of a store's files by chance.
     private func foreignFiles(_ names: [String]) throws(LogError) -> [String] {
         var result: [String] = []
         for name in names.sorted() {
@@ -113,22 +115,23 @@ extension StoreFolder {
         }
     }
 
-    /// Whether a file begins with what Firn writes there, or with zeros, as it does where the power went before the bytes were on the disk.
+    /// Whether a file begins with what Firn writes there, or with zeros, which it does if the power failed before
+    /// the bytes were on the disk.
     private func begins(_ path: String, with number: UInt64) throws(LogError) -> Bool {
         let magic = withUnsafeBytes(of: number.littleEndian) { Array($0) }
-        var head = [UInt8](repeating: 0, count: magic.count)
+        var start = [UInt8](repeating: 0, count: magic.count)
         let count: Int
         do {
             let file = try storage.open(path, .read)
             defer { file.close() }
-            count = try head.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+            count = try start.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
         } catch {
             let error = error as! StorageError
             // As in `isLeftover`.
             if error.code == .notFound { return true }
             throw LogError(error)
         }
-        return head[..<count].elementsEqual(magic[..<count]) || head.allSatisfy { $0 == 0 }
+        return start[..<count].elementsEqual(magic[..<count]) || start.allSatisfy { $0 == 0 }
     }
 
     private func isFolder(_ path: String) throws(LogError) -> Bool {
@@ -136,8 +139,10 @@ extension StoreFolder {
         return try stored({ () throws(StorageError) in try storage.status(path) })?.kind == .folder
     }
 
-    /// Throws where `log` or `checkpoint` is a link. The last component of a path is never followed (`O_NOFOLLOW`), but these are followed by each path of a file in them: Firn would read, overwrite
-    /// and remove files of another folder, such as another store's. Looked at whenever a store is opened, and before a process writes a checkpoint or removes files.
+    /// Throws if `log` or `checkpoint` is a symbolic link. The last component of a path is never followed
+    /// (`O_NOFOLLOW`), but a link at one of these would be followed by the path of each file in it: Firn would
+    /// read, overwrite and remove files of another folder, such as another store's. Checked whenever a store is
+    /// opened, and before a process writes a checkpoint or removes files.
     func refuseLinks() throws(LogError) {
         for folder in [log, checkpoints] where try isLink(folder) {
             throw LogError(
@@ -155,15 +160,15 @@ extension StoreFolder {
     private func describeFile(_ status: FileStatus) -> String {
         guard status.kind == .file else { return "it is neither a file nor a folder" }
         // A Realm database file says "T-DB" at byte 16.
-        var head = [UInt8](repeating: 0, count: 24)
+        var start = [UInt8](repeating: 0, count: 24)
         if let file = try? storage.open(path, .read),
-            let count = try? head.withUnsafeMutableBytes({ try file.read(into: $0, at: 0) }), count == 24,
-            head[16..<20].elementsEqual("T-DB".utf8)
+            let count = try? start.withUnsafeMutableBytes({ try file.read(into: $0, at: 0) }), count == 24,
+            start[16..<20].elementsEqual("T-DB".utf8)
         {
             return "it is a file of a Realm database, whose format Firn does not read"
         }
         if path.hasSuffix(".realm") {
-            return "it is a file, by its name one of a Realm database, whose format Firn does not read"
+            return "it is a file with the name of a Realm database, whose format Firn does not read"
         }
         return "it is a file of \(status.byteCount) bytes"
     }

@@ -1,21 +1,24 @@
 import FirnStorage
 
 /// What deleting a store has done.
-public struct StoreRemoval: Sendable, Equatable {
-    /// Whether there was a store, or what was left of one.
-    public var wasThere: Bool
-    /// What stays, as the store's makers did not put it there: names within the folder.
-    public var left: [String]
+package struct StoreRemoval: Sendable, Equatable {
+    /// Whether there was a store, or remains of one.
+    package var wasThere: Bool
+    /// What was left in the folder because Firn did not make it: names within the folder.
+    package var left: [String]
 }
 
 extension Log {
-    /// Deletes a store: the files that Firn has made, by their names, and the folder if nothing else is in it. Links are neither followed nor removed.
+    /// Deletes a store: the files that Firn has made, recognised by their names, and the folder if nothing else is
+    /// in it. Links are neither followed nor removed.
     ///
-    /// Throws, having changed nothing, where the path bears no store (its manifest must be whole), and `.locked` where anybody, in this process or another, has the store open or holds a version of it.
+    /// Throws, having changed nothing, if there is no store at the path (its manifest must be intact). Throws
+    /// `.locked` if any opener, in this process or another, has the store open or holds a version of it.
     ///
-    /// The manifest goes last of what holds data, once the rest is gone for good. So a crash leaves a folder that says that it is a store, which can't be opened unless all is there, and which
-    /// can be deleted again; without a manifest only the shared page and the lock are left.
-    public static func remove(_ path: String, storage: any Storage) throws(LogError) -> StoreRemoval {
+    /// Of the files that hold data, the manifest is removed last, once the removal of the others is durable. So a
+    /// crash leaves a folder that is still marked as a store: it can't be opened unless everything is there, and it
+    /// can be deleted again. If the manifest is gone, only the shared page and the lock are left.
+    package static func remove(_ path: String, storage: any Storage) throws(LogError) -> StoreRemoval {
         try StoreFolder(path: path, storage: storage).remove()
     }
 }
@@ -32,31 +35,32 @@ extension StoreFolder {
         if try isLink(lock) { throw LogError(.notAStore, path: lock, detail: "it is a symbolic link") }
 
         let locks = try claim()
-        defer { locks.leave() }
-        // Nobody changes anything from here on.
+        defer { locks.releaseAll() }
+        // From here on no other process changes anything.
         if try find() == .store { _ = try readManifest() }
         return try removeAll()
     }
 
-    /// How long a thread of a store that has just been let go may still hold its locks.
-    private static let patience: Int64 = 2_000_000_000
+    /// The nanoseconds to wait for a lock: a thread of a store that was just closed may still hold its locks this long.
+    private static let lockTimeout: Int64 = 2_000_000_000
 
-    /// Every lock of the store. Throws `.locked` if somebody has one of them for longer than `patience`.
+    /// Takes every lock of the store. Throws `.locked` if another opener holds one of them for longer than
+    /// `lockTimeout`.
     private func claim() throws(LogError) -> StoreLocks {
-        let deadline = SystemClock.shared.monotonic() + Self.patience
+        let deadline = SystemClock.shared.monotonic() + Self.lockTimeout
         while true {
             let locks = try StoreLocks(self)
             do throws(LogError) {
                 if try locks.claimAll(), try !locks.isRemoved() { return locks }
             } catch {
-                locks.leave()
+                locks.releaseAll()
                 throw error
             }
-            locks.leave()
+            locks.releaseAll()
             if SystemClock.shared.monotonic() > deadline {
                 throw LogError(.locked(processID: SharedPage.writerProcess(self)), path: path)
             }
-            restThread(nanoseconds: 5_000_000)
+            sleepThread(nanoseconds: 5_000_000)
         }
     }
 
@@ -68,7 +72,7 @@ extension StoreFolder {
         try removeFile(reserve)
         try stored { () throws(StorageError) in try storage.syncFolder(path) }
         try removeFile(manifest)
-        // As the manifest, the mark of an unfinished copy goes after what it is about.
+        // Like the manifest, the mark of an unfinished copy is removed after the files that it is about.
         try removeFile(copying)
         try stored { () throws(StorageError) in try storage.syncFolder(path) }
         try removeFile(shared)
@@ -83,7 +87,7 @@ extension StoreFolder {
         return StoreRemoval(wasThere: true, left: left)
     }
 
-    /// Removes the files of a folder of the store whose names are Firn's, and the folder if that leaves nothing in it.
+    /// Removes the files of a folder of the store that have Firn's names, and the folder if nothing is left in it.
     private func removeFiles(in folder: String, where isOurs: (String) -> Bool) throws(LogError) {
         guard try !isLink(folder),
             try stored({ () throws(StorageError) in try storage.status(folder) })?.kind == .folder
@@ -96,14 +100,15 @@ extension StoreFolder {
         }
     }
 
-    /// Removes a file. What bears the name and is none stays.
+    /// Removes a file. A link, or anything else that is not a file, stays.
     private func removeFile(_ path: String) throws(LogError) {
         guard try !isLink(path), try stored({ () throws(StorageError) in try storage.status(path) })?.kind == .file
         else { return }
         try removeIfPresent(path)
     }
 
-    /// What is in the folder, and what is in its folders where only that keeps them.
+    /// The names left in the folder; for `log` and `checkpoint`, which stay only because something is in them, the
+    /// names in those folders.
     private func leftNames() throws(LogError) -> [String] {
         var result: [String] = []
         for name in try names(path).sorted() {

@@ -1,7 +1,7 @@
 import FirnBytes
 import FirnStorage
 
-/// The names in a store's folder, and the steps on files that more than one part of the log takes.
+/// The names in a store's folder, and the file operations that several parts of the log share.
 ///
 /// ```
 /// STORE/manifest      what the store consists of (Manifest)
@@ -10,17 +10,17 @@ import FirnStorage
 ///       checkpoint/   checkpoint files
 ///       shared        the page that processes share (SharedPage); holds no data
 ///       lock          locks of bytes (StoreLocks); empty
-///       reserve       4 MiB of random bytes, given back when the disk is full
-///       copying       there while a copy is written (Log.create); without a manifest, what lies beside it is none yet
+///       reserve       4 MiB of random bytes, removed when the disk is full
+///       copying       there while a copy is written (Log.create); without a manifest, no store is there yet
 /// ```
 struct StoreFolder: Sendable {
     let path: String
     let storage: any Storage
-    /// Of the files that are created.
+    /// The mode of the files that are created.
     var fileMode = FileMode.ownerOnly
-    /// How long the file `reserve` is.
+    /// The length of the file `reserve`.
     var reserveByteCount = LogLimits.reserveByteCount
-    /// Files that are read through handles opened before, as their names may have gone.
+    /// Files that are read through handles opened earlier, because their names may have been removed.
     var held: HeldLogFiles?
 
     init(path: String, storage: any Storage) {
@@ -46,7 +46,7 @@ struct StoreFolder: Sendable {
     /// What the file `copying` holds: "FIRNCOPY".
     static let copyMagic: UInt64 = 0x5950_4F43_4E52_4946
 
-    /// Whether a file or folder of a store bears the name.
+    /// Whether this is the name of a file or folder of a store.
     static func isName(_ name: String) -> Bool {
         switch name {
         case "manifest", "manifest.new", "log", "checkpoint", "shared", "lock", "reserve", "copying": true
@@ -59,13 +59,13 @@ struct StoreFolder: Sendable {
         return log + "/" + String(repeating: "0", count: 10 - digits.count) + digits + ".segment"
     }
 
-    /// The number in the name of a segment's file; nil for other names.
+    /// The number in the name of a segment file; nil for other names.
     static func segmentNumber(of name: String) -> UInt32? {
         guard name.utf8.count == 18, name.hasSuffix(".segment") else { return nil }
         return number(name.prefix(10)).flatMap(UInt32.init(exactly:))
     }
 
-    /// A number as names of files have it, without a sign.
+    /// A number as it stands in file names, without a sign.
     static func number(_ digits: Substring) -> UInt64? {
         digits.utf8.allSatisfy { (0x30...0x39).contains($0) } ? UInt64(digits) : nil
     }
@@ -105,15 +105,16 @@ struct StoreFolder: Sendable {
         }
     }
 
-    /// Puts `next` in the place of `previous` (nil for a new store), durably.
+    /// Replaces the manifest `previous` (nil for a new store) with `next`, durably.
     ///
-    /// Where it throws what `isPassing`, as `.diskFull`, the old manifest stands, and what is needed may be tried
-    /// again. After any other error which of the two stands is not known, nor which one a power cut leaves: whoever
-    /// goes on must first read the manifest and write it anew, as an opener does (`Recovery.renewManifest`).
+    /// If it throws an error whose `isPassing` is true, such as `.diskFull`, the old manifest is still in force,
+    /// and the caller may free what was lacking and try again. After any other error it is not known which of the
+    /// two is in force, nor which one a power cut leaves. To go on, the caller must first read the manifest and
+    /// write it again, as an opener does (`Recovery.renewManifest`).
     ///
-    /// A rename for which the disk has no room has changed nothing, or everything: whichever manifest then stands says
-    /// which. A disk that is full at the sync behind the rename is not reported as `.diskFull`, since no second sync
-    /// would prove anything.
+    /// A rename for which the disk has no space has changed either nothing or everything: the manifest that is then
+    /// in force shows which. If the disk is full at the sync behind the rename, that is not reported as
+    /// `.diskFull`, because no second sync would prove anything.
     func replaceManifest(_ previous: Manifest?, with next: Manifest) throws(LogError) {
         try checkNumbers(of: next)
         let bytes = next.encode() + (previous?.encode() ?? [])
@@ -125,36 +126,36 @@ struct StoreFolder: Sendable {
             try stored { () throws(StorageError) in try file.sync() }
         } catch {
             try? removeIfPresent(newManifest)
-            throw error.beforeAnyChange
+            throw error.markedUnchanged
         }
         do throws(StorageError) {
             try storage.rename(newManifest, to: manifest)
         } catch {
-            let standing = error.code == .noSpace ? try? readManifest() : nil
-            if let standing, standing == previous {
+            let current = error.code == .noSpace ? try? readManifest() : nil
+            if let current, current == previous {
                 try? removeIfPresent(newManifest)
                 throw LogError(error)
             }
-            guard standing == next else { throw LogError(.storage(error), path: error.path, detail: error.description) }
+            guard current == next else { throw LogError(.storage(error), path: error.path, detail: error.description) }
         }
         try syncName()
     }
 
-    /// Makes the name of the manifest in force durable. As with `synced`, what fails is never a mere full disk.
+    /// Makes the name of the manifest in force durable. As with `synced`, a failure is never reported as `.diskFull`.
     func syncName() throws(LogError) {
         do throws(StorageError) { try storage.syncFolder(path) } catch {
             throw LogError(.storage(error), path: error.path, detail: error.description)
         }
     }
 
-    /// Throws where a manifest's numbers are such that it could not be read again. Nothing has been changed then.
+    /// Throws if a manifest with these numbers could not be read again. Nothing has been changed then.
     func checkNumbers(of next: Manifest) throws(LogError) {
         guard next.generation <= LogLimits.number, next.epoch <= LogLimits.epoch,
             next.openSegment.segment <= LogLimits.epoch, next.openSegment.firstVersion <= LogLimits.number,
             next.checkpoint?.isPossible ?? true, next.segments.count <= LogLimits.segmentCount,
             next.earlier.count <= LogLimits.checkpointCount
         else {
-            throw LogError(.damage, path: manifest, detail: "its numbers have come to their end; copy the store")
+            throw LogError(.damage, path: manifest, detail: "its numbers have reached their limit; copy the store")
         }
     }
 
@@ -165,13 +166,13 @@ struct StoreFolder: Sendable {
         try storage.open(path, .create, permissions: fileMode)
     }
 
-    /// Opens a segment or a checkpoint's file for reading.
+    /// Opens a segment or a checkpoint file for reading.
     func openToRead(_ path: String) throws(StorageError) -> any StorageFile {
         if let file = held?.files[path] { return file }
         return try storage.open(path, .read)
     }
 
-    /// The same folder, where files are read that are held.
+    /// The same folder, but with these held files, which are read through their open handles.
     func reading(_ held: HeldLogFiles?) -> StoreFolder {
         var folder = self
         folder.held = held
@@ -196,7 +197,8 @@ struct StoreFolder: Sendable {
         }
     }
 
-    /// Makes the store's own name durable. The folder above may be one that this user can't read: then whoever made the store's folder there answers for it.
+    /// Makes the store's own name durable. The user may not be allowed to read the folder above it: then this does
+    /// nothing, and making the name durable was the task of the process that created the store's folder.
     func syncParent() throws(LogError) {
         do throws(StorageError) { try storage.syncFolder(parent) } catch {
             if error.code != .permissionDenied { throw LogError(error) }

@@ -1,10 +1,10 @@
 import FirnCore
 
 extension Limits {
-    /// How deep brackets, NOT and SUBQUERY may lie within each other in a query. It bounds the stack that a hostile text can claim.
-    public static let queryNesting = 64
-    /// UTF-8 bytes of a query's text.
-    public static let queryTextByteCount = 1 << 20
-    /// Properties in one key path of a query.
-    public static let queryPathLength = 32
+    /// How deep brackets, NOT and SUBQUERY may be nested in a query. It bounds the stack that a hostile text can use.
+    package static let queryNesting = 64
+    /// The most UTF-8 bytes of a query's text.
+    package static let queryTextByteCount = 1 << 20
+    /// The most properties in one key path of a query.
+    package static let queryPathLength = 32
 }

@@ -8,7 +8,7 @@ import Synchronization
     import Glibc
 #endif
 
-/// Where Firn takes the time from, so that tests can set it.
+/// The source of Firn's time, so that tests can set it.
 public protocol Clock: AnyObject, Sendable {
     /// Nanoseconds since 1970 (UTC). May go back when the system's clock is set.
     func now() -> Int64
@@ -18,21 +18,22 @@ public protocol Clock: AnyObject, Sendable {
 }
 
 extension Int64 {
-    /// Nanoseconds of so many milliseconds, a century at most, which is as good as for ever; 0 where there are fewer than none. A sum with a clock's time fits.
+    /// Converts milliseconds to nanoseconds, limited to 0 … 100 years, which is as good as for ever. So a sum with a
+    /// clock's time does not overflow.
     package static func nanoseconds(milliseconds: Int) -> Int64 {
         Int64(Swift.min(Swift.max(milliseconds, 0), 100 * 366 * 86_400_000)) * 1_000_000
     }
 }
 
 extension Int {
-    /// Milliseconds of so many seconds, a century at most; nil for what is no number.
+    /// Converts seconds to milliseconds, limited to 0 … 100 years. Nil for NaN.
     package init?(milliseconds seconds: Double) {
         if seconds.isNaN { return nil }
         self = Int(Swift.min(Swift.max(seconds, 0), 100 * 366 * 86_400) * 1000)
     }
 }
 
-/// The operating system's clocks. About 25 ns a call.
+/// The operating system's clocks. A call costs about 25 ns.
 public final class SystemClock: Clock {
     public static var shared: SystemClock { SharedObject.systemClock.get { SystemClock() } }
 
@@ -53,7 +54,7 @@ public final class SystemClock: Clock {
     }
 }
 
-/// A clock that stands still until it is told to move.
+/// A clock that moves only when a test moves it.
 public final class ManualClock: Clock {
     // Atomic: tests move the clock while other threads read it.
     private let wall: Atomic<Int64>
@@ -79,7 +80,7 @@ public final class ManualClock: Clock {
         elapsed.wrappingAdd(nanoseconds, ordering: .acquiringAndReleasing)
     }
 
-    /// Sets the wall clock, forwards or back, as a user may; the monotonic clock stays.
+    /// Sets the wall clock forwards or back, as a user may. The monotonic clock does not change.
     public func set(now: Int64) {
         wall.store(now, ordering: .releasing)
     }

@@ -1,10 +1,13 @@
 import CFirn
 
-/// Lets threads of this process wait for a condition that others make true without any lock: an event count, as Dmitry Vyukov and
-/// Facebook's Folly have it. With nobody waiting, an event costs one addition and one load.
+/// An event count: lets threads of this process wait for a condition that others make true without any lock.
 ///
-/// Who waits takes a ticket *before* it looks at the condition, and waits with it if the condition does not hold; who makes the condition true
-/// does so *before* it signals. So a signal between the look and the wait is not lost:
+/// The technique is Dmitry Vyukov's, as Facebook's Folly has it.
+///
+/// If nobody waits, an event costs one addition and one load.
+///
+/// A waiter takes a ticket *before* it checks the condition, and waits with the ticket if the condition is false. A
+/// thread makes the condition true *before* it signals. So a signal between the check and the wait is not lost:
 /// ```swift
 /// while !condition {
 ///     let ticket = event.ticket()
@@ -12,11 +15,13 @@ import CFirn
 ///     event.wait(ticket)
 /// }
 /// ```
-/// Everything here is sequentially consistent. The words lie at a fixed address, as the system knows a waiter by it.
+/// Everything here is sequentially consistent. The words have a fixed address, because the system identifies what a
+/// thread waits for by its address.
 ///
-/// Not final, so that a test can put one in its place that shows who waits and decides when a call goes on.
+/// The class is not final, so that a test can replace it by one that shows who waits and decides when a call continues.
 public class EventCount: @unchecked Sendable {
-    // Two words: the count of events, and how many threads wait or are about to. Changed by atomic operations only.
+    // Two words: the count of events, and how many threads wait or are about to wait. Changed by atomic operations
+    // only.
     private let words: UnsafeMutablePointer<UInt32>
 
     public init() {
@@ -26,10 +31,10 @@ public class EventCount: @unchecked Sendable {
 
     deinit { words.deallocate() }
 
-    /// What `wait` asks for: the count of events so far.
+    /// The count of events so far, for `wait`.
     public func ticket() -> UInt32 { firn_atomic_load_32(words) }
 
-    /// Waits for an event after `ticket` was taken. It may return early: look at the condition again.
+    /// Waits for an event after `ticket` was taken. It may return early, so check the condition again.
     public func wait(_ ticket: UInt32) {
         LockRank.expectNone("a thread waits for an event")
         firn_atomic_add_32(words + 1, 1)

@@ -1,9 +1,10 @@
-/// The checks of offsets and ranges that every form of `Storage` makes alike.
+/// The checks of offsets and ranges that every implementation of `Storage` makes in the same way.
 package enum FileRange {
-    /// Mappings begin at multiples of this: the largest page of the systems that Firn knows is 16 KiB, and 64 KiB leaves room.
+    /// Mappings begin at multiples of this. The largest page of the systems that Firn knows is 16 KiB; 64 KiB leaves
+    /// a margin.
     package static let mappingAlignment = 64 << 10
 
-    /// Blocks are given back in multiples of this: what file systems allocate.
+    /// Holes begin and end at multiples of this, the unit in which file systems allocate.
     package static let blockByteCount = 4096
 
     package static func check(offset: Int, _ operation: String, _ path: String) throws(StorageError) {
@@ -12,20 +13,20 @@ package enum FileRange {
         }
     }
 
-    /// What is given back are whole blocks of the file.
+    /// A hole consists of whole blocks of the file.
     package static func check(deallocating range: Range<Int>, size: Int, _ path: String) throws(StorageError) {
         if range.lowerBound < 0 || range.upperBound > size || range.lowerBound % blockByteCount != 0
             || range.upperBound % blockByteCount != 0
         {
             throw StorageError(
                 .input(
-                    "the range \(range.lowerBound)..<\(range.upperBound) to give back passes the file's \(size) bytes, or does not begin and end at a multiple of 4,096"
+                    "the hole \(range.lowerBound)..<\(range.upperBound) passes the file's \(size) bytes, or does not begin and end at a multiple of 4,096"
                 ),
                 operation: "deallocate", path: path)
         }
     }
 
-    /// A mapping must lie within the file, since touching memory behind a file's end kills the process.
+    /// A mapping must lie within the file, because access to memory beyond a file's end kills the process.
     package static func check(mapping range: Range<Int>, size: Int, _ path: String) throws(StorageError) {
         if range.lowerBound < 0 || range.lowerBound % mappingAlignment != 0 {
             throw StorageError(

@@ -1,7 +1,8 @@
-/// Remembers the process that made it. In a child that was forked off that process, locks, threads and the right to
-/// write have stayed with the parent, so whoever owns one asks it before it uses, frees or cleans up what both have.
+/// Remembers the process that made it.
 ///
-/// Asking costs one load.
+/// In a child that was forked off that process, locks, threads and the right to write have stayed with the parent. So
+/// the owner of a mark checks it before it uses, frees or cleans up what both processes have. The check costs one
+/// load.
 @frozen
 public struct ForkMark: Sendable {
     @usableFromInline let generation: UInt32

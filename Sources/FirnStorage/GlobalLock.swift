@@ -8,29 +8,30 @@ import CFirn
     import Glibc
 #endif
 
-/// A lock that lives as long as the process and that a forked child may take: a fork waits until all of them are free.
-/// Without that, one that another thread has stays locked in the child for ever. All are innermost (`LockRank`).
+/// A lock that lives as long as the process and that a forked child may take.
 ///
-/// The mutexes are static memory of CFirn, by number, and need no initialisation. A `static let` of Swift would not do:
-/// a fork while another thread initialises it leaves the child with an initialisation that never ends. For the same
-/// reason what such a lock guards is a `GlobalGuarded`, or lies elsewhere than in a global.
+/// A fork waits until all of these locks are free. Otherwise a lock that another thread holds would stay locked in
+/// the child for ever. All of them are innermost (`LockRank`).
+///
+/// The mutexes are static memory of CFirn, by number, and need no initialisation. A `static let` of Swift's would not
+/// do: if the process forks while another thread initialises it, the initialisation never ends in the child. For the
+/// same reason, what such a lock guards is a `GlobalGuarded`, or is not stored in a global.
 package enum GlobalLock: Int32, CaseIterable {
-    /// The entering and leaving of spaces of checkpoints.
+    /// Held while a checkpoint mapping is registered or unregistered.
     case checkpointMappings
-    /// What is known of classes.
+    /// What is known about classes.
     case classes
     /// The classes that the program's images declare, and those that were registered.
     case discoveredClasses
-    case keyPathNames
-    case keyPathProperties
+    case keyPaths
     case defaultConfiguration
     /// The stores that the process has open.
     case openStores
     /// Held while a queue gets its mark.
     case queueMarks
-    /// Held while releases of ended threads' accessors are counted.
+    /// Held while releases of accessors of ended threads are counted.
     case endedRealms
-    /// What frozen collections have read.
+    /// The caches of what frozen collections have read.
     case frozenCaches
     /// For tests only.
     case tests
@@ -59,8 +60,9 @@ package enum GlobalLock: Int32, CaseIterable {
     }
 }
 
-/// A value of the process behind a global lock, made at its first use. It is a computed property, since it is nothing
-/// but a name:
+/// A value behind a global lock that lives as long as the process. It is made at its first use.
+///
+/// Declare it as a computed property, because it is only a name for the value:
 /// ```swift
 /// private static var known: GlobalGuarded<[String: Int]> { GlobalGuarded(.classes) { [:] } }
 /// ```
@@ -74,8 +76,8 @@ package struct GlobalGuarded<Value>: Sendable {
     private let lock: GlobalLock
     private let initial: @Sendable () -> Value
 
-    /// - Parameter initial: the first value. It is called under no lock; if two threads do so at a time, the first to
-    ///   return counts.
+    /// - Parameter initial: makes the first value. It is called without the lock. If two threads call it at the same
+    ///   time, the first to return wins.
     package init(_ lock: GlobalLock, _ initial: @escaping @Sendable () -> Value) {
         self.lock = lock
         self.initial = initial
@@ -88,7 +90,7 @@ package struct GlobalGuarded<Value>: Sendable {
         return try lock.withLock { () throws(Failure) in try body(&box.value) }
     }
 
-    /// As `Guarded.exchange`.
+    /// Like `Guarded.exchange`.
     package func exchange(_ new: Value) -> Value {
         withLock { value in
             let old = value

@@ -1,4 +1,4 @@
-/// A value behind a lock: the only way to it is to hold the lock.
+/// A value behind a lock. It can only be accessed while the lock is held.
 package final class Guarded<Value>: @unchecked Sendable {
     private let lock: Lock
     private var value: Value
@@ -16,8 +16,10 @@ package final class Guarded<Value>: @unchecked Sendable {
         return try body(&value)
     }
 
-    /// Replaces the value and returns the one before. The caller releases that outside of the lock, for what it holds
-    /// may be the application's, whose `deinit` does what it likes.
+    /// Replaces the value and returns the one before.
+    ///
+    /// The caller then releases the old value outside of the lock. It must, because the value may hold objects of the
+    /// application, whose `deinit` may run any code.
     package func exchange(_ new: Value) -> Value {
         withLock { value in
             let old = value

@@ -8,20 +8,22 @@ import CFirn
     import Glibc
 #endif
 
-/// A mutual exclusion lock: a POSIX mutex, as that is the cheapest uncontended (6 ns against 17 ns for
+/// A mutual exclusion lock.
+///
+/// It is a POSIX mutex, because that is the cheapest when uncontended (6 ns against 17 ns for
 /// `Synchronization.Mutex`) and the one that the thread sanitizer understands.
 ///
-/// Not recursive: locking it twice on one thread blocks for ever. It guards a few fields for a few instructions: no thread
-/// waits, makes a system call that may block or calls the application while it holds one. `LockRank` gives the order
-/// among locks, and the exceptions.
+/// It is not recursive: locking it twice on one thread blocks for ever. It guards a few fields for a few
+/// instructions: while a thread holds one, it does not wait, make a system call that may block, or call the
+/// application. `LockRank` has the order of the locks, and the exceptions.
 public final class Lock: @unchecked Sendable {
-    // Guarded by itself. At a fixed address, since the system knows a mutex by its address.
+    // Guarded by itself. At a fixed address, because the system identifies a mutex by its address.
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     #if DEBUG
         let rank: LockRank
     #endif
 
-    /// For one that lives as long as the process, see `GlobalLock`.
+    /// Makes a lock. For locks that live as long as the process, see `GlobalLock`.
     package init(_ rank: LockRank) {
         #if DEBUG
             self.rank = rank
@@ -56,7 +58,7 @@ public final class Lock: @unchecked Sendable {
         pthread_mutex_unlock(mutex)
     }
 
-    /// Locks without waiting; false where it is taken.
+    /// Locks without waiting. False if another thread holds the lock.
     @inlinable public func tryLock() -> Bool {
         guard pthread_mutex_trylock(mutex) == 0 else { return false }
         #if DEBUG
@@ -75,9 +77,10 @@ public final class Lock: @unchecked Sendable {
     }
 }
 
-/// A condition variable to be waited for under a `Lock`. A wait may end without a signal, so the caller tests its state in a loop.
+/// A condition variable, to wait for under a `Lock`. A wait may end without a signal, so the caller must check its
+/// state in a loop.
 public final class Condition: @unchecked Sendable {
-    // Guarded by itself. At a fixed address, as the mutex.
+    // Guarded by itself. At a fixed address, like the mutex.
     private let condition: UnsafeMutablePointer<pthread_cond_t>
 
     public init() {
@@ -92,7 +95,7 @@ public final class Condition: @unchecked Sendable {
         condition.deallocate()
     }
 
-    /// Gives up `lock`, which the caller holds, until signalled; holds it again on return.
+    /// Waits for a signal. The caller holds `lock`, which is released during the wait and held again on return.
     public func wait(_ lock: Lock) {
         #if DEBUG
             LockRank.willWait(under: lock.rank)
@@ -100,7 +103,8 @@ public final class Condition: @unchecked Sendable {
         pthread_cond_wait(condition, lock.mutex)
     }
 
-    /// As `wait`, but no longer than until `deadline`, in nanoseconds of `SystemClock.monotonic()`. False when that has passed.
+    /// Like `wait`, but at most until `deadline`, in nanoseconds of `SystemClock.monotonic()`. False if the deadline
+    /// has passed.
     public func wait(_ lock: Lock, until deadline: Int64) -> Bool {
         #if DEBUG
             LockRank.willWait(under: lock.rank)

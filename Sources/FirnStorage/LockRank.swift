@@ -1,39 +1,42 @@
 import CFirn
 
-/// The order in which Firn takes its locks. A thread that holds a lock takes only locks of a higher rank, so threads never
-/// wait for each other in a circle. Debug builds check it at every call; release builds contain nothing of it.
+/// The order in which Firn takes its locks.
+///
+/// A thread that holds a lock takes only locks of a higher rank, so threads never wait for each other in a circle.
+/// Debug builds check this at every call; release builds contain no such check.
 ///
 /// Firn has two kinds of locks:
 ///
-/// - **Turns** are held over waits and system calls, some of them from one call of the API to the next. A thread that
-///   has one takes only turns of the same store that stand further down:
+/// - **Turns** are held during waits and system calls, some of them from one call of the API to the next. A thread
+///   that holds one takes only turns of the same store that are further down in this list:
 ///   1. the opening of a store (`SharedStore.Opening`);
 ///   2. the compactor's turn in the process (`Compactor`), then among processes (the compactor's byte of `StoreLocks`);
 ///   3. the right to write among processes (`WriterLock`), then in the process (`WriteQueue`). The latter belongs to a
 ///      write transaction, not to a thread;
-///   4. the filling or sealing of the last segment (`LogTail`), and the lead of a group of commits (`GroupCommit`).
+///   4. filling or sealing the last segment (`LogTail`), and leading a group commit (`GroupCommit`).
 ///
-///   User code may run in turn 3 (write blocks, migrations), and in none of the others.
-/// - **Locks** (`Lock`, `Guarded`, `GlobalLock`) guard a few fields for a few instructions. No thread waits, takes a
-///   turn, forks or calls user code while it holds one, and none makes a system call that may block (`expectNone`).
-///   Most are innermost: no lock is taken under them. What a lock guards and the application's closures may hold is
-///   taken out under the lock and released outside of it, since a `deinit` is user code, too.
+///   User code may run in turn 3 (write blocks, migrations), and in no other.
+/// - **Locks** (`Lock`, `Guarded`, `GlobalLock`) guard a few fields for a few instructions. While a thread holds one,
+///   it does not wait, take a turn, fork, call user code, or make a system call that may block (`expectNone`). Most
+///   of them are innermost: no lock is taken while one is held. If a lock guards something that may hold closures of
+///   the application, that is taken out under the lock and released after it, because a `deinit` is user code too.
 ///
 /// Some system calls are made under locks all the same. None of them waits for another thread or process:
-/// - `CheckpointMapping` reads pieces of 64 KiB under `.space` where files are not mapped (`readsByMapping` false, or a storage
-///   that can't map). A node is read, checked and marked in one step; whoever touches another untouched node of the
-///   same space waits for the disk meanwhile. `verify` reads a whole file so, before anybody else has the store.
-/// - `PosixLock` asks for, tests, gives back and closes its file under `guardian`, so that the descriptor's number is
-///   not given away meanwhile. The requests never wait.
+/// - `CheckpointMapping` reads pieces of 64 KiB under `.mapping` if files are not mapped (`readsByMapping` is false,
+///   or the storage can't map). It reads, checks and marks a node in one step. A thread that validates another node
+///   of the same mapping waits for the disk meanwhile. `verify` reads a whole file in this way, before anybody else
+///   has the store.
+/// - `PosixLock` locks, tests and unlocks bytes and closes its file under `descriptorLock`, so that the descriptor's
+///   number is not reused meanwhile. These calls never wait.
 /// - `Compactor` starts its thread under its lock, so that `stop` misses none.
-/// - Waking those who wait for a condition or a word, and allocating memory, may enter the system anywhere.
+/// - Waking the waiters of a condition or a word, and allocating memory, may enter the system anywhere.
 ///
-/// Below all of these are two mutexes of CFirn (the list of lock files, under which such files are opened and closed,
-/// and the list of realm cores) and the locks of disks in memory.
+/// Below all of these are two mutexes of CFirn (that of the list of lock files, under which such files are opened and
+/// closed, and that of the list of realm cores) and the locks of disks in memory.
 package enum LockRank: UInt8, CaseIterable {
     /// Outside of the order, and not checked: the locks of tests and tools.
     case unranked
-    /// `SharedStore`: which instances there are. A new frozen one pins its version.
+    /// `SharedStore`: which instances there are. Making a frozen instance under it pins a version.
     case storeInstances
     /// `History`: the past stores. Each has versions of its own.
     case history
@@ -43,19 +46,20 @@ package enum LockRank: UInt8, CaseIterable {
     case mapping
     /// `SpillHeap`: since when it can't write to its files, and why.
     case spillHeap
-    /// All others.
+    /// All other locks.
     case innermost
 }
 
 #if DEBUG
     extension LockRank {
-        /// Called before the lock is taken, so that the report comes in place of a deadlock.
+        /// Called before the lock is taken, so that the program reports the mistake instead of deadlocking.
         func willLock() {
             guard self != .unranked else { return }
             let held = firn_lock_ranks()
             if held >> UInt64(rawValue) != 0 {
                 fatalError(
-                    "Firn: a lock of rank \(self) is taken under \(Self.names(held)). The order is that of LockRank.")
+                    "Firn: a lock of rank \(self) is taken while \(Self.names(held)) is held. See LockRank for the order."
+                )
             }
             firn_lock_ranks_set(held | bit)
         }
@@ -68,21 +72,24 @@ package enum LockRank: UInt8, CaseIterable {
             allCases.filter { held & $0.bit != 0 }.map { "\($0)" }.joined(separator: ", ")
         }
 
-        /// A thread waits under its lock of rank `own`; no wait of a test is looked at.
+        /// Called before a thread waits and releases its lock of rank `own` meanwhile. Waits of tests (`unranked`)
+        /// are not checked.
         static func willWait(under own: LockRank) {
             if own != .unranked { expectNone(but: own, "a thread waits") }
         }
 
         fileprivate static func expectNone(but own: LockRank, _ what: StaticString) {
             let held = firn_lock_ranks() & ~own.bit
-            if held != 0 { fatalError("Firn: \(what) under the lock \(names(held)). No lock may be held there.") }
+            if held != 0 {
+                fatalError("Firn: \(what) while the lock \(names(held)) is held. No lock may be held then.")
+            }
         }
     }
 #endif
 
 extension LockRank {
-    /// Stops debug builds where the calling thread holds a lock. Call it before a turn is taken or waited for, before the
-    /// application is called, and before a system call that may block.
+    /// Stops a debug build if the calling thread holds a lock. Call it before taking a turn or waiting for one,
+    /// before calling the application, and before a system call that may block.
     @inline(__always) package static func expectNone(_ what: StaticString) {
         #if DEBUG
             expectNone(but: .unranked, what)

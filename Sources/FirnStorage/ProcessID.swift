@@ -6,5 +6,6 @@
     import Glibc
 #endif
 
-/// The number of this process, for messages that name it to people; what excludes processes is the kernel's locks.
+/// The number of this process, for messages to people only. Processes exclude each other by the kernel's locks, not
+/// by it.
 public func currentProcessID() -> Int32 { getpid() }

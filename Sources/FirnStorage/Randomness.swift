@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Where Firn takes random numbers from, so that tests can repeat them.
+/// The source of Firn's random numbers, so that tests can repeat them.
 public protocol Randomness: AnyObject, Sendable {
     func next() -> UInt64
 
@@ -19,13 +19,13 @@ extension Randomness {
         }
     }
 
-    /// A number below `bound`, which is above 0.
+    /// A number in 0 ..< `bound`, which must be positive.
     public func next(below bound: Int) -> Int {
         Int(next().multipliedFullWidth(by: UInt64(bound)).high)
     }
 }
 
-/// The operating system's generator: unpredictable, for identities.
+/// The operating system's generator. Its numbers are unpredictable, so they serve as identities.
 public final class SystemRandomness: Randomness {
     public static var shared: SystemRandomness { SharedObject.systemRandomness.get { SystemRandomness() } }
 
@@ -37,10 +37,10 @@ public final class SystemRandomness: Randomness {
     }
 }
 
-/// The splitmix64 sequence of a seed: the same numbers each time, if asked from one thread.
+/// The splitmix64 sequence of a seed: the same numbers each time, if one thread asks for them.
 public final class SeededRandomness: Randomness, CustomStringConvertible {
     public let seed: UInt64
-    // Atomic: each caller takes a state of its own, whichever thread it is on.
+    // Atomic, so that each call gets a state of its own, on any thread.
     private let state: Atomic<UInt64>
 
     public init(seed: UInt64) {

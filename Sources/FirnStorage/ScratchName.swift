@@ -1,10 +1,12 @@
-/// The names that scratch files bear while they are made, where the file system needs one: `scratch.` and two random numbers in hexadecimal digits, with a point between them.
+/// The names that scratch files have for a moment, on file systems that can't make a file without a name.
+///
+/// A name is `scratch.` and two random numbers in hexadecimal digits, with a point between them.
 package enum ScratchName {
     package static func next(_ random: any Randomness) -> String {
         "scratch.\(String(random.next(), radix: 16)).\(String(random.next(), radix: 16))"
     }
 
-    /// Whether a name is one of these. Others that begin alike, such as `scratch.txt`, are somebody else's.
+    /// Whether a name is one of these. Other names with the same beginning, such as `scratch.txt`, are not Firn's.
     package static func matches(_ name: String) -> Bool {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 3 && parts[0] == "scratch" && parts.dropFirst().allSatisfy(isNumber)

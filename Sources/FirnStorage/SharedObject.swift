@@ -1,10 +1,11 @@
 import CFirn
 
-/// An object that the whole process shares and keeps for ever, made at its first use.
+/// An object that the whole process shares and keeps for ever. It is made at its first use.
 ///
-/// A `static let` would be made under a lock of Swift's. A fork while another thread has that lock leaves the child
-/// with an initialisation that never ends, and the child may open a store of its own. Here nothing is waited for: if
-/// two threads make one at a time, the first to be done counts. Getting it costs a load, a comparison and a retain.
+/// A `static let` would be initialised under a lock of Swift's. If the process forks while another thread holds that
+/// lock, the initialisation never ends in the child, although the child may open a store of its own. Here no thread
+/// waits: if two threads make the object at the same time, the first to finish wins. Access costs a load, a
+/// comparison and a retain.
 enum SharedObject: Int32, CaseIterable {
     case systemClock
     case systemRandomness

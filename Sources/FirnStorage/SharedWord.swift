@@ -1,14 +1,18 @@
 import CFirn
 
-/// How often this process has been forked off a parent that had Firn loaded: 0 in the first, and one more in each child. Whoever
-/// opens a store remembers it; where it has changed, locks, threads and the writer's role have stayed with the parent.
+/// The number of forks between the first process that had Firn loaded and this one: 0 in the first, one more in each
+/// child.
+///
+/// Code that opens a store remembers it. If it has changed since, locks, threads and the writer's role have stayed
+/// with the parent.
 @inlinable @inline(__always)
 public func forkGeneration() -> UInt32 {
     firn_fork_generation()
 }
 
-/// A 32-bit word in memory that other threads or processes share, which can be waited for. Whoever makes one answers for the memory
-/// outliving it. Every operation is sequentially consistent.
+/// A 32-bit word in memory that threads or processes share, on which they can wait.
+///
+/// Its maker must ensure that the memory outlives it. Every operation is sequentially consistent.
 @frozen
 public struct SharedWord: @unchecked Sendable {
     public let pointer: UnsafeMutablePointer<UInt32>
@@ -31,7 +35,7 @@ public struct SharedWord: @unchecked Sendable {
     @inlinable @discardableResult
     public func add(_ value: UInt32) -> UInt32 { firn_atomic_add_32(pointer, value) }
 
-    /// Stores `desired` if the word is `expected`; says whether it did, and what the word was.
+    /// Stores `desired` if the word is `expected`. Returns whether it did, and what the word was.
     @inlinable
     public func compareExchange(expected: UInt32, desired: UInt32) -> (exchanged: Bool, original: UInt32) {
         var original = expected
@@ -39,10 +43,10 @@ public struct SharedWord: @unchecked Sendable {
         return (exchanged, original)
     }
 
-    /// Waits while the word is `expected`, until `wake`. It may return early: look at the word again.
+    /// Waits while the word is `expected`, until `wakeAll`. It may return early, so check the word again.
     ///
-    /// - Parameter timeout: nanoseconds of real time, or nil to wait without end.
-    /// - Returns: false when the time has passed.
+    /// - Parameter timeout: nanoseconds of real time, or nil to wait without limit.
+    /// - Returns: false if the time has passed.
     public func wait(expected: UInt32, timeout: Int64? = nil) -> Bool {
         LockRank.expectNone("a thread waits for a shared word")
         return firn_word_wait(pointer, expected, timeout.map { max($0, 0) } ?? -1, true) == 0
@@ -54,7 +58,7 @@ public struct SharedWord: @unchecked Sendable {
     }
 }
 
-/// A 64-bit word in memory that other threads or processes share, as `SharedWord` but without waiting.
+/// A 64-bit word in memory that threads or processes share: like `SharedWord`, but without waiting.
 @frozen
 public struct SharedLongWord: @unchecked Sendable {
     public let pointer: UnsafeMutablePointer<UInt64>
@@ -77,7 +81,7 @@ public struct SharedLongWord: @unchecked Sendable {
     @inlinable @discardableResult
     public func add(_ value: UInt64) -> UInt64 { firn_atomic_add_64(pointer, value) }
 
-    /// Stores `desired` if the word is `expected`; says whether it did, and what the word was.
+    /// Stores `desired` if the word is `expected`. Returns whether it did, and what the word was.
     @inlinable
     public func compareExchange(expected: UInt64, desired: UInt64) -> (exchanged: Bool, original: UInt64) {
         var original = expected

@@ -1,4 +1,4 @@
-/// A call of `Storage` that failed: what was asked, of which path, and what the system said.
+/// A call of `Storage` that failed: the operation, the path, and the system's answer.
 public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible {
     public enum Code: Sendable, Equatable {
         case notFound, permissionDenied, exists, notAFolder, isAFolder, noSpace, tooManyOpenFiles, readOnlyFileSystem
@@ -7,10 +7,10 @@ public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible 
     }
 
     public var code: Code
-    /// The call, as `open` or `sync`.
+    /// The call, for example `open` or `sync`.
     public var operation: String
     public var path: String
-    /// The system's error number; 0 where the error is Firn's own.
+    /// The system's error number; 0 if the error is Firn's own.
     public var number: Int32
 
     public init(_ code: Code, operation: String, path: String, number: Int32 = 0) {
@@ -25,7 +25,7 @@ public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible 
             switch code {
             case .notFound: "there is no such file or folder"
             case .permissionDenied: "this user may not do that; check the permissions of the file and of its folders"
-            case .exists: "something already bears that name"
+            case .exists: "something already has that name"
             case .notAFolder: "a component of the path is not a folder"
             case .isAFolder: "it is a folder"
             case .noSpace: "the disk is full; free some space and try again"
@@ -35,7 +35,8 @@ public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible 
             case .nameTooLong: "a name in the path, or the path, is too long for the file system"
             case .notWritable: "the file was opened for reading only"
             case .outOfMemory: "the system is out of memory or address space"
-            case .forked: "this process was forked from the one that opened it; open it anew after fork, or use exec"
+            case .forked:
+                "this process was forked from the one that opened it; open it again after the fork, or use exec"
             case .closed: "the file has been closed"
             case .input(let text): text
             case .io: "the device or the system failed"

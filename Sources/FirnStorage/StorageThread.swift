@@ -9,7 +9,8 @@ import Synchronization
     import Glibc
 #endif
 
-/// The calling thread's number, never 0. No other thread of the process gets it, not even after this one has ended. A call of a few instructions.
+/// The calling thread's number, never 0. No other thread of the process gets it, not even after this one has ended.
+/// The call takes a few instructions.
 public func currentThreadID() -> UInt64 { firn_thread_number() }
 
 /// Lets other threads run first.
@@ -17,8 +18,9 @@ public func yieldThread() {
     sched_yield()
 }
 
-/// Lets the calling thread sleep: for what has to be looked at again after a while. Not for threads of Swift's pool.
-public func restThread(nanoseconds: Int64) {
+/// Makes the calling thread sleep, for code that must check something again after a while. Not for threads of Swift's
+/// pool.
+public func sleepThread(nanoseconds: Int64) {
     let lock = Lock(.innermost)
     let never = Condition()
     let deadline = SystemClock.shared.monotonic() + nanoseconds
@@ -27,14 +29,14 @@ public func restThread(nanoseconds: Int64) {
     lock.unlock()
 }
 
-/// A thread of the system's own, for work that blocks; Swift's pool must not.
+/// A thread of the operating system, for work that blocks. Threads of Swift's pool must not block.
 public final class StorageThread: Sendable {
     private enum State: Int, AtomicRepresentable { case running, joined }
 
     private let handle: pthread_t
-    // Atomic: the first of several joiners wins, and `deinit` sees it.
+    // Atomic: of several joiners the first one wins, and `deinit` sees that.
     private let state = Atomic<State>(.running)
-    /// In a forked child the handle is that of no thread, or of another one.
+    /// In a forked child the handle belongs to no thread, or to another one.
     private let mark = ForkMark()
 
     private init(handle: pthread_t) {
@@ -45,10 +47,10 @@ public final class StorageThread: Sendable {
         if state.load(ordering: .acquiring) == .running, !mark.isForked { pthread_detach(handle) }
     }
 
-    /// Starts a thread that runs `body` and ends with it. The thread goes on if the returned object is dropped.
+    /// Starts a thread that runs `body` and then ends. The thread keeps running if the returned object is dropped.
     ///
-    /// - Parameter name: what debuggers show; the system keeps its first 15 bytes.
-    /// - Throws: `.io` where the system gives no more threads.
+    /// - Parameter name: the name that debuggers show; the system keeps its first 15 bytes.
+    /// - Throws: `.io` if the system allows no more threads.
     @discardableResult
     public static func start(
         name: String, _ body: @escaping @Sendable () -> Void
@@ -81,8 +83,8 @@ public final class StorageThread: Sendable {
         #endif
     }
 
-    /// Waits until the thread has ended. One caller only waits; a second call returns at once, as one in a forked
-    /// child.
+    /// Waits until the thread has ended. Only the first call waits; later calls, and calls in a forked child, return
+    /// at once.
     public func join() {
         if mark.isForked { return }
         if state.exchange(.joined, ordering: .acquiringAndReleasing) == .running { pthread_join(handle, nil) }

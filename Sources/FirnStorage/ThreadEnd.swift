@@ -1,18 +1,20 @@
 import CFirn
 
-/// What ends with one thread. The system calls it when the thread ends; it belongs to the thread, so nothing guards it. The main thread never ends before
-/// the process does.
+/// Calls registered blocks when their thread ends.
+///
+/// There is one instance per thread. The system calls it when the thread ends. It belongs to its thread, so nothing
+/// guards it. The main thread never ends before the process does.
 package final class ThreadEnd {
     private struct Entry {
         weak var object: AnyObject?
         let end: (AnyObject) -> Void
     }
     private var entries: [Entry] = []
-    /// Entries at which those are dropped whose objects are gone.
+    /// The number of entries at which those whose objects are gone are dropped.
     private var limit = 8
 
-    /// Calls `end` with `object` when the calling thread ends, on it, unless the object is gone by then.
-    package static func tell<Object: AnyObject>(_ object: Object, _ end: @escaping (Object) -> Void) {
+    /// Calls `end` with `object` on the calling thread when that thread ends, unless the object is gone by then.
+    package static func register<Object: AnyObject>(_ object: Object, _ end: @escaping (Object) -> Void) {
         let own = current
         if own.entries.count >= own.limit {
             own.entries.removeAll { $0.object == nil }
@@ -28,7 +30,7 @@ package final class ThreadEnd {
             let own = Unmanaged<ThreadEnd>.fromOpaque(value).takeRetainedValue()
             for entry in own.entries { if let object = entry.object { entry.end(object) } }
         }
-        precondition(error == 0, "Firn: no call at the end of a thread could be had of the system (errno \(error))")
+        precondition(error == 0, "Firn: the system refused to register a call at the end of a thread (errno \(error))")
         return own
     }
 }

@@ -10,30 +10,32 @@ import FirnStorage
     import Glibc
 #endif
 
-// firn-crash-child FOLDER: commits from four threads until it is killed. What a commit holds follows from its thread and number alone, so whoever reads the store
-// afterwards can tell a whole commit from a half one:
+// firn-crash-child FOLDER: commits from four threads until it is killed. The contents of a commit depend on its
+// thread and number alone, so a reader of the store can tell a complete commit from a partial one:
 //
 //     Writer (id = thread; last = n; entries = all of its entries)      changed by every commit of the thread
 //     Entry  (id = 4 n + thread; number = n; payload = f(thread, n))    made by it
 //
-// After each acknowledged commit a line `thread number version hash` goes to standard output, by one write(2).
+// After each acknowledged commit it writes a line `thread number version hash` to standard output, by one write(2).
 //
-// firn-crash-child FOLDER compact: the same, and writes one checkpoint after another beside it.
+// firn-crash-child FOLDER compact: the same, and writes one checkpoint after another at the same time.
 //
-// firn-crash-child FOLDER count TIMES: adds 1 to the property `value` of the object of the class `Counter` with the primary key 1, in TIMES transactions (which read it before), beside whoever else does. After
-// each acknowledged commit a line `value version` goes to standard output.
+// firn-crash-child FOLDER count TIMES: adds 1 to the property `value` of the object of the class `Counter` with the
+// primary key 1, in TIMES transactions (which read it first), while other processes may do the same. After each
+// acknowledged commit it writes a line `value version` to standard output.
+//
+// firn-crash-child FOLDER hold TIMES: pins the newest version and adds 1 to property 1 of object 0 of table 0, TIMES
+// times, and writes `held VERSION`. When the file FOLDER.release exists, it releases the pins, writes `released`, and
+// waits to be killed.
 
-// firn-crash-child FOLDER hold TIMES: pins the newest version and adds 1 to that property, TIMES times, and says `held VERSION`. When the file FOLDER.release is there it lets go of all that, says
-// `released`, and waits to be killed.
-
-/// The payload of a thread's n-th entry. Most are short; some have a blob, a few make a commit of several parts.
+/// The payload of a thread's n-th entry. Most are short. Some are a blob, and a few make a commit of several parts.
 func payload(_ thread: Int, _ number: Int) -> [UInt8] {
     let count = number % 61 == 60 ? 1_500_000 : number % 7 == 6 ? 5000 : 40
     var state = UInt64(thread + 1) &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(number)
     return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-        for place in 0..<count {
-            if place & 7 == 0 { state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407 }
-            buffer[place] = UInt8(truncatingIfNeeded: state >> UInt64(place & 7))
+        for index in 0..<count {
+            if index & 7 == 0 { state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407 }
+            buffer[index] = UInt8(truncatingIfNeeded: state >> UInt64(index & 7))
         }
         initialized = count
     }
@@ -157,7 +159,7 @@ do {
         }
     }
     if words.count == 3 {
-        // What it throws here is a bug: the disk is not full.
+        // An error here is a bug: the disk is not full.
         while true { _ = try store.compact() }
     }
     for thread in threads { thread.join() }

@@ -32,7 +32,7 @@ import Testing
         try reader.expectEnd()
     }
 
-    @Test("a varint takes as many bytes as it says") func varintLength() {
+    @Test("a varint takes as many bytes as byteCount says") func varintLength() {
         for bit in 0..<64 {
             for value in [UInt64(1) << bit, (UInt64(1) << bit) - 1] {
                 var writer = ByteWriter()
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("a read over the end throws where it began, and moves nothing") func overrun() throws {
+    @Test("a read beyond the end throws with its offset and does not move the reader") func overrun() throws {
         let bytes: [UInt8] = [1, 2, 3]
         try bytes.withUnsafeBytes { bytes in
             var reader = ByteReader(bytes)
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(
-        "a varint that is cut short, too long or not the shortest is refused",
+        "a varint that is cut short, too long or not in its shortest form is refused",
         arguments: [
             [0x80], [0x80, 0x00], [0xFF, 0x80, 0x00],
             [UInt8](repeating: 0xFF, count: 10), [UInt8](repeating: 0x80, count: 9) + [0x02],
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("what throws leaves the reader where it was") func staysOnError() throws {
+    @Test("a length that is too great leaves the reader where it was") func staysOnError() throws {
         let bytes: [UInt8] = [0x05, 1, 2, 0x06]
         try bytes.withUnsafeBytes { bytes in
             var reader = ByteReader(bytes)
@@ -98,33 +98,33 @@ import Testing
         }
     }
 
-    @Test("zeros are told from everything else, wherever it stands") func zeros() {
+    @Test("a byte that is not zero is found at every offset") func zeros() {
         for count in 0...100 {
             var bytes = [UInt8](repeating: 0, count: count)
             #expect(bytes.withUnsafeBytes { $0.isAllZero })
-            for place in 0..<count {
-                bytes[place] = 1 << UInt8(place % 8)
-                #expect(!bytes.withUnsafeBytes { $0.isAllZero }, "byte \(place) of \(count)")
-                bytes[place] = 0
+            for offset in 0..<count {
+                bytes[offset] = 1 << UInt8(offset % 8)
+                #expect(!bytes.withUnsafeBytes { $0.isAllZero }, "byte \(offset) of \(count)")
+                bytes[offset] = 0
             }
         }
     }
 
-    @Test("text is told from what is no UTF-8, wherever that stands") func text() {
+    @Test("bytes that are not UTF-8 are found at every offset") func text() {
         for count in 1...40 {
             var bytes = [UInt8](repeating: 0x61, count: count)
             #expect(bytes.withUnsafeBytes { $0.isASCII && $0.isUTF8 })
-            for place in 0..<count {
-                bytes[place] = 0xFF
-                #expect(!bytes.withUnsafeBytes { $0.isASCII || $0.isUTF8 }, "byte \(place) of \(count)")
-                bytes[place] = 0x61
+            for offset in 0..<count {
+                bytes[offset] = 0xFF
+                #expect(!bytes.withUnsafeBytes { $0.isASCII || $0.isUTF8 }, "byte \(offset) of \(count)")
+                bytes[offset] = 0x61
             }
             bytes += Array("é".utf8)
             #expect(bytes.withUnsafeBytes { !$0.isASCII && $0.isUTF8 })
         }
     }
 
-    @Test("no bytes and no sequence of reads trap") func fuzz() {
+    @Test("no reads trap, whatever the bytes") func fuzz() {
         var generator = SplitMix(seed: 2026)
         for _ in 0..<20_000 {
             let bytes = (0..<Int.random(in: 0...40, using: &generator)).map { _ in
@@ -153,7 +153,7 @@ import Testing
 }
 
 @Suite("LZ4", .timeLimit(.minutes(20))) struct LZ4Tests {
-    @Test("what was compressed comes back, with one state for all") func roundTrip() throws {
+    @Test("compressed bytes are restored, and one state serves for all of them") func roundTrip() throws {
         var lz4 = LZ4()
         var generator = SplitMix(seed: 4)
         for length in [0, 1, 12, 13, 64, 200, 4096, 65_536, 300_000] {
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test("nil where the compressed form does not fit") func tooSmall() {
+    @Test("the result is nil if the compressed form does not fit") func tooSmall() {
         var lz4 = LZ4()
         var generator = SplitMix(seed: 5)
         let bytes = (0..<1000).map { _ in UInt8.random(in: 0...255, using: &generator) }
@@ -183,7 +183,7 @@ import Testing
         #expect(count == nil)
     }
 
-    @Test("what yields fewer bytes than it should is refused, and more too") func otherLength() throws {
+    @Test("a result that is shorter or longer than it should be is refused") func otherLength() throws {
         var lz4 = LZ4()
         let bytes = [UInt8](repeating: 7, count: 100)
         var packed = [UInt8](repeating: 0, count: LZ4.bound(100))

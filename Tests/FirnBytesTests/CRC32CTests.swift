@@ -3,7 +3,7 @@ import Testing
 @testable import FirnBytes
 
 @Suite("CRC-32C", .timeLimit(.minutes(20))) struct CRC32CTests {
-    @Test("is the standard's: known inputs give the known sums")
+    @Test("conforms to the standard: known inputs give the known checksums")
     func vectors() {
         #expect(CRC32C.checksum(Array("123456789".utf8)) == 0xE306_9283)
         #expect(CRC32C.checksum([]) == 0)
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(
-        "by hardware is CRC-32C by tables, at every length and alignment, also across the blocks of its three streams")
+        "by hardware equals that by tables, at every length and alignment, also across the blocks of its three streams")
     func hardware() {
         var generator = SplitMix(seed: 11)
         let bytes = (0..<60_000).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("of pieces in turn is that of the whole")
+    @Test("of consecutive pieces equals that of the whole")
     func pieces() {
         let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         for cut in [0, 1, 13, 500, 999, 1000] {
@@ -42,7 +42,7 @@ import Testing
     }
 }
 
-/// A generator whose numbers a seed decides.
+/// The splitmix64 generator, whose numbers depend on a seed only.
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
     init(seed: UInt64) { state = seed }

@@ -2,7 +2,7 @@ import FirnBytes
 import Testing
 
 @Suite("Text that is shown", .timeLimit(.minutes(20))) struct DisplayTextTests {
-    @Test("no character that moves, hides or reverses text is shown, whatever it is") func unsafe() {
+    @Test("no character that moves, hides or reverses text is shown as it is") func unsafe() {
         var shown = 0
         for value in UInt32(0)...0x10FFFF {
             guard let scalar = Unicode.Scalar(value) else { continue }
@@ -49,7 +49,7 @@ import Testing
         #expect(DisplayText.quoted("abcd", count: 3) == "\"abc…\"" && DisplayText.quoted("abc", count: 3) == "\"abc\"")
     }
 
-    @Test("a flood of combining marks is cut, and a mark without a letter is named") func marks() {
+    @Test("excess combining marks and marks without a letter are escaped") func marks() {
         let mark = "\u{301}"
         let flood = "a" + String(repeating: mark, count: 50) + "b" + mark
         let shown = DisplayText.line(flood)

@@ -5,13 +5,14 @@ import Testing
 
 @testable import FirnLog
 
-/// Two attempts at one version leave frames that are alike in all but their content and their chain: after a power cut a part of the earlier one may stand behind the later one's, at the right place.
+/// Two attempts at one version leave frames that are equal in all but their content and their chain. After a power
+/// cut, a part of the earlier attempt may follow the frames of the later one, at the right offset.
 @Suite("Frames of another attempt", .timeLimit(.minutes(20))) struct AttemptTests {
     private static let path = "/store/log/0000000001.segment"
 
     private struct Made {
         let storage: MemoryStorage
-        /// Where version 2's frames begin.
+        /// The offsets of version 2's frames.
         let offsets: [Int]
     }
 
@@ -30,7 +31,7 @@ import Testing
             part.append((0..<1000).map { _ in UInt8(chance.below(256)) })
             try appender.add(.changes, part)
         }
-        let position = try appender.finish()
+        let position = try appender.seal()
         try log.waitUntilDurable(2)
         try log.close()
         let length = FrameHeader.frameByteCount(stored: 1000)
@@ -51,7 +52,7 @@ import Testing
         return bytes
     }
 
-    /// The second attempt's frames up to the part `from`, and the first one's from there on.
+    /// Keeps the second attempt's frames up to the part `from`, and puts the first attempt's frames behind them.
     private func mix(from part: Int, _ made: Made, with earlier: Made) throws {
         let (old, new) = (try read(earlier.storage), try read(made.storage))
         #expect(old.count == new.count && earlier.offsets == made.offsets)
@@ -61,11 +62,12 @@ import Testing
         try old[start...].withUnsafeBytes { try file.write($0, at: start) }
     }
 
-    @Test("are no part of a commit, though version, part, place and checksums are right", arguments: [1, 2])
+    @Test("are not part of a commit, even if version, part, offset and checksums are right", arguments: [1, 2])
     func recovery(part: Int) throws {
         let made = try make(attempt: 2)
         try mix(from: part, made, with: make(attempt: 1))
-        // Nothing tells that version 2 was durable: the mark behind it is the other attempt's too, and counts.
+        // These frames do not show that version 2 was durable. The mark behind them is the other attempt's, too, and
+        // counts.
         let manifest = try StoreFolder(path: "/store", storage: made.storage).readManifest()
         let folder = StoreFolder(path: "/store", storage: made.storage)
         let reader = try SegmentReader(folder, manifest.openSegment, storeID: manifest.storeID)
@@ -73,15 +75,15 @@ import Testing
         #expect(scan.lastVersion == 1 && scan.end == made.offsets[0])
         #expect(scan.broken?.offset == made.offsets[part] && scan.broken?.version == 2)
         #expect(scan.framesBehind >= 3 - part)
-        // Closing has left a mark behind it: so it was durable, and is damage.
+        // But closing left a mark behind version 2: so it was durable, and this is damage.
         let error = #expect(throws: LogError.self) { _ = try Log.open(options, storage: made.storage) }
         #expect(error?.code == .damage && error?.offset == made.offsets[part])
     }
 
-    @Test("are cut off where nothing says that they were durable", arguments: [1, 2]) func torn(part: Int) throws {
+    @Test("are cut off if nothing says that they were durable", arguments: [1, 2]) func torn(part: Int) throws {
         let made = try make(attempt: 2)
         try mix(from: part, made, with: make(attempt: 1))
-        // As a power cut before any sync of version 2 leaves it: no mark, and no page.
+        // This is what a power cut before any sync of version 2 leaves: no mark, and no page.
         let file = try made.storage.open(Self.path, .readWrite)
         try file.truncate(to: made.offsets[2] + FrameHeader.frameByteCount(stored: 1000))
         try made.storage.remove("/store/shared")
@@ -94,8 +96,8 @@ import Testing
         #expect(torn.version == 2 && torn.offset == made.offsets[part] && torn.wholeFrames == 3 - part)
     }
 
-    /// All that is there is whole and follows what is before it; only the rest of the commit is missing.
-    @Test("that end between two parts are torn", arguments: [1, 2]) func betweenParts(part: Int) throws {
+    /// All frames that are there are intact and follow each other; only the rest of the commit is missing.
+    @Test("of a commit that ends between two parts are torn", arguments: [1, 2]) func betweenParts(part: Int) throws {
         let made = try make(attempt: 1)
         let file = try made.storage.open(Self.path, .readWrite)
         try file.truncate(to: made.offsets[part])
@@ -114,7 +116,7 @@ import Testing
         #expect(again.recovery.outcome == .clean && again.recovery.lastVersion == 2)
     }
 
-    /// Who reads commits, passes over them, reads heads, and reads on.
+    /// The readers: one reads commits, one skips them, one reads headers, one follows.
     private func waysToRead(_ made: Made) throws -> [() throws -> Void] {
         let folder = StoreFolder(path: "/store", storage: made.storage)
         let manifest = try folder.readManifest()
@@ -138,7 +140,9 @@ import Testing
         #expect(error?.code == .damage)
     }
 
-    @Test("are damage for whoever reads commits, heads, or on", arguments: [1, 2]) func readers(part: Int) throws {
+    @Test("are damage for every reader of commits or headers, and for a follower", arguments: [1, 2]) func readers(
+        part: Int
+    ) throws {
         let made = try make(attempt: 2)
         let readers = try waysToRead(made)
         for body in readers { try body() }
@@ -146,14 +150,16 @@ import Testing
         for body in readers { isRefused(body) }
     }
 
-    @Test("of a whole commit are damage too, behind another one's, also with a mark between", arguments: [false, true])
+    @Test(
+        "of a complete commit after a different one are damage, too, even with a mark between",
+        arguments: [false, true])
     func wholeCommit(hasMark: Bool) throws {
-        // The commit before is another one: so the chain of the first part, or of the mark, is wrong, and only that.
+        // The commit before is a different one, so only the chain of the first part, or of the mark, is wrong.
         let made = try make(attempt: 2, hasMark: hasMark)
         let start = made.offsets[0] - (hasMark ? FrameHeader.frameByteCount(stored: 0) : 0)
         let file = try made.storage.open(Self.path, .readWrite)
         var bytes = try read(made.storage)
-        // Version 1's payload changes, all of its checksums with it.
+        // Version 1's payload changes, and all its checksums with it.
         let first = 64
         bytes[first + FrameHeader.byteCount] ^= 1
         let stored = Int(UInt32(bytes[first + 64]) | UInt32(bytes[first + 65]) << 8)
@@ -168,7 +174,7 @@ import Testing
         #expect(error?.code == .damage && error?.offset == start)
     }
 
-    @Test("are damage in a sealed segment, of whose last frame the manifest knows the checksum") func sealed() throws {
+    @Test("are damage in a sealed segment: the manifest has its last frame's checksum") func sealed() throws {
         let storage = MemoryStorage()
         let clock = ManualClock()
         let log = try Log.open(options, storage: storage, clock: clock, randomness: SeededRandomness(seed: 1))
@@ -188,7 +194,7 @@ import Testing
             last = frame
             offset = frame.end
         }
-        // Another attempt was made a little earlier, and is whole and right but for that.
+        // The other attempt was made a little earlier; apart from that it is intact and correct.
         var forged = try #require(last)
         #expect(forged.end == Int(manifest.segments[0].byteCount) && manifest.segments[0].isSealed)
         forged.time -= 1

@@ -48,8 +48,8 @@ struct BitFlipTests {
                     if !keepingPage { try? storage.remove("/store/shared") }
                     do throws(LogError) {
                         let opened = try Log.open(options, storage: storage)
-                        // Opened: then it was reported, and what is shown is what was committed.
-                        #expect(opened.recovery.outcome != .clean, "bit \(bit) of \(name) went unseen")
+                        // If it opens, the flipped bit was reported, and only committed data is shown.
+                        #expect(opened.recovery.outcome != .clean, "bit \(bit) of \(name) was not noticed")
                         do { try script.check(opened, "bit \(bit) of \(name)") } catch { Issue.record("\(error)") }
                         try opened.close()
                     } catch {
@@ -59,8 +59,8 @@ struct BitFlipTests {
                     try withUnsafeBytes(of: byte) { try file.write($0, at: bit / 8) }
                 }
             }
-            let whole = try Log.open(options, storage: storage)
-            #expect(whole.recovery.outcome == .clean)
+            let intact = try Log.open(options, storage: storage)
+            #expect(intact.recovery.outcome == .clean)
         }
     }
 
@@ -70,7 +70,7 @@ struct BitFlipTests {
             closing: true, sizes: [[10], [300], [700, 100]], segmentByteCount: 4096, keepingPage: keepingPage)
     }
 
-    @Test("in a store of two segments that was not closed, the room filled ahead included")
+    @Test("in a store of two segments that was not closed, including the preallocated space")
     func open() throws {
         try flipEverything(
             closing: false, sizes: [[3900], [400], [20]], segmentByteCount: 4096, keepingPage: true, stride: 7)
@@ -86,10 +86,10 @@ struct BitFlipTests {
 }
 
 extension Log {
-    /// Gives up the locks as the end of the process would.
+    /// Releases the locks, as the end of the process would.
     func abandon() {
-        writer?.keeper?.stop()
+        writer?.maintenance?.stop()
         isClosed.store(true, ordering: .releasing)
-        locks.leave()
+        locks.releaseAll()
     }
 }

@@ -4,14 +4,15 @@ import Testing
 
 @testable import FirnLog
 
-/// Others change the log while it is read: at whatever moment, a reader gets what was published, or is told what is not there any more. Never does it stop, nor call it damage.
+/// Other processes change the log while it is read. At any moment a reader gets what was published, or an error that
+/// says what no longer exists. It never stops the program, and never reports damage.
 @Suite("A log that changes while it is read", .timeLimit(.minutes(20))) struct ChangingLogTests {
     /// Versions, and the lengths of their parts: some longer than any reader's window.
     private static let lengths: [UInt64: [Int]] = [
         1: [300], 2: [200_000, 100], 3: [500], 4: [300_000, 200_000, 300_000], 5: [40], 6: [90_000, 90_000], 7: [700],
     ]
 
-    /// Checks a commit's parts, and gives its version.
+    /// Checks a commit's parts, and returns its version.
     private func check(_ commit: inout CommitReader, _ context: String) throws -> UInt64 {
         for (part, length) in (Self.lengths[commit.version] ?? []).enumerated() {
             let bytes = try commit.next()?.bytes
@@ -23,10 +24,10 @@ import Testing
         return commit.version
     }
 
-    /// Runs a trial for each call of a process, from its call 0 on, until it makes no more. Gives how many it has made
-    /// in the last trial.
+    /// Runs a trial for each call of a process, from its call 0 on, until the process makes no more calls. Returns
+    /// the number of its calls in the last trial.
     ///
-    /// - Parameter trial: gives how many calls that process has made.
+    /// - Parameter trial: returns the number of calls that the process has made.
     private func atEachMoment(_ trial: (_ moment: Int) throws -> Int) rethrows -> Int {
         var moment = 0
         while true {
@@ -36,13 +37,13 @@ import Testing
         }
     }
 
-    /// Three openers: `a` has died, or dies later, and all that it has published is not durable; `b` has read a part of
+    /// Three openers: `a` has died, or dies later, and not all that it published is durable; `b` has read a part of
     /// it; `c` is about to take over.
     private struct Death {
         let a: Bench
         let b: Bench
         let c: Bench
-        /// Of `a`: a log that nobody holds is closed.
+        /// The log of `a`. It is kept here because a log that nobody holds is closed.
         let writer: Log
         let reader: Log
         let successor: Log
@@ -74,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("one who follows reads the rest whole, at every moment of another's taking over") func following() throws {
+    @Test("a follower reads the complete rest at every moment of a take-over") func following() throws {
         let calls = try atEachMoment { moment in
             let death = try Death()
             let before = death.c.storage.callCount
@@ -96,7 +97,9 @@ import Testing
         #expect(calls > 20)
     }
 
-    @Test("and when another takes over between any two of its calls", arguments: [true, false])
+    @Test(
+        "a follower reads the complete rest when another takes over between any two of its calls",
+        arguments: [true, false])
     func followingBetween(isCursor: Bool) throws {
         let calls = try atEachMoment { moment in
             let death = try Death()
@@ -110,7 +113,7 @@ import Testing
             result.collect {
                 var versions: [UInt64] = []
                 if isCursor {
-                    // As a past version is read: what this process has seen.
+                    // As for a past version: reads what this process has seen.
                     try reader.replay(after: 0, through: 3) { versions.append(try check(&$0, "at call \(moment)")) }
                 } else {
                     let progress = try reader.readPublished { versions.append(try check(&$0, "at call \(moment)")) }
@@ -122,7 +125,7 @@ import Testing
             let calls = death.b.storage.callCount - before
             #expect(
                 result.result == (isCursor ? [1, 2, 3] : [4, 5, 6, 7]), "at call \(moment) of \(calls): \(result)")
-            // It goes on from there.
+            // The reader continues from there.
             if !death.successor.isWriting { try death.rewriteTail() }
             _ = try death.successor.commit(version: 8, .changes, UnsafeRawBufferPointer(start: nil, count: 0))
             var next: [UInt64] = []
@@ -133,11 +136,11 @@ import Testing
         #expect(calls > (isCursor ? 2 : 5))
     }
 
-    @Test("who joins begins with no checkpoint that is newer than what it has read, whenever another takes over")
+    @Test("a joining process begins with no checkpoint newer than what it has read, whenever another takes over")
     func joining() throws {
         var joined = 0
         let calls = try atEachMoment { moment in
-            // While `a` writes, who opens the store joins it.
+            // While `a` writes, a process that opens the store joins.
             let death = try Death(isLater: true)
             let opener = death.b.another()
             let result = Versions()
@@ -157,7 +160,7 @@ import Testing
             result.collect {
                 let log: Log
                 do { log = try opener.open() } catch let error as LogError {
-                    // Another was just recovering it: without threads nobody waits.
+                    // Another process was just recovering the log: without threads the opener does not wait.
                     guard case .locked = error.code else { throw error }
                     log = try opener.open()
                 }
@@ -178,8 +181,10 @@ import Testing
         #expect(calls > 20 && joined > calls / 2)
     }
 
-    @Test("who can't join is told why, also where another has taken over while it tried") func notJoining() throws {
-        var told = 0
+    @Test("a process that can't join gets the reason, even if another took over while it tried") func notJoining()
+        throws
+    {
+        var refusals = 0
         _ = try atEachMoment { moment in
             let death = try Death(isLater: true)
             let opener = death.b.another()
@@ -191,7 +196,7 @@ import Testing
                 })
             let result = Versions()
             opener.storage.beforeEachCall { call in
-                // The first slot is asked for once an attempt.
+                // Each attempt asks for the first slot once.
                 if call.operation == .tryLock, call.offset == 64, attempts.isOver() { mayOpen.open() }
                 guard call.index == moment else { return }
                 result.note {
@@ -210,21 +215,21 @@ import Testing
                     Issue.record("at call \(moment): \(result)")
                     return 0
                 }
-                told += 1
+                refusals += 1
             }
             return opener.storage.callCount
         }
-        #expect(told > 0)
+        #expect(refusals > 0)
     }
 
-    /// Otherwise it would seem to be opening the store for ever, and nobody would remove a file.
-    @Test("who begins to join anew keeps one slot") func joiningAnew() throws {
+    /// With a second slot it would seem to be opening the store forever, and nobody would remove a file.
+    @Test("a process that begins to join again keeps one slot") func joiningAnew() throws {
         let bench = Bench()
         let first = try bench.open()
         let writing = bench.another()
         let log = try writing.open()
         try first.waitUntilDurable(try bench.commit(first))
-        first.giveUpWriting()
+        first.releaseWriting()
         try log.awaitWriting()
         log.advance(to: try log.readToEnd { _ in })
         try log.beginWriting()
@@ -246,11 +251,11 @@ import Testing
         let joined = try joining.open()
         #expect(result.error == nil)
         #expect(log.otherProcesses.count == 1)
-        joined.tellOthers(version: 1, oldest: 1, activeCount: 1, retainedByteCount: 0)
+        joined.publishHoldings(version: 1, oldest: 1, activeCount: 1, retainedByteCount: 0)
         #expect(try log.removeUnneeded(held: []))
     }
 
-    /// A writer with several segments, and a reader for whom no slot is left, or one.
+    /// A writer with several segments, and a reader for which there is no free slot, or one.
     private struct Removal {
         let a: Bench
         let reading: Bench
@@ -270,8 +275,8 @@ import Testing
             self.reading = reading
         }
 
-        /// A checkpoint of the newest version takes the place of the log before it, by a compactor that has looked for
-        /// others before any came.
+        /// Replaces the log by a checkpoint of the newest version, as a compactor does that looked for other openers
+        /// before any came.
         func compact() throws {
             try publish()
             try log.removeUnneeded(held: [])
@@ -286,7 +291,7 @@ import Testing
             try log.publish(checkpoint, keepingVersionsAfter: version)
         }
 
-        /// As a store opens it: the checkpoint's files, then what comes behind. Gives the versions.
+        /// Reads as an opening store does: the checkpoint's files, then the log behind them. Returns the versions.
         func read(_ reader: Log) throws -> [UInt64] {
             for file in reader.checkpoint?.files ?? [] { try reader.openCheckpointFile(file).close() }
             var versions: [UInt64] = [reader.checkpoint?.version ?? 0]
@@ -298,7 +303,7 @@ import Testing
         }
     }
 
-    @Test("who has no slot is told that a version is not there any more, between any two of its calls")
+    @Test("a reader without a slot gets an error if a version is removed between any two of its calls")
     func removedWhileReading() throws {
         var refusals = 0
         let calls = try atEachMoment { moment in
@@ -325,16 +330,16 @@ import Testing
             case .versionNotHere: refusals += 1
             default: Issue.record("at call \(moment): \(result)")
             }
-            // Heads are told of as far as they are there.
-            var heads: [UInt64] = []
-            try reader.forEachHeader(of: [1...10]) { heads.append($0.version) }
-            #expect(heads == [10])
+            // Headers are listed as far as they still exist.
+            var headers: [UInt64] = []
+            try reader.forEachHeader(of: [1...10]) { headers.append($0.version) }
+            #expect(headers == [10])
             return calls
         }
         #expect(calls > 5 && refusals > 2)
     }
 
-    @Test("who opens it opens what is there, between any two of its calls", arguments: [true, false])
+    @Test("an opener opens what is there, whatever is removed between two of its calls", arguments: [true, false])
     func removedWhileOpening(hasSlot: Bool) throws {
         let calls = try atEachMoment { moment in
             let removal = try Removal(hasSlot: hasSlot)
@@ -359,7 +364,7 @@ import Testing
         #expect(calls > 20)
     }
 
-    @Test("nor does the next to write, after the one that wrote has died, remove what somebody is just opening")
+    @Test("the next writer after a writer's death removes nothing that another process is just opening")
     func removedByTheNext() throws {
         let removal = try Removal(hasSlot: true)
         let reader = try removal.reading.open()
@@ -369,13 +374,13 @@ import Testing
         let next = try removal.a.another().open()
         #expect(next.writtenVersion == 9 && next.checkpoint?.version == 9)
         #expect(try removal.read(reader) == Array(0...9))
-        // When it has read, they go.
-        reader.tellOthers(version: 9, oldest: 9, activeCount: 1, retainedByteCount: 0)
+        // Once the reader has read them, the files are removed.
+        reader.publishHoldings(version: 9, oldest: 9, activeCount: 1, retainedByteCount: 0)
         #expect(try next.removeUnneeded(held: []))
         #expect(try removal.a.storage.disk.newProcess().list("/store/log").count == 1)
     }
 
-    @Test("a segment that is shorter than it was ends there, and stops nobody") func shortened() throws {
+    @Test("a segment that has become shorter ends there, and stops nobody") func shortened() throws {
         let bench = Bench()
         let log = try bench.open()
         for _ in 1...4 { try log.waitUntilDurable(try bench.commit(log, [3000])) }
@@ -392,22 +397,22 @@ import Testing
         let file = try bench.storage.open(path, .readWrite)
         for length in [Int(frames[2].offset) + 100, Int(frames[1].offset), 100, 0] {
             try file.truncate(to: length)
-            for looksAnew in [false, true] {
-                if looksAnew { try reader.refresh() }
+            for isRefreshed in [false, true] {
+                if isRefreshed { try reader.refresh() }
                 for frame in frames.reversed() where Int(frame.offset) >= length {
-                    if case .frame = try reader.item(at: Int(frame.offset)), looksAnew {
+                    if case .frame = try reader.item(at: Int(frame.offset)), isRefreshed {
                         Issue.record("a frame behind the end")
                     }
-                    #expect(try !looksAnew || reader.header(at: Int(frame.offset)) == nil)
+                    #expect(try !isRefreshed || reader.header(at: Int(frame.offset)) == nil)
                     #expect(try reader.endOfZeros(from: Int(frame.offset)) >= Int(frame.offset))
-                    if looksAnew { #expect(throws: LogError.self) { _ = try reader.payload(of: frame) } }
+                    if isRefreshed { #expect(throws: LogError.self) { _ = try reader.payload(of: frame) } }
                 }
             }
         }
     }
 }
 
-/// What a reader got, on whatever thread.
+/// The versions or the error that a reader got, on any thread.
 private final class Versions: @unchecked Sendable, CustomStringConvertible {
     // Guarded by `lock`.
     private var versions: [UInt64]?
@@ -426,7 +431,7 @@ private final class Versions: @unchecked Sendable, CustomStringConvertible {
         }
     }
 
-    /// Runs what the reader is disturbed by.
+    /// Runs a change that disturbs the reader.
     func note(_ body: () throws -> Void) {
         do { try body() } catch { Issue.record("\(error)") }
     }

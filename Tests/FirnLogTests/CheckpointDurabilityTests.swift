@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnLog
 
-/// Finding 1: a manifest must not refer to more than the synced log holds.
+/// Finding 1 of an audit: a manifest must not refer to more than the synced log holds.
 @Suite("A checkpoint is published only once its version is durable", .timeLimit(.minutes(20)))
 struct CheckpointDurabilityTests {
     private func writeCheckpoint(_ log: Log, of version: UInt64) throws -> Checkpoint {
@@ -13,7 +13,7 @@ struct CheckpointDurabilityTests {
         return try file.finish(version: version, time: 0, earlier: [], state: [])
     }
 
-    @Test("commits that no sync covers are synced before the manifest names them", arguments: [0, 1])
+    @Test("commits that no sync covers are synced before the manifest refers to them", arguments: [0, 1])
     func unsynced(_ part: Int) throws {
         for durability in [Durability.none, .relaxed(milliseconds: 1_000_000), .full] {
             let bench = Bench { $0.durability = durability }
@@ -33,7 +33,7 @@ struct CheckpointDurabilityTests {
         }
     }
 
-    @Test("a sync that fails there publishes nothing")
+    @Test("if that sync fails, nothing is published")
     func failedSync() throws {
         let bench = Bench { $0.durability = .none }
         let log = try bench.open()
@@ -51,7 +51,7 @@ struct CheckpointDurabilityTests {
         #expect(again.checkpoint == nil && again.recovery.lastVersion == 1)
     }
 
-    /// What a disk leaves that lost a synced segment's end, or a release that published ahead of the log.
+    /// Makes what a disk leaves that lost a synced segment's end, or a release that published ahead of the log.
     private func withCheckpointAhead(_ bench: Bench) throws {
         let log = try bench.open()
         try bench.commit(log)
@@ -77,7 +77,7 @@ struct CheckpointDurabilityTests {
         return bytes
     }
 
-    @Test("a checkpoint beyond the log's end goes on in a new segment, and the report says what the log lacks")
+    @Test("after a checkpoint beyond the log's end a new segment follows, and the report says what the log lacks")
     func ahead() throws {
         let bench = Bench()
         try withCheckpointAhead(bench)
@@ -86,7 +86,7 @@ struct CheckpointDurabilityTests {
         #expect(log.recovery.epoch == 2)
         #expect(try bench.commit(log) == 4)
         try log.waitUntilDurable(4)
-        // Without a close.
+        // The log was not closed.
         let again = try bench.afterPowerCut(keeping: 0).open()
         #expect(again.recovery.lastVersion == 4 && again.recovery.missingFromLog == nil)
         #expect(try again.firstVersion == 4)
@@ -106,7 +106,7 @@ struct CheckpointDurabilityTests {
         #expect(log.recovery.epoch == 1)
     }
 
-    @Test("a crash at any call of that recovery leads to the same end")
+    @Test("a crash at any call of that recovery leads to the same result")
     func aheadCrash() throws {
         let trial = Bench()
         try withCheckpointAhead(trial)

@@ -4,9 +4,10 @@ import Testing
 
 @testable import FirnLog
 
-/// The numbers of checkpoints' files end at `LogLimits.number`; what goes beyond can't be read from a manifest again.
+/// The numbers of checkpoint files end at `LogLimits.number`; a greater number could not be read from a manifest
+/// again.
 @Suite("The numbers of checkpoints", .timeLimit(.minutes(20))) struct CheckpointNumberTests {
-    @Test("where they end no more checkpoints are written, and the store goes on")
+    @Test("when they are used up no more checkpoints are written, and the store continues")
     func end() throws {
         let bench = Bench()
         let log = try bench.open()
@@ -42,7 +43,7 @@ import Testing
         #expect(try folder.readManifest() == manifest)
     }
 
-    @Test("files with the last numbers that somebody puts there do not end them", arguments: [0, 1, 2, 3] as [UInt64])
+    @Test("foreign files with the last numbers do not use them up", arguments: [0, 1, 2, 3] as [UInt64])
     func stray(_ before: UInt64) throws {
         let bench = Bench()
         let log = try bench.open()
@@ -60,7 +61,7 @@ import Testing
         try bench.another().open().close()
     }
 
-    @Test("a number that a file bears is passed over") func taken() throws {
+    @Test("a number that a file already has is skipped") func taken() throws {
         let bench = Bench()
         let log = try bench.open()
         try bench.commit(log)
@@ -73,7 +74,7 @@ import Testing
         }
     }
 
-    /// More could be written, and not be read again.
+    /// A manifest with more segments could be written, but not read again.
     @Test func aManifestListsNoMoreThanCanBeRead() throws {
         let log = try Bench().open()
         var manifest = try log.folder.readManifest()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnLog
 
-@Suite("The heads of commits", .timeLimit(.minutes(20))) struct CommitHeaderTests {
+@Suite("The headers of commits", .timeLimit(.minutes(20))) struct CommitHeaderTests {
     private let storage = MemoryStorage()
     private let clock = ManualClock(now: 1_000_000)
 
@@ -16,9 +16,10 @@ import Testing
         return try Log.open(options, storage: storage, clock: clock)
     }
 
-    /// Commits versions of one to three parts over several segments, with marks between; gives their heads as the commits told them.
+    /// Commits versions of one to three parts over several segments, with marks between. Returns their headers as the
+    /// commits reported them.
     private func fill(_ log: Log, _ versions: ClosedRange<UInt64>, step: Int64 = 10) throws -> [CommitHeader] {
-        var heads: [CommitHeader] = []
+        var headers: [CommitHeader] = []
         for version in versions {
             clock.set(now: clock.now() + step)
             var appender = try log.beginCommit(version: version)
@@ -27,33 +28,33 @@ import Testing
                 writer.append(Payload.bytes(version: version, part: part, count: 40 + 37 * Int(version % 11)))
                 try appender.add(.changes, writer)
             }
-            let position = try appender.finish()
+            let position = try appender.seal()
             try log.waitUntilDurable(version)
-            heads.append(CommitHeader(version: version, time: position.time, byteCount: position.range.count))
+            headers.append(CommitHeader(version: version, time: position.time, byteCount: position.range.count))
             if version % 7 == 0 { try log.writeMark() }
         }
-        return heads
+        return headers
     }
 
     private func read(_ log: Log, _ versions: [ClosedRange<UInt64>]) throws -> [CommitHeader] {
-        var heads: [CommitHeader] = []
-        try log.forEachHeader(of: versions) { heads.append($0) }
-        return heads
+        var headers: [CommitHeader] = []
+        try log.forEachHeader(of: versions) { headers.append($0) }
+        return headers
     }
 
-    @Test("tell number, time and length as the commits did, beside the writer, after reopening and read-only")
+    @Test("have the number, time and length of the commits, beside the writer, after reopening and read-only")
     func tellWhatWasCommitted() throws {
         let log = try open()
-        let heads = try fill(log, 1...80)
+        let headers = try fill(log, 1...80)
         #expect(try storage.list("/store/log").count > 3)
         func check(_ log: Log) throws {
-            #expect(try read(log, [1...80]) == heads)
-            #expect(try read(log, [3...3, 17...17, 40...61]) == [heads[2], heads[16]] + heads[39...60])
+            #expect(try read(log, [1...80]) == headers)
+            #expect(try read(log, [3...3, 17...17, 40...61]) == [headers[2], headers[16]] + headers[39...60])
             #expect(try read(log, []) == [])
-            for place in [0, 1, 33, 78] {
-                let time = heads[place].time
-                #expect(try log.newestVersion(through: 80) { $0 <= time } == UInt64(place + 1))
-                #expect(try log.newestVersion(through: 80) { $0 < time } == (place == 0 ? nil : UInt64(place)))
+            for index in [0, 1, 33, 78] {
+                let time = headers[index].time
+                #expect(try log.newestVersion(through: 80) { $0 <= time } == UInt64(index + 1))
+                #expect(try log.newestVersion(through: 80) { $0 < time } == (index == 0 ? nil : UInt64(index)))
             }
             #expect(try log.newestVersion(through: 20) { _ in true } == 20)
             #expect(try log.created == 1_000_000)
@@ -65,26 +66,27 @@ import Testing
         try check(try open(.readOnly))
     }
 
-    @Test("never go back in time, also where the clock does, nor when the store is opened under a clock that is behind")
+    @Test("never go back in time, even if the clock does, or is behind when the store is opened")
     func timeNeverGoesBack() throws {
         var log = try open()
-        var heads = try fill(log, 1...10)
+        var headers = try fill(log, 1...10)
         clock.set(now: 500)
-        heads += try fill(log, 11...20, step: -7)
+        headers += try fill(log, 11...20, step: -7)
         try log.close()
         clock.set(now: -1_000_000)
         log = try open()
-        heads += try fill(log, 21...60, step: 1)
-        #expect(try read(log, [1...60]) == heads)
-        #expect(heads.map(\.time) == heads.map(\.time).sorted())
-        // All that were committed under a clock that was behind are of one moment, whose version is the newest of them.
-        let moment = heads[9].time
-        #expect(heads[10...].allSatisfy { $0.time == moment })
+        headers += try fill(log, 21...60, step: 1)
+        #expect(try read(log, [1...60]) == headers)
+        #expect(headers.map(\.time) == headers.map(\.time).sorted())
+        // All versions committed under a clock that was behind have the same time. The version of that time is the
+        // newest of them.
+        let moment = headers[9].time
+        #expect(headers[10...].allSatisfy { $0.time == moment })
         #expect(try log.newestVersion(through: 60) { $0 <= moment } == 60)
         #expect(try log.newestVersion(through: 60) { $0 < moment } == 9)
     }
 
-    @Test("that are not whole are damage, and are told with their place") func damage() throws {
+    @Test("that are broken are damage, reported with its offset") func damage() throws {
         let log = try open()
         _ = try fill(log, 1...40)
         try log.close()

@@ -5,8 +5,8 @@ import Testing
 
 @testable import FirnLog
 
-@Suite("Many at once", .timeLimit(.minutes(20))) struct ConcurrencyTests {
-    @Test("a commit into room that is being filled waits until the zeros are there") func commitIntoFilling() throws {
+@Suite("Concurrent use of a log", .timeLimit(.minutes(20))) struct ConcurrencyTests {
+    @Test("a commit into space that is being preallocated waits for the zeros") func commitIntoFilling() throws {
         let bench = Bench()
         let log = try bench.open()
         let (isFilling, mayFill) = (Gate(), Gate())
@@ -22,7 +22,7 @@ import Testing
             do { try bench.commit(log, [2000]) } catch { Issue.record("\(error)") }
         }
         // Long enough for a commit that does not wait.
-        restThread(nanoseconds: 50_000_000)
+        sleepThread(nanoseconds: 50_000_000)
         mayFill.open()
         committer.join()
         filler.join()
@@ -88,7 +88,8 @@ import Testing
         #expect(count == 400)
     }
 
-    @Test("what a callback holds goes outside of the lock, so that it may use Firn") func callbacks() async {
+    @Test("objects that a callback holds are released outside of the lock, so they may use Firn") func callbacks() async
+    {
         await #expect(processExitsWith: .success) {
             final class Held: Sendable {
                 let gone: Gate
@@ -115,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("no room is filled into a segment that is being sealed, at whatever moment the log's thread comes to it")
+    @Test("no space is preallocated in a segment that is being sealed, at whatever moment the thread tries")
     func sealing() throws {
         var calls = 0
         var moment = 0
@@ -137,7 +138,7 @@ import Testing
             #expect(
                 try bench.storage.status(log.folder.segment(1))?.byteCount == Int(sealed.byteCount),
                 "filled before call \(moment) of \(calls)")
-            // It goes on being filled.
+            // Preallocation continues in the new segment.
             log.writer!.tail.fill()
             #expect(try bench.storage.status(log.folder.segment(2))!.byteCount == 64 << 10)
             moment += 1
@@ -165,14 +166,14 @@ import Testing
         #expect(log.segmentByteCount > 400 * 450)
     }
 
-    @Test("who waits for news is woken by the next commit, although the page was made anew while somebody slept")
+    @Test("a waiting thread is woken by the next commit, even if the page was reset while another slept")
     func wokenAfterPrepare() throws {
         let storage = MemoryStorage()
         let page = try SharedPage(StoreFolder(path: "", storage: storage), StoreID(high: 1, low: 2))
         page.prepare(epoch: 1, durable: 0, published: 0, generation: 1, fresh: true)
         var version: UInt64 = 0
         for _ in 0..<10 {
-            // It sleeps while the page is cleared, and wakes after.
+            // The thread sleeps while the page is reset, and wakes afterwards.
             let (first, _) = try sleep(on: page)
             page.prepare(epoch: 1, durable: 0, published: version, generation: 1, fresh: true)
             first.join()
@@ -180,7 +181,7 @@ import Testing
             for _ in 0..<100 where !isWoken.isOpen {
                 version += 1
                 page.setPublished(version)
-                restThread(nanoseconds: 1_000_000)
+                sleepThread(nanoseconds: 1_000_000)
             }
             #expect(isWoken.isOpen, "commits wake nobody")
             page.wakeAll()
@@ -188,18 +189,18 @@ import Testing
         }
     }
 
-    /// A thread that sleeps on the page, as good as surely.
+    /// Starts a thread that almost certainly sleeps on the page when this returns.
     private func sleep(on page: SharedPage) throws -> (StorageThread, woken: Gate) {
         let begun = Gate()
         let woken = Gate()
         let thread = try StorageThread.start(name: "sleeper") {
-            let ticket = page.newsTicket(countsCommits: true)
+            let ticket = page.wakeTicket(countsCommits: true)
             begun.open()
-            page.waitForNews(ticket)
+            page.waitForWake(ticket)
             woken.open()
         }
         begun.wait()
-        restThread(nanoseconds: 3_000_000)
+        sleepThread(nanoseconds: 3_000_000)
         return (thread, woken)
     }
 
@@ -227,7 +228,7 @@ import Testing
         #expect(storage.callCount == before + 1)
     }
 
-    @Test("relaxed syncs by itself, and an idle log marks its last commit") func relaxed() throws {
+    @Test("relaxed durability syncs by itself, and an idle log marks its last commit") func relaxed() throws {
         let storage = MemoryStorage()
         var options = LogOptions(folder: "/store", durability: .relaxed(milliseconds: 1))
         options.idleMilliseconds = 1
@@ -245,7 +246,8 @@ import Testing
         #expect(try mark() == 1)
     }
 
-    @Test("relaxed syncs each commit within its interval, however long the log counts as busy") func relaxedAgain()
+    @Test("relaxed durability syncs each commit within its interval, however long the log counts as busy")
+    func relaxedAgain()
         throws
     {
         let storage = MemoryStorage()
@@ -254,8 +256,8 @@ import Testing
         let log = try Log.open(options, storage: storage)
         for version in 1...30 as ClosedRange<UInt64> {
             try LogScript.commit(log, version: version, [100])
-            // So long that the thread waits again, without a commit to look after.
-            if version % 3 == 0 { restThread(nanoseconds: 5_000_000) }
+            // Long enough that the thread waits again, with no commit left to sync.
+            if version % 3 == 0 { sleepThread(nanoseconds: 5_000_000) }
             try #require(isDurable(version, log), "version \(version)")
         }
         try log.close()
@@ -265,26 +267,26 @@ import Testing
         let deadline = Patience.deadline(30)
         while log.durableVersion < version {
             guard SystemClock.shared.monotonic() < deadline else { return false }
-            restThread(nanoseconds: 200_000)
+            sleepThread(nanoseconds: 200_000)
         }
         return true
     }
 
-    @Test("relaxed by an interval without end keeps no thread busy") func relaxedForEver() throws {
+    @Test("relaxed durability with an endless interval keeps no thread busy") func relaxedForEver() throws {
         var options = LogOptions(folder: "/store", durability: .relaxed(milliseconds: .max))
         options.idleMilliseconds = 1
         let log = try Log.open(options, storage: MemoryStorage())
-        let keeper = try #require(log.writer?.keeper)
+        let maintenance = try #require(log.writer?.maintenance)
         try LogScript.commit(log, version: 1, [100])
-        restThread(nanoseconds: 100_000_000)
-        let before = keeper.roundCount
-        restThread(nanoseconds: 200_000_000)
-        #expect(keeper.roundCount <= before + 2)
+        sleepThread(nanoseconds: 100_000_000)
+        let before = maintenance.roundCount
+        sleepThread(nanoseconds: 200_000_000)
+        #expect(maintenance.roundCount <= before + 2)
         #expect(log.durableVersion == 0)
         try log.close()
     }
 
-    @Test("a second commit of many parts takes the place of one that was given up half-way") func abandoned() throws {
+    @Test("a second commit of many parts replaces one that was abandoned half-way") func abandoned() throws {
         let storage = MemoryStorage()
         let log = try Log.open(LogOptions(folder: "/store"), storage: storage)
         try LogScript.commit(log, version: 1, [100])

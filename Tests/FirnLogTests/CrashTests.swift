@@ -6,12 +6,13 @@ import Testing
 
 @Suite("A crash after any call of the storage loses nothing that was acknowledged", .timeLimit(.minutes(20)))
 struct CrashTests {
-    /// Runs the script once to count its calls, then stops it at each, cuts the power with several seeds, and opens what is left.
+    /// Runs the script once to count its calls, then stops it at each call, cuts the power with several seeds, and
+    /// opens what is left.
     func crashEverywhere(_ make: () -> LogScript, seeds: Int = 16) throws {
-        let whole = make()
+        let trialScript = make()
         let trial = SimulatedStorage(seed: 1)
-        let thrown = whole.run(on: trial)
-        #expect(thrown == nil, "the script does not run through: \(thrown.map { "\($0)" } ?? "")")
+        let thrown = trialScript.run(on: trial)
+        #expect(thrown == nil, "the script does not run to its end: \(thrown.map { "\($0)" } ?? "")")
         let calls = trial.callCount
         for stop in 0..<calls {
             let storage = SimulatedStorage(seed: UInt64(stop) &* 31 &+ 7)
@@ -19,7 +20,8 @@ struct CrashTests {
             let script = make()
             script.run(on: storage)
             for seed in 0..<UInt64(seeds) {
-                // Even seeds: the power goes. The last: only the process dies, and the page cache stays.
+                // For all seeds but the last, the power goes. For the last, only the process dies, and the page cache
+                // stays.
                 let disk =
                     seed + 1 < UInt64(seeds)
                     ? storage.disk.afterPowerCut(seed: seed &* 977 &+ UInt64(stop)) : storage.disk
@@ -44,7 +46,8 @@ struct CrashTests {
             try log.waitUntilDurable(next)
             goingOn.acknowledged = next
             goingOn.begun = next
-            // The power goes once more, without a close; also so that all is lost that nobody made durable, be it the crashed process.
+            // The power goes once more, without a close. For odd seeds everything is lost that no process made
+            // durable, not even the crashed one.
             let survival = disk.seed % 2 == 0 ? SimulatedDisk.Survival.seeded : .nothing
             let later = disk.afterPowerCut(seed: 5, survival).newProcess()
             let again = try Log.open(
@@ -75,7 +78,7 @@ struct CrashTests {
         }
     }
 
-    @Test("with a commit of many parts, and one that is given up") func parts() throws {
+    @Test("with a commit of many parts, and one that is abandoned") func parts() throws {
         try crashEverywhere {
             LogScript([
                 .commit([100]), .wait, .commit([4000, 4000, 4000, 100]), .wait, .abort([3000, 3000, 3000]),
@@ -111,14 +114,14 @@ struct CrashTests {
             let script = make()
             script.run(on: storage)
             for seed in 0..<3 as Range<UInt64> {
-                // The last: the process dies, and the page cache stays.
+                // For the last seed, the process dies and the page cache stays.
                 func left() -> SimulatedDisk {
                     storage.disk.afterPowerCut(seed: seed, seed == 2 ? .probability(data: 1, names: 1) : .seeded)
                 }
-                let whole = left().newProcess()
-                let log = try Log.open(script.options, storage: whole)
+                let uninterrupted = left().newProcess()
+                let log = try Log.open(script.options, storage: uninterrupted)
                 if log.recovery.epoch > 1 { recoveries += 1 }
-                for stop in 0..<whole.callCount {
+                for stop in 0..<uninterrupted.callCount {
                     let process = left().newProcess()
                     process.crashAt = stop
                     _ = try? Log.open(script.options, storage: process)

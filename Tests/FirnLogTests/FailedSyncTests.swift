@@ -6,7 +6,8 @@ import Testing
 @testable import FirnLog
 @testable import FirnStorage
 
-/// What waits for a sync that fails: all of it wakes and throws, whoever led the sync and whenever the waiters came.
+/// Everything that waits for a sync that fails wakes and throws, whichever thread led the sync and whenever the
+/// waiters came.
 @Suite("A failed sync wakes everybody", .timeLimit(.minutes(20))) struct FailedSyncTests {
     enum Failure: CaseIterable {
         /// The sync of a thread that waits itself.
@@ -17,8 +18,9 @@ import Testing
         case write
     }
 
-    /// The window: a waiter has looked for a failure before there was one, and goes to sleep after the failure has woken everybody, but before the round ends.
-    @Test("those too who looked just before it failed and sleep just after", arguments: Failure.allCases)
+    /// The window: a waiter has looked for a failure before there was one, and goes to sleep after the failure has
+    /// woken everybody, but before the round ends.
+    @Test("even waiters that looked just before it failed and sleep just after", arguments: Failure.allCases)
     func window(_ failure: Failure) throws {
         let bench = Bench()
         let file = try bench.storage.open("/segment", .create)
@@ -26,13 +28,13 @@ import Testing
         let covered = ScheduledRoom()
         let next = ScheduledRoom()
         let group = GroupCommit(
-            file: file, version: 0, page: page, publishesWhenWritten: false, rooms: (covered, next))
+            file: file, version: 0, page: page, publishesWhenWritten: false, waitQueues: (covered, next))
         let (isSyncing, hold) = bench.holdSyncs()
         if failure != .write {
             bench.storage.inject(SimulatedFault(.io, residue: .nothing) { $0.operation == .sync })
         }
 
-        // One leads and syncs.
+        // One thread leads and syncs.
         group.noteWritten(1)
         let led = Outcomes()
         let leader = try StorageThread.start(name: "leader") {
@@ -42,7 +44,7 @@ import Testing
         }
         isSyncing.wait()
 
-        // Many come whom that sync does not cover, and find no failure yet.
+        // Many waiters come that this sync does not cover; they find no failure yet.
         let count = 16
         group.noteWritten(UInt64(1 + count))
         let outcomes = Outcomes()
@@ -55,7 +57,7 @@ import Testing
         }
         next.waitUntil { $0.asked == count }
 
-        // It fails, and wakes everybody; only then do they sleep; and only then does the round end.
+        // The sync fails and wakes everybody; only then do the waiters sleep; and only then does the round end.
         next.afterBroadcast = {
             maySleep.open()
             next.waitUntil { $0.asleep == count }
@@ -67,25 +69,25 @@ import Testing
         leader.join()
         #expect(next.asleep == 0 && covered.asleep == 0, "nobody is left who would wake them")
 
-        // Where that failed, they are woken to end the test.
+        // If that failed, the waiters are woken here to end the test.
         next.broadcast()
         for waiter in waiters { waiter.join() }
         #expect(led.unknown.count == (failure == .write ? 0 : 1))
         #expect(outcomes.unknown.sorted() == (1...count).map { UInt64(1 + $0) })
         #expect(page.failureMark == 1, "no version was durable before")
-        // Who comes later does not sleep at all.
+        // A later waiter does not sleep at all.
         let error = #expect(throws: LogError.self) { try group.wait(for: 1 + UInt64(count)) }
         #expect(error?.code == .unknownOutcome(version: 1 + UInt64(count)))
     }
 
-    /// It would be told that all is well: the system reports once what it could not write.
-    @Test("and nobody syncs after it who had looked for a failure just before") func noSyncAfterwards() throws {
+    /// Such a sync would succeed: the system reports only once what it could not write.
+    @Test("nobody syncs after a failure, even if it looked for one just before") func noSyncAfterwards() throws {
         let bench = Bench()
         let file = try bench.storage.open("/segment", .create)
         let page = try SharedPage(StoreFolder(path: "", storage: bench.storage), StoreID(high: 1, low: 2))
         let group = GroupCommit(file: file, version: 0, page: page, publishesWhenWritten: false)
         group.noteWritten(1)
-        // A commit is being written to the same sector: who leads waits for it before it syncs.
+        // A commit is being written to the same sector: the leader waits for it before it syncs.
         #expect(group.join())
         let outcomes = Outcomes()
         let leader = try StorageThread.start(name: "leader") {
@@ -144,8 +146,8 @@ import Testing
 }
 
 extension FailedSyncTests {
-    /// Where the log is closed by then, another process writes.
-    @Test("who is overtaken by another's sync syncs nothing") func nothingToSync() throws {
+    /// If the log is closed by then, another process writes.
+    @Test("a waiter that is overtaken by another's sync syncs nothing") func nothingToSync() throws {
         let bench = Bench()
         let file = try bench.storage.open("/segment", .create)
         let group = GroupCommit(file: file, version: 0, page: nil, publishesWhenWritten: false)
@@ -167,7 +169,7 @@ extension FailedSyncTests {
     }
 }
 
-/// Where threads wait for one another, time after time.
+/// A barrier at which threads wait for one another, again and again.
 private final class Meeting: Sendable {
     let size: Int
     // Atomic: each thread adds itself, and waits for the multiple of `size` that is the last of its round.
@@ -187,7 +189,7 @@ private final class Meeting: Sendable {
 }
 
 extension Bench {
-    /// Lets each sync of this process wait until `hold` is open; `isSyncing` opens when the first one begins.
+    /// Makes each sync of this process wait until `hold` is open; `isSyncing` opens when the first one begins.
     func holdSyncs() -> (isSyncing: Gate, hold: Gate) {
         let isSyncing = Gate()
         let hold = Gate()
@@ -200,7 +202,7 @@ extension Bench {
     }
 }
 
-/// Shut until it is opened, for good.
+/// Closed until it is opened, and open from then on.
 final class Gate: @unchecked Sendable {
     // Guarded by `lock`.
     private var opened = false
@@ -251,7 +253,8 @@ final class Outcomes: @unchecked Sendable {
     }
 }
 
-/// An event count whose sleepers can be counted and whose callers can be held up. A signal wakes exactly the one who sleeps longest.
+/// An event count whose sleepers can be counted and whose callers can be delayed. A signal wakes exactly the thread
+/// that has slept longest.
 final class ScheduledRoom: EventCount, @unchecked Sendable {
     struct State {
         /// How many have asked for a ticket.
@@ -266,9 +269,9 @@ final class ScheduledRoom: EventCount, @unchecked Sendable {
     private var state = State()
     private let lock = Lock(.unranked)
     private let changed = Condition()
-    // Set by the test before anybody calls what it is called by.
+    // Set by the test before any thread calls the method that calls it.
     nonisolated(unsafe) var beforeTicket: (() -> Void)?
-    /// After the next broadcast, once. Set as `beforeTicket` is, and taken under `lock`.
+    /// Called once, after the next broadcast. Set as `beforeTicket` is, and taken under `lock`.
     nonisolated(unsafe) var afterBroadcast: (() -> Void)?
 
     var asleep: Int { lock.withLock { state.asleep } }

@@ -22,7 +22,7 @@ import Testing
                 let error = #expect(throws: LogError.self) { try bench.commit(log, lengths) }
                 #expect(error?.code == .diskFull)
                 #expect(log.failure == nil && log.writtenVersion == 1)
-                // It goes on with the same version.
+                // The log continues with the same version.
                 #expect(try bench.commit(log, [300]) == 2)
                 try log.waitUntilDurable(2)
                 let script = LogScript([])
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// The new manifest may stand already, and what was to be written again with it: that is not begun once more.
+    /// The new manifest may already be in force, with everything that was to be rewritten: that is not begun again.
     @Test("a disk that is full at one call of an opening that takes over is never taken for damage")
     func fullWhileTakingOver() throws {
         func dead(_ seed: UInt64) -> (script: LogScript, storage: SimulatedStorage) {
@@ -45,7 +45,7 @@ import Testing
                 .commit([200]), .wait, .commit([900]), .wait, .commit([300]), .commit([2000]), .commit([40]),
             ])
             let storage = SimulatedStorage(seed: seed)
-            // The sync of the end, with which the log would be closed.
+            // The last sync, with which the log would be closed.
             let left = Countdown(3)
             storage.crash { $0.operation == .sync && $0.path.hasSuffix(".segment") && left.isOver() }
             script.run(on: storage)
@@ -77,9 +77,9 @@ import Testing
         }
     }
 
-    /// The write that fails has written all.
+    /// The failing write has written everything.
     @Test(
-        "a commit that a full disk refuses is not there later; if it can't be taken back, its outcome is unknown",
+        "a commit that a full disk refuses is not there later; if it can't be undone, its outcome is unknown",
         arguments: [nil, .truncate, .sync] as [SimulatedCall.Operation?], [[200], [200, 300, 100]])
     func refused(fails: SimulatedCall.Operation?, lengths: [Int]) throws {
         for seed in 0..<8 as Range<UInt64> {
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    /// Whatever the one that died has left has to be made durable without room for another manifest.
+    /// What the dead process left has to be made durable without space for another manifest.
     @Test("a full disk without a reserve can be opened after a process has died there") func fullWithoutReserve() throws
     {
         let bench = Bench(capacity: 1 << 20) { $0.reserveByteCount = 0 }
@@ -129,9 +129,9 @@ import Testing
         #expect(try Bench(after.newProcess()).open().recovery.lastVersion == 1)
     }
 
-    /// The folder's next sync succeeds, and proves nothing of the name that the failed one was for.
+    /// The next sync of the folder succeeds, but proves nothing about the name that the failed sync was for.
     @Test(
-        "but not where the opener before it could not sync the manifest's name",
+        "a full disk can't be opened if the opener before could not sync the manifest's name",
         arguments: [StorageError.Code.io, .noSpace], [false, true])
     func fullAfterAFailedSync(code: StorageError.Code, wasFull: Bool) throws {
         let bench = Bench(capacity: 1 << 20) { $0.reserveByteCount = 0 }
@@ -168,11 +168,11 @@ import Testing
         withExtendedLifetime(again) {}
     }
 
-    @Test("a full disk still takes a commit that may use the reserve, and says so to others until there is room again")
+    @Test("a full disk still accepts a commit that may use the reserve, and refuses others while it is full")
     func reserve() throws {
         let bench = Bench(capacity: 40_000) {
             $0.reserveByteCount = 8192
-            $0.durability = .none  // no room is filled ahead
+            $0.durability = .none  // no log space is preallocated
         }
         let log = try bench.open()
         var error: LogError?
@@ -183,7 +183,7 @@ import Testing
         var part = log.takeBuffer()
         part.append(Payload.bytes(version: 9, part: 0, count: 2500))
         try appender.add(.changes, part)
-        _ = try appender.finish()
+        _ = try appender.seal()
         #expect(try bench.storage.status("/store/reserve") == nil)
         let refused = #expect(throws: LogError.self) { try bench.commit(log, [10]) }
         #expect(refused?.code == .diskFull)
@@ -202,7 +202,7 @@ import Testing
     private func isRename(_ call: SimulatedCall) -> Bool { call.operation == .rename }
 
     @Test(
-        "a program that has too many files open at a roll or a checkpoint goes on when it has closed some",
+        "a program with too many open files at a new segment or a checkpoint continues once it has closed some",
         arguments: ["segment", "manifest.new", "log"])
     func tooManyOpenFiles(path: String) throws {
         let bench = Bench { $0.segmentByteCount = 4096 }
@@ -231,7 +231,7 @@ import Testing
         #expect(again.recovery.lastVersion == last + 2 && again.recovery.outcome == .clean)
     }
 
-    @Test("but if it is so when the manifest's name is to be made durable, which of two stands is not known")
+    @Test("with too many open files when the manifest's name is synced, it is unknown which manifest counts")
     func tooManyOpenFilesAfterRename() throws {
         let bench = Bench { $0.segmentByteCount = 4096 }
         let log = try bench.open()
@@ -245,7 +245,7 @@ import Testing
     }
 
     @Test(
-        "a disk that is full at the rename of a manifest is a full disk, which the reserve helps",
+        "a disk that is full at the rename of a manifest is reported as full, and the reserve helps",
         arguments: [SimulatedFault.Residue.nothing, .all])
     func fullAtRename(_ residue: SimulatedFault.Residue) throws {
         let bench = Bench { $0.segmentByteCount = 4096 }
@@ -262,7 +262,7 @@ import Testing
         var part = log.takeBuffer()
         part.append(Payload.bytes(version: last + 1, part: 0, count: 10))
         try appender.add(.changes, part)
-        _ = try appender.finish()
+        _ = try appender.seal()
         #expect(try (bench.storage.status("/store/reserve") == nil) == (residue == .nothing))
         #expect(log.failure == nil && log.writtenVersion == last + 1)
         try log.waitUntilDurable(last + 1)
@@ -271,13 +271,13 @@ import Testing
     }
 
     @Test(
-        "and so it is for who opens the store, to whom the reserve's room goes",
+        "a process that opens a store on a full disk uses the space of the reserve",
         arguments: [SimulatedFault.Residue.nothing, .all], [SimulatedCall.Operation.rename, .syncFolder])
     func fullAtOpening(_ residue: SimulatedFault.Residue, _ operation: SimulatedCall.Operation) throws {
         let bench = Bench()
         let log = try bench.open()
         try log.waitUntilDurable(try bench.commit(log))
-        // What no mark covers is written again under a new epoch.
+        // A commit that no mark covers is rewritten under a new epoch.
         try bench.commit(log)
         bench.storage.disk.kill(bench.storage)
         let full = bench.another()
@@ -292,7 +292,7 @@ import Testing
             })
         var opened = try? full.open()
         if operation == .syncFolder {
-            // Which manifest stands is for the next opening to find out.
+            // The next opening finds out which manifest is in force.
             #expect(opened == nil)
             full.storage.disk.kill(full.storage)
             opened = try full.another().open()
@@ -302,7 +302,7 @@ import Testing
         try again.close()
     }
 
-    @Test("a manifest whose numbers would come to their end is refused, and the log goes on") func lastGeneration()
+    @Test("a manifest whose numbers would pass their limit is refused, and the log continues") func lastGeneration()
         throws
     {
         let bench = Bench()
@@ -330,7 +330,7 @@ import Testing
         try log.close()
     }
 
-    @Test("a write that fails otherwise ends the writing; reopening tells what is there") func failedWrite() throws {
+    @Test("any other write failure ends writing; reopening shows what is there") func failedWrite() throws {
         for residue in [SimulatedFault.Residue.nothing, .some, .all] {
             let bench = Bench()
             let log = try bench.open()
@@ -339,7 +339,7 @@ import Testing
             let error = #expect(throws: LogError.self) { try bench.commit(log) }
             #expect(error?.code == .unknownOutcome(version: 2))
             #expect(throws: LogError.self) { try bench.commit(log) }
-            // Readers go on.
+            // Readers continue.
             var seen: [UInt64] = []
             try log.replay(after: 0, through: 1) { seen.append($0.version) }
             #expect(seen == [1])
@@ -349,7 +349,7 @@ import Testing
         }
     }
 
-    @Test("whatever single call fails while a store is made, used and rolled, what was acknowledged stays")
+    @Test("whichever single call fails in the life of a store, acknowledged commits stay")
     func everyCallFails() throws {
         func make() -> LogScript {
             LogScript([.commit([3000]), .wait, .commit([3000]), .wait, .commit([10]), .commit([20]), .wait, .close]) {
@@ -382,7 +382,7 @@ import Testing
     }
 }
 
-/// Says no a number of times, then yes.
+/// Answers no a number of times, then yes.
 final class Countdown: @unchecked Sendable {
     // Guarded by `lock`.
     private var left: Int

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnLog
 
-@Suite("A manifest or page that was forged is an error, whatever its checksums say", .timeLimit(.minutes(20)))
+@Suite("A forged manifest or page is an error, whatever its checksums say", .timeLimit(.minutes(20)))
 struct ForgedLogTests {
     private static func options(_ access: LogOptions.Access = .readWrite(waitMilliseconds: 0)) -> LogOptions {
         var options = LogOptions(folder: "/store", access: access)
@@ -18,7 +18,8 @@ struct ForgedLogTests {
         try Log.open(options(access), storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 1))
     }
 
-    /// Puts a forged manifest in the place of a new store's, and opens it, for writing and for reading.
+    /// Replaces a new store's manifest by a forged one, and expects an error from opening it for writing and for
+    /// reading.
     private static func expectError(_ forge: (inout Manifest) -> Void) throws {
         let storage = MemoryStorage()
         try open(storage).close()
@@ -52,7 +53,7 @@ struct ForgedLogTests {
         }
     }
 
-    @Test("numbers behind which there are no more") func numbers() throws {
+    @Test("numbers after which there are no more") func numbers() throws {
         try Self.expectError { $0.epoch = .max }
         try Self.expectError { manifest in
             manifest.epoch = .max
@@ -76,7 +77,7 @@ struct ForgedLogTests {
         }
     }
 
-    @Test("a checkpoint's file that is shorter than a foot") func shortCheckpoint() throws {
+    @Test("a checkpoint file that is shorter than a footer") func shortCheckpoint() throws {
         for length in [0, 1, 7, 8, 71] {
             let storage = MemoryStorage()
             try Self.open(storage).close()
@@ -93,7 +94,7 @@ struct ForgedLogTests {
         }
     }
 
-    @Test("a file whose name is the greatest number that can't be counted on from") func names() throws {
+    @Test("a file whose name is the greatest number, which has no successor") func names() throws {
         #expect(StoreFolder.checkpointID(of: "18446744073709551615.checkpoint") == nil)
         #expect(StoreFolder.checkpointID(of: "0000000007.checkpoint") == 7)
     }
@@ -109,7 +110,7 @@ struct ForgedLogTests {
             _ = first.otherProcesses
             _ = first.heldByOthers
             _ = first.oldestVersionNeededByOthers
-            // It may open, or say that it can't; it does neither stop nor wait for ever.
+            // Opening may succeed or throw; it neither stops the program nor waits forever.
             if let second = try? Self.open(storage) { try? second.close() }
             page.bytes.storeBytes(of: before, toByteOffset: offset, as: UInt64.self)
         }

@@ -16,7 +16,7 @@ import Testing
         bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
-    @Test("of a frame's header is the one that is documented") func frameHeader() throws {
+    @Test("a frame header has the documented bytes") func frameHeader() throws {
         let header = FrameHeader(
             kind: .changes, flags: [.last, .lz4], storeHigh: 0x0102_0304_0506_0708, epoch: 9, segment: 10, offset: 64,
             version: 11, time: 12, mark: 10, part: 3, rawCount: 500, storedCount: 400, payloadCRC: 0xAABB_CCDD,
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("of headers that claim too much is refused, checksum or not") func hostileHeaders() {
+    @Test("headers that claim too much are refused, whatever their checksum") func hostileHeaders() {
         var bytes = [UInt8](repeating: 0, count: 80)
         func decode(_ change: (inout FrameHeader) -> Void) -> Bool {
             var header = FrameHeader(
@@ -57,12 +57,12 @@ import Testing
                 $0.rawCount = .max; $0.storedCount = .max
             })
         #expect(!decode { $0.storedCount = 9 })
-        #expect(!decode { $0.storedCount = 7 })  // shorter, and not said to be compressed
+        #expect(!decode { $0.storedCount = 7 })  // shorter, but not marked as compressed
         #expect(!decode { $0.flags = FrameHeader.Flags(rawValue: 0x81) })
-        #expect(!decode { $0.kind = .mark })  // with a payload
+        #expect(!decode { $0.kind = .mark })  // a mark with a payload
     }
 
-    @Test("of a manifest comes back; its blocks are the current generation and the one before") func manifest() throws {
+    @Test("a manifest is decoded; its blocks are the current and the previous generation") func manifest() throws {
         let first = Manifest(
             storeID: StoreID(high: 7, low: 8), created: 99,
             segments: [Manifest.Segment(segment: 1, epoch: 1, firstVersion: 1)])
@@ -99,9 +99,9 @@ import Testing
     // MARK: The golden store
 
     static let golden = String(#filePath.dropLast("FormatTests.swift".utf8.count)) + "Golden/format-1"
-    /// Nothing may hide where a later format will put something.
+    /// Nothing may hide in bytes that a later format will use.
     @Test(
-        "of a manifest refuses reserved bytes that are not 0, though the checksums are right",
+        "a manifest with reserved bytes that are not 0 is refused, even if its checksums are right",
         arguments: [52, 92, 112, 168])
     func reservedBytes(offset: Int) throws {
         let manifest = Manifest(
@@ -110,8 +110,8 @@ import Testing
         var bytes = manifest.encode()
         func seal() {
             bytes.withUnsafeMutableBytes { bytes in
-                let head = CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<60]))
-                bytes.storeBytes(of: head.littleEndian, toByteOffset: 60, as: UInt32.self)
+                let header = CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<60]))
+                bytes.storeBytes(of: header.littleEndian, toByteOffset: 60, as: UInt32.self)
                 let all = CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<(bytes.count - 4)]))
                 bytes.storeBytes(of: all.littleEndian, toByteOffset: bytes.count - 4, as: UInt32.self)
             }
@@ -138,10 +138,10 @@ import Testing
             bytes.append(Payload.bytes(version: version, part: part, count: length))
             try appender.add(.changes, bytes)
         }
-        _ = try appender.finish()
+        _ = try appender.seal()
     }
 
-    /// Writes the golden store: run once for each format that is released, and committed.
+    /// Writes the golden store: run this once for each released format, and commit the result.
     @Test(.enabled(if: getenv("FIRN_WRITE_GOLDEN") != nil)) func writeGolden() throws {
         var options = LogOptions(folder: Self.golden)
         options.segmentByteCount = 4096
@@ -156,7 +156,7 @@ import Testing
         try log.close()
     }
 
-    @Test("of the first release is still read: the golden store opens and holds what was committed") func golden()
+    @Test("the first release's format is still read: the golden store has what was committed") func golden()
         throws
     {
         let storage = try GoldenStore.copy(of: Self.golden, files: Self.files)

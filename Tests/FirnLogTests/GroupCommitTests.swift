@@ -4,8 +4,8 @@ import Testing
 
 @testable import FirnLog
 
-@Suite("What a sync makes durable", .timeLimit(.minutes(20))) struct GroupCommitTests {
-    @Test("is what was written before it began, and nothing that came while it ran", arguments: [false, true])
+@Suite("A sync makes durable what was written before it", .timeLimit(.minutes(20))) struct GroupCommitTests {
+    @Test("it covers what was written before it began, and nothing that came while it ran", arguments: [false, true])
     func onlyBefore(leads: Bool) throws {
         let bench = Bench()
         let file = try bench.storage.open("/segment", .create)
@@ -30,13 +30,13 @@ import Testing
         #expect(syncs() == 2 && group.durableVersion == 5 && page.durableMark == 5)
     }
 
-    @Test("one of those who came while it ran leads the next, which covers all of them", arguments: [1, 16])
+    @Test("a waiter that came while it ran leads the next sync, which covers all such waiters", arguments: [1, 16])
     func nextLeader(count: Int) throws {
         let bench = Bench()
         let file = try bench.storage.open("/segment", .create)
         let next = ScheduledRoom()
         let group = GroupCommit(
-            file: file, version: 0, page: nil, publishesWhenWritten: false, rooms: (ScheduledRoom(), next))
+            file: file, version: 0, page: nil, publishesWhenWritten: false, waitQueues: (ScheduledRoom(), next))
         let (isSyncing, hold) = bench.holdSyncs()
         func start(_ version: Int) throws -> StorageThread {
             try StorageThread.start(name: "waiter") {
@@ -52,14 +52,14 @@ import Testing
         hold.open()
         leader.join()
         #expect(Patience.awaits { next.asleep == 0 }, "nobody is left who would wake them")
-        // Where that failed, they are woken to end the test.
+        // If that failed, the waiters are woken here to end the test.
         next.broadcast()
         for waiter in waiters { waiter.join() }
         #expect(group.durableVersion == UInt64(1 + count))
         #expect(bench.storage.disk.ioTrace.count { $0.operation == .sync } == 2)
     }
 
-    @Test("so a commit that was written while another's sync ran is acknowledged by a sync of its own")
+    @Test("a commit that was written while another's sync ran is acknowledged by a later sync")
     func powerCut() throws {
         let bench = Bench()
         let log = try bench.open()
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(
-        "what another process made durable is never seen as written and not durable, nor as durable and not published")
+        "another process's version is never seen as written but not durable, or durable but not published")
     func adopting() throws {
         let bench = Bench()
         let file = try bench.storage.open("/segment", .create)

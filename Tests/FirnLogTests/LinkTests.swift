@@ -14,11 +14,11 @@ import Testing
 
 /// Links within a store's folder, on the system's own files.
 @Suite("Links", .timeLimit(.minutes(20))) struct LinkTests {
-    private let place = TemporaryFolder()
+    private let parent = TemporaryFolder()
     private let storage = PosixStorage.shared
 
     private func options(_ name: String, _ access: LogOptions.Access = .readWrite(waitMilliseconds: 0)) -> LogOptions {
-        var options = LogOptions(folder: place.path + "/" + name, access: access)
+        var options = LogOptions(folder: parent.path + "/" + name, access: access)
         options.reserveByteCount = 0
         options.segmentByteCount = 4096
         return options
@@ -42,22 +42,22 @@ import Testing
     }
 
     private func put(_ name: String, inPlaceOf inner: String) throws {
-        let path = place.path + "/other/" + inner
+        let path = parent.path + "/other/" + inner
         try storage.rename(path, to: path + ".away")
         #expect(symlink("../\(name)/\(inner)", path) == 0)
     }
 
     private func names() throws -> [String] {
-        try ["log", "checkpoint"].flatMap { try storage.list(place.path + "/victim/" + $0) }.sorted()
+        try ["log", "checkpoint"].flatMap { try storage.list(parent.path + "/victim/" + $0) }.sorted()
     }
 
     @Test(
-        "a folder of the store that is a link is refused, and nothing of what it leads to is touched",
+        "a folder of the store that is a link is refused, and nothing behind the link is changed",
         arguments: ["log", "checkpoint"])
     func folders(_ inner: String) throws {
         try makeStores()
         try put("victim", inPlaceOf: inner)
-        try storage.rename(place.path + "/other/\(inner).away", to: place.path + "/\(inner).away")
+        try storage.rename(parent.path + "/other/\(inner).away", to: parent.path + "/\(inner).away")
         let before = try names()
         for access in [LogOptions.Access.readWrite(waitMilliseconds: 0), .readOnly] {
             let error = #expect(throws: LogError.self) { try Log.open(options("other", access), storage: storage) }
@@ -65,8 +65,8 @@ import Testing
             #expect(text.contains("/other/\(inner)") && text.contains("symbolic link"), "\(text)")
         }
         #expect(try names() == before)
-        try storage.remove(place.path + "/other/" + inner)
-        try storage.rename(place.path + "/\(inner).away", to: place.path + "/other/" + inner)
+        try storage.remove(parent.path + "/other/" + inner)
+        try storage.rename(parent.path + "/\(inner).away", to: parent.path + "/other/" + inner)
         for (name, version) in [("victim", 3), ("other", 0)] {
             let log = try Log.open(options(name), storage: storage)
             #expect(log.recovery.lastVersion == UInt64(version))
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("a link that comes while the store is open is refused before anything is removed")
+    @Test("a link that appears while the store is open is refused before anything is removed")
     func whileOpen() throws {
         try makeStores()
         let log = try Log.open(options("other"), storage: storage)
@@ -86,20 +86,20 @@ import Testing
         try log.close()
     }
 
-    @Test("no store is made where a link stands in the place of one of its folders", arguments: ["log", "checkpoint"])
+    @Test("no store is made if one of its folders is a link", arguments: ["log", "checkpoint"])
     func newStore(_ inner: String) throws {
-        try storage.createFolder(place.path + "/elsewhere")
-        try storage.createFolder(place.path + "/new")
-        #expect(symlink("../elsewhere", place.path + "/new/\(inner)") == 0)
+        try storage.createFolder(parent.path + "/elsewhere")
+        try storage.createFolder(parent.path + "/new")
+        #expect(symlink("../elsewhere", parent.path + "/new/\(inner)") == 0)
         #expect(throws: LogError.self) { try Log.open(options("new"), storage: storage) }
-        #expect(try storage.list(place.path + "/elsewhere").isEmpty)
-        #expect(try storage.list(place.path + "/new") == [inner])
+        #expect(try storage.list(parent.path + "/elsewhere").isEmpty)
+        #expect(try storage.list(parent.path + "/new") == [inner])
     }
 
     @Test("the store's own folder may be a link")
     func wholeStore() throws {
         try makeStores()
-        #expect(symlink("victim", place.path + "/link") == 0)
+        #expect(symlink("victim", parent.path + "/link") == 0)
         let log = try Log.open(options("link"), storage: storage)
         #expect(log.recovery.lastVersion == 3)
         try log.close()

@@ -12,7 +12,8 @@ import Testing
     import Glibc
 #endif
 
-/// Prints what a commit costs above the bare system calls. Asserts nothing; runs only with `FIRN_LOG_COST=FOLDER`, as in
+/// Prints what a commit costs above the bare system calls. It asserts nothing, and runs only with
+/// `FIRN_LOG_COST=FOLDER`, as in
 /// `FIRN_LOG_COST=/dev/shm swift test -c release -Xswiftc -enable-testing --filter LogCost`.
 @Suite(
     "LogCost", .serialized, .enabled(if: getenv("FIRN_LOG_COST") != nil),
@@ -127,7 +128,7 @@ struct LogCost {
                 buffer.append(part)
                 try appender.add(.changes, buffer)
             }
-            let position = try appender.finish()
+            let position = try appender.seal()
             let written = SystemClock.shared.monotonic()
             try log.waitUntilDurable(version)
             let end = SystemClock.shared.monotonic()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnLog
 
-/// The bytes that tests commit: of each version, part and attempt at it other ones, and the same each time.
+/// The bytes that tests commit: different for each version, part and attempt, and the same each time.
 enum Payload {
     static func bytes(version: UInt64, part: Int, count: Int, attempt: Int = 0) -> [UInt8] {
         var state = version &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(part) &+ UInt64(attempt) &* 0xD1B5_4A32_D192_ED03
@@ -22,7 +22,7 @@ final class LogScript {
     enum Step {
         /// Commits the next version, with parts of these lengths.
         case commit([Int])
-        /// Waits until all that is written is durable.
+        /// Waits until everything that was written is durable.
         case wait
         case mark
         case abort([Int])
@@ -34,9 +34,10 @@ final class LogScript {
     var options: LogOptions
     /// The lengths of each version's parts.
     var lengths: [UInt64: [Int]] = [:]
-    /// Which attempt at each version was the last: whatever the log holds of a version is that one's, and not an earlier one's that was given up or lost.
+    /// The last attempt at each version. Whatever the log has of a version comes from that attempt, and not from an
+    /// earlier one that was abandoned or lost.
     var attempts: [UInt64: Int] = [:]
-    /// The last version that a wait has returned for.
+    /// The last version whose wait has returned.
     var acknowledged: UInt64 = 0
     /// The last version whose commit was begun.
     var begun: UInt64 = 0
@@ -59,7 +60,7 @@ final class LogScript {
             writer.append(Payload.bytes(version: version, part: part, count: length, attempt: attempt))
             try appender.add(.changes, writer)
         }
-        if abort { appender.abort() } else { _ = try appender.finish() }
+        if abort { appender.abort() } else { _ = try appender.seal() }
     }
 
     /// Runs the script until it ends or the storage stops; returns what it stopped with.
@@ -105,7 +106,7 @@ final class LogScript {
         return attempts[version]!
     }
 
-    /// Every version up to the log's last holds what was committed; none that was acknowledged is missing.
+    /// Checks that every version up to the log's last is what was committed, and that no acknowledged one is missing.
     func check(_ log: Log, _ context: String) throws {
         let last = log.recovery.lastVersion
         #expect(

@@ -30,7 +30,7 @@ import Testing
         try check(again, 20)
     }
 
-    @Test("who goes on from a position reads what follows it, and nothing before it") func positions() throws {
+    @Test("a replay from a position reads what follows it, and nothing before it") func positions() throws {
         let log = try open {
             $0.usesThreads = false
             $0.segmentByteCount = 4096
@@ -42,7 +42,7 @@ import Testing
             if version % 9 == 0 { try log.writeMark() }
         }
         #expect(try storage.list("/store/log").count > 2)
-        /// Reads on to a version in steps; gives the versions seen.
+        /// Replays up to a version in steps; returns the versions seen.
         func read(step: Int, to end: Int) throws -> ([UInt64], LogPosition?) {
             var seen: [UInt64] = []
             var position: LogPosition?
@@ -60,12 +60,12 @@ import Testing
             return (seen, position)
         }
         for step in [1, 7, 60] { #expect(try read(step: step, to: 60).0 == Array(1...60)) }
-        // One that is somewhere else does not count.
+        // A position at another version is ignored.
         let elsewhere = try read(step: 5, to: 5).1
         var seen: [UInt64] = []
         try log.replay(after: 8, through: 10, from: elsewhere) { seen.append($0.version) }
         #expect(seen == [9, 10])
-        // What lies before is not read again: there may be anything.
+        // The log before the position is not read again, so it may contain anything.
         let position = try read(step: 8, to: 8).1
         let file = try storage.open("/store/log/0000000001.segment", .readWrite)
         try withUnsafeBytes(of: UInt64.max) { try file.write($0, at: 64 + 100) }
@@ -74,7 +74,7 @@ import Testing
         #expect(throws: LogError.self) { try log.replay(after: 8, through: 12) { _ in } }
     }
 
-    @Test("a commit of many parts comes back part by part") func parts() throws {
+    @Test("a commit of many parts is read back part by part") func parts() throws {
         let log = try open()
         var appender = try log.beginCommit(version: 1)
         for part in 0..<20 {
@@ -82,7 +82,7 @@ import Testing
             writer.append(pattern(part, count: 700_000))
             try appender.add(.changes, writer)
         }
-        let position = try appender.finish()
+        let position = try appender.seal()
         try log.waitUntilDurable(1)
         #expect(position.range.lowerBound == 64)
         try log.close()

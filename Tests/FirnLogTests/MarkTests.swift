@@ -4,9 +4,9 @@ import Testing
 
 @testable import FirnLog
 
-/// What tells that a commit was durable, in each place where it is told, when other places are lost.
+/// Each record of a commit's durability counts, even if the other records are lost.
 @Suite("Durable marks", .timeLimit(.minutes(20))) struct MarkTests {
-    @Test("are believed in a frame whose payload is damaged, as its head is whole")
+    @Test("are believed in a frame whose payload is damaged, because its header is intact")
     func markOfADamagedFrame() throws {
         let bench = Bench()
         let log = try bench.open()
@@ -17,16 +17,16 @@ import Testing
         }
         let after = bench.afterPowerCut(keeping: 1)
         try? after.storage.remove("/store/shared")
-        // The third bears the mark that covers the second.
+        // The third frame has the mark that covers the second.
         for start in starts.dropFirst() { try after.flip(Bench.segment, at: start + 90) }
         let error = #expect(throws: LogError.self) { try after.open() }
         #expect(error?.code == .damage, "the second commit was durable")
-        // Without the third nothing says so.
+        // Without the third frame, nothing says that the second was durable.
         try after.flip(Bench.segment, at: starts[1] + 90)
         #expect(try after.open().recovery.lastVersion == 2)
     }
 
-    @Test("of the shared page lie in two pairs, written by turns, so that one is whole whenever its writer stops")
+    @Test("of the shared page are in two pairs, written alternately: one is intact whenever the writer stops")
     func pairs() throws {
         for torn in [32, 48] {
             let page = try SharedPage(StoreFolder(path: "", storage: MemoryStorage()), StoreID(high: 1, low: 2))
@@ -40,10 +40,12 @@ import Testing
         }
     }
 
-    /// The sync of a mark fails: the system calls its page clean, and the disk lacks it. Whoever takes over must not go on behind it.
+    /// The sync of a mark fails: the system reports its page as clean, and the disk lacks it. A process that takes
+    /// over must not continue behind it.
     @Test(
-        "that a failed sync may have lost are no place to go on from for the process that takes over",
-        // So that the mark now shares a sector with the next commit, now lies in one of its own, which is then lost.
+        "that a failed sync may have lost are not where a process that takes over continues",
+        // So that the mark sometimes shares a sector with the next commit, and sometimes has one of its own, which is
+        // then lost.
         arguments: (0..<16).map { 100 + 40 * $0 })
     func lostMark(_ length: Int) throws {
         let first = Bench { $0.idleMilliseconds = 60_000 }
@@ -52,7 +54,7 @@ import Testing
         try log.waitUntilDurable(try first.commit(log, [length]))
         first.storage.inject(SimulatedFault(.io, residue: .nothing, times: 1) { $0.operation == .sync })
         #expect(throws: LogError.self) { try log.writeMark() }
-        log.giveUpWriting()
+        log.releaseWriting()
         try other.awaitWriting()
         let progress = try other.readToEnd { commit in while try commit.next() != nil {} }
         other.advance(to: progress)
@@ -62,7 +64,7 @@ import Testing
         #expect(try after.open().recovery.lastVersion == 2, "a commit that was acknowledged is gone")
     }
 
-    @Test("a manifest whose generation before is not the one before is refused") func generations() {
+    @Test("a manifest whose second block is not the previous generation is refused") func generations() {
         let first = Manifest(
             storeID: StoreID(high: 7, low: 8), created: 99,
             segments: [Manifest.Segment(segment: 1, epoch: 1, firstVersion: 1)])

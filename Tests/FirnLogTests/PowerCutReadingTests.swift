@@ -5,7 +5,7 @@ import Testing
 @testable import FirnLog
 
 @Suite("Reading only, after a power cut", .timeLimit(.minutes(20))) struct PowerCutReadingTests {
-    /// The disk may have kept a younger state of the shared page than of the log, where commits need no sync.
+    /// If commits need no sync, the disk may have a newer state of the shared page than of the log.
     @Test(
         "what the disk has is shown, whatever the shared page says",
         arguments: [Durability.full, .relaxed(milliseconds: 1000), .none])
@@ -27,7 +27,7 @@ import Testing
             }
             var after = bench.afterPowerCut(keeping: 0.5, seed: seed)
             after.options.access = .readOnly
-            // Without one the reader sees the store as it was when it was opened, for good.
+            // Without a page the reader always sees the store as it was when it was opened.
             let hasPage = try after.storage.status("/store/shared")?.byteCount == SharedPage.byteCount
             let reader = try after.open()
             let last = reader.publishedVersion
@@ -40,7 +40,7 @@ import Testing
             try script.check(reader, "seed \(seed)")
             #expect(try reader.waitForVersion(after: last, milliseconds: 0) == last)
 
-            // A writer that comes makes the page true, and the reader sees what is published from then on.
+            // A writer that opens the store corrects the page, and the reader sees what is published from then on.
             var writing = after.another()
             writing.options.access = .readWrite(waitMilliseconds: 0)
             let writer = try writing.open()
@@ -61,9 +61,9 @@ import Testing
         #expect(fewer > 10 && followed > 10)
     }
 
-    /// A commit that was acknowledged, and that no mark on the disk covers yet.
+    /// The last commit was acknowledged, but no mark on the disk covers it yet.
     @Test(
-        "who can't find out whether the end of the log is on the disk is told so, and is shown nothing older",
+        "a reader that can't find out whether the log's end is on the disk gets an error, not an older state",
         arguments: [.io, .noSpace, .readOnlyFileSystem, .input("")] as [StorageError.Code])
     func syncThatFails(code: StorageError.Code) throws {
         let bench = Bench()
@@ -80,8 +80,8 @@ import Testing
         #expect(try after.open().publishedVersion == 2)
     }
 
-    /// What a reader has shown is not taken back by the next one, if no sync of the log has failed.
-    @Test("an opener that could not sync the manifest's name takes nothing from those who read") func unsyncedName()
+    /// The next reader shows no older version than the one before, if no sync of the log has failed.
+    @Test("an opener that could not sync the manifest's name takes nothing from readers") func unsyncedName()
         throws
     {
         let bench = Bench()
@@ -101,9 +101,10 @@ import Testing
         withExtendedLifetime(log) {}
     }
 
-    /// By the manifest before, too, what was shown is there: nobody knows which of the two the disk has.
+    /// The version shown is also in the log of the manifest before: nobody knows which of the two manifests the disk
+    /// has.
     @Test(
-        "what is shown after a take-over that did not get to its end outlasts a power cut",
+        "what is shown after an unfinished take-over survives a power cut",
         arguments: 0..<2, [false, true])
     func brokenOffTakeOver(step: Int, hasSyncFailed: Bool) throws {
         let bench = Bench()

@@ -12,7 +12,7 @@ import Testing
     import Glibc
 #endif
 
-/// What becomes of a store when processes fork and are killed. Each test runs in a process of its own.
+/// What happens to a store when processes fork and are killed. Each test runs in a process of its own.
 @Suite("Processes", .timeLimit(.minutes(20))) struct ProcessTests {
     @Test("a forked child can't use the store, and does the parent no harm") func fork() async {
         await #expect(processExitsWith: .success) {

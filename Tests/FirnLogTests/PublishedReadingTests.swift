@@ -4,17 +4,17 @@ import Testing
 
 @testable import FirnLog
 
-/// A publisher and a waiter in two processes, stopped between any two of their accesses to the shared page.
-@Suite("Whoever waits for news wakes when it is published", .timeLimit(.minutes(20))) struct PublishedReadingTests {
+/// A publisher and a waiter in two processes are stopped between any two of their accesses to the shared page.
+@Suite("A waiting reader wakes when a version is published", .timeLimit(.minutes(20))) struct PublishedReadingTests {
     enum Manner: CaseIterable {
-        /// As readers wait for a version.
+        /// Waits as readers wait for a version.
         case wait
-        /// As the thread waits that follows other processes.
+        /// Waits as the thread does that follows other processes.
         case follow
     }
 
-    /// Where the two stop: the publisher runs to its access `first`, then the waiter to its access `look`, then the publisher to its access `second`,
-    /// then the waiter without a stop, then the publisher.
+    /// Where the two stop: the publisher runs to its access `first`, then the waiter to its access `look`, then the
+    /// publisher to its access `second`, then the waiter without a stop, then the publisher.
     struct Schedule: CustomStringConvertible {
         var first: Int
         var look: Int
@@ -23,7 +23,9 @@ import Testing
         var description: String { "publisher \(first), waiter \(look), publisher \(second)" }
     }
 
-    @Test("wherever the two are when it is published", arguments: Manner.allCases) func published(_ manner: Manner)
+    @Test("wherever the two are when the version is published", arguments: Manner.allCases) func published(
+        _ manner: Manner
+    )
         throws
     {
         for first in 0...8 {
@@ -43,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("and although the page is made anew meanwhile", arguments: Manner.allCases) func madeAnew(_ manner: Manner)
+    @Test("even if the page is reset meanwhile", arguments: Manner.allCases) func madeAnew(_ manner: Manner)
         throws
     {
         for first in 0...100 {
@@ -61,7 +63,7 @@ import Testing
         }
     }
 
-    /// False if the waiter, who wants version 2, still sleeps when the publisher is done.
+    /// Returns false if the waiter, which waits for version 2, still sleeps when the publisher is done.
     private func run(
         _ schedule: Schedule, _ manner: Manner, _ publish: @escaping @Sendable (SharedPage) -> Void
     ) throws -> Bool {
@@ -80,14 +82,14 @@ import Testing
         try waiter.start { Self.wait(for: 2, on: other, manner) }
         waiter.run(to: schedule.look)
         publisher.run(to: schedule.second)
-        waiter.letGo()
-        publisher.letGo()
+        waiter.resume()
+        publisher.resume()
         publisher.join()
         let isWoken = waiter.ends(within: 20)
-        // Whoever sleeps is woken now, so that the thread ends.
+        // A waiter that still sleeps is woken now, so that its thread ends.
         while !waiter.ends(within: 0) {
             page.wakeAll()
-            restThread(nanoseconds: 1_000_000)
+            sleepThread(nanoseconds: 1_000_000)
         }
         waiter.join()
         return isWoken
@@ -110,7 +112,7 @@ import Testing
 
 /// A thread of a simulated process that can be stopped before any access to its shared memory.
 private final class Stepper: @unchecked Sendable {
-    // Sendable: `lock` guards all but `thread`, which belongs to the test's thread, and what never changes.
+    // Sendable: `lock` guards everything but `thread`, which belongs to the test's thread, and what never changes.
     private let process: SimulatedStorage
     private let lock = Lock(.unranked)
     private let changed = Condition()
@@ -152,8 +154,8 @@ private final class Stepper: @unchecked Sendable {
         lock.unlock()
     }
 
-    /// Stops the thread no more.
-    func letGo() {
+    /// Lets the thread run without further stops.
+    func resume() {
         lock.withLock {
             limit = .max
             changed.broadcast()

@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(
-        "creates nothing and changes nothing, where the lock, the page or both are missing",
+        "creates nothing and changes nothing if the lock, the page or both are missing",
         arguments: [[], ["lock"], ["shared"], ["lock", "shared", "reserve"]])
     func createsNothing(missing: [String]) throws {
         try fill().close()
@@ -75,13 +75,13 @@ import Testing
         #expect(log.durableVersion == 6 && (log.slot != nil) == missing.isEmpty)
         #expect(try log.waitForVersion(after: 6, milliseconds: 1) == 6)
         try log.close(isRead: true)
-        // A page that is there is written to: a slot is taken on it.
+        // An existing page is written to, because a slot is taken on it.
         func isPage(_ line: String) -> Bool { line.contains("/shared ") }
         #expect(try picture().filter { !isPage($0) } == before.filter { !isPage($0) })
         #expect(try picture().count == before.count)
     }
 
-    @Test("who may only read the files reads them, closed or beside a writer, and sees what it commits")
+    @Test("a process that may only read the files reads them, closed or beside a writer, and sees commits")
     func anotherUser() async throws {
         try fill().close()
         let before = try picture()
@@ -111,7 +111,7 @@ import Testing
         try log.close()
     }
 
-    @Test("who may not even read the lock reads the store all the same") func withoutLock() throws {
+    @Test("a process that may not even read the lock can still read the store") func withoutLock() throws {
         try fill().close()
         #expect(chmod(path + "/lock", 0) == 0)
         #expect(chmod(path + "/shared", 0) == 0)
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test("a reader says of no version that it is durable of which its writer does not", arguments: [false, true])
+    @Test("a reader reports no version as durable before its writer does", arguments: [false, true])
     func durable(isThereBefore: Bool) throws {
         let bench = Bench { $0.durability = .none }
         let log = try bench.open()
@@ -143,7 +143,7 @@ import Testing
         #expect(reader.durableVersion == 2)
     }
 
-    /// Runs `body` in a process that may not write to the store, and expects 0 of it.
+    /// Runs `body` in a process that may not write to the store, and expects exit code 0.
     private func asReader(_ body: (String, LogOptions) throws -> Int32) throws {
         #expect(end(of: reader(body)) == .exited(0))
     }
@@ -153,7 +153,7 @@ import Testing
         var options = options(.readOnly)
         options.usesThreads = false
         return forked {
-            // Root may write everything; everybody else is kept off by the modes.
+            // Root may write everything; the modes forbid it to everybody else.
             if getuid() == 0, setgid(65534) != 0 || setuid(65534) != 0 { return 100 }
             if getuid() != 65534 {
                 for name in ["lock", "shared"] { chmod(path + "/" + name, 0o444) }
@@ -165,7 +165,7 @@ import Testing
 
 /// A reader that may not open the file `lock` can't know whether somebody writes.
 @Suite("Reading beside a writer without its lock", .timeLimit(.minutes(20))) struct UnlockedReadingTests {
-    /// Commits of 40 KiB, of which a reader reads several at once.
+    /// Makes a store with commits of 40 KiB, of which a reader reads several at once.
     private func bench(_ count: Int = 5) throws -> (bench: Bench, log: Log) {
         let bench = Bench { $0.segmentByteCount = 4 << 20 }
         let log = try bench.open()
@@ -184,7 +184,7 @@ import Testing
         return reader
     }
 
-    @Test("a log that grows while it is read is not damaged, whenever that is", arguments: 3...9, [false, true])
+    @Test("a log that grows while it is read is not reported as damaged", arguments: 3...9, [false, true])
     func growing(count: Int, hasPage: Bool) throws {
         var number = 0
         var isOver = false
@@ -215,10 +215,10 @@ import Testing
         #expect(number > 3)
     }
 
-    @Test("and damage is reported with its place, although the log grows") func damage() throws {
+    @Test("damage is reported with its offset, even while the log grows") func damage() throws {
         let (bench, log) = try bench()
-        let place = 100 << 10
-        try bench.flip(Bench.segment, at: place)
+        let damagedOffset = 100 << 10
+        try bench.flip(Bench.segment, at: damagedOffset)
         let reader = reader(of: bench)
         reader.storage.beforeEachCall { call in
             guard call.operation == .read, call.path.hasSuffix(".segment"), log.writtenVersion < 40 else { return }
@@ -229,12 +229,12 @@ import Testing
             _ = try reader.open()
         } throws: { error in
             guard let error = error as? LogError, let offset = error.offset else { return false }
-            return error.code == .damage && offset < place && offset > place - (50 << 10)
+            return error.code == .damage && offset < damagedOffset && offset > damagedOffset - (50 << 10)
         }
     }
 }
 
-/// Tells another process that something has happened.
+/// Signals another process.
 private final class Pipe {
     private var ends: [Int32] = [0, 0]
 

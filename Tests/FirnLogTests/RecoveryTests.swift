@@ -29,7 +29,8 @@ struct Bench {
     /// The same disk, seen by another process.
     func another() -> Bench { with(storage.disk.newProcess()) }
 
-    /// What is left if the power goes now, everything that was written included, or nothing that was not synced.
+    /// The disk after a power cut now. `part` is the probability that an unsynced write survives: 1 keeps everything
+    /// that was written, 0 only what was synced.
     func afterPowerCut(keeping part: Double, seed: UInt64 = 3) -> Bench {
         with(storage.disk.afterPowerCut(seed: seed, .probability(data: part, names: part)).newProcess())
     }
@@ -47,7 +48,7 @@ struct Bench {
         return version
     }
 
-    /// Writes a checkpoint of all that is written, and lets go what it covers, or less.
+    /// Publishes a checkpoint of everything written, and releases the log that it covers, or less of it.
     func publishCheckpoint(_ log: Log, keepingVersionsAfter oldest: UInt64? = nil) throws {
         try log.sealSegment()
         let file = try log.beginCheckpoint(start: 0)
@@ -70,7 +71,7 @@ struct Bench {
 }
 
 @Suite("Recovery", .timeLimit(.minutes(20))) struct RecoveryTests {
-    @Test("opens where the first of two unsynced frames is torn and the second is whole, and cuts both")
+    @Test("opens if the first of two unsynced frames is torn and the second intact, and cuts both off")
     func firstTorn() throws {
         let bench = Bench()
         let log = try bench.open()
@@ -88,13 +89,13 @@ struct Bench {
         #expect(again.recovery.lastVersion == 1)
         #expect(torn.offset == second && torn.version == 2 && torn.wholeFrames == 1 && torn.wholeCommits == 1)
         #expect(again.recovery.epoch == 2)
-        // The versions are given anew.
+        // The version numbers are used again.
         #expect(try after.commit(again, [50]) == 2)
         try again.close()
         #expect(try after.open().recovery.outcome == .clean)
     }
 
-    @Test("refuses the same bytes flipped once a later frame bears the mark") func flippedAfterMark() throws {
+    @Test("refuses the same flipped bytes once a later frame has the mark") func flippedAfterMark() throws {
         let bench = Bench()
         let log = try bench.open()
         try log.waitUntilDurable(try bench.commit(log))
@@ -159,8 +160,8 @@ struct Bench {
         }
     }
 
-    /// A take-over had got to the page, and a power cut lost its manifest: the page tells of commits of that epoch.
-    @Test("ignores the shared page of a take-over that is no more", arguments: [true, false])
+    /// A take-over had written the page, and a power cut lost its manifest: the page refers to commits of that epoch.
+    @Test("ignores the shared page of a take-over that was lost", arguments: [true, false])
     func pageOfAnotherEpoch(isReader: Bool) throws {
         let bench = Bench()
         let log = try bench.open()
@@ -192,12 +193,12 @@ struct Bench {
             #expect(throws: LogError.self) { try bench.commit(log) }
             try log.close()
 
-            // A reader beside it shows what is certain.
+            // A reader beside it shows only what is certain.
             var reading = bench.another()
             reading.options.access = .readOnly
             #expect(try reading.open().recovery.lastVersion == 1)
 
-            // Pages that were never written look clean: what is acknowledged from here on must not rest on them.
+            // Pages that were never written look clean: what is acknowledged from here on must not depend on them.
             let reopened = bench.another()
             let again = try reopened.open()
             #expect(
@@ -214,7 +215,7 @@ struct Bench {
         }
     }
 
-    @Test("copies what no mark covers once, and no more at the next open") func secondedOnce() throws {
+    @Test("copies what no mark covers once, and not again at the next opening") func rewrittenOnce() throws {
         let bench = Bench()
         let log = try bench.open()
         try bench.commit(log, [4000, 4000])
@@ -227,13 +228,13 @@ struct Bench {
         #expect(third.recovery.rewrittenCommits == 0 && third.recovery.epoch == 2)
     }
 
-    @Test("reports a bit set in the room filled ahead, and cuts it") func flipInRoom() throws {
+    @Test("reports a bit set in preallocated space, and cuts it off") func flipInPreallocatedSpace() throws {
         let bench = Bench()
         let log = try bench.open()
         try log.waitUntilDurable(try bench.commit(log))
         try log.writeMark()
         let size = try bench.storage.status(Bench.segment)!.byteCount
-        #expect(size > log.writer!.tail.end + 128, "no room was filled ahead")
+        #expect(size > log.writer!.tail.end + 128, "no space was preallocated")
         let after = bench.afterPowerCut(keeping: 0)
         try after.flip(Bench.segment, at: size - 1, bit: 7)
         let again = try after.open()
@@ -245,7 +246,7 @@ struct Bench {
         #expect(torn.wholeFrames == 0)
     }
 
-    @Test("time never goes back behind a segment without frames either") func timeAcrossSegments() throws {
+    @Test("time does not go back after a segment without frames, either") func timeAcrossSegments() throws {
         let storage = MemoryStorage()
         let clock = ManualClock()
         var options = LogOptions(folder: "/store")

@@ -17,7 +17,7 @@ import Testing
     }
     private var folder: String { LogScript([]).options.folder }
 
-    /// After a crash in the midst of it there is a store that is whole, or something that can be deleted.
+    /// After a crash during deletion there is an intact store, or something that can be deleted.
     @Test func deletingCanBeTakenUpAgainAfterACrashAtAnyCall() throws {
         let trial = SimulatedStorage(seed: 1)
         try make(trial)
@@ -33,7 +33,7 @@ import Testing
             for seed in 0..<12 as Range<UInt64> {
                 let disk = seed == 0 ? storage.disk : storage.disk.afterPowerCut(seed: seed &* 31 &+ UInt64(stop))
                 let process = disk.newProcess()
-                // Never a store with less in it than it had.
+                // There is never a store with less in it than before.
                 if let log = try? Log.open(
                     LogScript([]).options, storage: disk.afterPowerCut(seed: 1).newProcess(), clock: ManualClock(),
                     randomness: SeededRandomness(seed: 2))
@@ -69,7 +69,7 @@ import Testing
             let log = try Log.open(options, storage: storage)
             #expect(isRefused())
             #expect(try storage.status(folder + "/manifest") != nil)
-            // It goes on reading checkpoints after it has closed.
+            // It may still read checkpoints after it is closed.
             try log.close(isRead: true)
             #expect(isRefused())
             withExtendedLifetime(log) {}
@@ -77,13 +77,13 @@ import Testing
         #expect(try Log.remove(folder, storage: storage).wasThere)
     }
 
-    /// Who opened the lock file before it was deleted would hold locks that nobody knows of.
+    /// A process that opened the lock file before it was deleted would hold locks that nobody knows of.
     @Test func whoMeetsADeletedStoreWhileOpeningItIsTold() throws {
         let storage = MemoryStorage()
         try make(storage)
         let locks = try StoreLocks(StoreFolder(path: folder, storage: storage))
         #expect(try Log.remove(folder, storage: storage).wasThere)
-        let error = #expect(throws: LogError.self) { try locks.enter() }
+        let error = #expect(throws: LogError.self) { try locks.registerOpen() }
         #expect(error?.code == .locked(processID: nil))
     }
 
@@ -99,7 +99,7 @@ import Testing
         #expect(removal == StoreRemoval(wasThere: true, left: names.sorted()))
     }
 
-    /// The path is of use again once that is away.
+    /// The path can be used again once that file is gone.
     @Test func whatStaysIsNamedByWhoWantsToMakeAStoreThere() throws {
         let storage = MemoryStorage()
         try make(storage)
@@ -122,7 +122,7 @@ import Testing
         for access in [LogOptions.Access.readOnly, .readWrite(waitMilliseconds: 0)] {
             let storage = SimulatedStorage(seed: 1)
             try make(storage)
-            // It has closed the store, and holds a version of it.
+            // The holder has closed the store, and still holds a version of it.
             let holder = try open(.readOnly, storage)
             try holder.close(isRead: true)
             let deleter = storage.disk.newProcess()
@@ -141,7 +141,8 @@ import Testing
         }
     }
 
-    /// Somebody takes a byte after the deletion has looked at it: it then has others for a moment, and is refused.
+    /// Somebody locks a byte after the deletion has checked it. The deletion then holds other bytes for a moment, and
+    /// is refused.
     @Test func aReaderWaitsForADeletionThatIsRefusedInTheEnd() throws {
         let storage = SimulatedStorage(seed: 1)
         try make(storage)
@@ -162,13 +163,13 @@ import Testing
             hasTriedTwice.open()
         }
         hasTriedTwice.wait()
-        deleter.leave()
+        deleter.releaseAll()
         thread.join()
         try #require(result.withLock { $0 }).get()
         reader.beforeEachCall(nil)
     }
 
-    /// The lock file is removed between the moment in which a reader opens it and the one in which it gets its lock.
+    /// The lock file is removed after a reader opens it and before the reader gets its lock.
     @Test func nobodyOpensAStoreByALockFileThatHasBeenRemoved() throws {
         let storage = SimulatedStorage(seed: 1)
         try make(storage)
@@ -181,7 +182,7 @@ import Testing
             storage.beforeEachCall(nil)
             do { _ = try Log.remove(folder, storage: deleter) } catch { Issue.record(error) }
         }
-        let error = #expect(throws: LogError.self) { try locks.enter() }
+        let error = #expect(throws: LogError.self) { try locks.registerOpen() }
         #expect(error?.code == .locked(processID: nil))
     }
 }

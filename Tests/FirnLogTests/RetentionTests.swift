@@ -3,7 +3,7 @@ import Testing
 @testable import FirnLog
 
 @Suite("What retention keeps", .timeLimit(.minutes(20))) struct RetentionTests {
-    /// Three segments of ten versions each, the third's last commits younger; a commit a second.
+    /// Three segments of ten versions each, with one commit a second.
     private let segments = [
         RetentionRule.Segment(firstVersion: 1, lastVersion: 10, byteCount: 4096, lastTime: 10),
         RetentionRule.Segment(firstVersion: 11, lastVersion: 20, byteCount: 4096, lastTime: 20),
@@ -30,10 +30,10 @@ import Testing
         #expect(oldest(.versions(0)) == 30)
     }
 
-    @Test("by age, the version of every moment in it is kept, and of a segment all where only its end is known")
+    @Test("by age, the version of every moment is kept, and all of a segment if only its end is known")
     func ages() {
         #expect(oldest(.age(nanoseconds: 0)) == 30)
-        // At 25 the newest was 25, of which only is known that it is behind 20.
+        // At time 25 the newest version was 25, and it is only known that this is after 20.
         #expect(oldest(.age(nanoseconds: 5)) == 20)
         #expect(oldest(.age(nanoseconds: 10)) == 20)
         #expect(oldest(.age(nanoseconds: 11)) == 10)
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(
-        "what several ask for is kept in one word",
+        "what several openers ask for fits in one word",
         arguments: [
             ([], []), ([.none], []), ([.versions(3), .versions(7)], [.versions(7)]),
             ([.age(nanoseconds: 1)], [.age(nanoseconds: 1_000_000_000)]),

@@ -4,10 +4,10 @@ import Testing
 
 @testable import FirnLog
 
-/// Finding 7: a disk may spoil the whole sector that it writes when the power fails.
-@Suite("With a sector given, a power cut takes no acknowledged commit", .timeLimit(.minutes(20))) struct SectorTests {
-    /// Spoils what a disk may spoil that was writing when its power failed: every sector of `sector` bytes that holds a byte of a
-    /// segment written, or the end of one cut, since the segment's last sync.
+/// Finding 7 of an audit: a disk may spoil the whole sector that it writes when the power fails.
+@Suite("With a sector size, a power cut loses no acknowledged commit", .timeLimit(.minutes(20))) struct SectorTests {
+    /// Spoils what a disk may spoil that was writing when its power failed: some of the sectors of `sector` bytes in
+    /// which a byte of a segment was written, or its end was cut, since the segment's last sync.
     private func spoil(_ disk: SimulatedDisk, _ trace: [SimulatedCall], sector: Int, seed: UInt64) throws {
         var atRisk: [String: Set<Int>] = [:]
         for call in trace where call.path.hasSuffix(".segment") && call.error == nil {
@@ -49,7 +49,8 @@ import Testing
         }
     }
 
-    /// Stops the script at each call, cuts the power, spoils sectors, opens: gives how often acknowledged commits were missing.
+    /// Stops the script at each call, cuts the power, spoils sectors and opens the log. Returns how often
+    /// acknowledged commits were missing.
     private func losses(written sector: Int, spoiled: Int, stride step: Int = 1) throws -> (losses: Int, cuts: Int) {
         let trial = SimulatedStorage(seed: 1)
         #expect(script(sector).run(on: trial) == nil)
@@ -81,12 +82,12 @@ import Testing
         return (losses, cuts)
     }
 
-    @Test("whichever call it falls on", arguments: [512, 4096]) func cuts(sector: Int) throws {
+    @Test("whichever call is the last one", arguments: [512, 4096]) func cuts(sector: Int) throws {
         let found = try losses(written: sector, spoiled: sector)
         #expect(found.losses == 0 && found.cuts > 400)
     }
 
-    @Test("and the test would see it: without sectors such a disk does lose commits") func without() throws {
+    @Test("without sectors such a disk does lose commits, so the test can fail") func without() throws {
         #expect(try losses(written: 0, spoiled: 512).losses > 0)
         #expect(try losses(written: 512, spoiled: 4096).losses > 0)
     }
@@ -109,7 +110,8 @@ import Testing
         return frames
     }
 
-    @Test("commits of one sync follow each other without a gap, those of the next begin a sector") func groups() throws
+    @Test("commits of one sync follow each other without a gap, those of the next one begin a sector") func groups()
+        throws
     {
         let bench = Bench { $0.sectorByteCount = 512 }
         let log = try bench.open()
@@ -128,7 +130,7 @@ import Testing
         #expect(Int(frames[6].offset) == frames[5].end)
     }
 
-    @Test("the option can be given and taken back for a store that is there, and readers of any kind read it")
+    @Test("the option can be changed for an existing store, and every kind of reader reads it")
     func changed() throws {
         var bench = Bench()
         for sector in [0, 4096, 0, 512, 4096] {
@@ -157,7 +159,7 @@ import Testing
         var other = bench.another()
         other.options.sectorByteCount = 0
         let second = try other.open()
-        log.giveUpWriting()
+        log.releaseWriting()
         try second.awaitWriting()
         second.advance(to: try second.readToEnd { _ in })
         try second.beginWriting()
@@ -194,7 +196,7 @@ import Testing
         expectUnsynced(found, sector: 512)
     }
 
-    /// Expects that no frame lies in a sector with a version that was durable when the frame was written.
+    /// Expects that no frame shares a sector with a version that was durable when the frame was written.
     private func expectUnsynced(_ frames: [FrameHeader], sector: Int) {
         for (index, frame) in frames.enumerated() {
             for before in frames[..<index].reversed() {

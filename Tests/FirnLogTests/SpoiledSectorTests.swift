@@ -4,8 +4,8 @@ import Testing
 
 @testable import FirnLog
 
-/// A disk may lose the write of a sector that it called done (stale), or put it in the place of another (misdirected).
-/// Checksums alone see neither: each sector is one that Firn has written.
+/// A disk may lose the write of a sector that it reported as done (stale), or write it to another sector
+/// (misdirected). Checksums alone detect neither, because each sector has content that Firn wrote.
 @Suite("A stale or misdirected sector is refused or reported, and never read as data", .timeLimit(.minutes(20)))
 struct SpoiledSectorTests {
     /// A log of several segments, and what was committed to it.
@@ -26,7 +26,7 @@ struct SpoiledSectorTests {
         return (script, disk)
     }
 
-    /// Opens what a spoiled disk holds. Returns whether an acknowledged commit is missing and nobody was told.
+    /// Opens the log on a spoiled disk. Returns whether an acknowledged commit is missing and this was not reported.
     private func losesSilently(_ script: LogScript, _ disk: SimulatedDisk, _ context: String) throws -> Bool {
         let log: Log
         do throws(LogError) {
@@ -39,7 +39,7 @@ struct SpoiledSectorTests {
         }
         let last = log.recovery.lastVersion
         let acknowledged = script.acknowledged
-        // Whatever is shown is what was committed.
+        // Whatever is shown was committed.
         script.acknowledged = min(last, acknowledged)
         defer { script.acknowledged = acknowledged }
         try script.check(log, context)
@@ -49,7 +49,7 @@ struct SpoiledSectorTests {
     private func spoilEach(_ end: [LogScript.Step], sector: Int) throws -> (silent: [String], tried: Int) {
         let (script, disk) = try Self.make(end, sector: sector)
         var silent: [String] = []
-        let tried = try disk.forEachSpoiledSector { spoiled, context in
+        let tried = try disk.forEachDamagedSector { spoiled, context in
             if try losesSilently(script, spoiled, context) { silent.append(context) }
         }
         return (silent, tried)

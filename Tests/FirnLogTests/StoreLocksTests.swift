@@ -4,23 +4,23 @@ import Testing
 
 @testable import FirnLog
 
-@Suite("The locks of who has a store open", .timeLimit(.minutes(20))) struct StoreLocksTests {
-    @Test("are given back by an opener that could not join") func stopServing() throws {
+@Suite("The locks of processes that have a store open", .timeLimit(.minutes(20))) struct StoreLocksTests {
+    @Test("are released by an opener that could not join") func releasedAfterFailedJoin() throws {
         let disk = SimulatedStorage(seed: 1)
         try disk.createFolder("/store")
         func locks() throws -> StoreLocks {
             try StoreLocks(StoreFolder(path: "/store", storage: disk.disk.newProcess()))
         }
         let (joining, other) = try (locks(), locks())
-        #expect(try other.serve(stays: true) && joining.serve(stays: true))
-        #expect(try other.isServed())
-        try joining.stopServing()
-        #expect(try !other.isServed())
+        #expect(try other.registerWriter(stays: true) && joining.registerWriter(stays: true))
+        #expect(try other.isOpenForWriting())
+        try joining.unregisterWriter()
+        #expect(try !other.isOpenForWriting())
         #expect(try other.beginEnding(), "the other has left")
     }
 
-    /// Otherwise others would give blocks of the files back that it goes on reading.
-    @Test("who closes the store and reads on says so without another file") func readingOn() throws {
+    /// Otherwise other processes would punch holes in the files that it still reads.
+    @Test("a process that closes the store but reads on says so without another file") func stillReading() throws {
         let bench = Bench()
         let other = try bench.open()
         let closing = bench.another()

@@ -6,7 +6,7 @@ import Testing
 
 /// Several openers of one log: whose turn it is, and what each reads of the others.
 @Suite("Turns", .timeLimit(.minutes(20))) struct TurnTests {
-    /// Reads what others have published; gives the versions.
+    /// Reads what others have published; returns the versions.
     @discardableResult
     private func readPublished(_ log: Log) throws -> [UInt64] {
         var versions: [UInt64] = []
@@ -14,7 +14,7 @@ import Testing
         return versions
     }
 
-    /// Makes it this log's turn; gives the versions read on the way.
+    /// Makes it this log's turn; returns the versions read on the way.
     @discardableResult
     private func takeTurn(_ log: Log) throws -> [UInt64] {
         var versions: [UInt64] = []
@@ -47,7 +47,7 @@ import Testing
         try script.check(try bench.open(), context)
     }
 
-    @Test("two openers write by turns, over rolls of the log, and each reads what the other wrote") func turns() throws
+    @Test("two openers write in turns, over several segments, and each reads what the other wrote") func turns() throws
     {
         let a = Bench { $0.segmentByteCount = 4096 }
         let b = a.another()
@@ -60,7 +60,7 @@ import Testing
             if chance.below(4) == 0 {
                 let next = writer ^ 1
                 #expect(isLocked { try logs[next].awaitWriting() })
-                logs[writer].giveUpWriting()
+                logs[writer].releaseWriting()
                 let seen = try takeTurn(logs[next])
                 #expect(seen == Array(read[next] + 1..<version))
                 writer = next
@@ -68,7 +68,9 @@ import Testing
             #expect(isLocked { _ = try logs[writer ^ 1].beginCommit(version: version) })
             lengths[version] = (0...chance.below(2)).map { _ in chance.below(900) }
             try LogScript.commit(logs[writer], version: version, lengths[version]!)
-            #expect(try readPublished(logs[writer ^ 1]).allSatisfy { $0 < version }, "what is not durable was read")
+            #expect(
+                try readPublished(logs[writer ^ 1]).allSatisfy { $0 < version },
+                "a version was read before it was durable")
             try logs[writer].waitUntilDurable(version)
             read[writer] = version
             read[writer ^ 1] = logs[writer ^ 1].publishedVersion
@@ -79,13 +81,13 @@ import Testing
         }
         #expect(logs[writer].writer!.tail.snapshot().manifest.segments.count > 10)
         #expect(logs[writer].writer!.tail.snapshot().manifest.epoch == 1, "nobody died")
-        // Who does not write leaves the log alone when it closes.
+        // A process that does not write leaves the log alone when it closes.
         try logs[writer ^ 1].close()
         try logs[writer].close()
         try check(a.another(), lengths, acknowledged: 120, "after turns")
     }
 
-    @Test("an opener who comes while another writes reads what is published, and no more") func joining() throws {
+    @Test("an opener that comes while another writes reads what is published, and no more") func joining() throws {
         let a = Bench { $0.segmentByteCount = 4096 }
         let log = try a.open()
         for _ in 1...9 { try log.waitUntilDurable(try a.commit(log, [700])) }
@@ -100,7 +102,7 @@ import Testing
     }
 
     @Test(
-        "a writer that dies is followed by another, with all that it had acknowledged, under a new epoch if a tail was cut"
+        "a writer that dies is followed by another, with all that it had acknowledged, under a new epoch"
     )
     func death() throws {
         for torn in [false, true] {
@@ -117,7 +119,7 @@ import Testing
                 a.storage.crashAt = a.storage.callCount
                 _ = try? a.commit(log, lengths[3]!)
             } else {
-                // Whole, though nobody was told so.
+                // The commit is complete, although nobody was told so.
                 try a.commit(log, lengths[3]!)
                 a.storage.disk.kill(a.storage)
             }
@@ -129,7 +131,7 @@ import Testing
             lengths[last + 1] = [200]
             lengths = lengths.filter { $0.key <= last + 1 }
             try other.waitUntilDurable(try b.commit(other))
-            // Under another process's feet, in the new epoch.
+            // A third process opens the store in the new epoch, beside the second one.
             let third = try a.another().open()
             #expect(third.publishedVersion == last + 1)
             try check(b.afterPowerCut(keeping: 0), lengths, acknowledged: last + 1, "torn: \(torn)")
@@ -137,7 +139,8 @@ import Testing
     }
 
     @Test(
-        "a writer whose sync failed gives no other process wrong data: who goes on recovers the log under a new epoch")
+        "a writer whose sync failed gives no other process wrong data: its successor recovers the log under a new epoch"
+    )
     func failedSync() throws {
         for residue in [SimulatedFault.Residue.nothing, .some, .all] {
             let a = Bench()
@@ -152,13 +155,13 @@ import Testing
             #expect(throws: LogError.self) { try log.waitUntilDurable(2) }
             a.storage.removeFaults()
             #expect(try readPublished(other).isEmpty)
-            #expect(log.shouldGiveUpWriting && log.isTurnOver)
-            log.giveUpWriting()
-            // Nobody had been told of version 2, but it is whole, and written again.
+            #expect(log.shouldReleaseWriting && log.isTurnOver)
+            log.releaseWriting()
+            // Version 2 was never acknowledged, but it is intact, and is rewritten.
             #expect(try takeTurn(other) == [2])
             #expect(other.writer!.tail.snapshot().manifest.epoch == 2)
             #expect(throws: LogError.self) { try log.awaitWriting() }
-            #expect(!log.hasNews && log.publishedVersion == 1)
+            #expect(!log.hasUnreadVersions && log.publishedVersion == 1)
             try other.waitUntilDurable(try b.commit(other))
             try check(
                 b.afterPowerCut(keeping: 0), [1: [200], 2: [200], 3: [200]], acknowledged: 3, "residue \(residue)")
@@ -178,7 +181,7 @@ import Testing
             let b = a.another()
             let other = try b.open()
             for _ in 1...4 { try log.waitUntilDurable(try a.commit(log, [900])) }
-            // Whole, and half of another.
+            // One complete commit, and half of another.
             try a.commit(log, [900])
             a.storage.crashAt = a.storage.callCount
             _ = try? a.commit(log, [900])
@@ -209,7 +212,7 @@ import Testing
         #expect(stops == calls && calls > 20)
     }
 
-    @Test("the slots of the shared page tell of the processes that live") func slots() throws {
+    @Test("the slots of the shared page list the living processes") func slots() throws {
         let a = Bench()
         let log = try a.open()
         #expect(log.otherProcesses.isEmpty && log.oldestVersionNeededByOthers == nil && log.isAlone)
@@ -219,33 +222,33 @@ import Testing
         reading.options.access = .readOnly
         let reader = try reading.open()
         #expect(!log.isAlone)
-        other.tellOthers(version: 7, oldest: 3, activeCount: 5, retainedByteCount: 70)
-        reader.tellOthers(version: 9, oldest: 9, activeCount: 1, retainedByteCount: 0)
+        other.publishHoldings(version: 7, oldest: 3, activeCount: 5, retainedByteCount: 70)
+        reader.publishHoldings(version: 9, oldest: 9, activeCount: 1, retainedByteCount: 0)
         var others = log.otherProcesses
         #expect(others.map(\.version) == [7, .max] && others.map(\.oldestVersion) == [3, 9])
         #expect(others.map(\.activeVersionCount) == [5, 1])
         #expect(others.allSatisfy { $0.processID == currentProcessID() && $0.openedAt > 0 })
         #expect(log.oldestVersionNeededByOthers == 7)
-        // The newest version of a process is no burden.
+        // The newest version of a process does not count.
         #expect(log.heldByOthers.versionCount == 4 && log.heldByOthers.byteCount == 70)
         #expect(other.heldByOthers.versionCount == 0)
         #expect(!other.isAskedForRetainedBytes)
         log.askForRetainedBytes()
         #expect(other.isAskedForRetainedBytes && reader.isAskedForRetainedBytes && !log.isAskedForRetainedBytes)
-        // One dies, the other closes.
+        // One process dies, the other closes the log.
         b.storage.disk.kill(b.storage)
         others = log.otherProcesses
         #expect(others.map(\.version) == [.max])
         #expect(log.heldByOthers.versionCount == 0 && log.heldByOthers.byteCount == 0)
         try reader.close()
         #expect(log.otherProcesses.isEmpty && log.isAlone)
-        // The slot of one that died is taken again, and says nothing of before.
+        // A dead process's slot is used again, and shows nothing of its old content.
         let third = try a.another().open()
         #expect(log.otherProcesses.map(\.version) == [0])
         try third.close()
     }
 
-    @Test("as many may have a store open as there are slots, and one more is told so") func slotLimit() throws {
+    @Test("a store can have as many openers as there are slots, and one more gets an error") func slotLimit() throws {
         let a = Bench()
         var logs = [try a.open()]
         for _ in 1..<SharedPage.slotCount { logs.append(try a.another().open()) }
@@ -274,10 +277,10 @@ import Testing
         #expect(died == true)
     }
 
-    @Test("who opens a store while another recovers it waits as long as it is told") func opening() throws {
+    @Test("an opener waits while another one recovers the store, as long as it is told to") func opening() throws {
         let a = Bench()
         try a.open().close()
-        // As an opener that has got as far as the locks.
+        // Like an opener that has got as far as the locks.
         let lock = try a.storage.disk.newProcess().lockFile("/store/lock")
         #expect(try lock.tryLock(0, exclusive: true))
         #expect(try lock.tryLock(2, exclusive: true))
@@ -289,7 +292,7 @@ import Testing
     }
 
     @Test(
-        "a process that waits gets the lock when the other is done, when it rests, and when it dies",
+        "a waiting process gets the lock when the other one is done, idle, or dead",
         arguments: [0, 1, 2])
     func waiting(_ end: Int) throws {
         let disk = SimulatedDisk(seed: 1)
@@ -305,12 +308,12 @@ import Testing
         }
         switch end {
         case 0:
-            try #require(Patience.awaits { log.shouldGiveUpWriting })
-            log.giveUpWriting()
+            try #require(Patience.awaits { log.shouldReleaseWriting })
+            log.releaseWriting()
         case 1:
             // As the follower's thread does.
-            try #require(Patience.awaits { log.takeWishForRest() })
-            log.giveUpWriting()
+            try #require(Patience.awaits { log.takeIdleReleaseRequest() })
+            log.releaseWriting()
         default: disk.kill(storage)
         }
         waiter.join()
@@ -320,9 +323,9 @@ import Testing
         if end < 2 { #expect(try readPublished(log) == [2]) }
     }
 
-    /// The system keeps nobody out who asks through the open file that has the lock already.
+    /// The system refuses no request that comes through the open file which already has the lock.
     @Test(
-        "a thread that asks for the lock while another of its process gives it up does not take it for its own",
+        "a thread that asks for the lock while another of its process gives it up does not believe it has it",
         arguments: [true, false])
     func askedForWhileGivenUp(wasReady: Bool) throws {
         let a = Bench()
@@ -345,19 +348,19 @@ import Testing
                 }.join()
             } catch { Issue.record("\(error)") }
         }
-        if wasReady { log.giveUpWriting() } else { log.dropWriting() }
+        if wasReady { log.releaseWriting() } else { log.abandonWriting() }
         #expect(asked.isOpen)
         #expect(try takeTurn(other).isEmpty)
         #expect(other.isWriting && !log.isWriting && !log.isAboutToWrite)
         a.storage.beforeEachCall(nil)
         #expect(isLocked { try log.awaitWriting() })
-        other.giveUpWriting()
+        other.releaseWriting()
         try takeTurn(log)
         #expect(log.isWriting && !other.isWriting)
     }
 
-    /// The lock file stays open then, and with it what is locked through it.
-    @Test("who gets the lock when its log has just been closed to read on gives it back") func closedWhileAsking()
+    /// The lock file stays open then, and the locks taken through it stay, too.
+    @Test("a log that gets the lock just after it was closed to read on releases it") func closedWhileAsking()
         throws
     {
         let a = Bench()
@@ -365,7 +368,7 @@ import Testing
         try log.waitUntilDurable(try a.commit(log))
         let b = a.another()
         let other = try b.open()
-        log.giveUpWriting()
+        log.releaseWriting()
         let closed = Gate()
         b.storage.beforeEachCall { call in
             guard call.operation == .tryLock, call.path == "/store/lock", call.offset == 0, !closed.isOpen else {
@@ -382,13 +385,13 @@ import Testing
     }
 
     private func takeTurnAndGiveUp(_ log: Log, after other: Log) throws {
-        other.giveUpWriting()
+        other.releaseWriting()
         try takeTurn(log)
-        log.giveUpWriting()
+        log.releaseWriting()
     }
 
     @Test(
-        "a manifest that a process has put in place just before it died is not taken for another's of the same number")
+        "a manifest that a process put in place just before it died is not mistaken for another of its number")
     func diesWhileBeginning() throws {
         let a = Bench()
         let log = try a.open()
@@ -396,18 +399,18 @@ import Testing
         let b = a.another()
         let other = try b.open()
         #expect(try takeTurn(other, after: log).isEmpty)
-        other.giveUpWriting()
+        other.releaseWriting()
         log.retain([.everything])
         a.storage.crash { $0.operation == .syncFolder && $0.path == "/store" }
         _ = try? takeTurn(log)
         #expect(a.storage.isStopped)
-        // It has what the page says, and not what the dead one has put in place.
+        // The process has the manifest that the page says, and not the one that the dead process put in place.
         try takeTurn(other)
         let c = a.another()
         let third = try c.open()
         try other.waitUntilDurable(try b.commit(other))
         try other.sealSegment()
-        other.giveUpWriting()
+        other.releaseWriting()
         try takeTurn(third)
         try third.waitUntilDurable(try c.commit(third))
         try third.close()
@@ -416,11 +419,11 @@ import Testing
     }
 
     private func takeTurn(_ log: Log, after other: Log) throws -> [UInt64] {
-        other.giveUpWriting()
+        other.releaseWriting()
         return try takeTurn(log)
     }
 
-    @Test("who has closed the log changes nothing of what another makes of it") func closed() throws {
+    @Test("a process that has closed the log changes nothing of what another one does with it") func closed() throws {
         let a = Bench()
         let log = try a.open()
         try log.waitUntilDurable(try a.commit(log))
@@ -430,18 +433,18 @@ import Testing
         try other.waitUntilDurable(try b.commit(other))
         try other.sealSegment()
         let manifest = try other.folder.readManifest()
-        other.tellOthers(version: 2, oldest: 2, activeCount: 1, retainedByteCount: 0)
-        #expect(!log.isWriting && !log.shouldGiveUpWriting)
+        other.publishHoldings(version: 2, oldest: 2, activeCount: 1, retainedByteCount: 0)
+        #expect(!log.isWriting && !log.shouldReleaseWriting)
         log.retain([.everything])
         log.rememberRetention()
         log.askForRetainedBytes()
         #expect(try other.folder.readManifest() == manifest)
-        log.giveUpWriting()
-        log.dropWriting()
+        log.releaseWriting()
+        log.abandonWriting()
         #expect(other.page.writerProcess == UInt64(currentProcessID()))
         let third = try a.another().open()
-        let told = third.otherProcesses
-        #expect(told.map(\.version) == [2] && told.map(\.retention) == [RetentionWord()])
+        let others = third.otherProcesses
+        #expect(others.map(\.version) == [2] && others.map(\.retention) == [RetentionWord()])
         #expect(!third.isAskedForRetainedBytes)
         try third.close()
         try other.waitUntilDurable(try b.commit(other))
@@ -449,9 +452,9 @@ import Testing
         try check(a.another(), [1: [200], 2: [200], 3: [200]], acknowledged: 3, "after it has closed")
     }
 
-    /// What a sync of before makes durable is not for another's page.
+    /// After another process has taken over, an earlier sync must not enter in its page what it made durable.
     @Test(
-        "a process whose write failed gives the lock up when no sync of its own runs any more",
+        "a process whose write failed gives up the lock when none of its syncs runs any more",
         arguments: [true, false])
     func syncOutlivesFailure(closes: Bool) throws {
         let a = Bench()
@@ -468,7 +471,7 @@ import Testing
                 isSyncing.open()
                 hold.wait()
             }
-            // Closing the lock's file frees the lock, too, and is no call of this kind: the log's own file goes before.
+            // Closing the lock's file frees the lock, too, without such a call; the log's own file is closed before.
             let frees = call.operation == .unlock && call.offset == 0
             if frees { wasSyncing.withLock { $0.append(log.writer!.group.isSyncing) } }
         }
@@ -478,12 +481,12 @@ import Testing
             LogError(StorageError(.io, operation: "write", path: "/store/log/0000000001.segment")))
         let ended = Gate()
         let giver = try StorageThread.start(name: "gives up") {
-            if closes { try? log.close() } else { log.giveUpWriting() }
+            if closes { try? log.close() } else { log.releaseWriting() }
             wasSyncing.withLock { $0.append(log.writer!.group.isSyncing) }
             ended.open()
         }
-        // Whoever does not wait for the sync is done by then.
-        restThread(nanoseconds: 50_000_000)
+        // A thread that does not wait for the sync is done by then.
+        sleepThread(nanoseconds: 50_000_000)
         hold.open()
         leader.join()
         giver.join()

@@ -4,26 +4,28 @@ import Testing
 
 @testable import FirnLog
 
-/// A process ends, the next one that opens the store ends while it opens it, and then the power goes. What the second one removes, and what it writes, must not rely on names that the first one, or itself, has not synced.
+/// A process ends, the next one that opens the store ends while it opens it, and then the power goes. What the second
+/// one removes, and what it writes, must not depend on names that the first one, or it itself, has not synced.
 ///
-/// FIRN_TWO_STOPS says how many power cuts each pair of stops is followed by, and lets the first process stop at each of its calls instead of its last ones.
+/// `FIRN_TWO_STOPS` sets how many power cuts follow each pair of stops, and lets the first process stop at each of
+/// its calls instead of its last ones.
 @Suite("Two processes end one after the other, and the power goes", .timeLimit(.minutes(20)))
 struct TwoStopsTests {
     private static let powerCuts = TestEnvironment.value("FIRN_TWO_STOPS").flatMap { Int($0) }
 
-    /// What the first process does with a store of its own.
+    /// What the first process does with its own store.
     enum Life: CaseIterable {
-        /// It writes checkpoints, each of which lets segments and the checkpoint before it go.
+        /// It writes checkpoints, after each of which segments and the checkpoint before can be removed.
         case compacts
-        /// It leaves commits that no mark covers, so that the next opener writes them again under a new epoch.
+        /// It leaves commits that no mark covers, so that the next opener rewrites them under a new epoch.
         case leavesCommitsUnsynced
-        /// It ends amid a write, so that the next opener cuts what it has left, and the one after that has nothing to
-        /// do.
+        /// It ends in the middle of a write, so that the next opener cuts off what it left, and the one after that
+        /// has nothing to do.
         case leavesTornTail
-        /// It goes on in new segments.
+        /// It continues in new segments.
         case rolls
 
-        /// Returns the last version that it was told is durable, when it ends or its storage stops.
+        /// Returns the last version that was reported to it as durable when it ends or its storage stops.
         func run(_ bench: Bench) -> UInt64 {
             var acknowledged: UInt64 = 0
             // Its storage stops it somewhere.
@@ -65,11 +67,11 @@ struct TwoStopsTests {
             bench.storage.disk.kill(bench.storage)
         }
 
-        /// How many of its calls matter: a whole round of what it does.
+        /// How many of its last calls matter: one complete round of its work.
         var lastCallCount: Int { self == .compacts ? 18 : self == .rolls ? 12 : 1 }
     }
 
-    @Test("nothing is lost that was acknowledged, and the store opens", arguments: Life.allCases)
+    @Test("no acknowledged commit is lost, and the store opens", arguments: Life.allCases)
     func stops(_ life: Life) {
         let trial = Bench()
         _ = life.run(trial)
@@ -83,12 +85,12 @@ struct TwoStopsTests {
         #expect(failures.isEmpty, "\(failures.count) failures: \(failures.prefix(3).joined(separator: "\n"))")
     }
 
-    @Test("nor where the disk is full, or fails, at a call of the second one", arguments: Life.allCases)
+    @Test("nothing is lost if the disk is full, or fails, at a call of the second one", arguments: Life.allCases)
     func stopsOnAFullDisk(_ life: Life) {
         let trial = Bench()
         _ = life.run(trial)
         let end = trial.storage.callCount
-        // Which calls of the second one change the disk.
+        // The calls of the second process that change the disk.
         let opener = trial.another()
         _ = try? opener.open()
         let calls = trial.storage.disk.ioTrace.filter {
@@ -106,9 +108,11 @@ struct TwoStopsTests {
         #expect(failures.isEmpty, "\(failures.count) failures: \(failures.prefix(3).joined(separator: "\n"))")
     }
 
-    /// The next sync of the folder succeeds, and the name that the failed one was for is lost all the same. The second
-    /// one may be killed before it tells of its failure.
-    @Test("nor where a call of the second one fails, and a third goes on", arguments: Life.allCases, [true, false])
+    /// The next sync of the folder succeeds, but the name that the failed one was for is lost all the same. The
+    /// second process may be killed before it reports its failure.
+    @Test(
+        "nothing is lost if a call of the second one fails, and a third continues", arguments: Life.allCases,
+        [true, false])
     func goesOnAfterAFailure(_ life: Life, tells: Bool) throws {
         let trial = Bench()
         _ = life.run(trial)
@@ -142,7 +146,8 @@ struct TwoStopsTests {
         #expect(failures.isEmpty, "\(failures.count) failures: \(failures.prefix(3).joined(separator: "\n"))")
     }
 
-    /// One pair of stops, and the power cuts behind it. False where the second process has come to its end before it was stopped.
+    /// One pair of stops, and the power cuts after it. Returns false if the second process came to its end before it
+    /// was stopped.
     private func stopBoth(
         _ life: Life, _ first: Int, _ second: Int, fault: SimulatedFault?, _ failures: inout [String]
     ) -> Bool {
@@ -152,13 +157,13 @@ struct TwoStopsTests {
         let other = bench.another()
         if let fault { other.storage.inject(fault) }
         other.storage.crashAt = second
-        // Where it opens the store it closes it, too.
+        // If it opens the store, it closes it, too.
         _ = try? other.open()
         let wasStopped = other.storage.isStopped
         let disk = bench.storage.disk
         disk.kill(other.storage)
         let context = "the first stopped before call \(first), the second before its call \(second)"
-        // A stop before a call that changes nothing is one before the next that does.
+        // A stop before a call that changes nothing equals a stop before the next call that does.
         if wasStopped, let last = disk.ioTrace.last, !last.operation.changesDisk { return true }
         for seed in 0..<UInt64(Self.powerCuts ?? 5) {
             let survival = seed % 3 == 2 ? SimulatedDisk.Survival.seeded : .probability(data: 1, names: 0.5)
@@ -197,8 +202,9 @@ struct TwoStopsTests {
         }
     }
 
-    /// Two processes have the store open. One replaces the manifest and ends before it has synced the folder; the other reads on, and so knows that manifest.
-    @Test("what another process no longer lists is not removed before its manifest is durable")
+    /// Two processes have the store open. One replaces the manifest and ends before it has synced the folder; the
+    /// other still reads, and so knows that manifest.
+    @Test("a file that another process no longer lists is not removed before its manifest is durable")
     func removalBesideAWriterThatEnds() throws {
         let bench = Bench()
         let log = try bench.open()
@@ -214,7 +220,8 @@ struct TwoStopsTests {
         try bench.commit(log)
         try log.waitUntilDurable(2)
         try follow()
-        // The page tells the other that there is a newer manifest than it knows: what it then reads may be newer still.
+        // The page says that there is a newer manifest than the other process knows; what it then reads may be newer
+        // still.
         try log.sealSegment()
         try bench.commit(log)
         try log.waitUntilDurable(3)
@@ -230,7 +237,7 @@ struct TwoStopsTests {
         #expect(follower.writer?.tail.snapshot().manifest.checkpoint != nil, "it has not read the new manifest")
         try follower.removeUnneeded(held: [])
 
-        // The manifest's new name is lost, and all else is kept.
+        // The manifest's new name is lost, and everything else is kept.
         var lost = 0
         for seed in 0..<16 as Range<UInt64> {
             let disk = bench.storage.disk.afterPowerCut(seed: seed, .probability(data: 1, names: 0.5))

@@ -6,7 +6,7 @@ import Testing
 @testable import FirnLog
 
 /// What opening reads grows with the file, not with its square.
-@Suite("Opening looks at each byte a few times at most", .timeLimit(.minutes(20))) struct ZerosTests {
+@Suite("Opening examines each byte a few times at most", .timeLimit(.minutes(20))) struct ZerosTests {
     /// A log broken at its third commit, with `gaps` behind it: zeros, then bytes that are no frame.
     func broken(zeros: Int, gaps: Int) throws -> (scan: SegmentScan, reader: SegmentReader) {
         let storage = MemoryStorage()
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(
-        "behind a break, in long runs of zeros and in many short ones",
+        "after a broken frame, in long runs of zeros and in many short ones",
         arguments: [(8 << 20, 1), (64 << 10, 40), (64, 6000), (4096, 300)])
     func work(zeros: Int, gaps: Int) throws {
         let (scan, reader) = try broken(zeros: zeros, gaps: gaps)
@@ -42,7 +42,7 @@ import Testing
         #expect(reader.readByteCount <= 2 * reader.byteCount + (512 << 10))
     }
 
-    @Test("and a frame behind the zeros still tells what was durable") func frameBehindZeros() throws {
+    @Test("a frame behind the zeros still shows what was durable") func frameBehindZeros() throws {
         let storage = MemoryStorage()
         var options = LogOptions(folder: "/store")
         options.usesThreads = false
@@ -54,7 +54,7 @@ import Testing
         }
         try log.close()
         try storage.remove("/store/shared")
-        // The second commit's frame is wiped; those behind it bear its mark.
+        // The second commit's frame is wiped; the frames behind it have its mark.
         let path = "/store/log/0000000001.segment"
         let file = try storage.open(path, .readWrite)
         let size = try file.size()
@@ -66,7 +66,7 @@ import Testing
     }
 
     /// Each header of a forged tail claims the same long payload, with a wrong checksum.
-    @Test("behind a break, however many headers claim them") func forgedHeaders() throws {
+    @Test("after a broken frame, however many headers claim long payloads") func forgedHeaders() throws {
         let bench = Bench { $0.segmentByteCount = 4 << 20 }
         let log = try bench.open()
         try bench.commit(log)
@@ -87,7 +87,7 @@ import Testing
         let reader = try SegmentReader(log.folder, manifest.openSegment, storeID: manifest.storeID)
         let scan = try SegmentScan.scan(reader, chainStart: nil, previousTime: 0)
         #expect(scan.lastVersion == 1 && scan.broken?.offset == start)
-        // Yet no header is passed over.
+        // Yet no header is skipped.
         #expect(scan.markBehind == 1 && scan.framesBehind == 0)
         #expect(reader.readByteCount <= 4 * reader.byteCount)
     }

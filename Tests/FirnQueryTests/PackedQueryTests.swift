@@ -5,9 +5,10 @@ import FirnStorage
 import FirnTestSupport
 import Testing
 
-/// A query reads a checkpoint, whose chunks are unpacked into few places of the thread's memory, as it reads the heap.
+/// A query reads a checkpoint, whose chunks are unpacked into a few slots of the thread's memory, in the same way as
+/// it reads the heap.
 @Suite(.timeLimit(.minutes(20))) struct PackedQueryTests {
-    /// The objects that the links of one leaf lead to lie in more chunks than a thread keeps unpacked.
+    /// The objects that the links of one leaf lead to are in more chunks than a thread keeps unpacked.
     @Test func linksAreFollowedIntoManyCompressedChunks() throws {
         let (thing, owner) = (TableID(0), TableID(1))
         var log = LogOptions(folder: "/store")
@@ -41,7 +42,7 @@ import Testing
         try transaction.commit()
         _ = try store.compact()
         let pin = store.pin()
-        // The first time fills the memory that is unpacked into; from then on what is unpacked lies over something else.
+        // The first query fills the memory for unpacked chunks. From then on each unpacked chunk overwrites another.
         for (text, count) in [
             ("owner.note CONTAINS 'kept'", 256), ("owner.note CONTAINS 'kept 257 '", 1),
             ("owner.note CONTAINS 'kept'", 256),
@@ -52,7 +53,7 @@ import Testing
         try store.close()
     }
 
-    /// Random predicates find in the checkpoint what they find on the heap.
+    /// Random predicates find the same objects in the checkpoint as on the heap.
     @Test(arguments: 1...2 as ClosedRange<UInt64>) func predicatesFindWhatTheyFindOnTheHeap(seed: UInt64) throws {
         let world = try QueryWorld(seed: seed, things: 1000, owners: 4700, hasFiles: true)
         let before = world.pin
@@ -75,7 +76,7 @@ import Testing
         try world.store.close()
     }
 
-    /// And in the same order, one of each, or added up.
+    /// Sorted rows, distinct values and aggregates are the same, too.
     @Test func sortsAndDistinctValuesAreThoseOfTheHeap() throws {
         let world = try QueryWorld(seed: 8, things: 1000, owners: 4700, hasFiles: true)
         let before = world.pin

@@ -51,7 +51,7 @@ import Testing
         #expect(try value("oid('000000010000000200000003')") == .value(.objectID(ObjectIDBytes(1, 2, 3))))
     }
 
-    /// Both have one sign, so a date is written in one way.
+    /// Seconds and nanoseconds have the same sign, so a date can be written in only one way.
     @Test func theSecondsAndNanosecondsOfADateHaveOneSign() throws {
         for text in ["T5:-3", "T-5:3", "T1:-999999999"] {
             let error = #expect(throws: QueryError.self) { try self.parse("x == " + text) }
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// The letters, digits and dashes would fall into words, numbers and signs.
+    /// Without a rule of their own, the letters, digits and dashes would be split into words, numbers and signs.
     @Test func identifiersAreReadWithoutQuotes() throws {
         var random = SeededRandom(seed: 4)
         for round in 0..<1000 {
@@ -73,7 +73,7 @@ import Testing
                 return String(repeating: "0", count: 16 - text.count) + text
             }
             var text = digits(high) + digits(low)
-            for place in [20, 16, 12, 8] { text.insert("-", at: text.index(text.startIndex, offsetBy: place)) }
+            for offset in [20, 16, 12, 8] { text.insert("-", at: text.index(text.startIndex, offsetBy: offset)) }
             let uuid = Predicate.compare(.path("x"), .equal, .value(.uuid(UUIDBytes(high: high, low: low))))
             for literal in ["uuid(\(text))", "UUID( \(text) )", "uuid('\(text)')", "Uuid (\"\(text)\")"] {
                 #expect(try parse("x == " + literal) == uuid, "\(literal)")
@@ -88,7 +88,7 @@ import Testing
         ] {
             #expect(throws: QueryError.self, "\(text)") { try self.parse("x == " + text) }
         }
-        // Elsewhere they are names.
+        // Elsewhere `uuid` and `oid` are names.
         #expect(
             try parse("uuid == 3 AND (oid == 4)")
                 == .all([
@@ -96,7 +96,8 @@ import Testing
                 ]))
     }
 
-    /// So that nothing looks at the text again: of many in one text that would cost the square of its length.
+    /// An identifier is one token, so that no text is read twice. With many identifiers in one text, that would cost
+    /// the square of its length.
     @Test func anIdentifierIsOneToken() throws {
         let tokens = try QueryLexer.tokens(of: "oid(507f1f77bcf86cd799439011)").map(\.kind)
         #expect(
@@ -137,12 +138,12 @@ import Testing
 
     @Test func anErrorPointsAtItsPlace() throws {
         let error = #expect(throws: QueryError.self) { try self.parse("age > 3 AND name ~ 'x'") }
-        #expect(error?.place?.offset == 17)
+        #expect(error?.position?.offset == 17)
         #expect(error?.description.contains("                   ^") == true)
         let unknown = #expect(throws: QueryError.self) {
-            try CompiledPredicate(self.parse("age > 3 AND nome == 'x'"), table: TableID(0), schema: Self.schema)
+            try QueryPipeline([.filter(self.parse("age > 3 AND nome == 'x'"))], table: TableID(0), schema: Self.schema)
         }
-        #expect(unknown?.place?.offset == 12)
+        #expect(unknown?.position?.offset == 12)
         #expect(unknown?.code == .unknownProperty)
         #expect(unknown?.description.contains("age, dog, name, tags") == true)
     }
@@ -173,8 +174,9 @@ import Testing
     func whatCantBeComparedIsRefused(text: String, code: QueryError.Code) throws {
         let arguments: [QueryArgument] = text.contains("%@") ? [.value(.typedLink(TableID(7), 1))] : []
         let error = try #require(throws: QueryError.self) {
-            _ = try CompiledPredicate(
-                parse(text, arguments), table: TableID(0), schema: Self.schema, resolver: NoTable7(Self.schema))
+            _ = try QueryPipeline(
+                [.filter(parse(text, arguments))], table: TableID(0), schema: Self.schema,
+                resolver: NoTable7(Self.schema))
         }
         #expect(error.code == code, "\(error)")
         #expect(!error.message.isEmpty && !error.advice.isEmpty)
@@ -188,7 +190,7 @@ import Testing
         func propertyNames(of table: TableID) -> [String] { base.propertyNames(of: table) }
     }
 
-    /// Damaged and random text: an error or a predicate, never a trap.
+    /// Damaged and random text gives an error or a predicate, and never a trap.
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func hostileTextNeverTraps(seed: UInt64) {
         var random = SeededRandom(seed: seed)
@@ -206,14 +208,16 @@ import Testing
             do {
                 let predicate = try Predicate(parsing: text, [])
                 parsed += 1
-                _ = try CompiledPredicate(predicate, table: TableID(0), schema: Self.schema)
+                _ = try QueryPipeline([.filter(predicate)], table: TableID(0), schema: Self.schema)
             } catch {
                 #expect(!error.description.isEmpty)
-                if let place = error.place { #expect((0...place.text.utf8.count).contains(place.offset), "\(text)") }
+                if let position = error.position {
+                    #expect((0...position.text.utf8.count).contains(position.offset), "\(text)")
+                }
             }
             _ = try? Predicate(parsing: text, [.value(.int(1)), .value(.string("age"))])
         }
-        // Text of which nothing can be read would prove little.
+        // Texts that can never be parsed would prove little.
         #expect(parsed > 0)
     }
 
@@ -225,13 +229,13 @@ import Testing
             #expect(error?.code == .limit)
         }
         let chain = try parse(Array(repeating: "age == 1", count: 20_000).joined(separator: " OR "))
-        _ = try CompiledPredicate(chain, table: TableID(0), schema: Self.schema)
+        _ = try QueryPipeline([.filter(chain)], table: TableID(0), schema: Self.schema)
         var built = Predicate.constant(false)
         for age in 0..<3000 { built = built || .compare(.path("age"), .equal, .value(.int(Int64(age)))) }
-        _ = try CompiledPredicate(built, table: TableID(0), schema: Self.schema)
+        _ = try QueryPipeline([.filter(built)], table: TableID(0), schema: Self.schema)
         var deep = Predicate.constant(true)
         for _ in 0..<1000 { deep = .not(.all([deep, .constant(true)])) }
-        #expect(throws: QueryError.self) { try CompiledPredicate(deep, table: TableID(0), schema: Self.schema) }
+        #expect(throws: QueryError.self) { try QueryPipeline([.filter(deep)], table: TableID(0), schema: Self.schema) }
         #expect(throws: QueryError.self) { try self.parse("name == '" + String(repeating: "x", count: 2 << 20) + "'") }
     }
 }

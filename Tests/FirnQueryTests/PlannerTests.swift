@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// Whatever the planner's cost rule says, an index that answers a condition must find what the scan finds.
+    /// Whatever the planner's cost rule decides, an index that answers a condition must find the same as the scan.
     @Test func everyAccessFindsWhatTheScanFinds() throws {
         let world = try QueryWorld(seed: 11, things: 120)
         let naive = NaiveQuery(world: world)
@@ -38,9 +38,9 @@ import Testing
         var used = 0
         for round in 0..<500 {
             let predicate = maker.make(QueryWorld.thing, depth: round % 3)
-            let compiled = try CompiledPredicate(
-                predicate, table: QueryWorld.thing, schema: world.schema, resolver: world.resolver)
-            guard let planned = Planner(context: context).access(compiled.node, view) else { continue }
+            let query = try QueryPipeline(
+                [.filter(predicate)], table: QueryWorld.thing, schema: world.schema, resolver: world.resolver)
+            guard let planned = query.plan(.table, context).index else { continue }
             used += 1
             let candidates = planned.access.keys(view)
             let expected = keys.filter { naive.matches(predicate, QueryWorld.thing, $0) }
@@ -54,7 +54,8 @@ import Testing
         #expect(used > 25)
     }
 
-    /// The index holds the beginning of a long text only, so what it finds is looked at; so is what an OR finds where one part has no index.
+    /// The index holds only the beginning of a long text, so its results are compared with the rows. So are all
+    /// objects for an OR of which one part has no index.
     @Test func whatAnIndexKnowsInPartIsComparedInFull() throws {
         let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
         let transaction = try store.beginWrite()
@@ -69,10 +70,10 @@ import Testing
             ]))
         let head = String(repeating: "a", count: 200)
         let texts = (0..<3000).map { $0 < 40 ? head + "\($0 % 20)" : "page \($0)" }
-        for (place, text) in texts.enumerated() {
+        for (index, text) in texts.enumerated() {
             var row = transaction.beginRow(TableID(0))
             transaction.fill(&row, 0, .string(text))
-            transaction.fill(&row, 1, .int(Int64(place)))
+            transaction.fill(&row, 1, .int(Int64(index)))
             try transaction.endRow(row)
         }
         try transaction.commit()
@@ -100,7 +101,7 @@ import Testing
         #expect(either.result == [50, 60] && either.count == 2 && either.explanation.contains("objects of Page"))
     }
 
-    /// Backlinks tell who links to an object, and not who links to none.
+    /// Backlinks know which objects link to an object, but not which objects link to none.
     @Test func whoLinksToNothingIsFoundWithoutBacklinks() throws {
         let world = try QueryWorld(seed: 3, things: 1500)
         let targets = world.objects[0].keys.sorted().prefix(9)
@@ -113,7 +114,7 @@ import Testing
         #expect(found == expected && query.count(in: world.pin.snapshot) == expected.count && expected.count > 100)
     }
 
-    /// One that lies behind another, as its hash leads there, is found too.
+    /// A value that is stored behind another one, because their hashes lead to the same slot, is found too.
     @Test func aSetOfBytesHasWhatWasPutIn() {
         let values = (0..<2000).map { Array("value \($0)".utf8) }
         let set = ByteSet(values)
@@ -133,8 +134,8 @@ import Testing
         }
     }
 
-    /// Wherever it comes among the values.
-    @Test func noNumberIsNeitherTheLeastNorTheGreatest() {
+    /// NaN is skipped, wherever it is among the values.
+    @Test func notANumberIsNeitherTheLeastNorTheGreatest() {
         for values in [[.nan, 1, 2], [1, .nan, 2], [2, 1, .nan]] as [[Double]] {
             for (aggregate, expected) in [(PropertyPath.Aggregate.min, 1.0), (.max, 2)] {
                 var accumulator = Accumulator(.double, for: aggregate)
@@ -147,7 +148,7 @@ import Testing
         }
     }
 
-    /// Sums of integers are exact to 128 bits, and stay at the largest integer where they pass it.
+    /// Sums of integers are exact to 128 bits. A sum beyond the largest integer becomes the largest integer.
     @Test func sumsThatPassAnIntegerStayAtTheLargest() {
         for (values, expected) in [
             ([Int64.max, Int64.max], Int64.max), ([Int64.min, -1], Int64.min), ([.max, .max, .min, .min], -2),

@@ -4,7 +4,8 @@ import FirnTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct SortOracleTests {
-    /// Random sorts of random objects, in one and several stages, with distinct and limit, against a stable sort of plain values.
+    /// Random sorts of random objects, in one and several stages, with distinct and limit, give the same as a stable
+    /// sort of plain values.
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func stagesDoWhatPlainArraysDo(seed: UInt64) throws {
         let world = try QueryWorld(seed: seed, things: seed == 2 ? 900 : 60)
@@ -57,7 +58,7 @@ import Testing
         }
     }
 
-    /// nil where the path runs behind a nil link.
+    /// The value that a path leads to, nil if the path passes a nil link.
     private func value(_ key: Int64, _ path: String, _ world: QueryWorld) -> Value? {
         var (table, key) = (QueryWorld.thing, key)
         let names = path.split(separator: ".").map(String.init)

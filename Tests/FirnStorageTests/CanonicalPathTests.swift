@@ -7,7 +7,7 @@ import FirnStorage
 import FirnTestSupport
 import Testing
 
-/// A store is one store in a process by whatever path it is opened.
+/// A process opens a store only once, whichever paths lead to it.
 @Suite(.timeLimit(.minutes(20))) struct CanonicalPathTests {
     @Test func everyPathToAFolderHasOneName() throws {
         let folder = TemporaryFolder()
@@ -19,7 +19,7 @@ import Testing
         for path in ["there", "there/", "./there//", "link", "link/../there", "link/."] {
             #expect(storage.canonicalPath(folder.path + "/" + path) == root + "/there", "\(path)")
         }
-        // Before a store is made its name is the one that it will have.
+        // The path of a store that does not exist yet is the one that it will have.
         for path in ["link/new", "there/new", "there/new/", "there/./new"] {
             #expect(storage.canonicalPath(folder.path + "/" + path) == root + "/there/new", "\(path)")
         }

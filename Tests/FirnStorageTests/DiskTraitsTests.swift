@@ -2,7 +2,7 @@ import FirnStorage
 import FirnTestSupport
 import Testing
 
-/// What worse disks do, and faults that took effect: each is shown to happen.
+/// What worse disks do, and calls that fail after they took effect: each does happen in the simulation.
 @Suite(.timeLimit(.minutes(20))) struct DiskTraitsTests {
     private func makeDisk(
         _ change: (inout DiskTraits) -> Void
@@ -22,7 +22,7 @@ import Testing
             $0.sectorSize = sector
             $0.tearsSectors = true
         }
-        // Two sectors are synced; then a few bytes are added behind what the second holds.
+        // Two sectors are synced; then a few bytes are appended in the second one.
         try file.write(Array(repeating: 1, count: sector + 100), at: 0)
         try file.sync()
         try file.write(Array(repeating: 2, count: 50), at: sector + 100)
@@ -30,7 +30,8 @@ import Testing
         for seed in 0..<100 as Range<UInt64> {
             let after = try disk.afterPowerCut(seed: seed).newProcess().open("f", .read)
             #expect(
-                try after.read(sector, at: 0) == Array(repeating: 1, count: sector), "a sector that nobody wrote stays")
+                try after.read(sector, at: 0) == Array(repeating: 1, count: sector),
+                "a sector that is not written does not change")
             if try after.read(100, at: sector) != Array(repeating: 1, count: 100) { torn += 1 }
         }
         #expect(torn > 5 && torn < 60)
@@ -60,7 +61,7 @@ import Testing
             let after = try disk.afterPowerCut(seed: seed).newProcess().open("f", .read)
             let blocks = try (0..<3).map { block in
                 let bytes = Set(try after.read(4096, at: block * 4096))
-                #expect(bytes.count == 1, "a block comes back whole or not at all")
+                #expect(bytes.count == 1, "a block comes back completely or not at all")
                 return bytes.first!
             }
             seen.insert(blocks)
@@ -107,21 +108,21 @@ import Testing
         let after = disk.afterPowerCut(seed: 1)
         #expect(
             try after.newProcess().open("f", .read).read(1, at: 0) == [2],
-            "the disk has it so, not the page cache alone")
+            "the stale sector must be on the disk, not only in the page cache")
     }
 
-    /// What such a process still does on its way out reaches nobody.
+    /// After the crash, nothing that the process still does reaches other processes.
     @Test func aProcessEndsBetweenTwoStoresToSharedMemory() throws {
         for end in 0...4 {
             let storage = SimulatedStorage(seed: 1)
             let memory = try storage.sharedMemory("shared", byteCount: 4096)
             let other = try storage.disk.newProcess().sharedMemory("shared", byteCount: 4096)
             storage.crashAtAccess = end
-            for place in 0..<4 { SharedLongWord(memory.bytes.baseAddress! + 8 * place).store(UInt64(place) + 1) }
+            for index in 0..<4 { SharedLongWord(memory.bytes.baseAddress! + 8 * index).store(UInt64(index) + 1) }
             let seen = (0..<4).map { SharedLongWord(other.bytes.baseAddress! + 8 * $0).load() }
             #expect(seen == (0..<4).map { $0 < end ? UInt64($0) + 1 : 0 })
             #expect(storage.isStopped == (end < 4))
-            // It sees what it does itself.
+            // The process itself still sees its own stores.
             #expect(SharedLongWord(memory.bytes.baseAddress! + 24).load() == 4)
         }
     }
@@ -131,19 +132,19 @@ import Testing
         try file.write(Array(repeating: 5, count: 70_000), at: 0)
         let memory = try ReservedMemory(byteCount: 128 << 10)
         storage.inject(SimulatedFault(.outOfMemory) { $0.operation == .map })
-        expect(.outOfMemory) { _ = try memory.place(file, length: 70_000, at: 0) }
-        #expect(try memory.place(file, length: 70_000, at: 0))
+        expect(.outOfMemory) { _ = try memory.map(file, length: 70_000, at: 0) }
+        #expect(try memory.map(file, length: 70_000, at: 0))
         #expect((memory.base + 69_999).load(as: UInt8.self) == 5)
         let (_, _, unmapped) = try makeDisk { _ in }
         try unmapped.write([1], at: 0)
-        #expect(try memory.place(unmapped, length: 1, at: 0) == false)
+        #expect(try memory.map(unmapped, length: 1, at: 0) == false)
     }
 
     @Test func theTraceOfTwoEqualRunsHasOneHash() throws {
         func run(_ count: Int) throws -> UInt64 {
             let storage = SimulatedStorage(seed: 3)
             let file = try storage.open("f", .create)
-            for place in 0..<count { try file.write([1], at: place) }
+            for offset in 0..<count { try file.write([1], at: offset) }
             storage.disk.clearTrace()
             return storage.disk.traceHash
         }

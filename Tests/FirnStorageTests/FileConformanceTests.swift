@@ -2,12 +2,12 @@ import FirnStorage
 import FirnTestSupport
 import Testing
 
-/// What an open file promises, in every form of `Storage`.
+/// What an open file promises, in every implementation of `Storage`.
 @Suite(.timeLimit(.minutes(20))) struct FileConformanceTests {
     @Test(arguments: StorageKind.allCases)
     func bytesWrittenAreReadBackAndGapsAreZero(_ kind: StorageKind) throws {
-        let place = kind.make()
-        let file = try place.open("a", .create)
+        let fixture = kind.make()
+        let file = try fixture.open("a", .create)
         try file.write([1, 2, 3], at: 0)
         try file.write([9], at: 10_000)
         #expect(try file.size() == 10_001)
@@ -19,19 +19,19 @@ import Testing
         #expect(try file.size() == 10_001)
         try file.sync()
         file.startWriteback(0..<10_001)
-        #expect(try place.open("a", .read).read(3, at: 0) == [1, 2, 3])
-        #expect(file.path == place.path("a"))
+        #expect(try fixture.open("a", .read).read(3, at: 0) == [1, 2, 3])
+        #expect(file.path == fixture.path("a"))
     }
 
     @Test(arguments: StorageKind.allCases)
     func openModesMeanWhatTheySay(_ kind: StorageKind) throws {
-        let place = kind.make()
-        expect(.notFound) { _ = try place.open("a", .read) }
-        expect(.notFound) { _ = try place.open("a", .readWrite) }
-        try place.open("a", .create).write([1], at: 0)
-        expect(.exists) { _ = try place.open("a", .create) }
-        try place.open("a", .readWrite).write([2], at: 1)
-        let reader = try place.open("a", .read)
+        let fixture = kind.make()
+        expect(.notFound) { _ = try fixture.open("a", .read) }
+        expect(.notFound) { _ = try fixture.open("a", .readWrite) }
+        try fixture.open("a", .create).write([1], at: 0)
+        expect(.exists) { _ = try fixture.open("a", .create) }
+        try fixture.open("a", .readWrite).write([2], at: 1)
+        let reader = try fixture.open("a", .read)
         #expect(try reader.read(9, at: 0) == [1, 2])
         expect(.notWritable) { try reader.write([3], at: 0) }
         expect(.notWritable) { try reader.truncate(to: 0) }
@@ -52,26 +52,26 @@ import Testing
 
     @Test(arguments: StorageKind.allCases)
     func blocksGivenBackReadAsZerosAndTheLengthStays(_ kind: StorageKind) throws {
-        let place = kind.make()
-        let file = try place.open("a", .create)
+        let fixture = kind.make()
+        let file = try fixture.open("a", .create)
         try file.write(Array(repeating: 7, count: 100_000), at: 0)
         try file.sync()
         let region = try file.map(0..<100_000)
-        let before = try #require(try place.storage.status(place.path("a")))
+        let before = try #require(try fixture.storage.status(fixture.path("a")))
         guard try file.deallocate(8192..<81_920) else { return #expect(kind == .posix) }
         #expect(try file.size() == 100_000)
         #expect(try file.read(100_000, at: 0).enumerated().allSatisfy { $1 == (8192..<81_920 ~= $0 ? 0 : 7) })
         withExtendedLifetime(region) { #expect(region.bytes[8191] == 7 && region.bytes[81_920] == 7) }
         try file.sync()
         if kind == .posix {
-            let after = try #require(try place.storage.status(place.path("a")))
+            let after = try #require(try fixture.storage.status(fixture.path("a")))
             #expect(after.allocatedByteCount <= before.allocatedByteCount - 73_728)
         }
         #expect(try file.deallocate(8192..<8192))
         for range in [4096..<5000, 1..<8192, 98_304..<102_400] {
             expectInputError { _ = try file.deallocate(range) }
         }
-        expect(.notWritable) { _ = try place.open("a", .read).deallocate(0..<4096) }
+        expect(.notWritable) { _ = try fixture.open("a", .read).deallocate(0..<4096) }
         file.close()
         expect(.closed) { _ = try file.deallocate(0..<4096) }
     }
@@ -100,20 +100,20 @@ import Testing
 
     @Test(arguments: StorageKind.allCases)
     func anOpenFileOutlivesItsName(_ kind: StorageKind) throws {
-        let place = kind.make()
-        let file = try place.open("a", .create)
+        let fixture = kind.make()
+        let file = try fixture.open("a", .create)
         try file.write([1, 2], at: 0)
-        try place.storage.remove(place.path("a"))
-        #expect(try place.storage.status(place.path("a")) == nil)
+        try fixture.storage.remove(fixture.path("a"))
+        #expect(try fixture.storage.status(fixture.path("a")) == nil)
         try file.write([3], at: 2)
         #expect(try file.read(3, at: 0) == [1, 2, 3])
-        #expect(try place.open("a", .create).size() == 0)
+        #expect(try fixture.open("a", .create).size() == 0)
     }
 
     @Test(arguments: StorageKind.allCases)
     func aMappingShowsTheBytesAndLaterWrites(_ kind: StorageKind) throws {
-        let place = kind.make()
-        let file = try place.open("a", .create)
+        let fixture = kind.make()
+        let file = try fixture.open("a", .create)
         try file.truncate(to: 200_000)
         try file.write([1, 2, 3], at: 65_536)
         let region = try file.map(65_536..<200_000)
@@ -121,7 +121,7 @@ import Testing
         #expect(Array(region.bytes.prefix(4)) == [1, 2, 3, 0])
         try file.write([4], at: 65_539)
         #expect(region.bytes[3] == 4)
-        // Far enough to make a file in memory move.
+        // Far enough that the buffer of a file in memory must grow and move.
         try file.write([9], at: 5_000_000)
         try file.write([5, 6], at: 199_998)
         #expect(Array(region.bytes.suffix(2)) == [5, 6])
@@ -132,7 +132,7 @@ import Testing
         try file.write([7], at: 70_000)
         #expect(region.bytes[70_000 - 65_536] == 7)
         file.close()
-        try place.storage.remove(place.path("a"))
+        try fixture.storage.remove(fixture.path("a"))
         #expect(region.bytes[3] == 4)
         withExtendedLifetime(region) {}
     }
@@ -182,10 +182,10 @@ import Testing
 
     @Test(arguments: StorageKind.allCases)
     func closingWhileOthersCallHarmsNobody(_ kind: StorageKind) throws {
-        let place = kind.make()
-        let other = try place.open("other", .create)
+        let fixture = kind.make()
+        let other = try fixture.open("other", .create)
         for round in 0..<50 {
-            let file = try place.open("f\(round)", .create)
+            let file = try fixture.open("f\(round)", .create)
             let thread = try StorageThread.start(name: "writer") {
                 while true {
                     do {
@@ -196,8 +196,8 @@ import Testing
                 }
             }
             file.close()
-            // Takes the number of the descriptor that was closed.
-            let next = try place.open("g\(round)", .create)
+            // The new file gets the number of the descriptor that was closed.
+            let next = try fixture.open("g\(round)", .create)
             thread.join()
             #expect(try next.size() == 0)
         }

@@ -10,7 +10,7 @@ import Testing
     import Glibc
 #endif
 
-/// Who may read and write what is created, and that no link is followed.
+/// The modes of what is created, and that no link is followed.
 @Suite("Modes and links", .timeLimit(.minutes(20))) struct FileModeTests {
     private let folder = TemporaryFolder()
     private let storage = PosixStorage.shared
@@ -29,7 +29,7 @@ import Testing
         try storage.createFolder(path + "/folder" + suffix, permissions: mode)
     }
 
-    @Test("without being told otherwise, files are their owner's alone") func ownerOnly() throws {
+    @Test("by default, only the owner may read and write files") func ownerOnly() throws {
         try storage.open(folder.path + "/file", .create).close()
         try storage.lockFile(folder.path + "/lock").close()
         _ = try storage.sharedMemory(folder.path + "/shared", byteCount: 4096)
@@ -38,10 +38,10 @@ import Testing
     }
 
     @Test(
-        "they have the mode that was asked for, whatever the umask",
+        "files and folders have the requested mode, whatever the umask",
         arguments: [0o600, 0o640, 0o644, 0o660, 0o664, 0o666] as [UInt16])
     func asked(bits: UInt16) async {
-        // The umask is the whole process's.
+        // The umask belongs to the whole process.
         await #expect(processExitsWith: .success) { [bits] in
             for mask in [0, 0o022, 0o077, 0o027] as [mode_t] {
                 let tests = FileModeTests()
@@ -60,7 +60,7 @@ import Testing
         #expect(FileMode(0o620).folderBits == 0o720)
     }
 
-    @Test("what is there keeps its mode") func kept() throws {
+    @Test("an existing file keeps its mode") func kept() throws {
         try create(.ownerOnly)
         chmod(folder.path + "/lock", 0o640)
         chmod(folder.path + "/shared", 0o640)
@@ -69,7 +69,7 @@ import Testing
         #expect(mode("lock") == 0o640 && mode("shared") == 0o640)
     }
 
-    @Test("a link is not followed, whatever it leads to; a folder on the way may be one") func links() throws {
+    @Test("a link is not followed, whatever it leads to; a folder in the path may be a link") func links() throws {
         try create(.ownerOnly)
         let path = folder.path
         for name in ["file", "lock", "shared", "nothing"] {
@@ -95,7 +95,7 @@ import Testing
         _ = try storage.lockFile(path + "/link-folder/lock", .existing)
     }
 
-    @Test("what exists is opened as it is, and nothing is created") func existing() throws {
+    @Test("with .existing nothing is created or made longer") func existing() throws {
         let path = folder.path
         let lock = #expect(throws: StorageError.self) { _ = try storage.lockFile(path + "/lock", .existing) }
         #expect(lock?.code == .notFound)
@@ -113,10 +113,9 @@ import Testing
     }
 
     #if os(Linux)
-        /// A folder hands its group on to what is made in it by its set-group bit; a umask that makes modes narrower is where that was lost.
-        @Test("a folder keeps the set-group bit that the folder above hands on, whatever the umask") func setGroup()
-            async
-        {
+        /// With its set-group bit a folder passes its group on to what is created in it. That was once lost when the
+        /// umask made modes narrower.
+        @Test("a folder inherits the set-group bit of its parent, whatever the umask") func setGroup() async {
             await #expect(processExitsWith: .success) {
                 for mask in [0, 0o022, 0o077] as [mode_t] {
                     let tests = FileModeTests()

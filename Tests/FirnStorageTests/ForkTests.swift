@@ -12,7 +12,7 @@ import Testing
     import Glibc
 #endif
 
-/// What becomes of locks and shared memory when processes fork and die. Each test runs in a process of its own.
+/// What happens to locks and shared memory when processes fork and die. Each test runs in a process of its own.
 @Suite(.timeLimit(.minutes(20))) struct ForkTests {
     @Test func aForkedChildNeitherFreesNorKeepsItsParentsLock() async {
         await #expect(processExitsWith: .success) {
@@ -39,7 +39,7 @@ import Testing
             }
             tried.wait()
             #expect(forkGeneration() == before)
-            #expect(try !other.tryLock(0, exclusive: true), "the child has freed the parent's lock")
+            #expect(try !other.tryLock(0, exclusive: true), "the child has released the parent's lock")
             lock.close()
             #expect(try other.tryLock(0, exclusive: true), "the child keeps the lock alive")
             kill(child, SIGKILL)
@@ -54,7 +54,7 @@ import Testing
             let thread = try StorageThread.start(name: "holder") {
                 global.lock()
                 held.send()
-                // So that the fork finds it taken; one that comes later shows nothing, and fails nothing.
+                // Keeps the lock until the fork. A fork that comes later proves nothing, but does not fail the test.
                 usleep(200_000)
                 global.unlock()
             }
@@ -65,7 +65,7 @@ import Testing
             }
             #expect(end(of: child, within: 20) == .exited(0))
             thread.join()
-            // The parent's is free, too.
+            // The parent's lock is free too.
             global.withLock {}
         }
     }
@@ -76,7 +76,8 @@ import Testing
             GlobalGuarded(.tests) {
                 if forkGeneration() == 0 {
                     making.send()
-                    // So that the fork comes amid this; one that comes later shows nothing, and fails nothing.
+                    // Keeps this running until the fork. A fork that comes later proves nothing, but does not fail
+                    // the test.
                     usleep(200_000)
                 }
                 return 1
@@ -84,7 +85,7 @@ import Testing
         }
     }
 
-    /// With a `static let` in its place, the child would wait for a thread that it does not have.
+    /// If the value were a `static let`, the child would wait for a thread that it does not have.
     @Test func aGlobalValueIsUsableInAChildThatIsForkedAmidItsFirstUse() async {
         await #expect(processExitsWith: .success) {
             let making = Signal()
@@ -111,7 +112,7 @@ import Testing
         }
     }
 
-    /// So are the clock, the storage and the randomness that a child opens a store with.
+    /// The clock, the storage and the randomness with which a child opens a store are shared objects too.
     @Test func aSharedObjectIsUsableInAChildThatIsForkedAmidItsFirstUse() async {
         await #expect(processExitsWith: .success) {
             let making = Signal()
@@ -166,14 +167,14 @@ import Testing
             let folder = TemporaryFolder()
             let path = folder.path + "/lock"
             let held = Signal()
-            let over = Signal()
+            let finished = Signal()
             let child = forked {
                 guard let lock = try? PosixStorage.shared.lockFile(path),
                     (try? lock.tryLock(0, exclusive: true)) == true
                 else { return 1 }
                 _ = forked {
                     held.send()
-                    over.wait()
+                    finished.wait()
                     return 0
                 }
                 pause()
@@ -186,7 +187,7 @@ import Testing
             kill(child, SIGKILL)
             #expect(end(of: child) == .killed)
             #expect(try lock.tryLock(0, exclusive: true), "the grandchild keeps the dead process's lock alive")
-            over.send()
+            finished.send()
         }
     }
 
@@ -220,7 +221,7 @@ import Testing
             let storage = PosixStorage.shared
             let file = try storage.open(folder.path + "/file", .create)
             let lock = try storage.lockFile(folder.path + "/lock")
-            // The first descriptors of a program that inherits nothing else are 0, 1 and 2 and the listing's own.
+            // A program that inherits nothing else has the descriptors 0, 1 and 2, and that of this listing.
             let names = try storage.list("/dev/fd").compactMap { Int32($0) }
             var inherited = 0
             for descriptor in names where descriptor > 2 && fcntl(descriptor, F_GETFD) >= 0 {
@@ -242,7 +243,7 @@ private func isIn(_ folder: String, _ status: stat) -> Bool {
     }
 }
 
-/// A byte that one process sends to another.
+/// A pipe through which one process sends a byte to another.
 private struct Signal {
     private let ends: [Int32]
 

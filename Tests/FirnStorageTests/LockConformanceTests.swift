@@ -6,13 +6,13 @@ import Testing
     import Glibc
 #endif
 
-/// What lock files and shared memory promise, in every form of `Storage`.
+/// What lock files and shared memory promise, in every implementation of `Storage`.
 @Suite(.timeLimit(.minutes(20))) struct LockConformanceTests {
     @Test(arguments: StorageKind.allCases)
     func anExclusiveLockExcludesEveryOtherHandle(_ kind: StorageKind) throws {
-        let place = kind.make()
-        let a = try place.storage.lockFile(place.path("lock"))
-        let b = try place.storage.lockFile(place.path("lock"))
+        let fixture = kind.make()
+        let a = try fixture.storage.lockFile(fixture.path("lock"))
+        let b = try fixture.storage.lockFile(fixture.path("lock"))
         #expect(try a.tryLock(0, exclusive: true))
         #expect(try a.tryLock(0, exclusive: true))
         #expect(try !b.tryLock(0, exclusive: true))
@@ -28,9 +28,9 @@ import Testing
 
     @Test(arguments: StorageKind.allCases)
     func sharedLocksGoTogetherAndCanBeRaisedWhenAlone(_ kind: StorageKind) throws {
-        let place = kind.make()
-        let a = try place.storage.lockFile(place.path("lock"))
-        let b = try place.storage.lockFile(place.path("lock"))
+        let fixture = kind.make()
+        let a = try fixture.storage.lockFile(fixture.path("lock"))
+        let b = try fixture.storage.lockFile(fixture.path("lock"))
         #expect(try a.tryLock(5, exclusive: false))
         #expect(try b.tryLock(5, exclusive: false))
         #expect(try !a.tryLock(5, exclusive: true))
@@ -43,12 +43,12 @@ import Testing
 
     @Test(arguments: StorageKind.allCases)
     func askingWhetherAByteIsLockedChangesNothing(_ kind: StorageKind) throws {
-        let place = kind.make()
-        let a = try place.storage.lockFile(place.path("lock"))
-        let b = try place.storage.lockFile(place.path("lock"))
+        let fixture = kind.make()
+        let a = try fixture.storage.lockFile(fixture.path("lock"))
+        let b = try fixture.storage.lockFile(fixture.path("lock"))
         #expect(try !a.isLocked(7, exclusive: true))
         #expect(try a.tryLock(7, exclusive: false))
-        // One's own lock is no obstacle; another's shared one only to an exclusive one.
+        // A handle's own lock never excludes it. Another handle's shared lock excludes only an exclusive lock.
         #expect(try !a.isLocked(7, exclusive: true))
         #expect(try b.isLocked(7, exclusive: true))
         #expect(try !b.isLocked(7, exclusive: false))
@@ -65,10 +65,10 @@ import Testing
 
     @Test(arguments: StorageKind.allCases)
     func closingOrDroppingAHandleFreesWhatItHeld(_ kind: StorageKind) throws {
-        let place = kind.make()
-        let b = try place.storage.lockFile(place.path("lock"))
+        let fixture = kind.make()
+        let b = try fixture.storage.lockFile(fixture.path("lock"))
         do {
-            let a = try place.storage.lockFile(place.path("lock"))
+            let a = try fixture.storage.lockFile(fixture.path("lock"))
             #expect(try a.tryLock(0, exclusive: true))
             #expect(try !b.tryLock(0, exclusive: true))
             a.close()
@@ -77,7 +77,7 @@ import Testing
             expect(.closed) { _ = try a.tryLock(0, exclusive: true) }
             try b.unlock(0)
         }
-        var a: (any StorageLock)? = try place.storage.lockFile(place.path("lock"))
+        var a: (any StorageLock)? = try fixture.storage.lockFile(fixture.path("lock"))
         #expect(try a?.tryLock(0, exclusive: true) == true)
         #expect(try !b.tryLock(0, exclusive: true))
         a = nil
@@ -86,49 +86,49 @@ import Testing
 
     @Test(arguments: StorageKind.allCases)
     func sharedMemoryIsSharedZeroAndTheFilesOwn(_ kind: StorageKind) throws {
-        let place = kind.make()
-        let a = try place.storage.sharedMemory(place.path("shared"), byteCount: 8192)
-        let b = try place.storage.sharedMemory(place.path("shared"), byteCount: 8192)
+        let fixture = kind.make()
+        let a = try fixture.storage.sharedMemory(fixture.path("shared"), byteCount: 8192)
+        let b = try fixture.storage.sharedMemory(fixture.path("shared"), byteCount: 8192)
         #expect(a.bytes.count == 8192 && a.bytes.allSatisfy { $0 == 0 })
-        #expect(try place.storage.status(place.path("shared"))?.byteCount == 8192)
+        #expect(try fixture.storage.status(fixture.path("shared"))?.byteCount == 8192)
         a.bytes[100] = 7
         #expect(b.bytes[100] == 7)
-        #expect(try place.open("shared", .read).read(1, at: 100) == [7])
+        #expect(try fixture.open("shared", .read).read(1, at: 100) == [7])
         withExtendedLifetime((a, b)) {}
-        expectInputError { _ = try place.storage.sharedMemory(place.path("shared"), byteCount: 0) }
+        expectInputError { _ = try fixture.storage.sharedMemory(fixture.path("shared"), byteCount: 0) }
     }
 
     @Test(arguments: StorageKind.allCases)
     func sharedMemoryKeepsWhatTheFileHeld(_ kind: StorageKind) throws {
-        let place = kind.make()
-        try place.open("shared", .create).write(Array(repeating: 3, count: 10_000), at: 0)
-        let memory = try place.storage.sharedMemory(place.path("shared"), byteCount: 8192)
+        let fixture = kind.make()
+        try fixture.open("shared", .create).write(Array(repeating: 3, count: 10_000), at: 0)
+        let memory = try fixture.storage.sharedMemory(fixture.path("shared"), byteCount: 8192)
         withExtendedLifetime(memory) {
             #expect(memory.bytes.allSatisfy { $0 == 3 })
         }
-        #expect(try place.storage.status(place.path("shared"))?.byteCount == 10_000)
+        #expect(try fixture.storage.status(fixture.path("shared"))?.byteCount == 10_000)
     }
 
-    /// So no other process can map it, whatever its number is.
+    /// The memory has no name, so no other process can map it, whatever its process number is.
     @Test(arguments: StorageKind.allCases)
     func scratchMemoryIsZeroAndNobodyElses(_ kind: StorageKind) throws {
-        let place = kind.make()
-        try place.storage.createFolder(place.path("folder"))
+        let fixture = kind.make()
+        try fixture.storage.createFolder(fixture.path("folder"))
         let all = try (0..<3).map { _ in
-            try place.storage.scratchMemory(in: place.path("folder"), byteCount: 1 << 20)
+            try fixture.storage.scratchMemory(in: fixture.path("folder"), byteCount: 1 << 20)
         }
         #expect(all.allSatisfy { $0.bytes.count == 1 << 20 && $0.bytes.allSatisfy { $0 == 0 } })
         for (number, memory) in all.enumerated() { memory.bytes[70_000] = UInt8(number + 1) }
         #expect(all.map { $0.bytes[70_000] } == [1, 2, 3])
-        #expect(try place.storage.list(place.path("folder")).isEmpty)
-        try all[0].giveBack([65536..<1 << 20])
+        #expect(try fixture.storage.list(fixture.path("folder")).isEmpty)
+        try all[0].evict([65536..<1 << 20])
         #expect(all[0].bytes[70_000] == 1)
-        expectInputError { _ = try place.storage.scratchMemory(in: place.path("folder"), byteCount: 0) }
-        expect(.notFound) { _ = try place.storage.scratchMemory(in: place.path("nowhere"), byteCount: 4096) }
+        expectInputError { _ = try fixture.storage.scratchMemory(in: fixture.path("folder"), byteCount: 0) }
+        expect(.notFound) { _ = try fixture.storage.scratchMemory(in: fixture.path("nowhere"), byteCount: 4096) }
         withExtendedLifetime(all) {}
     }
 
-    /// Where a file system makes no file without a name.
+    /// On a file system that can't make a file without a name.
     @Test func scratchMemoryWithANameIsNobodyElsesEither() throws {
         let folder = TemporaryFolder()
         let a = try PosixSharedMemory(scratchIn: folder.path, byteCount: 8192, allowsNameless: false)
@@ -156,17 +156,19 @@ import Testing
             scratchIn: folder.path, byteCount: 8192, allowsNameless: false, random: SeededRandomness(seed: seed))
         #expect(memory.bytes.allSatisfy { $0 == 0 })
         memory.bytes[0] = 9
-        for path in taken { #expect(try PosixStorage.shared.status(path)?.byteCount == 3, "it was taken over") }
+        for path in taken {
+            #expect(try PosixStorage.shared.status(path)?.byteCount == 3, "the existing file was used")
+        }
         #expect(try PosixStorage.shared.list(folder.path).count == 3)
     }
 
     @Test(arguments: StorageKind.allCases)
     func aLockFileKnowsThatItHasLostItsName(_ kind: StorageKind) throws {
-        let place = kind.make()
-        let lock = try place.storage.lockFile(place.path("lock"))
+        let fixture = kind.make()
+        let lock = try fixture.storage.lockFile(fixture.path("lock"))
         #expect(try !lock.isRemoved())
-        try place.storage.remove(place.path("lock"))
-        let other = try place.storage.lockFile(place.path("lock"))
+        try fixture.storage.remove(fixture.path("lock"))
+        let other = try fixture.storage.lockFile(fixture.path("lock"))
         #expect(try lock.isRemoved() && !other.isRemoved())
         lock.close()
         expect(.closed) { _ = try lock.isRemoved() }
@@ -184,24 +186,24 @@ import Testing
 
     @Test(arguments: StorageKind.allCases)
     func memoryThatIsGivenBackStaysReadableAndWritable(_ kind: StorageKind) throws {
-        let place = kind.make()
+        let fixture = kind.make()
         let count = 1 << 20
-        let memory = try place.storage.sharedMemory(place.path("scratch"), byteCount: count)
-        try place.storage.remove(place.path("scratch"))
+        let memory = try fixture.storage.sharedMemory(fixture.path("scratch"), byteCount: count)
+        try fixture.storage.remove(fixture.path("scratch"))
         for index in 0..<count { memory.bytes[index] = UInt8(truncatingIfNeeded: index / 4096) }
-        try memory.giveBack([0..<8192, 65536..<count])
+        try memory.evict([0..<8192, 65536..<count])
         #if os(Linux)
             if kind == .posix {
                 var pages = [UInt8](repeating: 0, count: count / 4096)
                 #expect(mincore(memory.bytes.baseAddress!, count, &pages) == 0)
-                let kept = pages.indices.count(where: { ($0 < 2 || $0 >= 16) && pages[$0] & 1 != 0 })
-                // The system may keep some.
-                #expect(kept < 60)
+                let resident = pages.indices.count(where: { ($0 < 2 || $0 >= 16) && pages[$0] & 1 != 0 })
+                // The system may keep some pages.
+                #expect(resident < 60)
             }
         #endif
         memory.bytes[70000] = 200
-        try memory.giveBack([65536..<count])
-        try memory.giveBack([])
+        try memory.evict([65536..<count])
+        try memory.evict([])
         let isSame = (0..<count).allSatisfy {
             memory.bytes[$0] == ($0 == 70000 ? 200 : UInt8(truncatingIfNeeded: $0 / 4096))
         }
@@ -210,8 +212,8 @@ import Testing
 
     @Test(arguments: StorageKind.allCases)
     func sharedWordsCountAndCompare(_ kind: StorageKind) throws {
-        let place = kind.make()
-        let memory = try place.storage.sharedMemory(place.path("shared"), byteCount: 4096)
+        let fixture = kind.make()
+        let memory = try fixture.storage.sharedMemory(fixture.path("shared"), byteCount: 4096)
         let word = SharedWord(memory.bytes.baseAddress! + 64)
         let long = SharedLongWord(memory.bytes.baseAddress! + 128)
         let threads = try (0..<4).map { _ in

@@ -3,8 +3,8 @@ import FirnTestSupport
 import Testing
 
 #if DEBUG
-    /// In debug builds, a wrong order of locks stops the program at once, whether or not threads meet. Each test runs in a
-    /// process of its own.
+    /// In debug builds, a wrong order of locks stops the program at once, whether or not threads contend. Each test
+    /// runs in a process of its own.
     @Suite(.timeLimit(.minutes(20))) struct LockRankTests {
         @Test func locksTakenInTheirOrderGoThrough() {
             let (outer, inner) = (Lock(.history), Lock(.versionTable))
@@ -38,7 +38,7 @@ import Testing
 
         @Test func aWaitUnderALockStopsTheProgram() async {
             await #expect(processExitsWith: .failure) {
-                Lock(.versionTable).withLock { restThread(nanoseconds: 1) }
+                Lock(.versionTable).withLock { sleepThread(nanoseconds: 1) }
             }
         }
 

@@ -11,7 +11,7 @@ import Testing
     import Glibc
 #endif
 
-/// What the operating system refuses comes out as the error that says so.
+/// A call that the operating system refuses throws the error that says so.
 @Suite(.timeLimit(.minutes(20))) struct PosixErrorTests {
     @Test(arguments: [
         (ENOENT, StorageError.Code.notFound), (EACCES, .permissionDenied), (EPERM, .permissionDenied),
@@ -48,7 +48,8 @@ import Testing
         expectInputError { _ = try PosixStorage.shared.open(folder.path + "/a", .read) }
     }
 
-    /// The descriptor goes with the last call that uses it: closed earlier, its number would be another file's while the call still runs, and be closed again at its end.
+    /// The last call that uses the descriptor closes it. If it were closed earlier, its number could become another
+    /// file's while the call still runs, and that file would be closed at the end of the call.
     @Test func aFileThatIsClosedWhileItIsReadClosesNoOther() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryFolder()
@@ -64,7 +65,7 @@ import Testing
                     _ = try? large.read(into: buffer, at: 0)
                 }
                 #expect(Patience.awaits { hasBegun.withLock { $0 } })
-                // It reads for some ten milliseconds.
+                // The read takes about ten milliseconds.
                 usleep(4000)
                 large.close()
                 let other = try PosixStorage.shared.open(folder.path + "/other \(round)", .create)
@@ -76,7 +77,7 @@ import Testing
     }
 
     #if os(Linux)
-        /// Of what the kernel makes up nothing can be synced.
+        /// A folder of a virtual file system such as /proc can't be synced.
         @Test func aSyncOfAFolderThatFailsIsThrown() {
             expectInputError { try PosixStorage.shared.syncFolder("/proc") }
         }
@@ -88,7 +89,8 @@ import Testing
             _ = try PosixStorage.shared.open(folder.path + "/f", .create)
             var before = rlimit()
             getrlimit(Self.openFiles, &before)
-            // No new descriptor is below 0, whichever are free: a higher limit would be at the mercy of other threads' files.
+            // No new descriptor is below 0, whichever are free. With a higher limit the result would depend on the
+            // files of other threads.
             var none = rlimit(rlim_cur: 0, rlim_max: before.rlim_max)
             setrlimit(Self.openFiles, &none)
             expect(.tooManyOpenFiles) { _ = try PosixStorage.shared.open(folder.path + "/f", .read) }
@@ -141,13 +143,14 @@ import Testing
             }
             expect(.permissionDenied) { _ = try storage.lockFile(folder.path + "/closed") }
 
-            // Who may only read can share a lock, but not hold it alone.
+            // A user who may only read can take a shared lock, but not an exclusive one.
             let lock = try storage.lockFile(folder.path + "/readable")
             #expect(try lock.tryLock(0, exclusive: false))
-            // The system's reason for that, not what it says of a descriptor that can't write.
+            // The error is the system's reason for opening the file read-only, not that of locking with a read-only
+            // descriptor.
             do {
                 _ = try lock.tryLock(0, exclusive: true)
-                Issue.record("an exclusive lock by one who may only read")
+                Issue.record("an exclusive lock was granted to a user who may only read")
             } catch let error as StorageError {
                 #expect(error.code == .permissionDenied && error.number == EACCES)
             }

@@ -2,7 +2,7 @@ import FirnStorage
 import FirnTestSupport
 import Testing
 
-/// What a power cut may leave: each fault that `SimulatedDisk` models is shown to happen, and what is durable to stay.
+/// What a power cut may leave: each fault that `SimulatedDisk` models does happen, and durable data stays.
 @Suite(.timeLimit(.minutes(20))) struct PowerCutTests {
     static let sector = 512
 
@@ -19,7 +19,7 @@ import Testing
         return (disk, storage, file)
     }
 
-    /// What `path` holds after power cuts with many seeds, nil where it is gone.
+    /// The contents of `path` after power cuts with many seeds; nil if it is gone.
     private func outcomes(
         _ disk: SimulatedDisk, _ path: String, _ survival: SimulatedDisk.Survival = .seeded,
         seeds: Range<UInt64> = 0..<300
@@ -47,7 +47,7 @@ import Testing
         for bytes in try outcomes(disk, "d/f") {
             let bytes = try #require(bytes)
             let sectors = stride(from: 0, to: bytes.count, by: Self.sector).map { Set(bytes[$0..<($0 + Self.sector)]) }
-            #expect(sectors.allSatisfy { $0.count == 1 }, "a sector is written whole or not at all")
+            #expect(sectors.allSatisfy { $0.count == 1 }, "a sector is written completely or not at all")
             seen.insert(sectors.map { $0.first! })
         }
         #expect(seen.contains([1, 1, 1, 1]), "dropped")
@@ -91,7 +91,7 @@ import Testing
         #expect(Set(try outcomes(disk, "d/new")) == [nil, [5]])
         try storage.syncFolder("d")
         #expect(Set(try outcomes(disk, "d/new")) == [[5]])
-        // Nothing in a folder helps while the folder's own name is not durable.
+        // Syncing a folder is not enough as long as the folder's own name is not durable.
         try storage.createFolder("e")
         try storage.open("e/x", .create).sync()
         try storage.syncFolder("e")
@@ -114,7 +114,7 @@ import Testing
         let new = try storage.open("d/f.new", .create)
         try new.write([9, 9], at: 0)
         try storage.rename("d/f.new", to: "d/f")
-        // The rename without the data: an empty or a zeroed file where a good one was.
+        // The rename may become durable without the data: then an empty or zeroed file replaces a good one.
         #expect(Set(try outcomes(disk, "d/f")) == [old, [], [0, 0], [9, 9]])
         for seed in 0..<100 as Range<UInt64> {
             #expect(try disk.afterPowerCut(seed: seed).newProcess().status("d/f") != nil, "seed \(seed)")
@@ -142,7 +142,7 @@ import Testing
         expect(.io) { try file.sync() }
         #expect(try file.read(2, at: 0) == [2, 2])
         #expect(try disk.newProcess().open("d/f", .read).read(2, at: 0) == [2, 2])
-        // The next sync finds clean pages and says that all is well.
+        // The next sync finds clean pages and succeeds.
         try file.sync()
         try file.write([3], at: Self.sector)
         try file.sync()

@@ -12,7 +12,7 @@ import Testing
 #endif
 
 @Suite(.timeLimit(.minutes(20))) struct ReservedMemoryTests {
-    /// Linux refuses to map more than its memory and swap, unless it is told that hardly any of it will be written to.
+    /// Linux refuses to map more than its memory and swap, unless the mapping is not to be counted (`MAP_NORESERVE`).
     @Test func aFileLongerThanAllMemoryIsMappedAndRead() throws {
         let byteCount = ReservedMemory.roundUp(4 * Int(sysconf(Int32(_SC_PHYS_PAGES))) * Int(getpagesize()))
         let folder = TemporaryFolder()
@@ -25,7 +25,7 @@ import Testing
         let file = try PosixStorage.shared.open(path, .read)
         defer { file.close() }
         let memory = try ReservedMemory(byteCount: 2 * byteCount)
-        #expect(try memory.place(file, length: byteCount, at: 0))
+        #expect(try memory.map(file, length: byteCount, at: 0))
         let bytes = UnsafeRawBufferPointer(start: memory.base, count: byteCount)
         #expect(Array(bytes.prefix(5)) == Array("begin".utf8))
         #expect(Array(bytes.suffix(3)) == Array("end".utf8))

@@ -2,7 +2,7 @@ import FirnStorage
 import FirnTestSupport
 import Testing
 
-/// Faults on order, full disks, stops between calls, and processes that share a simulated disk.
+/// Injected faults, full disks, stops between calls, and processes that share a simulated disk.
 @Suite(.timeLimit(.minutes(20))) struct SimulatedProcessTests {
     @Test func aCallFailsByItsNumber() throws {
         let storage = SimulatedStorage(seed: 1)
@@ -68,7 +68,8 @@ import Testing
     }
 
     @Test func aScriptCanBeStoppedAtEveryCall() throws {
-        // Two files, replaced one after the other; each must be seen old or new, and the second new only if the first is.
+        // Two files are replaced one after the other. Each must be either old or new, and the second may be new only
+        // if the first is.
         func script(_ storage: SimulatedStorage) throws -> [String] {
             var acknowledged: [String] = []
             for name in ["a", "b"] {
@@ -193,7 +194,8 @@ import Testing
         #expect(disk.ioTrace[1].offset == 64 && disk.ioTrace[1].length == 3)
         #expect(disk.ioTrace.last?.error == .notFound)
         #expect(disk.description.contains("seed 77") && disk.description.contains("p1#1 write log @64 +3"))
-        #expect(disk.powerOff().description.contains("p1#1 write log @64 +3"), "a disk remembers what it was")
+        #expect(
+            disk.powerOff().description.contains("p1#1 write log @64 +3"), "a disk keeps its trace over a power cut")
         disk.clearTrace()
         #expect(disk.ioTrace.isEmpty)
     }

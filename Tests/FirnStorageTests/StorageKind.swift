@@ -2,25 +2,25 @@ import FirnStorage
 import FirnTestSupport
 import Testing
 
-/// The three forms of `Storage`, which must behave alike.
+/// The three implementations of `Storage`, which must behave alike.
 enum StorageKind: String, CaseIterable, CustomTestStringConvertible {
     case posix, memory, simulated
 
     var testDescription: String { rawValue }
 
-    func make() -> Place {
+    func make() -> StorageFixture {
         switch self {
         case .posix:
             let folder = TemporaryFolder()
-            return Place(storage: PosixStorage.shared, root: folder.path, folder: folder)
-        case .memory: return Place(storage: MemoryStorage(), root: "", folder: nil)
-        case .simulated: return Place(storage: SimulatedStorage(seed: 1), root: "", folder: nil)
+            return StorageFixture(storage: PosixStorage.shared, root: folder.path, folder: folder)
+        case .memory: return StorageFixture(storage: MemoryStorage(), root: "", folder: nil)
+        case .simulated: return StorageFixture(storage: SimulatedStorage(seed: 1), root: "", folder: nil)
         }
     }
 }
 
 /// A storage and an empty folder in it.
-struct Place {
+struct StorageFixture {
     let storage: any Storage
     let root: String
     let folder: TemporaryFolder?
@@ -46,14 +46,14 @@ extension StorageFile {
     }
 }
 
-/// Expects `body` to fail with `code`.
+/// Expects `body` to throw a `StorageError` with `code`.
 func expect(
     _ code: StorageError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
 ) {
     expectError(sourceLocation: sourceLocation, body) { $0 == code }
 }
 
-/// Expects `body` to fail because of what was asked for, whatever the words.
+/// Expects `body` to throw an `.input` error, whatever its text.
 func expectInputError(sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void) {
     expectError(sourceLocation: sourceLocation, body) {
         if case .input = $0 { true } else { false }
@@ -61,13 +61,13 @@ func expectInputError(sourceLocation: SourceLocation = #_sourceLocation, _ body:
 }
 
 private func expectError(
-    sourceLocation: SourceLocation, _ body: () throws -> Void, _ fits: (StorageError.Code) -> Bool
+    sourceLocation: SourceLocation, _ body: () throws -> Void, _ isExpected: (StorageError.Code) -> Bool
 ) {
     do {
         try body()
         Issue.record("no error", sourceLocation: sourceLocation)
     } catch let error as StorageError {
-        #expect(fits(error.code), "\(error)", sourceLocation: sourceLocation)
+        #expect(isExpected(error.code), "\(error)", sourceLocation: sourceLocation)
         #expect(!error.operation.isEmpty && !error.description.isEmpty, sourceLocation: sourceLocation)
     } catch {
         Issue.record(error, sourceLocation: sourceLocation)

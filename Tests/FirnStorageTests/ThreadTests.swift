@@ -84,7 +84,7 @@ import Testing
         #expect(other != 0 && other != own)
     }
 
-    /// The system gives an ended thread's memory, and what it calls the thread by, to the next.
+    /// The system gives an ended thread's memory, and its handle, to the next thread.
     @Test func numbersOfThreadsAreNeverGivenTwice() throws {
         let lock = Lock(.unranked)
         nonisolated(unsafe) var numbers: [UInt64] = [currentThreadID()]
@@ -108,12 +108,12 @@ import Testing
             for _ in 0..<100 {
                 let other = Ending()
                 gone = other
-                ThreadEnd.tell(other) { $0.threadEnds() }
+                ThreadEnd.register(other) { $0.threadEnds() }
             }
-            ThreadEnd.tell(ending) { $0.threadEnds() }
+            ThreadEnd.register(ending) { $0.threadEnds() }
         }.join()
         #expect(ending.number == number && number != 0)
-        #expect(gone == nil, "a thread's end is no reason to keep anything")
+        #expect(gone == nil, "registering an object for the thread's end must not keep it alive")
     }
 
     @Test func aThreadGoesOnWhenItsHandleIsDropped() throws {
@@ -133,18 +133,19 @@ import Testing
         let storage = MemoryStorage()
         let memory = try storage.sharedMemory("page", byteCount: 4096)
         let word = SharedWord(memory.bytes.baseAddress!)
-        let come = SharedWord(memory.bytes.baseAddress! + 64)
+        let started = SharedWord(memory.bytes.baseAddress! + 64)
         let done = SharedWord(memory.bytes.baseAddress! + 128)
         let threads = try (0..<3).map { _ in
             try StorageThread.start(name: "sleeper") {
-                come.add(1)
+                started.add(1)
                 Patience.awaitChange(of: word)
                 done.add(1)
             }
         }
-        #expect(Patience.awaits { come.load() == 3 })
-        // By now they sleep, or will in a moment: who does not is not woken, and sees the word.
-        restThread(nanoseconds: 50_000_000)
+        #expect(Patience.awaits { started.load() == 3 })
+        // By now the threads sleep, or are about to. A thread that does not sleep yet needs no wake-up: it sees the
+        // word.
+        sleepThread(nanoseconds: 50_000_000)
         word.store(1)
         word.wakeAll()
         for thread in threads { thread.join() }
@@ -155,7 +156,7 @@ import Testing
         withExtendedLifetime(memory) {}
     }
 
-    /// Four threads pass a number on; each waits until it is its turn. A lost signal would leave all of them asleep.
+    /// Four threads take turns at counting, and each waits for its turn. A lost signal would leave all of them asleep.
     @Test func anEventCountLosesNoSignal() throws {
         let event = EventCount()
         let memory = UnsafeMutableRawPointer.allocate(byteCount: 4, alignment: 4)
@@ -179,7 +180,7 @@ import Testing
         }
         for thread in threads { thread.join() }
         #expect(turn.load() == 2000)
-        // A signal before the wait counts too.
+        // A signal before the wait ends the wait too.
         let ticket = event.ticket()
         event.signal()
         event.wait(ticket)

@@ -11,17 +11,17 @@ import Testing
     import Glibc
 #endif
 
-/// Below the protocol: signals interrupt the system's calls, and these move only a part.
+/// Below the `Storage` protocol: system calls that a signal interrupts, or that move only a part of the bytes.
 @Suite(.timeLimit(.minutes(20))) struct TransferTests {
-    /// A system that interrupts and shortens calls as a seed says.
-    private final class Moody {
+    /// A system that interrupts and shortens calls at random, depending on a seed.
+    private final class UnreliableSystem {
         private var random: SeededRandom
         var interruptions = 0
         var shortCalls = 0
 
         init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
-        /// The length that is moved; -1 with `errno` where the call is interrupted.
+        /// The length that is moved; -1 and `errno` if the call is interrupted.
         func length(_ wanted: Int) -> Int {
             if random.below(3) == 0 {
                 interruptions += 1
@@ -37,7 +37,7 @@ import Testing
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func interruptedAndShortReadsGiveEveryByteOnce(seed: UInt64) throws {
         let file = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
-        let system = Moody(seed: seed)
+        let system = UnreliableSystem(seed: seed)
         var target = [UInt8](repeating: 0, count: 800)
         let count = try Transfer.read(count: target.count) { done, length in
             let moved = system.length(length)
@@ -61,7 +61,7 @@ import Testing
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func interruptedAndShortWritesWriteEveryByteOnceAndInOrder(seed: UInt64) throws {
-        let system = Moody(seed: seed)
+        let system = UnreliableSystem(seed: seed)
         var written: [Int] = []
         try Transfer.write(count: 800) { done, length in
             let moved = system.length(length)

@@ -2,11 +2,11 @@
     import FirnStorage
     import Glibc
 
-    /// A running `firn-crash-child`, or another program, and what it says.
+    /// A running `firn-crash-child`, or another program, and its output.
     public final class ChildProcess {
         struct Failure: Error { let number: Int32 }
 
-        /// The child lives and said nothing for too long; it was killed.
+        /// The child is alive but wrote nothing for too long; it was killed.
         public struct Silence: Error, CustomStringConvertible {
             public let description: String
         }
@@ -21,17 +21,17 @@
             try self.init(program: "firn-crash-child", words)
         }
 
-        /// Another program that was built beside the tests.
+        /// Starts a program that was built into the same folder as the tests.
         public init(program name: String, _ words: [String]) throws {
             var link = [CChar](repeating: 0, count: 4096)
             let length = readlink("/proc/self/exe", &link, link.count - 1)
             guard length > 0 else { throw Failure(number: errno) }
             let runner = String(decoding: link[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            // Beside the tests.
+            // The program is in the folder of the tests' executable.
             let program = String(runner[..<runner.lastIndex(of: "/")!] + "/" + name)
             var ends: [Int32] = [0, 0]
             guard pipe(&ends) == 0 else { throw Failure(number: errno) }
-            // The writer's end of another test's child must not stay open in this one.
+            // The write end of another test's child must not stay open in this child.
             for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
             var actions = posix_spawn_file_actions_t()
             posix_spawn_file_actions_init(&actions)
@@ -53,15 +53,16 @@
             output = ends[0]
         }
 
-        /// A child that has ended stays in the system's list until its end was taken note of, and one that is forgotten there keeps exit tests from
-        /// seeing the end of theirs.
+        /// A child that has ended stays in the system's process table until somebody waits for it. One that is never
+        /// waited for prevents exit tests from seeing the end of their own child.
         deinit {
             close(output)
             if !hasEnded { _ = kill() }
         }
 
-        /// The next whole line; nil when the child has ended and all was read. A line that a kill has cut short is not returned.
-        /// - Throws: `Silence`, if there is neither within `seconds`.
+        /// The next complete line; nil if the child has ended and everything was read. A line that a kill has cut
+        /// short is not returned.
+        /// - Throws: `Silence` if neither comes within `seconds`.
         public func readLine(within seconds: Int = Patience.seconds) throws -> String? {
             let deadline = Patience.deadline(seconds)
             while true {
@@ -75,11 +76,11 @@
                 if ready < 0, errno == EINTR { continue }
                 guard ready != 0 else {
                     Glibc.kill(identifier, SIGKILL)
-                    let said = String(decoding: buffer, as: UTF8.self)
+                    let partial = String(decoding: buffer, as: UTF8.self)
                     throw Silence(
                         description:
-                            "firn-crash-child \(words.joined(separator: " ")) hangs: no whole line for \(seconds) s, "
-                            + "only \"\(said)\". It was killed")
+                            "firn-crash-child \(words.joined(separator: " ")) hangs: no complete line for \(seconds) s, "
+                            + "only \"\(partial)\". It was killed")
                 }
                 var piece = [UInt8](repeating: 0, count: 4096)
                 let count = read(output, &piece, piece.count)
@@ -89,13 +90,13 @@
             }
         }
 
-        /// Kills it, unless it has ended before.
+        /// Kills the child, unless it has ended before.
         public func kill() -> ProcessEnd {
             Glibc.kill(identifier, SIGKILL)
             return wait()
         }
 
-        /// Waits until it has ended. Once: nothing is known of a child after that.
+        /// Waits until the child has ended. Call it once only: the system then forgets the child.
         public func wait() -> ProcessEnd {
             hasEnded = true
             return end(of: identifier)

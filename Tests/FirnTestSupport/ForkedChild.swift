@@ -8,8 +8,9 @@ import FirnStorage
     import Glibc
 #endif
 
-/// Runs `body` in a forked child, which ends with the code it returns; gives the child's number. Swift hides fork(2), for good reason: only what needs no other
-/// thread may be done in such a child.
+/// Runs `body` in a forked child, whose exit code is the result of `body`. Returns the child's number.
+///
+/// Swift hides fork(2), for a good reason: such a child may only do what needs no other thread.
 public func forked(_ body: () -> Int32) -> Int32 {
     typealias Fork = @convention(c) () -> pid_t
     let call = unsafeBitCast(dlsym(dlopen(nil, RTLD_NOW), "fork"), to: Fork.self)
@@ -23,11 +24,11 @@ public func forked(_ body: () -> Int32) -> Int32 {
 public enum ProcessEnd: Equatable, Sendable {
     case exited(Int32)
     case killed
-    /// It did not end, so it was killed.
+    /// It did not end in time, so it was killed.
     case hung
 }
 
-/// Waits for the end of a child, which is killed after `seconds`.
+/// Waits until a child ends, and kills it after `seconds`.
 public func end(of child: Int32, within seconds: Int = Patience.seconds) -> ProcessEnd {
     var status: Int32 = 0
     let deadline = Patience.deadline(seconds)

@@ -1,8 +1,8 @@
 import FirnStorage
 
-/// A store that an earlier release wrote and that is kept beside the tests.
+/// A store that an earlier release wrote and that is kept with the tests.
 public enum GoldenStore {
-    /// A copy in memory, in the folder `/g`, that may be opened and changed.
+    /// A copy in memory, in the folder `/g`, which a test may open and change.
     public static func copy(of folder: String, files: [String]) throws -> MemoryStorage {
         let storage = MemoryStorage()
         try storage.createFolder("/g")

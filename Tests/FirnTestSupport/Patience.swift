@@ -1,6 +1,8 @@
 import FirnStorage
 
-/// How long a test waits for another thread or process before it fails. Long, because the machine may be busy: what takes longer hangs.
+/// How long a test waits for another thread or process before it fails.
+///
+/// The time is long, because the machine may be busy: what takes longer hangs.
 public enum Patience {
     public static let seconds = 120
 
@@ -24,10 +26,10 @@ public enum Patience {
         let deadline = deadline()
         while word.load() == 0 {
             let left = deadline - SystemClock.shared.monotonic()
-            precondition(left > 0, "nobody has changed the word, or woken who waits for it")
-            // To the end, since who looks now and then does not see that nobody wakes him.
+            precondition(left > 0, "nobody has changed the word or woken its waiter")
+            // Waits until the deadline, because a waiter that polls would not notice that nobody wakes it.
             _ = word.wait(expected: 0, timeout: left)
         }
-        precondition(SystemClock.shared.monotonic() < deadline, "nobody has woken who waits for the word")
+        precondition(SystemClock.shared.monotonic() < deadline, "nobody has woken the word's waiter")
     }
 }

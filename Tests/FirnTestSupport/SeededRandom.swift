@@ -1,4 +1,5 @@
-/// splitmix64: small, seeded, the same everywhere. A test that draws from it names its seed when it fails.
+/// The splitmix64 generator: small, seeded, and the same everywhere. A test that uses it reports its seed when it
+/// fails.
 public struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

@@ -8,7 +8,7 @@ import FirnStorage
     import Glibc
 #endif
 
-/// A new folder on disk, removed with all that is in it when the last reference goes.
+/// A new folder on disk, which is removed with its contents when the last reference goes.
 public final class TemporaryFolder: Sendable {
     public let path: String
 
@@ -27,7 +27,7 @@ public final class TemporaryFolder: Sendable {
         let storage = PosixStorage.shared
         for name in (try? storage.list(path)) ?? [] {
             let child = path + "/" + name
-            // By removing and not by status, which would follow a link out of the folder.
+            // This tries unlink first instead of asking for the status, which would follow a link out of the folder.
             if unlink(child) != 0 { remove(child) }
         }
         rmdir(path)

@@ -4,11 +4,13 @@
     import Darwin
 #endif
 
-/// What the environment asks of a test run: longer runs than every push can afford.
+/// The environment variables of a test run, which ask for longer runs than every push can afford.
 public enum TestEnvironment {
     public static func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-    /// How many minutes a test may take whose length the environment decides: FIRN_TEST_MINUTES, else 20 as for all others. Tests start together and share
-    /// few threads, so the time a test is given to run is that of the whole run.
+    /// The time limit, in minutes, of a test whose length depends on the environment: FIRN_TEST_MINUTES, or 20 as for
+    /// all other tests.
+    ///
+    /// Tests start together and share few threads, so a test's time limit must allow for the whole run.
     public static var minutes: Int { value("FIRN_TEST_MINUTES").flatMap { Int($0) } ?? 20 }
 }

@@ -2,7 +2,7 @@ import FirnCore
 import FirnLog
 import FirnStorage
 
-/// A store below the object layer, as a process with other classes has it.
+/// A store opened below the object layer, as by a process with other classes.
 struct ForeignStore {
     private let store: Store
 

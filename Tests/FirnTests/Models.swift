@@ -59,7 +59,7 @@ class Everything: Object {
     var ignored = 17
 }
 
-/// A realm in memory of its own.
+/// Opens a new realm in memory, or the one with the given name.
 func memoryRealm(
     _ types: [ObjectBase.Type] = [Dog.self, Person.self, Everything.self], _ name: String = UUID().uuidString
 ) throws -> Realm {

@@ -2,13 +2,14 @@ import Dispatch
 import FirnTestSupport
 import Testing
 
-/// Checks that a process stopped with a message that says what is asked for: an exit test that only wants a failure would also pass where the program failed for another reason.
+/// Checks that a process stopped with a message that has the given parts. An exit test that only wants a failure
+/// would also pass if the program failed for another reason.
 func expectMessage(_ result: ExitTest.Result?, _ parts: String..., at location: SourceLocation = #_sourceLocation) {
     let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     for part in parts { #expect(text.contains(part), "the message was: \(text)", sourceLocation: location) }
 }
 
 extension DispatchTime {
-    /// Until when a test waits for another thread. What takes longer hangs, and the test fails.
+    /// Until when a test waits for another thread. A thread that takes longer hangs, and the test fails.
     static var patience: DispatchTime { .now() + .seconds(Patience.seconds) }
 }

@@ -10,7 +10,10 @@ import Synchronization
     import Glibc
 #endif
 
-/// Prints what each step took. A thread looks at the process's memory every 10 ms meanwhile: `resident` and `own` are the most that it saw.
+/// Prints the time and the memory that each step took.
+///
+/// A thread measures the process's memory every 10 ms. `resident` and `own` are the highest values that it has
+/// measured.
 final class Meter: Sendable {
     private let folder: String
     private let resident = Atomic<Int>(0)
@@ -22,11 +25,11 @@ final class Meter: Sendable {
         do {
             try StorageThread.start(name: "meter") { [self] in
                 while true {
-                    look()
-                    restThread(nanoseconds: 10_000_000)
+                    measure()
+                    sleepThread(nanoseconds: 10_000_000)
                 }
             }
-        } catch { fail("no thread for measuring: \(error)") }
+        } catch { fail("the measuring thread does not start: \(error)") }
     }
 
     func step(_ name: String, _ store: Store, _ body: () throws -> Void) throws {
@@ -46,7 +49,7 @@ final class Meter: Sendable {
         let start = SystemClock.shared.monotonic()
         try body()
         let time = Double(SystemClock.shared.monotonic() - start) / 1e9
-        look()
+        measure()
         let tenths = Int(time * 10)
         print(
             line(
@@ -57,12 +60,12 @@ final class Meter: Sendable {
         if let failure = store()?.compactionFailure { throw failure }
     }
 
-    private func look() {
+    private func measure() {
         resident.max(Self.status("VmRSS:"), ordering: .relaxed)
         own.max(Self.status("RssAnon:"), ordering: .relaxed)
     }
 
-    /// A figure of /proc/self/status, in bytes.
+    /// A value of /proc/self/status, in bytes.
     private static func status(_ name: String) -> Int {
         let descriptor = open("/proc/self/status", O_RDONLY)
         guard descriptor >= 0 else { return 0 }
@@ -76,7 +79,7 @@ final class Meter: Sendable {
         return 0
     }
 
-    /// Blocks of all files below the folder.
+    /// The allocated bytes of all files in the folder.
     private func fileBytes() -> Int {
         func total(_ path: String) -> Int {
             guard let status = try? PosixStorage.shared.status(path) else { return 0 }

@@ -2,7 +2,8 @@ import FirnCore
 import FirnLog
 import FirnStorage
 
-/// The steps of a store that is larger than memory. `generations` is the oracle: how often each object was changed.
+/// The steps in the life of a store that is larger than memory. `generations` is the oracle: how often each object
+/// was changed.
 struct StoreLife {
     let folder: String
     let objectCount: Int
@@ -94,7 +95,7 @@ struct StoreLife {
         }
         if let fault { throw Fault(fault + " is not what was written") }
         guard number == objectCount else { throw Fault("the scan met \(number) objects") }
-        // The indexes too, here and there.
+        // The primary key index too, for a sample of the objects.
         for number in stride(from: 0, to: objectCount, by: 1009) {
             guard table.firstKey(primaryKeyInt: Int64(number)) == Int64(number) else {
                 throw Fault("object \(number) is not found by its primary key")
@@ -120,7 +121,7 @@ struct StoreLife {
     }
 }
 
-/// What an object holds: a function of its number and generation, that LZ4 can't shorten.
+/// An object's values: a function of its number and generation, whose result LZ4 can't compress.
 struct Record {
     let values: [Value]
 
@@ -138,19 +139,19 @@ struct Record {
             unsafeUninitializedCapacity: textCount,
             initializingUTF8With: { buffer in
                 var word: UInt64 = 0
-                for place in 0..<textCount {
-                    if place % 8 == 0 { word = next() }
-                    buffer[place] = 48 + UInt8(truncatingIfNeeded: word >> UInt64(place % 8 * 8) & 63)
+                for index in 0..<textCount {
+                    if index % 8 == 0 { word = next() }
+                    buffer[index] = 48 + UInt8(truncatingIfNeeded: word >> UInt64(index % 8 * 8) & 63)
                 }
                 return textCount
             })
-        // One in 256 has a blob.
+        // One object in 256 has a blob.
         let byteCount = first >> 16 & 255 == 0 ? 6000 : 300 + Int(first >> 24 & 255)
         let payload = [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, initialized in
             var word: UInt64 = 0
-            for place in 0..<byteCount {
-                if place % 8 == 0 { word = next() }
-                buffer[place] = UInt8(truncatingIfNeeded: word >> UInt64(place % 8 * 8))
+            for index in 0..<byteCount {
+                if index % 8 == 0 { word = next() }
+                buffer[index] = UInt8(truncatingIfNeeded: word >> UInt64(index % 8 * 8))
             }
             initialized = byteCount
         }

@@ -10,9 +10,13 @@ import FirnStorage
     import Glibc
 #endif
 
-// firn-memory-proof FOLDER OBJECTS MEMORY: all of a store's life with objects of about 650 bytes, of which MEMORY bytes fit memory at once. Every value is a function of an object's number and of how often it was
-// changed, so each scan compares all there is. `Tools/prove-memory` runs it in a memory cgroup. Each step prints its time, the most memory that it had at once (all resident pages, which mapped files are
-// part of, and those that no file backs), the heap of nodes at its end, and the files.
+// firn-memory-proof FOLDER OBJECTS MEMORY: the whole life of a store with objects of about 650 bytes, of which MEMORY
+// bytes fit in memory at once.
+//
+// Every value is a function of an object's number and of how often it was changed, so each scan compares everything.
+// `Tools/prove-memory` runs it in a memory cgroup. Each step prints its time, the most memory that it had at once
+// (all resident pages, including those of mapped files, and those that no file backs), the heap of nodes at its end,
+// and the size of the files.
 
 func fail(_ text: String) -> Never {
     let line = Array("firn-memory-proof: \(text)\n".utf8)

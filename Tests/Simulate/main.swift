@@ -9,15 +9,17 @@ import FirnStorage
     import Glibc
 #endif
 
-// Runs seed after seed, and says which one fails: `Tools/simulate` builds it and passes its arguments on.
+// Runs one seed after another, and reports those that fail. `Tools/simulate` builds this program and passes its
+// arguments on.
 
-/// What is said where a run stops the program: the seed, which no error can carry then. Written before each run, and read by the signal's handler.
+/// The message for a run that stops the program: it names the seed, because no error can be thrown then. Set before
+/// each run, and read by the signal handler.
 nonisolated(unsafe) let message = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
 nonisolated(unsafe) var messageLength = 0
 
 func announce(_ text: String) {
     messageLength = min(text.utf8.count, 255)
-    for (place, byte) in text.utf8.prefix(255).enumerated() { message[place] = CChar(bitPattern: byte) }
+    for (index, byte) in text.utf8.prefix(255).enumerated() { message[index] = CChar(bitPattern: byte) }
 }
 
 func catchSignals() {
@@ -35,11 +37,11 @@ func usage() -> Never {
         """
         usage: Tools/simulate [--seeds N] [--seed FIRST] [--operations N] [--verbose] [--story]
 
-          --seeds N        how many seeds are run (100)
-          --seed FIRST     the first one (1)
-          --operations N   calls of the store's API for each seed, about (20000)
-          --verbose        a line for each seed
-          --story          a line for each step
+          --seeds N        how many seeds to run (100)
+          --seed FIRST     the first seed (1)
+          --operations N   about how many calls of the store's API per seed (20000)
+          --verbose        print a line for each seed
+          --story          print a line for each step
         """)
     exit(64)
 }
@@ -64,7 +66,7 @@ while let word = words.popFirst() {
     }
 }
 
-// Nothing that was said is lost where the program stops.
+// Flushes, so that no output is lost if the program stops.
 func say(_ text: String) {
     print(text)
     fflush(nil)
@@ -75,9 +77,9 @@ var total = Simulation.Report()
 var failures = 0
 for seed in first..<(first + seeds) {
     announce(
-        "\nsimulate: seed \(seed) stopped the program. Again: Tools/simulate --seed \(seed) --seeds 1 --operations \(options.operations)\n"
+        "\nsimulate: seed \(seed) stopped the program. To reproduce: Tools/simulate --seed \(seed) --seeds 1 --operations \(options.operations)\n"
     )
-    // A run takes a few seconds; one that takes this long hangs.
+    // A run takes a few seconds. One that takes this long hangs.
     alarm(600)
     do {
         let report = try Simulation.run(seed: seed, options)
@@ -85,7 +87,9 @@ for seed in first..<(first + seeds) {
         if isVerbose { print("seed \(seed): \(report)") }
     } catch {
         failures += 1
-        print("FAILED: \(error)\nAgain: Tools/simulate --seed \(seed) --seeds 1 --operations \(options.operations)")
+        print(
+            "FAILED: \(error)\nTo reproduce: Tools/simulate --seed \(seed) --seeds 1 --operations \(options.operations)"
+        )
     }
 }
 alarm(0)

@@ -1,22 +1,25 @@
 import FirnCore
 
-/// What a store must hold after anything that has happened to it: the content of each version, and which of them may not be lost.
+/// What a store must contain, whatever has happened to it: the content of each version, and which versions must not
+/// be lost.
 struct Ledger {
-    /// What each version holds, for as long as it may be asked for. Of the versions above `shown` some may never have been.
+    /// The content of each version, for as long as a process may ask for it. Some of the versions above `shown` may
+    /// not exist in the store.
     private(set) var contents: [UInt64: Oracle] = [0: Oracle(StoreSchema())]
-    /// When a version was committed, where its commit has returned.
+    /// The time of each version whose commit has returned.
     private(set) var times: [UInt64: Int64] = [:]
-    /// The last version that even a power cut may not lose.
+    /// The last version that not even a power cut may lose.
     private(set) var durable: UInt64 = 0
-    /// The last version that was acknowledged or seen: the end of a process may not lose it.
+    /// The last version that was acknowledged or seen. The end of a process must not lose it.
     private(set) var shown: UInt64 = 0
-    /// The last version whose writing was begun.
+    /// The last version whose commit was begun.
     private(set) var begun: UInt64 = 0
 
     /// How many old versions are remembered.
     static let memory: UInt64 = 200
 
-    /// A version is about to be written. Earlier attempts at it, and what came after those, have been found not to be there.
+    /// A version is about to be written. So earlier attempts at it, and the versions after those, have turned out to
+    /// be lost.
     mutating func begin(_ version: UInt64, _ content: Oracle) {
         forget(after: version - 1)
         contents[version] = content
@@ -31,17 +34,17 @@ struct Ledger {
         if let time { times[version] = time }
     }
 
-    /// An attempt was told never to have been.
+    /// A commit has failed with an error that says that its version does not exist.
     mutating func withdraw(_ version: UInt64) { forget(after: version - 1) }
 
-    /// The store is at this version after a power cut, and nothing behind it will come back.
-    mutating func settle(at version: UInt64) {
+    /// The store is at this version after a power cut, and no later version will come back.
+    mutating func reset(to version: UInt64) {
         forget(after: version)
         shown = version
         durable = version
     }
 
-    /// The power has gone: what was not durable may be lost.
+    /// The power has failed: what was not durable may be lost.
     mutating func losePower() { shown = durable }
 
     private mutating func forget(after version: UInt64) {

@@ -1,7 +1,7 @@
 import FirnCore
 import FirnTestSupport
 
-/// What a store must hold, as plainly as can be: dictionaries of values. Copying it is keeping a version.
+/// What a store must contain, in the simplest form: dictionaries of values. A copy of it is a version.
 package struct Oracle: Sendable {
     package var schema: StoreSchema
     /// The objects' values, by table and key.
@@ -47,13 +47,13 @@ package struct Oracle: Sendable {
         }
     }
 
-    /// A schema with one more column, in which every object holds `value`.
+    /// Adds a column in which every object has `value`.
     package mutating func addColumn(_ table: Int, _ column: ColumnSchema, holding value: Value) {
         schema.tables[table].columns.append(column)
         for key in keys[table] { tables[table][key]!.append(value) }
     }
 
-    /// A schema with one more table, which is empty.
+    /// Adds an empty table.
     package mutating func addTable(_ table: TableSchema) {
         schema.tables.append(table)
         tables.append([:])
@@ -67,25 +67,25 @@ package struct Oracle: Sendable {
 
     package func key(_ table: Int, primaryKey: Value) -> Int64? { byPrimaryKey[table][primaryKey] }
 
-    /// Stops where the snapshot holds anything else.
+    /// Describes the first difference between the snapshot and the oracle; nil if they are equal.
     package func check(_ snapshot: Snapshot, _ label: @autoclosure () -> String) -> String? {
-        for (place, rows) in tables.enumerated() {
-            let view = snapshot.table(TableID(place))
+        for (table, rows) in tables.enumerated() {
+            let view = snapshot.table(TableID(table))
             if view.count != rows.count {
-                return "\(label()): table \(place) has \(view.count) objects, not \(rows.count)"
+                return "\(label()): table \(table) has \(view.count) objects, not \(rows.count)"
             }
-            for (position, key) in keys[place].enumerated() {
+            for (position, key) in keys[table].enumerated() {
                 guard let (leaf, row) = view.find(key) else {
-                    return "\(label()): object \(key) of \(place) is missing"
+                    return "\(label()): object \(key) of table \(table) is missing"
                 }
                 let at = view.location(at: position)
-                if at.leaf.key(at.row) != key { return "\(label()): \(key) is not at position \(position)" }
-                if view.position(of: key) != position { return "\(label()): rank of \(key)" }
-                for (column, value) in rows[key]!.enumerated() where !schema.tables[place].columns[column].isRemoved {
+                if at.leaf.key(at.row) != key { return "\(label()): object \(key) is not at position \(position)" }
+                if view.position(of: key) != position { return "\(label()): the position of object \(key) is wrong" }
+                for (column, value) in rows[key]!.enumerated() where !schema.tables[table].columns[column].isRemoved {
                     let found = view.value(column, leaf, row)
                     if found != value {
                         return
-                            "\(label()): \(schema.tables[place].columns[column].name) of \(key) is \(found), not \(value)"
+                            "\(label()): \(schema.tables[table].columns[column].name) of \(key) is \(found), not \(value)"
                     }
                 }
             }
@@ -94,7 +94,7 @@ package struct Oracle: Sendable {
     }
 }
 
-/// A schema that has a column of every kind.
+/// A schema with many kinds of columns.
 package func modelSchema() -> StoreSchema {
     StoreSchema(tables: [
         TableSchema(
@@ -127,7 +127,7 @@ package func modelSchema() -> StoreSchema {
     ])
 }
 
-/// Random values of a column's type, with its edges.
+/// Makes random values of a column's type, edge cases included.
 package struct ValueMaker {
     package var random: SeededRandom
 
@@ -166,9 +166,9 @@ package struct ValueMaker {
 
     private mutating func string() -> String {
         let alphabet = ["a", "b", "é", "🐕", "z", "/", "\u{0}"]
-        let wanted = length()
+        let minimumLength = length()
         var text = ""
-        while text.utf8.count < wanted { text += alphabet[random.below(alphabet.count)] }
+        while text.utf8.count < minimumLength { text += alphabet[random.below(alphabet.count)] }
         return text
     }
 }

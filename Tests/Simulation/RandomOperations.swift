@@ -1,15 +1,16 @@
 import FirnCore
 import FirnTestSupport
 
-/// Random changes of objects, done to a transaction and to an oracle alike. The schema is `modelSchema()`, or one that adds to it.
+/// Random changes of objects, made in a transaction and in an oracle alike. The schema is `modelSchema()`, or one
+/// that adds to it.
 package struct RandomOperations {
     package struct Failure: Error, CustomStringConvertible { package let description: String }
 
     package var random: SeededRandom
     private var values: ValueMaker
-    /// As many objects of a table as this are made before deletions become as frequent.
+    /// The number of objects of a table from which on deletions are about as frequent as insertions.
     private let rowGoal: Int
-    /// Whether values often grow so that leaves split, and the last objects of a table go.
+    /// Whether values often grow so much that leaves split, and the last objects of a table are often deleted.
     private let splitsOften: Bool
 
     package init(seed: UInt64, rowGoal: Int, splitsOften: Bool = false) {
@@ -24,7 +25,7 @@ package struct RandomOperations {
         return count == 0 ? nil : oracle.keys[table][random.below(count)]
     }
 
-    /// Does one of them in the transaction, and to the oracle.
+    /// Makes one random change in the transaction and in the oracle.
     package mutating func operate(_ transaction: WriteTransaction, _ oracle: inout Oracle) throws {
         let table = random.below(4) == 0 ? 1 : 0
         let count = oracle.keys[table].count
@@ -128,7 +129,7 @@ package struct RandomOperations {
         oracle.delete(table, key)
     }
 
-    /// Deletes the last objects of a table: another leaf may become its last, and new objects go there.
+    /// Deletes the last objects of a table, so that another leaf may become its last one and get the new objects.
     private mutating func deleteLast(_ transaction: WriteTransaction, _ table: Int, _ oracle: inout Oracle) {
         for _ in 0..<min(oracle.keys[table].count, 1 + random.below(150)) {
             guard let key = oracle.keys[table].last else { return }
@@ -137,15 +138,15 @@ package struct RandomOperations {
         }
     }
 
-    /// Makes the bytes of neighbouring objects long or short: some 70 long ones are more than a leaf holds, which
-    /// splits.
+    /// Makes the data of neighbouring objects long or short. About 70 long values are more than a leaf can hold, so
+    /// it splits.
     private mutating func swell(_ transaction: WriteTransaction, _ table: Int, _ oracle: inout Oracle) {
         let columns = oracle.schema.tables[table].columns
-        let places = columns.indices.filter {
+        let dataColumns = columns.indices.filter {
             $0 != oracle.schema.tables[table].primaryKey && columns[$0].collection == .none && columns[$0].type == .data
         }
         let keys = oracle.keys[table]
-        guard let column = places.first, !keys.isEmpty else { return }
+        guard let column = dataColumns.first, !keys.isEmpty else { return }
         let first = random.below(keys.count)
         let isLong = random.below(3) > 0
         for key in keys[first..<min(keys.count, first + 1 + random.below(100))] {

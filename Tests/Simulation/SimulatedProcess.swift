@@ -3,7 +3,7 @@ import FirnLog
 import FirnStorage
 import FirnTestSupport
 
-/// A process of a `Simulation`, and after its end the next one with its number.
+/// A process of a `Simulation`. After its end, the object stands for the next process with its number.
 final class SimulatedProcess {
     struct HeldVersion {
         let pin: Pin
@@ -16,25 +16,25 @@ final class SimulatedProcess {
     var store: Store?
     var isReadOnly = false
     var durability = Durability.full
-    /// Versions that its program holds.
+    /// The versions that its program holds.
     var pins: [HeldVersion] = []
     /// The newest version that it has seen.
     var seen: UInt64 = 0
-    /// What it has written and not waited for.
+    /// The version that it has committed without waiting, if any.
     var written: UInt64?
-    /// Whether one of its writes or syncs has failed: it writes no more.
+    /// Whether one of its writes or syncs has failed. Then it takes no more writes.
     var hasFailed = false
     var limitsVersions = false
-    /// How often in a row it was told that another writes.
+    /// How often in a row a call failed because another process writes.
     var lockedCount = 0
-    /// Whether it is in the middle of a step: suspended, if somebody else looks.
+    /// Whether it is in the middle of a step. If another process takes a step then, this one is suspended.
     var isBusy = false
-    /// What went wrong while it was suspended.
+    /// The error of a step that another process took while this one was suspended.
     var failure: (any Error)?
 
     init(_ number: Int) { self.number = number }
 
-    /// A new process.
+    /// Starts a new process.
     func begin(on disk: SimulatedDisk) {
         storage = disk.newProcess()
         hasFailed = false

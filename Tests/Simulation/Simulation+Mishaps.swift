@@ -1,13 +1,16 @@
 import FirnStorage
 import FirnTestSupport
 
-/// Misfortunes that chance alone would hardly ever bring together.
+/// Combinations of faults that would hardly ever occur by chance.
 extension Simulation {
-    /// A process ends while names that it has changed are not durable. The next one that opens the store ends while it does so, perhaps after the disk was full. Then the power goes. So whatever the second one
-    /// removes or writes must not rely on what the first has not synced.
-    func strikeTwice(_ process: SimulatedProcess) throws {
+    /// Ends two processes one after the other, and then cuts the power.
+    ///
+    /// The first process ends while names that it has changed are not durable. The next one that opens the store ends
+    /// while it does so, perhaps after the disk was full. Then the power fails. So whatever the second process
+    /// removes or writes must not depend on what the first has not synced.
+    func endTwoProcesses(_ process: SimulatedProcess) throws {
         guard !process.isReadOnly else { return try transact(process) }
-        tell("process \(process.number), the next one, and then the power will end")
+        tell("process \(process.number) and then the next one will end, and then the power will fail")
         report.doubleStops += 1
         let isDiskFull = random.below(3) == 0
         if isDiskFull {
@@ -21,37 +24,38 @@ extension Simulation {
             disk.kill(other.storage)
             end(other)
         }
-        let (callsBeforeFault, callsBeforeStop) = (CallCount(random.below(8)), CallCount(random.below(10)))
-        besetsOpening = { storage in
+        let (callsBeforeFault, callsBeforeStop) = (Countdown(random.below(8)), Countdown(random.below(10)))
+        armNextOpening = { storage in
             if isDiskFull {
                 storage.inject(
                     SimulatedFault(.noSpace, number: 28, residue: .all) {
-                        ($0.operation == .rename || $0.operation == .syncFolder) && callsBeforeFault.isOver()
+                        ($0.operation == .rename || $0.operation == .syncFolder) && callsBeforeFault.tick()
                     })
             }
             storage.crash {
-                $0.isOfNames && callsBeforeFault.hasSaidYes(ifNeeded: isDiskFull) && callsBeforeStop.isOver()
+                $0.changesNames && callsBeforeFault.isOver(ifNeeded: isDiskFull) && callsBeforeStop.tick()
             }
         }
         try open(process)
         try cutPower(random.below(2) == 0 ? .seeded : .probability(data: 1, names: 0.5))
     }
 
-    /// A commit is written and not synced, so the next opener writes it again under a new epoch.
+    /// Ends the process when a commit is written but not synced, so that the next opener rewrites it under a new epoch.
     private func endBeforeSync(_ process: SimulatedProcess) throws {
         process.storage.crash { $0.operation == .sync && $0.path.hasSuffix(".segment") }
         for _ in 0..<4 where process.store != nil { try transact(process) }
     }
 
-    /// It ends before it syncs the folder in which it has replaced the manifest, or near any other change of names.
+    /// Ends the process before it syncs the folder in which it has replaced the manifest, or near any other change of
+    /// names.
     private func endAmongNames(_ process: SimulatedProcess) throws {
         let isAtManifest = random.below(3) != 0
-        let left = CallCount(random.below(isAtManifest ? 2 : 20))
+        let callsLeft = Countdown(random.below(isAtManifest ? 2 : 20))
         process.storage.crash { call in
-            guard isAtManifest ? call.operation == .syncFolder && call.path == "/store" : call.isOfNames else {
+            guard isAtManifest ? call.operation == .syncFolder && call.path == "/store" : call.changesNames else {
                 return false
             }
-            return left.isOver()
+            return callsLeft.tick()
         }
         try compact(process)
         if process.store != nil { try transact(process) }
@@ -59,18 +63,19 @@ extension Simulation {
     }
 }
 
-/// Says no a number of times, then yes. For one thread at a time.
-private final class CallCount: @unchecked Sendable {
+/// Counts calls down. For one thread at a time.
+private final class Countdown: @unchecked Sendable {
     // The simulation has one thread.
     private var left: Int
 
     init(_ left: Int) { self.left = left }
 
-    func isOver() -> Bool {
+    /// Counts a call. False for the first `left` calls, true for all later ones.
+    func tick() -> Bool {
         left -= 1
         return left < 0
     }
 
-    /// Whether it has said yes, or need not.
-    func hasSaidYes(ifNeeded isNeeded: Bool) -> Bool { !isNeeded || left < 0 }
+    /// Whether `tick` has returned true, or need not.
+    func isOver(ifNeeded isNeeded: Bool) -> Bool { !isNeeded || left < 0 }
 }

@@ -4,11 +4,13 @@ import FirnStorage
 import FirnTestSupport
 
 extension Simulation {
-    /// Makes a call of the store's API for a process. Nil where it failed for a cause that this run has given; the process may have ended then.
+    /// Makes a call of the store's API for a process.
+    ///
+    /// Returns nil if the call failed for a cause that this run has given. The process may then have ended.
     ///
     /// - Parameters:
-    ///   - version: the version that it tries to commit.
-    ///   - mayMiss: whether a past version that is asked for may have been let go.
+    ///   - version: the version that the call tries to commit.
+    ///   - mayMiss: whether the requested past version may have been released.
     @discardableResult
     func perform<Result>(
         _ process: SimulatedProcess, attempting version: UInt64? = nil, mayMiss: Bool = false,
@@ -20,7 +22,7 @@ extension Simulation {
         let outcome = Swift.Result { try body() }
         process.isBusy = false
         report.faults += storage.faultCount - faults
-        // After a failed write or sync a process is told of it whenever it wants to write.
+        // After a failed write or sync, all further writes of the process fail.
         if storage.faultCount > faults { process.hasFailed = true }
         if let failure = process.failure {
             process.failure = nil
@@ -28,7 +30,7 @@ extension Simulation {
         }
         switch outcome {
         case .success(let result):
-            // It has not noticed: what it did after its end reached nobody.
+            // The call did not notice the end of its process. Nothing that it did after that has reached others.
             if storage.isStopped {
                 end(process)
                 return nil
@@ -40,13 +42,13 @@ extension Simulation {
                 end(process)
                 return nil
             }
-            tell("process \(process.number) is told: \(error)")
+            tell("the call of process \(process.number) fails: \(error)")
             try judge(error, process, hadFault: storage.faultCount > faults, version, mayMiss: mayMiss)
             return nil
         }
     }
 
-    /// Throws where an error has no cause.
+    /// Throws if the run has given no cause for an error.
     private func judge(
         _ error: any Error, _ process: SimulatedProcess, hadFault: Bool, _ version: UInt64?, mayMiss: Bool
     ) throws {
@@ -66,10 +68,11 @@ extension Simulation {
             switch error.code {
             case .damage, .notAStore, .foreignFolder, .newerFormat, .networkFileSystem, .forked, .closed, .tooLarge,
                 .readOnly, .tooManyProcesses:
-                // Before the first commit the store need not be there.
+                // Before the first durable commit the store may not exist.
                 isExplained = error.code == .notAStore && process.isReadOnly && ledger.durable == 0
             case .locked:
-                // A process that gave the lock up leaves it to the others for 2 ms, whether they still live or not.
+                // A process that has released the lock leaves it to the others for 2 ms, even if they have ended
+                // meanwhile.
                 clock.advance(by: 3_000_000)
                 let isAlone = !processes.contains { $0 !== process && ($0.store != nil || $0.isBusy) }
                 process.lockedCount = isAlone ? process.lockedCount + 1 : 0
@@ -87,6 +90,6 @@ extension Simulation {
                     || inner.code == .notFound && process.isReadOnly && ledger.durable == 0
             }
         }
-        if !isExplained { throw fail("process \(process.number) was told without a cause: \(error) (\(code))") }
+        if !isExplained { throw fail("a call of process \(process.number) failed without a cause: \(error) (\(code))") }
     }
 }

@@ -3,15 +3,15 @@ import FirnLog
 import FirnStorage
 import FirnTestSupport
 
-/// What a process does to the store in one step.
+/// The steps: what a process may do with the store.
 extension Simulation {
     // MARK: Opening and closing
 
     func open(_ process: SimulatedProcess, isLast: Bool = false) throws {
         process.begin(on: disk)
         if !isLast {
-            besetsOpening?(process.storage)
-            besetsOpening = nil
+            armNextOpening?(process.storage)
+            armNextOpening = nil
         }
         process.isReadOnly = !isLast && random.below(10) == 0
         process.durability =
@@ -51,8 +51,8 @@ extension Simulation {
         process.store = store
         try look(process, atLeast: process.isReadOnly ? ledger.durable : lower)
         if !process.isReadOnly, !wasShared {
-            if !isSettled { ledger.settle(at: store.publishedVersion) }
-            isSettled = true
+            if !isRecovered { ledger.reset(to: store.publishedVersion) }
+            isRecovered = true
             ledger.acknowledge(store.publishedVersion, time: nil, isDurable: true)
         }
     }
@@ -71,7 +71,7 @@ extension Simulation {
 
     // MARK: Reading
 
-    /// Pins the newest version and checks all of it.
+    /// Pins the newest version and checks its whole content.
     func pin(_ process: SimulatedProcess) throws {
         guard let store = process.store else { return }
         let pin = store.pin()
@@ -81,7 +81,7 @@ extension Simulation {
         }
     }
 
-    /// What was pinned earlier is what it was.
+    /// Checks that versions pinned earlier have not changed.
     func checkPins(_ process: SimulatedProcess) throws {
         for held in process.pins {
             if let fault = held.content.check(held.pin.snapshot, "held version \(held.number)") {
@@ -93,7 +93,7 @@ extension Simulation {
         }
     }
 
-    /// The newest version that the process has is one that it may have.
+    /// Checks that the process's newest version is one that it may have.
     func look(_ process: SimulatedProcess, atLeast lower: UInt64) throws {
         guard let store = process.store else { return }
         let pin = store.pin()
@@ -101,7 +101,7 @@ extension Simulation {
             throw fail("process \(process.number) is at version \(pin.version), but \(lower) may not be lost")
         }
         guard pin.version <= ledger.begun else {
-            throw fail("process \(process.number) is at version \(pin.version), which was never begun")
+            throw fail("process \(process.number) is at version \(pin.version), which no commit has begun")
         }
         guard pin.version >= process.seen else {
             throw fail("process \(process.number) went back from version \(process.seen) to \(pin.version)")
@@ -112,7 +112,7 @@ extension Simulation {
     private func check(_ pin: Pin, _ process: SimulatedProcess) throws {
         guard let content = ledger.contents[pin.version] else {
             if pin.version + Ledger.memory <= ledger.begun { return }
-            throw fail("process \(process.number) shows version \(pin.version), of which nobody knows")
+            throw fail("process \(process.number) shows version \(pin.version), which the ledger does not know")
         }
         if pin.snapshot.schema.tables != content.schema.tables {
             throw fail("process \(process.number): version \(pin.version) has another schema")
@@ -125,7 +125,7 @@ extension Simulation {
         report.hash.add(Int(pin.version))
     }
 
-    /// What the thread does that a store has for news.
+    /// Does the work of the thread that follows what other processes publish.
     func follow(_ process: SimulatedProcess) throws {
         guard let store = process.store, !process.isReadOnly else { return }
         try perform(process) {
@@ -157,7 +157,7 @@ extension Simulation {
         }
     }
 
-    /// Whether a past version may have been let go.
+    /// Whether the retention may have released a past version.
     private func mayMiss(_ version: UInt64) -> Bool {
         switch retention {
         case .everything: false
@@ -174,7 +174,7 @@ extension Simulation {
         guard let transaction else { return }
         let base = transaction.base.version
         guard var content = ledger.contents[base] else {
-            throw fail("process \(process.number) writes on version \(base), of which nobody knows")
+            throw fail("process \(process.number) writes on version \(base), which the ledger does not know")
         }
         guard base >= ledger.shown else {
             throw fail("process \(process.number) writes on version \(base), but \(ledger.shown) was acknowledged")
@@ -203,7 +203,7 @@ extension Simulation {
         process.isBusy = false
         let faultsBefore = process.storage.faultCount
         let committed = try perform(process, attempting: version) {
-            choice < 4 ? try transaction.write() : try transaction.commit()
+            choice < 4 ? try transaction.commitWithoutWaiting() : try transaction.commit()
         }
         guard let committed else { return }
         guard committed.number == version else { throw fail("version \(version) was committed as \(committed.number)") }
@@ -226,7 +226,7 @@ extension Simulation {
         if done != nil { ledger.acknowledge(version, time: nil, isDurable: process.durability == .full) }
     }
 
-    /// One more property, or one more class.
+    /// Adds a property or a class.
     private func widen(_ transaction: WriteTransaction, _ content: inout Oracle) throws {
         let number = content.schema.tables[0].columns.count
         switch random.below(3) {
@@ -245,7 +245,7 @@ extension Simulation {
         try transaction.changeSchema(to: content.schema)
     }
 
-    /// What the log's own thread does after a while, with `.relaxed`.
+    /// Does the work of the log's maintenance thread, which syncs after a while with `.relaxed`.
     func syncInBackground(_ process: SimulatedProcess) throws {
         try waitForWritten(process)
         guard let store = process.store, let log = store.log, !process.isReadOnly, log.isWriting else { return }

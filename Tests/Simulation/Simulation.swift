@@ -3,40 +3,46 @@ import FirnLog
 import FirnStorage
 import FirnTestSupport
 
-/// A seeded run of a whole system: up to three simulated processes that use one store on one simulated disk, by the calls that a program makes, while processes are killed, the power goes, calls fail,
-/// the disk is full and clocks are set. After each step the store must be what an oracle of plain dictionaries says (`Ledger`):
+/// A seeded run of a whole system: up to three simulated processes use one store on one simulated disk.
 ///
-/// - After a power cut every commit is there that was acknowledged with `.full`. With `.relaxed` and `.none` the commits that are there are the first so many, each whole.
-/// - After the end of a process, every commit is there that was acknowledged, or that any process saw.
-/// - A version that is held, and one opened from history, is what it was.
+/// They make the calls that a program makes, while processes are killed, the power fails, calls fail, the disk fills
+/// up and clocks are set. After each step the store must agree with an oracle of plain dictionaries (`Ledger`):
+///
+/// - After a power cut, every commit that was acknowledged with `.full` is present. With `.relaxed` and `.none`, the
+///   commits that are present are the first ones without a gap, and each is complete.
+/// - After the end of a process, every commit is present that was acknowledged or that any process saw.
+/// - A held version, and one opened from history, has not changed.
 /// - Nothing is reported as damaged, and no call fails without a cause that the run itself has given.
 ///
-/// Everything follows from the seed: there is one thread, and stores work without threads of their own (`usesThreads = false`). Where a process is **suspended**, as by SIGSTOP, at a call of the storage, others
-/// take whole steps before it goes on; so processes are interleaved at each of their calls. A process may also end between two stores to the shared page. Now and then two processes end one after the other, the second while it
-/// opens the store, and the power goes behind them (`strikeTwice`). All processes have the same number, as in containers.
+/// Everything depends on the seed: there is one thread, and with `LogOptions.usesThreads` off, stores have no threads
+/// of their own. A process may be **suspended**, as by SIGSTOP, at a call of the storage. Then other processes take
+/// complete steps before it continues, so processes are interleaved at each of their calls. A process may also end
+/// between two stores to the shared page. Now and then two processes end one after the other, the second while it
+/// opens the store, and then the power fails (`strikeTwice`). All processes have the same number, as in containers.
 ///
-/// What is not simulated: threads within a process (see `ThreadedSimulation`), faults when a getter first touches a checkpoint (the disk can be mapped, and mappings never fail once they are made), memory that is
-/// short, and what `SimulatedDisk` leaves out.
+/// The following is not simulated: threads within a process (see `ThreadedRun`), faults when a getter first reads
+/// from a checkpoint (the disk can be mapped, and mappings never fail once they are made), lack of memory, and what
+/// `SimulatedDisk` leaves out.
 package final class Simulation {
     package struct Options: Sendable {
-        /// How many calls of the store's API are made, about.
+        /// About how many calls of the store's API are made.
         package var operations = 20_000
-        /// Power cuts that leave a sector as garbage that was being written, with all that it held.
+        /// Whether a power cut may turn a sector that is being written into garbage, with everything that it contained.
         package var tearsSectors = false
         package var powerCuts = true
         package var faults = true
         package var crashes = true
         package var suspensions = true
-        /// Told each step as it is taken.
+        /// Called with a line of text for each step when it is taken.
         package var onStep: (@Sendable (String) -> Void)?
-        /// Nil lets the seed choose for each process.
+        /// The durability of all processes. If nil, the seed chooses one for each process.
         package var durability: Durability?
 
         package init() {}
     }
 
     package struct Report: Sendable, CustomStringConvertible {
-        /// Calls of the store's API.
+        /// How many calls of the store's API were made.
         package var operations = 0
         package var commits = 0
         package var crashes = 0
@@ -44,9 +50,9 @@ package final class Simulation {
         package var faults = 0
         package var suspensions = 0
         package var compactions = 0
-        /// Stops of two processes, one after the other, and then of the power.
+        /// How often two processes ended one after the other, and then the power failed.
         package var doubleStops = 0
-        /// Of every call of every disk and of every version seen.
+        /// The hash of every call of every disk and of every version seen.
         package var hash = TraceHash()
 
         package init() {}
@@ -80,11 +86,11 @@ package final class Simulation {
     var ledger = Ledger()
     var processes: [SimulatedProcess] = []
     package var report = Report()
-    /// Steps that run while a process is suspended.
+    /// 1 while other processes take steps because a process is suspended; otherwise 0.
     var depth = 0
     let retention: HistoryRetention
-    /// The last steps, for who looks into a failure.
-    private var story: [String] = []
+    /// The last steps, for the report of a failure.
+    private var recentSteps: [String] = []
 
     package init(seed: UInt64, _ options: Options = Options()) {
         self.seed = seed
@@ -111,7 +117,7 @@ package final class Simulation {
         } catch {
             throw Failure(
                 description:
-                    "seed \(seed): \(error)\n\(simulation.story.suffix(60).joined(separator: "\n"))\n\(simulation.disk)"
+                    "seed \(seed): \(error)\n\(simulation.recentSteps.suffix(60).joined(separator: "\n"))\n\(simulation.disk)"
             )
         }
         return simulation.report
@@ -119,7 +125,7 @@ package final class Simulation {
 
     private func run() throws {
         while report.operations < options.operations { try step() }
-        // Whatever has happened, the store opens, and goes on.
+        // Whatever has happened, the store must open and take another commit.
         try cutPower()
         try open(processes[0], isLast: true)
         try transact(processes[0])
@@ -134,11 +140,11 @@ package final class Simulation {
         let indent = String(repeating: "  ", count: depth)
         let text = indent + text()
         options.onStep?(text)
-        story.append(text)
-        if story.count > 2000 { story.removeFirst(1000) }
+        recentSteps.append(text)
+        if recentSteps.count > 2000 { recentSteps.removeFirst(1000) }
     }
 
-    /// The calls of the last step; only who reads the story along wants them.
+    /// Passes the calls of the last step to `onStep`, and removes them from the trace.
     private func tellCalls() {
         guard let onStep = options.onStep else { return disk.clearTraceIfLong() }
         for call in disk.ioTrace { onStep("    \(call)") }
@@ -147,12 +153,12 @@ package final class Simulation {
 
     // MARK: Steps
 
-    /// One step of a random process that is not in the middle of another.
+    /// Takes a step of a random process that is not in the middle of one.
     func step() throws {
         let free = processes.filter { !$0.isBusy }
         guard !free.isEmpty else { return }
         let process = free[random.below(free.count)]
-        try bury()
+        try releaseEnded()
         report.operations += 1
         if depth == 0 { tellCalls() }
         let dice = random.below(1000)
@@ -178,13 +184,13 @@ package final class Simulation {
         case 915..<920 where options.faults: changeCapacity()
         case 920..<926 where options.powerCuts && depth == 0: try cutPower()
         case 926..<960 where options.suspensions: armSuspension(process)
-        case 960..<980 where options.powerCuts && options.crashes && depth == 0: try strikeTwice(process)
+        case 960..<980 where options.powerCuts && options.crashes && depth == 0: try endTwoProcesses(process)
         default: try transact(process)
         }
     }
 
-    /// Lets the stores of processes go that have ended.
-    func bury() throws {
+    /// Releases the stores of processes that have ended.
+    func releaseEnded() throws {
         for process in processes where process.store != nil && process.storage.isStopped && !process.isBusy {
             end(process)
         }
@@ -208,7 +214,7 @@ package final class Simulation {
         } else {
             disk.capacity = disk.usedByteCount + random.below(64 << 10)
         }
-        tell("the disk has room for \(disk.capacity.map(String.init) ?? "everything")")
+        tell("the disk's capacity is now \(disk.capacity.map { "\($0) bytes" } ?? "unlimited")")
     }
 
     // MARK: Faults
@@ -239,14 +245,14 @@ package final class Simulation {
         tell("a call of process \(process.number) will fail")
     }
 
-    /// The process will be stopped for a while at one of its next calls.
+    /// Suspends the process for a while at one of its next calls.
     private func armSuspension(_ process: SimulatedProcess) {
         guard depth == 0, processes.count > 1 else { return }
         let call = process.storage.callCount + random.below(40)
         let count = 1 + random.below(4)
         let storage: SimulatedStorage = process.storage
         tell("process \(process.number) will be suspended soon")
-        // The hook runs on this thread: there is no other.
+        // The hook runs on this thread, which is the only one.
         nonisolated(unsafe) let simulation = self
         nonisolated(unsafe) let suspended = process
         storage.beforeEachCall { now in
@@ -266,23 +272,23 @@ package final class Simulation {
         } catch {
             process.failure = process.failure ?? error
         }
-        tell("process \(process.number) goes on")
+        tell("process \(process.number) continues")
     }
 
     func cutPower(_ survival: SimulatedDisk.Survival = .seeded) throws {
         for process in processes { process.end() }
         tellCalls()
-        tell("the power goes")
+        tell("the power fails")
         report.hash.add(Int(truncatingIfNeeded: disk.traceHash))
         disk = disk.powerOff(survival)
         disk.capacity = nil
         ledger.losePower()
-        isSettled = false
+        isRecovered = false
         report.powerCuts += 1
     }
 
     /// Whether a process that writes has opened the store since the power came back.
-    var isSettled = true
-    /// What befalls the next process that opens the store.
-    var besetsOpening: ((SimulatedStorage) -> Void)?
+    var isRecovered = true
+    /// Arms faults on the next process that opens the store.
+    var armNextOpening: ((SimulatedStorage) -> Void)?
 }

@@ -2,7 +2,7 @@ import FirnSimulation
 import FirnTestSupport
 import Testing
 
-/// Whole systems, seed by seed: see `Simulation`. `Tools/simulate` runs more of them, and longer.
+/// Runs `Simulation` with a few seeds. `Tools/simulate` runs more of them, and longer.
 @Suite(.timeLimit(.minutes(20))) struct SimulationTests {
     private func options(_ operations: Int) -> Simulation.Options {
         var options = Simulation.Options()
@@ -10,7 +10,7 @@ import Testing
         return options
     }
 
-    /// As many operations as `FIRN_SIMULATED_OPERATIONS` says, for nights.
+    /// The number of operations per seed. `FIRN_SIMULATED_OPERATIONS` raises it for nightly runs.
     private static var operations: Int {
         Int(TestEnvironment.value("FIRN_SIMULATED_OPERATIONS") ?? "") ?? 1500
     }
@@ -29,7 +29,7 @@ import Testing
         #expect(try Simulation.run(seed: 10, options(1000)).hash.value != first.hash.value)
     }
 
-    /// Without a disturbance no commit may be lost, and no call may fail, whatever the durability.
+    /// Without faults no commit may be lost, and no call may fail, whatever the durability.
     @Test func withoutDisturbancesNothingFails() throws {
         var calm = options(1500)
         calm.powerCuts = false

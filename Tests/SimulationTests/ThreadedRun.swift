@@ -5,13 +5,16 @@ import FirnTestSupport
 import Foundation
 import Synchronization
 
-/// Threads that write, wait, hold versions and compact one store at the same time, on a simulated disk, while a seed says at which calls of the storage, and at which touches of the shared page, a thread is held up for a moment. So a seed
-/// brings other interleavings about, though not the same ones each time. Power cuts are looked at beside the run: a copy of the disk as the cut would leave it, with what was acknowledged before and begun by then.
+/// Threads that write, wait, hold versions and compact one store at the same time, on a simulated disk.
+///
+/// A seed decides at which calls of the storage, and at which accesses to the shared page, a thread is delayed for a
+/// moment. So each seed leads to other interleavings, though not to the same ones each time. Power cuts do not end
+/// the run: each is a copy of the disk as the cut would leave it, with the last version that was acknowledged before.
 final class ThreadedRun: Sendable {
     /// A disk after a power cut.
     struct Cut {
         let disk: SimulatedDisk
-        /// Acknowledged before the power went.
+        /// The last version that was acknowledged before the power failed.
         let acknowledged: UInt64
         let seed: UInt64
     }
@@ -29,7 +32,8 @@ final class ThreadedRun: Sendable {
     private let failures = Guarded<[any Error]>(.unranked, [])
     private let running = Atomic<Int>(0)
     private let commits = Atomic<Int>(0)
-    /// The compactor's thread, and at how many of its next touches of the page it waits for a commit of others: so they come between any two of its steps.
+    /// The compactor's thread, and at how many of its next accesses to the shared page it waits for a commit of
+    /// another thread, so that commits come between any two of its steps.
     private let compactor = Atomic<UInt64>(0)
     private let pauses = Atomic<Int>(0)
 
@@ -60,7 +64,7 @@ final class ThreadedRun: Sendable {
         acknowledged.store(1, ordering: .sequentiallyConsistent)
     }
 
-    /// Runs everything, until each writer has made `count` commits or failed. False where a thread hangs.
+    /// Runs all threads until each writer has made `count` commits or failed. False if a thread hangs.
     func run(count: Int, cutEvery: Int = 40, _ disturbance: Disturbance = .none) throws -> Bool {
         let random = random
         let storage = storage
@@ -111,14 +115,14 @@ final class ThreadedRun: Sendable {
         let deadline = SystemClock.shared.monotonic() + 120_000_000_000
         while running.load(ordering: .sequentiallyConsistent) > 0 {
             if SystemClock.shared.monotonic() > deadline { return false }
-            restThread(nanoseconds: 1_000_000)
+            sleepThread(nanoseconds: 1_000_000)
         }
         storage.beforeEachAccess(nil)
         storage.beforeEachCall(nil)
         return true
     }
 
-    /// Whether a writer is at work yet.
+    /// Whether a writer is still running.
     private var isWriting: Bool { running.load(ordering: .sequentiallyConsistent) > 2 }
 
     var allFailures: [any Error] { failures.withLock { $0 } }
@@ -130,7 +134,8 @@ final class ThreadedRun: Sendable {
         running.wrappingSubtract(1, ordering: .sequentiallyConsistent)
     }
 
-    /// Each commit adds the object with its own version's number. One that does not wait is waited for by a thread that ends at once.
+    /// Adds the object with the commit's own version number. Without `waits`, the commit returns at once and is
+    /// waited for in a second call.
     private func commit(waits: Bool) throws {
         let transaction = try store.beginWrite()
         let version = transaction.base.version + 1
@@ -141,14 +146,15 @@ final class ThreadedRun: Sendable {
         if waits {
             try transaction.commit()
         } else {
-            let written = try transaction.write()
+            let written = try transaction.commitWithoutWaiting()
             try store.waitUntilPublished(written.number)
         }
         commits.wrappingAdd(1, ordering: .relaxed)
         acknowledged.max(version, ordering: .sequentiallyConsistent)
     }
 
-    /// Holds the compactor up until another thread has committed, for some milliseconds at most: where it holds a lock of theirs, none can.
+    /// Delays the compactor until another thread has committed, but only for a few milliseconds, because it may hold
+    /// a lock that the others need.
     private func letOthersCommit() {
         guard currentThreadID() == compactor.load(ordering: .relaxed), pauses.load(ordering: .relaxed) > 0 else {
             return
@@ -170,7 +176,8 @@ final class ThreadedRun: Sendable {
         cuts.withLock { $0.append(Cut(disk: disk, acknowledged: before, seed: seed)) }
     }
 
-    /// As if the processor were taken away. The library may hold a lock then, under which it waits for nothing itself.
+    /// Delays the thread as if the system had taken the processor away. Firn may hold a lock then, under which it
+    /// would never wait itself.
     private static func pause(microseconds: Int) {
         Thread.sleep(forTimeInterval: Double(microseconds) / 1_000_000)
     }
@@ -185,17 +192,17 @@ final class ThreadedRun: Sendable {
 
     struct Fault: Error, CustomStringConvertible { let description: String }
 
-    /// A version holds the objects of all versions up to its own, and no more.
+    /// Checks that a version has the objects of all versions up to its own, and no others.
     static func check(_ pin: Pin) throws {
         guard pin.version > 0 else { return }
         let view = pin.snapshot.table(TableID(0))
         guard view.count == Int(pin.version) - 1 else {
             throw Fault(description: "version \(pin.version) has \(view.count) objects")
         }
-        for place in 0..<view.count {
-            let (leaf, row) = view.location(at: place)
-            guard view.value(0, leaf, row) == .int(Int64(place) + 2) else {
-                throw Fault(description: "version \(pin.version) lacks the object of version \(place + 2)")
+        for position in 0..<view.count {
+            let (leaf, row) = view.location(at: position)
+            guard view.value(0, leaf, row) == .int(Int64(position) + 2) else {
+                throw Fault(description: "version \(pin.version) lacks the object of version \(position + 2)")
             }
         }
     }

@@ -4,9 +4,9 @@ import FirnStorage
 import FirnTestSupport
 import Testing
 
-/// Writers, the compactor, the log's keeper, readers and waiters at once, under power cuts and faults.
+/// Writers, the compactor, the log's maintenance thread, readers and waiters at once, under power cuts and faults.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct ThreadedSimulationTests {
-    /// Opens what a power cut left, checks it, commits once more, and opens that again after the next power cut.
+    /// Opens the store that a power cut left, checks it, commits once more, and opens it again after another power cut.
     private func reopen(_ cut: ThreadedRun.Cut, _ durability: Durability, isFull: Bool) throws {
         func open(_ disk: SimulatedDisk) throws -> Store {
             var options = ThreadedRun.options(durability)
@@ -19,7 +19,7 @@ import Testing
         if isFull { #expect(found >= cut.acknowledged, "\(context)") }
         try ThreadedRun.check(store.pin())
         let log = try #require(store.log)
-        // No checkpoint is ahead of the log: the next commit follows both.
+        // No checkpoint is ahead of the log, so the next commit follows both.
         try #require(log.writtenVersion == found, "\(context)")
         guard found > 0 else { return try store.close() }
         let transaction = try store.beginWrite()
@@ -58,40 +58,40 @@ import Testing
         try run.store.close()
     }
 
-    /// Whoever waits for what a sync did not reach is told, however many wait.
+    /// If a sync fails, every thread that waits for it gets an error, however many wait.
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
     func whatWaitsOnAFailedSyncFails(seed: UInt64) throws {
         let run = try ThreadedRun(seed: seed, .full)
         try #require(try run.run(count: 10_000, cutEvery: 0, .failedSync), "a thread hangs; seed \(seed)")
-        // Every writer; the compactor may be told of the manifest's sync itself.
-        var told = 0
+        // Counts the writers. The compactor may instead get the error of its sync of the manifest.
+        var unknownOutcomeCount = 0
         for failure in run.allFailures {
             switch (failure as? StoreError)?.code {
             case .log(let error):
                 switch error.code {
-                case .unknownOutcome: told += 1
+                case .unknownOutcome: unknownOutcomeCount += 1
                 case .storage: break
                 default: Issue.record("\(failure)")
                 }
             default: Issue.record("\(failure)")
             }
         }
-        #expect(told >= ThreadedRun.writerCount, "\(run.allFailures)")
-        try? run.store.close()  // it says the same once more
+        #expect(unknownOutcomeCount >= ThreadedRun.writerCount, "\(run.allFailures)")
+        try? run.store.close()  // it throws the same error again
         let next = try Store(ThreadedRun.options(.full), storage: run.storage.disk.newProcess())
         #expect(next.publishedVersion >= run.commitCount)
         try ThreadedRun.check(next.pin())
         try next.close()
     }
 
-    /// A full disk is the commit's alone: nothing else is lost, and it goes on.
+    /// A full disk fails only the commit that meets it: nothing else is lost, and the store keeps working.
     @Test(arguments: 1...3 as ClosedRange<UInt64>)
     func aFullDiskEndsACommitAndNothingElse(seed: UInt64) throws {
         let run = try ThreadedRun(seed: seed, .full)
         try #require(try run.run(count: 60, cutEvery: 30, .fullDisk), "a thread hangs; seed \(seed)")
         for cut in run.allCuts { try reopen(cut, .full, isFull: true) }
         try ThreadedRun.check(run.store.pin())
-        try? run.store.close()  // the disk may be full yet
+        try? run.store.close()  // the disk may still be full
         let next = try Store(ThreadedRun.options(.full), storage: run.storage.disk.newProcess())
         #expect(next.publishedVersion > run.commitCount)
         try ThreadedRun.check(next.pin())

@@ -5,7 +5,8 @@ import Testing
 
 @testable import FirnTool
 
-/// Two readers of one format, written apart: what FirnCore encodes, the tool must read as it was meant.
+/// Two readers of one format that were written independently: the tool must read what FirnCore encodes as it was
+/// meant.
 @Suite("The tool's reader of changesets", .timeLimit(.minutes(20))) struct ChangesetReaderTests {
     static let schema: StoreSchema = {
         var columns: [ColumnSchema] = []
@@ -49,7 +50,7 @@ import Testing
             }
         }
 
-        /// Now and then so long that the value goes ahead as a blob.
+        /// Sometimes so long that the value is written ahead of its block, as a blob.
         mutating func length() -> Int { random.below(400) == 0 ? 50_000 : random.below(20) }
 
         mutating func value(_ column: ColumnSchema) -> Value {
@@ -57,7 +58,7 @@ import Testing
                 column.isNullable && column.type != .link && maker.random.below(4) == 0
                     ? .null : maker.scalar(column.type)
             }
-            // Now and then so long that the elements follow in blocks of their own.
+            // Sometimes so long that the elements follow in blocks of their own.
             let count = random.below(60) == 0 ? 2500 : random.below(4)
             switch column.collection {
             case .none: return element(&self)
@@ -80,9 +81,9 @@ import Testing
             for column in columns.indices {
                 for key in 10..<Int64(16) {
                     let new = value(columns[column])
-                    let isTouched = random.below(4) == 0
+                    let isUnchanged = random.below(4) == 0
                     changes.updated[column, default: [:]][key] = CellChange(
-                        new: new, old: isTouched ? new : value(columns[column]), isTouched: isTouched)
+                        new: new, old: isUnchanged ? new : value(columns[column]), isUnchanged: isUnchanged)
                 }
             }
             changes.nextKey = 200
@@ -129,7 +130,7 @@ import Testing
                 }
             case .elements(let more):
                 let value = more.values.cell(0).value
-                switch more.place {
+                switch more.owner {
                 case .inserted: inserted[more.key]?[more.column]?.extend(value)
                 case .deleted: deleted[more.key]?[more.column]?.extend(value)
                 case .updated: new[more.column]?[more.key]?.extend(value)
@@ -142,7 +143,7 @@ import Testing
     }
 
     static func toolSchema() throws -> DecodedSchema {
-        // Through a changeset, as the tool itself comes by one.
+        // Through a changeset, which is how the tool itself gets a schema.
         let parts = Changeset(version: 1, time: 0, schema: schema).encoded(schema: schema)
         var reader = FirnTool.ChangesetReader(schema: nil)
         for part in parts { try part.withUnsafeBytes { try reader.read(part: $0) { _ in } } }
@@ -175,9 +176,9 @@ import Testing
             for (key, change) in cells {
                 #expect(seen.new[column]?[key] == change.new, "seed \(seed), new \(key).\(column)")
                 #expect(
-                    seen.touched[column]?.contains(key) ?? false == change.isTouched,
+                    seen.touched[column]?.contains(key) ?? false == change.isUnchanged,
                     "seed \(seed), touched \(key).\(column)")
-                let old = change.isTouched ? seen.new[column]?[key] : seen.old[column]?[key]
+                let old = change.isUnchanged ? seen.new[column]?[key] : seen.old[column]?[key]
                 #expect(old == change.old, "seed \(seed), old \(key).\(column)")
             }
         }
@@ -209,7 +210,7 @@ import Testing
 }
 
 extension Cell {
-    /// As FirnCore has it.
+    /// The value in FirnCore's form.
     var value: Value {
         switch self {
         case .null: .null

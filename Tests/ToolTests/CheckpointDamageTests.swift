@@ -7,7 +7,8 @@ import Testing
 
 @testable import FirnTool
 
-@Suite("What the subcommands say of damage to a checkpoint", .timeLimit(.minutes(20))) struct CheckpointDamageTests {
+@Suite("What the subcommands report about a damaged checkpoint", .timeLimit(.minutes(20))) struct CheckpointDamageTests
+{
     static let schema = StoreSchema(
         version: 1,
         tables: [
@@ -20,7 +21,7 @@ import Testing
         ])
     private static let note = TableID(0)
 
-    /// A few objects in two files of one space, and a version after them.
+    /// A few objects in a checkpoint of two files, and a version after it.
     static func small() throws -> CompactedStore {
         var made = try CompactedStore(schema: schema, people: 0)
         try made.commit { transaction in
@@ -28,7 +29,7 @@ import Testing
                 try SampleStore.add(transaction, note, [0: .int(Int64(id)), 1: .string("note \(id)")])
                 transaction.edit(note, 2, Int64(id)) { $0.append(.string("word")) }
             }
-            // One that lies in a blob.
+            // A value that is stored in a blob.
             transaction.set(note, 1, 2, .string(String(repeating: "long ", count: 250)))
         }
         _ = try made.compact(wholly: true)
@@ -40,7 +41,7 @@ import Testing
     }
 
     /// The file and offset that the first line of damage names.
-    private static func place(_ run: Run) -> (file: String, offset: Int)? {
+    private static func location(_ run: Run) -> (file: String, offset: Int)? {
         guard let line = run.out.split(separator: "\n").first, line.hasPrefix("damage: ") else { return nil }
         let words = line.dropFirst("damage: ".count)
         guard let comma = words.range(of: ", byte ") else { return nil }
@@ -48,22 +49,22 @@ import Testing
         return Int(number).map { (String(words[..<comma.lowerBound]), $0) }
     }
 
-    @Test("each byte of a checkpoint's files is guarded, and damage is said where it is") func everyByte() throws {
+    @Test("each byte of a checkpoint's files is checked, and damage is reported where it is") func everyByte() throws {
         let made = try Self.small()
         #expect(try Run.verify(made.storage).status == .fine)
-        let space = try made.opened()
-        #expect(space.files.count == 2)
-        let starts = try CompactedStore.nodes(space).map(\.place)
-        for file in space.files {
+        let checkpoint = try made.opened()
+        #expect(checkpoint.files.count == 2)
+        let starts = try CompactedStore.nodes(checkpoint).map(\.position)
+        for file in checkpoint.files {
             for byte in 0..<file.byteCount {
                 try made.sample.flip(file.path, byte: byte, bit: byte % 8)
                 let run = try Run.verify(made.storage)
-                let found = Self.place(run)
+                let found = Self.location(run)
                 #expect(run.status == .damage && found?.file == file.path, "\(file.path), byte \(byte): \(run.out)")
                 if byte < CheckpointHeader.byteCount {
                     #expect(found?.offset == 0)
                 } else if byte < file.entry.byteCount {
-                    // The node that the byte belongs to, or what fills the file up behind the last.
+                    // The node that the byte belongs to, or the zeros that fill the file up behind the last node.
                     let start = starts.last { $0 <= file.entry.start + byte }.map { $0 - file.entry.start } ?? 0
                     #expect(
                         found.map { $0.offset == start || $0.offset > start && $0.offset <= byte } ?? false,
@@ -75,28 +76,28 @@ import Testing
         #expect(try Run.verify(made.storage).status == .fine)
     }
 
-    @Test("what stands between a foot's state and its end must be zeros, whatever the checksum says")
-    func footZeros() throws {
+    @Test("the bytes between a footer's state and its end must be zeros, whatever the checksum says")
+    func footerZeros() throws {
         let made = try Self.small()
         let path = try #require(try made.checkpointFiles().last)
         let bytes = try made.sample.bytes(path)
         let count = Int(Forging.get(bytes, bytes.count - 8, UInt32.self))
-        var foot = Array(bytes.suffix(count))
-        let end = 48 + 24 * Int(Forging.get(foot, 40, UInt32.self)) + Int(Forging.get(foot, 44, UInt32.self))
-        try #require(end < count - 8, "this foot has none")
-        #expect(throws: Never.self) { try foot.withUnsafeBytes { try CheckpointFooter.read($0) } }
-        for place in end..<count - 8 {
-            foot[place] = 1
-            Forging.put(CRC32C.checksum(Array(foot.dropLast(4))), &foot, count - 4)
+        var footer = Array(bytes.suffix(count))
+        let end = 48 + 24 * Int(Forging.get(footer, 40, UInt32.self)) + Int(Forging.get(footer, 44, UInt32.self))
+        try #require(end < count - 8, "this footer has none")
+        #expect(throws: Never.self) { try footer.withUnsafeBytes { try CheckpointFooter.read($0) } }
+        for offset in end..<count - 8 {
+            footer[offset] = 1
+            Forging.put(CRC32C.checksum(Array(footer.dropLast(4))), &footer, count - 4)
             let refusal = #expect(throws: CheckpointFooter.Refusal.self) {
-                try foot.withUnsafeBytes { try CheckpointFooter.read($0) }
+                try footer.withUnsafeBytes { try CheckpointFooter.read($0) }
             }
             #expect(refusal?.offset == end && refusal?.text.contains("must be zero") == true)
-            foot[place] = 0
+            footer[offset] = 0
         }
     }
 
-    @Test("a file that is cut short, missing, or another than the manifest's is damage") func files() throws {
+    @Test("a file that is cut short, missing, or not the one in the manifest is damage") func files() throws {
         for index in 0..<2 {
             for cut in [1, 64, 1000, .max] {
                 let made = try Self.small()
@@ -104,7 +105,7 @@ import Testing
                 let bytes = try made.sample.bytes(path)
                 try made.sample.write(path, Array(bytes.dropLast(min(cut, bytes.count))))
                 let run = try Run.verify(made.storage)
-                #expect(run.status == .damage && Self.place(run)?.file == path, "\(index), \(cut): \(run.out)")
+                #expect(run.status == .damage && Self.location(run)?.file == path, "\(index), \(cut): \(run.out)")
                 #expect(run.out.contains("nothing can be saved without the checkpoint"))
             }
             let made = try Self.small()
@@ -121,13 +122,13 @@ import Testing
         }
     }
 
-    @Test("the manifest and the checkpoint's foot must agree") func manifest() throws {
+    @Test("the manifest and the checkpoint's footer must agree") func manifest() throws {
         let made = try Self.small()
         let live = try #require(try made.checkpointFiles().last)
         try made.changeManifest { $0.checkpoint?.crc ^= 1 }
         let crc = try Run.verify(made.storage)
         #expect(crc.status == .damage && crc.out.hasPrefix("damage: \(live), byte "), "\(crc.out)")
-        #expect(crc.out.contains("the manifest names a foot of another checksum"))
+        #expect(crc.out.contains("the footer's checksum is not the one that the manifest names"))
         try made.changeManifest {
             $0.checkpoint?.crc ^= 1
             $0.checkpoint?.version -= 1
@@ -140,30 +141,30 @@ import Testing
         #expect(try Run.replay(made.storage, to: 4).status == .usage)
     }
 
-    @Test("nodes whose checksums are right must still make up the tables") func structure() throws {
+    @Test("nodes whose checksums are right must still form the tables") func structure() throws {
         /// Changes the first node of a kind, and expects verify to say so.
         func expect(
             _ text: String, _ kind: NodeKind, _ isWanted: (OnDiskNode) throws -> Bool = { _ in true },
-            _ change: (inout [UInt8], CheckpointSpace) -> Void
+            _ change: (inout [UInt8], OpenedCheckpoint) -> Void
         ) throws {
             var made = try CompactedStore()
             _ = try made.compact(wholly: true)
             try made.store.close()
-            let space = try made.opened()
-            let nodes = try CompactedStore.nodes(space).filter { try $0.kind == kind && isWanted($0) }
-            try made.change(try #require(nodes.first), in: space) { change(&$0, space) }
+            let checkpoint = try made.opened()
+            let nodes = try CompactedStore.nodes(checkpoint).filter { try $0.kind == kind && isWanted($0) }
+            try made.change(try #require(nodes.first), in: checkpoint) { change(&$0, checkpoint) }
             let run = try Run.verify(made.storage)
             #expect(run.status == .damage && run.out.contains(text), "\(kind): \(run.out)")
             #expect(run.out.hasPrefix("damage: /store/checkpoint/0000000001.checkpoint, byte "), "\(run.out)")
         }
         func put(_ value: Int, _ bytes: inout [UInt8], at offset: Int) {
-            for place in 0..<8 { bytes[offset + place] = UInt8(truncatingIfNeeded: value >> (8 * place)) }
+            for index in 0..<8 { bytes[offset + index] = UInt8(truncatingIfNeeded: value >> (8 * index)) }
         }
-        try expect("leads to a root, not to a chunk", .leaf) { bytes, space in
-            put(space.foot.root + 1, &bytes, at: 64)
+        try expect("leads to a root, not to a chunk", .leaf) { bytes, checkpoint in
+            put(checkpoint.footer.root + 1, &bytes, at: 64)
         }
         try expect("lacks the chunk of id", .leaf) { bytes, _ in put(0, &bytes, at: 64) }
-        try expect("that is no reference", .leaf) { bytes, _ in put(64, &bytes, at: 64) }
+        try expect("that is not a reference", .leaf) { bytes, _ in put(64, &bytes, at: 64) }
         try expect("lies in none of the checkpoint's files", .leaf) { bytes, _ in put(1 << 40 | 1, &bytes, at: 64) }
         try expect("that must be zero", .leaf) { bytes, _ in bytes[52] = 1 }
         try expect("is not between its keys and those before", .leaf, { try $0.i64(32) > 0 }) { bytes, _ in
@@ -176,38 +177,39 @@ import Testing
             put(299, &bytes, at: 40)
         }
         try expect("entries and has", .integerIndexInner) { bytes, _ in bytes[1568] ^= 1 }
-        try expect("does not stand in its place", .integerIndexLeaf, { $0.head.form == 0 }) { bytes, _ in
+        try expect("is out of order", .integerIndexLeaf, { $0.header.form == 0 }) { bytes, _ in
             bytes[47] ^= 0xFF
         }
         try expect("is not that of its key", .bytesIndexLeaf) { bytes, _ in bytes[44] ^= 1 }
         try expect("elements of a list are counted as", .listInner) { bytes, _ in bytes[544] ^= 1 }
-        func isOf(_ form: ChunkForm) -> (OnDiskNode) -> Bool { { $0.head.form == form.rawValue } }
+        func isOf(_ form: FirnTool.ChunkForm) -> (OnDiskNode) -> Bool { { $0.header.form == form.rawValue } }
         try expect("UTF-8", .chunk, isOf(.text)) { bytes, _ in bytes[64 + 256 + 5] = 0xFF }
-        try expect("none of the dictionary's values", .chunk, isOf(.dictionary)) { bytes, _ in bytes[64] = 200 }
-        try expect("does not decompress", .chunk, isOf(.pressed)) { bytes, _ in bytes[44] ^= 1 }
+        try expect("has a code that is not in the dictionary", .chunk, isOf(.dictionary)) { bytes, _ in bytes[64] = 200
+        }
+        try expect("does not decompress", .chunk, isOf(.compressed)) { bytes, _ in bytes[44] ^= 1 }
         try expect("is not that of its values", .chunk, { try $0.u32(36) > 1 }) { bytes, _ in
             // The first entry of the reference table becomes the second.
             let table = Int(bytes[32]) | Int(bytes[33]) << 8
             bytes.replaceSubrange(table..<table + 4, with: Array(bytes[table + 4..<table + 8]))
         }
         try expect("unknown kind", .blob) { bytes, _ in bytes[16] = 64 + 13 }
-        try expect("another place", .blob) { bytes, _ in bytes[12] ^= 1 }
+        try expect("another position", .blob) { bytes, _ in bytes[12] ^= 1 }
     }
 
     @Test("no subcommand traps, whatever nodes with right checksums hold", arguments: [1, 2, 3] as [UInt64])
     func hostile(seed: UInt64) throws {
         let made = try Self.small()
         var random = SeededRandom(seed: seed)
-        let space = try made.opened()
-        let nodes = try CompactedStore.nodes(space)
-        let whole = try space.files.map { try made.sample.bytes($0.path) }
+        let checkpoint = try made.opened()
+        let nodes = try CompactedStore.nodes(checkpoint)
+        let whole = try checkpoint.files.map { try made.sample.bytes($0.path) }
         var damaged = 0
         for round in 0..<60 {
             let node = nodes[random.below(nodes.count)]
-            try made.change(node, in: space) { bytes in
+            try made.change(node, in: checkpoint) { bytes in
                 for _ in 0...random.below(3) {
-                    let place = random.below(3) == 0 ? 16 + random.below(16) : random.below(bytes.count)
-                    bytes[place] = UInt8(random.below(256))
+                    let offset = random.below(3) == 0 ? 16 + random.below(16) : random.below(bytes.count)
+                    bytes[offset] = UInt8(random.below(256))
                 }
             }
             let runs = [
@@ -220,7 +222,7 @@ import Testing
                     "seed \(seed), round \(round), run \(number)")
             }
             if runs[0].status == .damage { damaged += 1 }
-            for (file, bytes) in zip(space.files, whole) { try made.sample.write(file.path, bytes) }
+            for (file, bytes) in zip(checkpoint.files, whole) { try made.sample.write(file.path, bytes) }
         }
         #expect(damaged > 0)
     }

@@ -8,7 +8,7 @@ import Testing
 @testable import FirnTool
 
 @Suite("What the subcommands show of a compacted store", .timeLimit(.minutes(20))) struct CheckpointTests {
-    /// Two checkpoints in one space, then a tail of the log.
+    /// A checkpoint of two files from two compactions, and commits in the log after it.
     static func sample(seed: UInt64 = 1) throws -> CompactedStore {
         var made = try CompactedStore(seed: seed)
         #expect(try made.compact(wholly: true)?.isWhole == true)
@@ -25,7 +25,7 @@ import Testing
         return made
     }
 
-    @Test("every value of a checkpoint is read as FirnCore has it", arguments: [1, 2, 3] as [UInt64])
+    @Test("every value of a checkpoint is read as FirnCore reads it", arguments: [1, 2, 3] as [UInt64])
     func values(seed: UInt64) throws {
         var made = try CompactedStore(seed: seed)
         #expect(try made.compact(wholly: true)?.isWhole == true)
@@ -34,18 +34,18 @@ import Testing
             transaction.set(CompactedStore.person, 3, 7, .string("changed"))
         }
         #expect(try made.compact(wholly: false)?.isWhole == false)
-        let space = try made.opened()
-        #expect(space.files.count == 2)
+        let checkpoint = try made.opened()
+        #expect(checkpoint.files.count == 2)
         let pin = made.store.pin()
         var forms: Set<UInt8> = []
-        for stored in try space.tables() {
+        for stored in try checkpoint.tables() {
             let table = pin.snapshot.table(TableID(stored.number))
             #expect(stored.rowCount == Int64(table.count) && stored.nextKey == table.nextKey)
             var rows = 0
-            try space.forEachLeaf(stored) { leaf in
-                for (number, column) in space.schema.tables[stored.number].columns.enumerated() {
-                    let run = try #require(try leaf.run(space, number, column))
-                    forms.insert(run.node.head.form)
+            try checkpoint.forEachLeaf(stored) { leaf in
+                for (number, column) in checkpoint.schema.tables[stored.number].columns.enumerated() {
+                    let run = try #require(try leaf.run(checkpoint, number, column))
+                    forms.insert(run.node.header.form)
                     try run.checkReferences()
                     for (row, key) in leaf.keys.enumerated() {
                         let value = try run.cell(row).value
@@ -58,7 +58,7 @@ import Testing
             #expect(rows == table.count)
         }
         #expect(forms.sorted() == [0, 1, 2, 8, 9, 10, 11, 12])
-        #expect(Set(try CompactedStore.nodes(space).map(\.kind)) == Set(NodeKind.allCases))
+        #expect(Set(try CompactedStore.nodes(checkpoint).map(\.kind)) == Set(NodeKind.allCases))
         withExtendedLifetime(pin) {}
     }
 
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("verify finds nothing in what Firn wrote, and names what is not part of it", arguments: [1, 2] as [UInt64])
+    @Test("verify finds no damage in what Firn wrote, and names what is not part of it", arguments: [1, 2] as [UInt64])
     func verifyIsClean(seed: UInt64) throws {
         let made = try Self.sample(seed: seed)
         #expect(try made.checkpointFiles().count == 2)
@@ -110,8 +110,8 @@ import Testing
         let clean = try Run.verify(made.storage)
         #expect(clean.status == .fine && clean.out.hasPrefix("no damage"), "\(clean.out)\(clean.error)")
         let file = try made.storage.open(SampleStore.path + "/checkpoint/0000000001.checkpoint", .readWrite)
-        let foot = try file.size() - 9
-        try withUnsafeBytes(of: UInt8(0xEE)) { try file.write($0, at: foot) }
+        let offset = try file.size() - 9
+        try withUnsafeBytes(of: UInt8(0xEE)) { try file.write($0, at: offset) }
         let damaged = try Run.verify(made.storage)
         #expect(damaged.status == .damage && damaged.out.contains("0000000001.checkpoint"), "\(damaged.out)")
     }
@@ -135,13 +135,13 @@ import Testing
         let json = try Run.info(made.storage, json: true).out
         #expect(json.contains(#""checkpoint":{"id":2,"version":\#(made.checkpoint),"#), "\(json)")
         #expect(json.contains(#""name":"Person","embedded":false,"objects":\#(people)"#))
-        // FirnCore comes to the same.
+        // FirnCore gets the same result.
         let again = try made.sample.open()
         #expect(again.pin().snapshot.table(CompactedStore.person).count == people)
         try again.close()
     }
 
-    @Test("info counts the objects where nothing follows the checkpoint") func infoWithoutTail() throws {
+    @Test("info counts the objects if nothing follows the checkpoint") func infoWithoutTail() throws {
         var made = try CompactedStore(people: 5)
         _ = try made.compact(wholly: true)
         try made.store.close()
@@ -169,7 +169,8 @@ import Testing
         #expect(try Run.show(made.storage, made.checkpoint).status == .usage)
     }
 
-    @Test("replay begins with the checkpoint where the log does not reach back", arguments: [0, 1, 2] as [UInt64])
+    @Test(
+        "replay begins with the checkpoint if the log does not go back to version 1", arguments: [0, 1, 2] as [UInt64])
     func replay(more: UInt64) throws {
         let made = try Self.sample()
         let version = made.checkpoint + more
@@ -188,7 +189,7 @@ import Testing
         #expect(
             table.value(8, of: 20).map { value in if case .list(let tags) = value { tags.count } else { 0 } } == 1504)
         store._checkInvariants()
-        // It goes on as any store does.
+        // The new store can be written to like any other.
         let transaction = try store.beginWrite()
         transaction.delete(CompactedStore.person, 0)
         #expect(try transaction.commit().number == version + 1)
@@ -197,7 +198,7 @@ import Testing
         #expect(try Run.verify(made.storage, path: "/new").status == .fine)
     }
 
-    @Test("replay says which versions can be had") func replayTooEarly() throws {
+    @Test("replay says which versions are available") func replayTooEarly() throws {
         let made = try Self.sample()
         for version in [1, made.checkpoint - 1] {
             let run = try Run.replay(made.storage, to: version)
@@ -222,7 +223,7 @@ import Testing
         #expect(try Run.verify(made.storage, path: "/new").status == .fine)
     }
 
-    @Test("where the log reaches back behind the checkpoint, both must lead to the same, and the log is replayed")
+    @Test("if the log begins before the checkpoint, both must lead to the same counts, and the log is replayed")
     func logBeforeCheckpoint() throws {
         for isDeceiving in [false, true] {
             let made = try Self.withWholeLog(isDeceiving: isDeceiving)
@@ -235,7 +236,8 @@ import Testing
         }
     }
 
-    /// A compacted store to which the segment that the compaction removed is given back; a deceiving one gets the segment of another history.
+    /// A compacted store in which the segment that the compaction removed is put back. If `isDeceiving`, a segment of
+    /// another history is put there instead.
     private static func withWholeLog(isDeceiving: Bool) throws -> CompactedStore {
         var made = try CompactedStore(people: 6)
         let old = try CompactedStore(people: isDeceiving ? 5 : 6)
@@ -244,7 +246,7 @@ import Testing
         try made.store.close()
         let path = SampleStore.path + "/log/0000000001.segment"
         var bytes = try old.sample.bytes(path)
-        // The other store's identity, and so all checksums, are made to be this one's.
+        // The other store's id, and so all checksums, are replaced by this store's.
         let manifest = try OpenedStore.open(SampleStore.path, storage: made.storage).manifest
         let (chain, end) = try reseal(&bytes, manifest, chain: 0)
         let file = try made.storage.open(path, .create)
@@ -263,18 +265,18 @@ import Testing
         return made
     }
 
-    /// Gives a segment the store's identity and a place in the chain; returns where the chain, and where its frames end.
+    /// Gives a segment the store's id and a position in the chain. Returns the end of the chain, and of its frames.
     private static func reseal(
         _ bytes: inout [UInt8], _ manifest: Manifest, chain: UInt32
     ) throws -> (chain: UInt32, end: Int) {
         var writer = ByteWriter()
         let end = bytes.withUnsafeBytes { bytes in
-            guard case .head(var head) = SegmentHeader.read(bytes) else { return 0 }
-            head.storeHigh = manifest.storeHigh
-            head.storeLow = manifest.storeLow
-            head.chain = chain
-            var chain = head.write(to: &writer)
-            while case .head(var frame) = FrameHeader.read(UnsafeRawBufferPointer(rebasing: bytes[writer.count...])) {
+            guard case .header(var header) = SegmentHeader.read(bytes) else { return 0 }
+            header.storeHigh = manifest.storeHigh
+            header.storeLow = manifest.storeLow
+            header.chain = chain
+            var chain = header.write(to: &writer)
+            while case .header(var frame) = FrameHeader.read(UnsafeRawBufferPointer(rebasing: bytes[writer.count...])) {
                 let start = writer.count
                 frame.storeHigh = manifest.storeHigh
                 frame.chain = chain
@@ -290,12 +292,12 @@ import Testing
         return (last, end)
     }
 
-    /// The checksum of a segment's last head.
+    /// The checksum of the last header in a segment.
     private static func lastChain(_ bytes: [UInt8]) -> UInt32? {
         bytes.withUnsafeBytes { bytes in
-            guard case .head(let head) = SegmentHeader.read(bytes) else { return nil }
-            var (chain, offset) = (head.crc, SegmentHeader.byteCount)
-            while case .head(let frame) = FrameHeader.read(UnsafeRawBufferPointer(rebasing: bytes[offset...])) {
+            guard case .header(let header) = SegmentHeader.read(bytes) else { return nil }
+            var (chain, offset) = (header.crc, SegmentHeader.byteCount)
+            while case .header(let frame) = FrameHeader.read(UnsafeRawBufferPointer(rebasing: bytes[offset...])) {
                 chain = frame.crc
                 offset += frame.frameByteCount
             }

@@ -35,7 +35,7 @@ import Testing
         return (process.terminationStatus, text, errorText)
     }
 
-    @Test("exits with 0 where all is well, and leaves the store as it was") func fine() throws {
+    @Test("exits with 0 if all is well, and leaves the store as it was") func fine() throws {
         let folder = try Self.onDisk(SampleStore())
         let store = folder.path + "/store"
         for arguments in [
@@ -52,7 +52,7 @@ import Testing
         #expect(try Self.firn(["--help"]).status == 0)
     }
 
-    @Test("exits with 1 for damage, 2 for wrong usage, 3 where the path is no store") func failures() throws {
+    @Test("exits with 1 for damage, 2 for wrong usage, 3 if the path is not a store") func failures() throws {
         let sample = try SampleStore()
         try sample.flip(try sample.files()[1], byte: 700, bit: 2)
         let folder = try Self.onDisk(sample)

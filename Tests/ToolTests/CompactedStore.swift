@@ -41,7 +41,8 @@ struct CompactedStore {
                 ]),
         ])
 
-    /// A store with this schema, and rows by `fill`; not compacted yet.
+    /// A store with this schema and `people` persons, and with objects of class `Any` if there is a seed. It is not
+    /// compacted yet.
     init(seed: UInt64? = nil, schema: StoreSchema = Self.schema, people: Int = 300) throws {
         sample = SampleStore(empty: ())
         clock = sample.clock
@@ -58,7 +59,7 @@ struct CompactedStore {
         _ = try transaction.commit()
     }
 
-    /// Writes a checkpoint: of everything, or of what has changed, into the space of the one before.
+    /// Writes a checkpoint of everything, or of what has changed, as a further file of the mapping.
     mutating func compact(wholly isWhole: Bool) throws -> CompactionReport? {
         let report = try store.compact(wholly: isWhole)
         if let report { checkpoint = report.version }
@@ -82,13 +83,13 @@ struct CompactedStore {
             }
             transaction.edit(person, 7, key) { list in for other in 0...id / 10 { list.append(.link(Int64(other))) } }
         }
-        // So long that it lies in a tree.
+        // So long that it is stored in a tree.
         if id == 20 {
             transaction.edit(person, 8, key) { list in for tag in 0..<1500 { list.append(.string("long \(tag)")) } }
         }
     }
 
-    /// Values of each type, in the first rows of 60: links lead to any of them.
+    /// Adds 60 objects of class `Any`, and sets values of each type in the first 12. Links lead to the first 50.
     private func fillAny(_ seed: UInt64) throws {
         var maker = ChangesetReaderTests.Maker(random: SeededRandom(seed: seed))
         let columns = Self.schema.tables[0].columns
@@ -109,23 +110,23 @@ struct CompactedStore {
         try storage.list(SampleStore.path + "/checkpoint").sorted().map { SampleStore.path + "/checkpoint/" + $0 }
     }
 
-    func opened() throws -> CheckpointSpace {
+    func opened() throws -> OpenedCheckpoint {
         let opened = try OpenedStore.open(SampleStore.path, storage: storage).openCheckpoint()
         #expect(opened.findings == [])
-        return try #require(opened.space)
+        return try #require(opened.checkpoint)
     }
 
-    /// Every node of the live checkpoint's files, front to back.
-    static func nodes(_ space: CheckpointSpace) throws -> [OnDiskNode] {
+    /// Every node in the files of the live checkpoint, front to back.
+    static func nodes(_ checkpoint: OpenedCheckpoint) throws -> [OnDiskNode] {
         var nodes: [OnDiskNode] = []
-        for file in space.files {
+        for file in checkpoint.files {
             var offset = CheckpointHeader.byteCount
             while offset < file.entry.byteCount {
-                if let hole = space.foot.holes.first(where: { $0.lowerBound == file.entry.start + offset }) {
+                if let hole = checkpoint.footer.holes.first(where: { $0.lowerBound == file.entry.start + offset }) {
                     offset += hole.count
                     continue
                 }
-                guard let node = try? space.node(at: file.entry.start + offset) else {
+                guard let node = try? checkpoint.node(at: file.entry.start + offset) else {
                     #expect(offset + 32 == file.entry.byteCount)
                     break
                 }
@@ -136,16 +137,16 @@ struct CompactedStore {
         return nodes
     }
 
-    /// Changes a node's bytes in its file, and gives it the checksum that they then have.
-    func change(_ node: OnDiskNode, in space: CheckpointSpace, _ body: (inout [UInt8]) -> Void) throws {
-        let file = try #require(space.files.last { $0.entry.start <= node.place })
+    /// Changes a node's bytes in its file, and makes its checksum right.
+    func change(_ node: OnDiskNode, in checkpoint: OpenedCheckpoint, _ body: (inout [UInt8]) -> Void) throws {
+        let file = try #require(checkpoint.files.last { $0.entry.start <= node.position })
         var bytes = Array(node.bytes)
         body(&bytes)
         bytes.replaceSubrange(8..<12, with: [0, 0, 0, 0])
         let crc = CRC32C.checksum(bytes)
-        for place in 0..<4 { bytes[8 + place] = UInt8(truncatingIfNeeded: crc >> UInt32(8 * place)) }
+        for index in 0..<4 { bytes[8 + index] = UInt8(truncatingIfNeeded: crc >> UInt32(8 * index)) }
         var whole = try sample.bytes(file.path)
-        let offset = node.place - file.entry.start
+        let offset = node.position - file.entry.start
         whole.replaceSubrange(offset..<offset + bytes.count, with: bytes)
         try sample.write(file.path, whole)
     }

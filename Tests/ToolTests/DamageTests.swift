@@ -6,8 +6,9 @@ import Testing
 
 @testable import FirnTool
 
-@Suite("What the subcommands say of damage", .timeLimit(.minutes(20))) struct DamageTests {
-    /// A store as it lies there while it is in use: room filled ahead, the last version marked durable in the shared page only.
+@Suite("What the subcommands report about damage", .timeLimit(.minutes(20))) struct DamageTests {
+    /// A store in the state that it has while it is in use: with preallocated space, and with the last version marked
+    /// durable in the shared page only.
     static func crashed(withPage: Bool) throws -> SampleStore {
         let sample = try SampleStore(more: 3)
         let store = try sample.open()
@@ -22,15 +23,17 @@ import Testing
         return sample
     }
 
-    @Test("a bit flipped anywhere is found, padding and room filled ahead included", arguments: [1, 2] as [UInt64])
+    @Test(
+        "a flipped bit is found wherever it is, even in padding and preallocated space", arguments: [1, 2] as [UInt64])
     func flips(seed: UInt64) throws {
         let sample = try Self.crashed(withPage: seed == 1)
         #expect(try Run.verify(sample.storage).status == .fine)
         var random = SeededRandom(seed: seed)
         for path in try sample.files() {
             let count = try sample.bytes(path).count
-            let places = Array(stride(from: 0, to: min(count, 5000), by: 7)) + (0..<40).map { _ in random.below(count) }
-            for byte in places {
+            let offsets =
+                Array(stride(from: 0, to: min(count, 5000), by: 7)) + (0..<40).map { _ in random.below(count) }
+            for byte in offsets {
                 let bit = random.below(8)
                 try sample.flip(path, byte: byte, bit: bit)
                 let run = try Run.verify(sample.storage)
@@ -57,7 +60,7 @@ import Testing
             case 0: bytes = Array(bytes.prefix(random.below(bytes.count + 1)))
             case 1: for _ in 0...random.below(4) { bytes[random.below(bytes.count)] = UInt8(random.below(256)) }
             case 2:
-                // A head whose checksum is right and whose fields are not.
+                // A header whose checksum is right and whose fields are not.
                 let starts = stride(from: 0, to: bytes.count - 128, by: 64).filter {
                     bytes[$0..<$0 + 4].elementsEqual("FIRN".utf8)
                 }
@@ -66,7 +69,7 @@ import Testing
                 let isFrame = start > 0 && index > 0
                 let end = isFrame ? 76 : 60
                 let crc = CRC32C.checksum(Array(bytes[start..<start + end]))
-                for place in 0..<4 { bytes[start + end + place] = UInt8(truncatingIfNeeded: crc >> UInt32(8 * place)) }
+                for index in 0..<4 { bytes[start + end + index] = UInt8(truncatingIfNeeded: crc >> UInt32(8 * index)) }
             default: bytes = []
             }
             try sample.write(files[index], bytes)
@@ -84,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("what no mark covers is a torn tail; what a mark covers is damage") func tornOrDamaged() throws {
+    @Test("a break that no mark covers is a torn tail; one that a mark covers is damage") func tornOrDamaged() throws {
         for withPage in [false, true] {
             let sample = try Self.crashed(withPage: withPage)
             let path = try sample.files()[1]
@@ -95,7 +98,7 @@ import Testing
             let run = try Run.verify(sample.storage)
             #expect(run.status == (withPage ? .damage : .fine), "\(run.out)")
             #expect(
-                run.out.contains(withPage ? "version 9, which should stand here, was durable" : "torn tail: "),
+                run.out.contains(withPage ? "version 9, which should begin here, was durable" : "torn tail: "),
                 "\(run.out)")
             let log = try Run.log(sample.storage)
             #expect(log.out.split(separator: "\n").count == 8)
@@ -107,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("behind damage in a sealed segment the rest is still checked, and all before it can be saved")
+    @Test("behind damage in a sealed segment the rest is still checked, and everything before it can be saved")
     func sealedDamage() throws {
         let sample = try SampleStore(more: 100, segmentByteCount: 4096)
         let files = try sample.files()
@@ -146,7 +149,7 @@ import Testing
         #expect(try Run.verify(sample.storage, path: "/new").status == .fine)
     }
 
-    @Test("what is no store is refused with words") func noStore() throws {
+    @Test("a path that is not a store is refused with a reason") func noStore() throws {
         let storage = MemoryStorage()
         #expect(try Run.info(storage).status == .input)
         try storage.createFolder(SampleStore.path)

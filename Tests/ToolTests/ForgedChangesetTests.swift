@@ -6,9 +6,9 @@ import Testing
 
 @testable import FirnTool
 
-@Suite("A changeset that was forged is damage to each subcommand, whatever its checksums say", .timeLimit(.minutes(20)))
+@Suite("Each subcommand reports a forged changeset as damage, whatever its checksums say", .timeLimit(.minutes(20)))
 struct ForgedChangesetTests {
-    /// The base with a commit of these parts behind its log, as version 9.
+    /// The base store with a commit of these parts at the end of its log, as version 9.
     private func storage(_ parts: [[UInt8]]) throws -> MemoryStorage {
         var store = ForgedStore()
         store.segment = Forging.appendCommit(parts.flatMap(ForgedStore.part), to: store.segment)
@@ -28,7 +28,7 @@ struct ForgedChangesetTests {
     }
 
     @Test("collections that are said to hold collections, a third of a million deep") func nested() throws {
-        // elements: table 1, column 6, key 60, place inserted; then runs of collections, each of no elements.
+        // elements: table 1, column 6, key 60, owner inserted; then runs of collections, each of no elements.
         var body: [UInt8] = [1, 6, 60, 0]
         for _ in 0..<340_000 { body += [0x15, 0, 0] }
         #expect(try run("lists", [ForgedStore.block(11, body)]).out.contains("can't be read"))
@@ -38,7 +38,7 @@ struct ForgedChangesetTests {
         #expect(try run("maps", [ForgedStore.block(11, body)]).out.contains("can't be read"))
     }
 
-    @Test("a mixed value whose collections lie a thousand deep in one another") func mixed() throws {
+    @Test("a mixed value whose collections are nested a thousand deep") func mixed() throws {
         var value: [UInt8] = [0]
         for _ in 0..<1000 { value = [13, 1] + varint(UInt64(value.count)) + value }
         // update of Any's column of mixed values, object 3.
@@ -48,7 +48,8 @@ struct ForgedChangesetTests {
         #expect(try run("mixed", [ForgedStore.block(7, body)]).out.contains("deep"))
     }
 
-    @Test("very many blobs of one byte, for each of which there would be room for a long one") func blobs() throws {
+    @Test("very many blobs of one byte, for each of which memory for a long one might be reserved") func blobs() throws
+    {
         var part: [UInt8] = []
         for id in 0..<UInt64(80_000) { part += ForgedStore.block(2, varint(id) + [0, 1]) }
         #expect(try run("blobs", [part]).out.contains("more than 65536 blobs"))
@@ -68,7 +69,7 @@ struct ForgedChangesetTests {
         #expect(try delete.status("/new") == nil)
     }
 
-    @Test("old values of objects that no block deletes are not remembered without end") func oldValues() throws {
+    @Test("old values of objects that no block deletes are remembered up to a limit only") func oldValues() throws {
         var collector = ChangeCollector(
             isJSON: false, names: PrimaryKeys(none: ()),
             output: Output(showsProgress: false, out: { _ in }, error: { _ in }))
@@ -92,13 +93,13 @@ struct ForgedChangesetTests {
             ("width of keys", 5, [1, 1, 3, 0]), ("column", 3, [1, 1, 0, 0, 1] + most),
             ("columns", 3, [1, 1, 0, 0] + most), ("script's key", 9, [1, 6] + most),
             ("script's operations", 9, [1, 6, 60] + most), ("script's index", 9, [1, 6, 60, 1, 1] + most),
-            ("place", 11, [1, 6, 60, 4]), ("next key", 12, [1] + most), ("schema's form", 1, [2]),
+            ("owner", 11, [1, 6, 60, 4]), ("next key", 12, [1] + most), ("schema's form", 1, [2]),
             ("schema's blob", 1, [1] + most + most), ("schema's tables", 1, [0, 1] + most),
             ("schema's columns", 1, [0, 1, 1, 1, 65, 0] + most),
             ("primary key", 1, [0, 1, 1, 1, 65, 4, 3, 1, 1, 65, 2, 0]),
             ("primary key that is a list", 1, [0, 1, 1, 1, 65, 4, 0, 1, 1, 65, 5, 1]),
             ("index of a list", 1, [0, 1, 1, 1, 65, 0, 1, 1, 65, 5, 9]),
-            ("target", 1, [0, 1, 1, 1, 65, 0, 1, 1, 65, 11, 32, 9]), ("table that is not there", 12, [7, 1]),
+            ("target", 1, [0, 1, 1, 1, 65, 0, 1, 1, 65, 11, 32, 9]), ("table that does not exist", 12, [7, 1]),
             ("blob's id", 2, most + [0, 1]), ("blob's offset", 2, [0] + most + [1]),
         ] as [(String, UInt8, [UInt8])] {
             _ = try run(name, [ForgedStore.block(kind, body)])

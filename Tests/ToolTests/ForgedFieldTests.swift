@@ -6,21 +6,22 @@ import Testing
 
 @testable import FirnTool
 
-/// Each number of each kind of file becomes one at an edge, and the checksums are made right: whatever that says, reading it ends.
-@Suite("No number in a store stops a subcommand, whatever it is", .timeLimit(.minutes(20)))
+/// Each number in each kind of file is replaced by an edge value, and the checksums are made right. Whatever the
+/// number then says, reading it must end.
+@Suite("No number in a store stops a subcommand, whatever its value", .timeLimit(.minutes(20)))
 struct ForgedFieldTests {
     static let edges: [UInt64] = [
         0, 1, .max, 1 << 63, (1 << 63) - 1, 1 << 62, 1 << 47, 1 << 42, 1 << 32, UInt64(UInt32.max), 1 << 31,
         (1 << 31) - 1, 1 << 24, 0xFFFF, 0x0101_0101_0101_0101,
     ]
 
-    /// Puts an edge at an offset: as 8 bytes, or as 4, 2 or 1.
+    /// Writes an edge value at an offset, in 8, 4, 2 or 1 bytes.
     private func put(_ edge: UInt64, _ bytes: inout [UInt8], _ offset: Int, width: Int) {
         guard offset + width <= bytes.count else { return }
-        for place in 0..<width { bytes[offset + place] = UInt8(truncatingIfNeeded: edge >> UInt64(8 * place)) }
+        for index in 0..<width { bytes[offset + index] = UInt8(truncatingIfNeeded: edge >> UInt64(8 * index)) }
     }
 
-    /// Calls `body` with each edge at each place of a range, as a number of 8 and of 4 bytes.
+    /// Calls `body` with each edge value at each offset of a range, as a number of 8 and of 4 bytes.
     private func forEach(_ range: Range<Int>, _ body: (_ edge: UInt64, _ offset: Int, _ width: Int) throws -> Void)
         rethrows
     {
@@ -35,30 +36,30 @@ struct ForgedFieldTests {
         try ForgedStore.run(storage, name, shows: [3], replays: [3])
     }
 
-    /// Where the frame that begins at an offset of a segment ends.
+    /// The end of the frame that begins at an offset of a segment.
     private func end(ofFrameAt offset: Int, _ segment: [UInt8]) -> Int {
         (offset + 80 + Int(Forging.get(segment, offset + 64, UInt32.self)) + 63) & ~63
     }
 
-    @Test("a frame that stores more than it holds is none") func lengths() throws {
+    @Test("a frame with a stored length above its raw length is refused") func lengths() throws {
         let whole = ForgedStore.small.segment
         func read(_ bytes: [UInt8]) -> FrameHeader.Reading { bytes.withUnsafeBytes { FrameHeader.read($0) } }
         var at = 64
         while Forging.get(whole, at + 60, UInt32.self) == 0 { at = end(ofFrameAt: at, whole) }
-        guard case .head(var head) = read(Array(whole[at..<at + 80])) else {
+        guard case .header(var header) = read(Array(whole[at..<at + 80])) else {
             Issue.record("no frame at \(at)")
             return
         }
-        head.isCompressed = true
-        for (more, isHead) in [(0, true), (1, false), (1 << 20, false)] as [(UInt32, Bool)] {
-            head.storedCount = head.rawCount + more
+        header.isCompressed = true
+        for (more, isHeader) in [(0, true), (1, false), (1 << 20, false)] as [(UInt32, Bool)] {
+            header.storedCount = header.rawCount + more
             var writer = ByteWriter()
-            _ = head.write(to: &writer)
+            _ = header.write(to: &writer)
             let reading = read(writer.array())
-            if case .head = reading {
-                #expect(isHead, "\(more) bytes more")
+            if case .header = reading {
+                #expect(isHeader, "\(more) bytes more")
             } else {
-                #expect(!isHead, "\(more) bytes more: \(reading)")
+                #expect(!isHeader, "\(more) bytes more: \(reading)")
             }
         }
     }
@@ -72,31 +73,31 @@ struct ForgedFieldTests {
         }
     }
 
-    @Test("heads of segments and frames") func segment() throws {
+    @Test("headers of segments and frames") func segment() throws {
         let whole = ForgedStore.small.segment
-        var heads = [0..<64]
+        var headers = [0..<64]
         var offset = 64
         while offset + 80 <= whole.count, Forging.get(whole, offset, UInt32.self) == 0x4E52_4946 {
-            heads.append(offset..<offset + 80)
+            headers.append(offset..<offset + 80)
             offset = end(ofFrameAt: offset, whole)
         }
-        #expect(heads.count > 2)
-        for head in heads.prefix(4) {
-            try forEach(head) { edge, offset, width in
+        #expect(headers.count > 2)
+        for header in headers.prefix(4) {
+            try forEach(header) { edge, offset, width in
                 var store = ForgedStore.small
                 put(edge, &store.segment, offset, width: width)
                 store.sealSegment()
                 try run(store.storage(), "segment, byte \(offset): \(edge)")
-                if head.lowerBound == 0 {
+                if header.lowerBound == 0 {
                     try run(store.storage(hasManifest: false), "segment alone, byte \(offset): \(edge)")
                 }
             }
         }
     }
 
-    @Test("head and foot of a checkpoint") func foot() throws {
+    @Test("header and footer of a checkpoint") func checkpointEnds() throws {
         let whole = ForgedStore.small
-        for range in [0..<64, whole.foot..<whole.checkpoint.count] {
+        for range in [0..<64, whole.footer..<whole.checkpoint.count] {
             try forEach(range) { edge, offset, width in
                 var store = whole
                 put(edge, &store.checkpoint, offset, width: width)
@@ -153,7 +154,7 @@ struct ForgedFieldTests {
                 let node = nodes[random.below(nodes.count)]
                 var what = ""
                 for _ in 0...random.below(2) {
-                    // The head's numbers, the first of the payload, or any.
+                    // A number of the header, one of the first in the payload, or any in the payload.
                     let width = [1, 2, 4, 8][random.below(4)]
                     let range = [16..<32, 32..<min(96, node.count), 32..<node.count][random.below(3)]
                     guard !range.isEmpty else { continue }
@@ -176,7 +177,7 @@ struct ForgedFieldTests {
         for round in 0..<40 {
             var commit = commits[random.below(commits.count)]
             for _ in 0...random.below(3) {
-                // Mostly the front, where there is more than values.
+                // Half of the time near the front, where most bytes are not values.
                 let offset = 3 + random.below(random.below(2) == 0 ? min(64, commit.count - 3) : commit.count - 3)
                 let edge = Self.edges[random.below(Self.edges.count)]
                 if random.below(2) == 0 {
@@ -184,8 +185,8 @@ struct ForgedFieldTests {
                 } else {
                     var writer = ByteWriter()
                     writer.appendVarint(edge)
-                    for (place, byte) in writer.array().enumerated() where offset + place < commit.count {
-                        commit[offset + place] = byte
+                    for (index, byte) in writer.array().enumerated() where offset + index < commit.count {
+                        commit[offset + index] = byte
                     }
                 }
             }

@@ -6,11 +6,12 @@ import Testing
 
 @testable import FirnTool
 
-/// Behind damage the tool looks for the place to go on from. What lies there may pretend to be such a place again and again.
-@Suite("Looking for what is whole behind damage has an end", .timeLimit(.minutes(20)))
+/// Behind damage the tool searches for an offset from which to continue. The bytes there may pretend to be a frame or
+/// a node again and again.
+@Suite("The search for intact frames and nodes behind damage has an end", .timeLimit(.minutes(20)))
 struct ForgedSearchTests {
-    /// A frame's head at an offset of a segment, its checksum right, without a payload.
-    private func putHead(
+    /// A frame's header at an offset of a segment, its checksum right, without a payload.
+    private func putHeader(
         _ bytes: inout [UInt8], _ offset: Int, version: UInt64, stored: Int = 0, mark: UInt64 = 0, time: Int64
     ) {
         Forging.put(UInt32(0x4E52_4946), &bytes, offset)
@@ -34,7 +35,7 @@ struct ForgedSearchTests {
         let (end, version, time) = Forging.end(of: store.segment)
         var bytes = Array(store.segment[..<end]) + [UInt8](repeating: 0, count: 8 << 20)
         for offset in stride(from: end, to: bytes.count - 128, by: 128) {
-            putHead(
+            putHeader(
                 &bytes, offset, version: version + 1, stored: bytes.count - offset - 80, mark: version + 1, time: time)
         }
         store.segment = bytes
@@ -48,7 +49,7 @@ struct ForgedSearchTests {
         let count = 20_000
         var bytes = Array(store.segment[..<end]) + [UInt8](repeating: 0, count: 128 * count)
         for index in 0..<count {
-            putHead(
+            putHeader(
                 &bytes, end + 128 * index, version: version + UInt64(index) + 1, mark: index == count - 1 ? .max : 0,
                 time: time)
         }

@@ -6,12 +6,12 @@ import Testing
 
 @testable import FirnTool
 
-/// A store whose checksums are right and whose contents somebody chose, and the subcommands run on it.
+/// A store with right checksums and chosen contents, and the subcommands that are run on it.
 struct ForgedStore {
     var manifest: [UInt8]
     var segment: [UInt8]
     var checkpoint: [UInt8]
-    /// All files as they were, by path.
+    /// All files before they were forged, by path.
     private let files: [String: [UInt8]]
 
     private static let manifestPath = BaseStore.folder + "/manifest"
@@ -30,7 +30,7 @@ struct ForgedStore {
         checkpoint = files[checkpointPath]!
     }
 
-    /// A store of three objects: a checkpoint of version 2, version 3.
+    /// A store of three objects: a checkpoint of version 2, and version 3 in the log.
     static let small: ForgedStore = {
         do {
             var made = try CompactedStore(schema: CheckpointDamageTests.schema, people: 0)
@@ -78,24 +78,24 @@ struct ForgedStore {
     mutating func sealSegment() { Forging.sealSegment(&segment, from: 0) }
     mutating func sealCheckpoint() { Forging.sealCheckpoint(&checkpoint, in: &manifest) }
 
-    /// Where the foot of the checkpoint begins.
-    var foot: Int { checkpoint.count - Int(Forging.get(checkpoint, checkpoint.count - 8, UInt32.self)) }
-    /// Where its state begins: root, stamp, garbage, schema.
-    var state: Int { foot + 48 + 24 * Int(Forging.get(checkpoint, foot + 40, UInt32.self)) }
+    /// The offset of the checkpoint's footer.
+    var footer: Int { checkpoint.count - Int(Forging.get(checkpoint, checkpoint.count - 8, UInt32.self)) }
+    /// The offset of the footer's state: root, stamp, garbage, schema.
+    var state: Int { footer + 48 + 24 * Int(Forging.get(checkpoint, footer + 40, UInt32.self)) }
 
     func nodes(_ kind: NodeKind) -> [Range<Int>] {
         Forging.nodes(of: checkpoint).filter { checkpoint[$0.lowerBound + 16] & 0x3F == kind.rawValue }
     }
 
-    /// Adds nodes behind the others; gives the places where they lie. Their checksums and places are entered by `sealCheckpoint`.
+    /// Appends nodes, and returns their positions. `sealCheckpoint` enters their checksums and positions.
     mutating func append(_ nodes: [[UInt8]]) -> [Int] {
-        let foot = foot
-        var tail = Array(checkpoint[foot...])
+        let footer = footer
+        var tail = Array(checkpoint[footer...])
         var end = Forging.nodes(of: checkpoint).last?.upperBound ?? 64
         var bytes = Array(checkpoint[..<end])
-        var places: [Int] = []
+        var positions: [Int] = []
         for node in nodes {
-            places.append(end)
+            positions.append(end)
             bytes += node
             end += node.count
         }
@@ -104,10 +104,10 @@ struct ForgedStore {
         let last = 48 + 24 * (Int(Forging.get(tail, 40, UInt32.self)) - 1)
         Forging.put(UInt64(bytes.count) - Forging.get(tail, last + 8, UInt64.self), &tail, last + 16)
         checkpoint = bytes + tail
-        return places
+        return positions
     }
 
-    /// A node's head and an empty payload.
+    /// A node's header and an empty payload.
     static func node(_ kind: NodeKind, byteCount: Int, form: UInt8 = 0, width: Int = 0, count: Int, capacity: Int = 0)
         -> [UInt8]
     {
@@ -136,7 +136,7 @@ struct ForgedStore {
 
     // MARK: Running
 
-    /// Each subcommand, in words and in JSON. None traps, and each that does not work says why.
+    /// Runs each subcommand, with text and with JSON as its output. None traps, and each that fails says why.
     @discardableResult
     static func run(
         _ storage: MemoryStorage, _ name: String, shows: [UInt64] = [5, 6, 7, 8, 9], replays: [UInt64] = [4, 8, .max]
@@ -160,7 +160,7 @@ struct ForgedStore {
             try storage.removeAll(new)
         }
         for run in runs where run.status != .fine {
-            #expect(!(run.out + run.error).isEmpty, "\(name): \(run.status), and no word")
+            #expect(!(run.out + run.error).isEmpty, "\(name): \(run.status), without a message")
         }
         return (verify, runs)
     }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import FirnTool
 
-@Suite("A store that was forged is damage to each subcommand, whatever its checksums say", .timeLimit(.minutes(20)))
+@Suite("Each subcommand reports a forged store as damage, whatever its checksums say", .timeLimit(.minutes(20)))
 struct ForgedStoreTests {
     struct Forgery: CustomTestStringConvertible, Sendable {
         let testDescription: String
-        /// Whether `firn verify` finds damage; false where all that was forged may be.
+        /// Whether `firn verify` finds damage; false if all that was forged is allowed.
         var isDamage = true
         var hasManifest = true
         let forge: @Sendable (inout ForgedStore) -> Void
@@ -25,7 +25,7 @@ struct ForgedStoreTests {
         }
     }
 
-    // MARK: The manifest and the heads of segments
+    // MARK: The manifest and the headers of segments
 
     static func manifest(_ name: String, isDamage: Bool = true, _ puts: (Int, UInt64)...) -> Forgery {
         Forgery("manifest: \(name)", isDamage: isDamage) { store in
@@ -35,7 +35,7 @@ struct ForgedStoreTests {
     }
 
     static let manifests: [Forgery] = [
-        manifest("a generation behind which there is none", (16, .max)),
+        manifest("a generation after which there can be no other", (16, .max)),
         Forgery("manifest: the generation before a damaged one is the greatest number") { store in
             let second = Int(Forging.get(store.manifest, 12, UInt32.self))
             Forging.put(UInt64.max, &store.manifest, second + 16)
@@ -64,15 +64,15 @@ struct ForgedStoreTests {
         Forgery("without a manifest, a checkpoint and a log of version 2^64 - 1", hasManifest: false) { store in
             Forging.put(UInt64.max, &store.segment, 40)
             store.sealSegment()
-            Forging.put(UInt64.max - 1, &store.checkpoint, store.foot + 16)
+            Forging.put(UInt64.max - 1, &store.checkpoint, store.footer + 16)
             store.sealCheckpoint()
         },
         Forgery("without a manifest, a checkpoint of version 2^64 - 1", hasManifest: false) { store in
-            Forging.put(UInt64.max, &store.checkpoint, store.foot + 16)
+            Forging.put(UInt64.max, &store.checkpoint, store.footer + 16)
             store.sealCheckpoint()
         },
         Forgery("a checkpoint of version 2^64 - 1 that the manifest names") { store in
-            Forging.put(UInt64.max, &store.checkpoint, store.foot + 16)
+            Forging.put(UInt64.max, &store.checkpoint, store.footer + 16)
             Forging.put(UInt64.max, &store.manifest, 72)
             store.sealCheckpoint()
         },
@@ -90,7 +90,7 @@ struct ForgedStoreTests {
 
     static func frame(_ name: String, _ forge: @escaping @Sendable (inout [UInt8], Int) -> Void) -> Forgery {
         Forgery("frame: \(name)") { store in
-            // The last frame but the marks: that of version 8.
+            // The last frame that is not a mark: that of version 8.
             var offset = 64
             var last = 64
             while offset + 80 <= store.segment.count, Forging.get(store.segment, offset, UInt32.self) == 0x4E52_4946 {
@@ -128,25 +128,25 @@ struct ForgedStoreTests {
         }
     }
 
-    static let places: [UInt64] = [.max, 1 << 63, (1 << 63) - 1, 1 << 62, 1 << 47, 1 << 42, 1 << 32, 0, 33, 96]
+    static let positions: [UInt64] = [.max, 1 << 63, (1 << 63) - 1, 1 << 62, 1 << 47, 1 << 42, 1 << 32, 0, 33, 96]
 
     static let checkpoints: [Forgery] =
-        places.map { place in
-            checkpoint("a root at \(place)") { Forging.put(place, &$0.checkpoint, $0.state) }
+        positions.map { position in
+            checkpoint("a root at \(position)") { Forging.put(position, &$0.checkpoint, $0.state) }
         } + [
-            checkpoint("the least of all numbers as the root of a space that begins behind 0") { store in
+            checkpoint("the lowest number as the root, in a mapping that does not begin at 0") { store in
                 Forging.put(UInt64(1) << 63, &store.checkpoint, store.state)
-                Forging.put(UInt64(65_536), &store.checkpoint, store.foot + 48 + 8)
+                Forging.put(UInt64(65_536), &store.checkpoint, store.footer + 48 + 8)
                 Forging.put(UInt64(65_536), &store.checkpoint, 40)
                 Forging.put(Forging.crc(store.checkpoint, 0..<60), &store.checkpoint, 60)
             },
-            checkpoint("a state of 4 GiB") { Forging.put(UInt32.max, &$0.checkpoint, $0.foot + 44) },
-            checkpoint("files by the million") { Forging.put(UInt32(1 << 24), &$0.checkpoint, $0.foot + 40) },
+            checkpoint("a state of 4 GiB") { Forging.put(UInt32.max, &$0.checkpoint, $0.footer + 44) },
+            checkpoint("files by the million") { Forging.put(UInt32(1 << 24), &$0.checkpoint, $0.footer + 40) },
             checkpoint("a file of 2^47 - 64 bytes") {
-                Forging.put(UInt64(1 << 47) - 64, &$0.checkpoint, $0.foot + 48 + 16)
-                Forging.put(UInt64(1 << 47) - 64, &$0.checkpoint, $0.foot + 32)
+                Forging.put(UInt64(1 << 47) - 64, &$0.checkpoint, $0.footer + 48 + 16)
+                Forging.put(UInt64(1 << 47) - 64, &$0.checkpoint, $0.footer + 32)
             },
-            checkpoint("a foot of 4 GiB") { Forging.put(UInt32.max & ~63, &$0.checkpoint, $0.checkpoint.count - 8) },
+            checkpoint("a footer of 4 GiB") { Forging.put(UInt32.max & ~63, &$0.checkpoint, $0.checkpoint.count - 8) },
             checkpoint("holes that reach beyond everything") {
                 let garbage: UInt64 = Forging.get($0.checkpoint, $0.state + 16)
                 Forging.put(garbage | 1 << 63, &$0.checkpoint, $0.state + 16)
@@ -161,7 +161,7 @@ struct ForgedStoreTests {
                 Forging.put(UInt64.max, &$0.checkpoint, $0.nodes(.leaf)[0].lowerBound)
             },
             checkpoint("the highest stamp is 2^64 - 1") { Forging.put(UInt64.max, &$0.checkpoint, $0.state + 8) },
-            checkpoint("a table that is there twice") {
+            checkpoint("one table twice") {
                 let root = $0.nodes(.root)[0].lowerBound
                 Forging.put(Forging.get($0.checkpoint, root + 32, UInt64.self), &$0.checkpoint, root + 40)
             },
@@ -185,15 +185,15 @@ struct ForgedStoreTests {
                 ]
         }
 
-    @Test("the base itself is whole") func whole() throws {
+    @Test("the base store itself is intact") func whole() throws {
         let storage = try ForgedStore().storage()
         let (verify, all) = try ForgedStore.run(storage, "the base", replays: [4, 8])
         #expect(verify.status == .fine, "\(verify.out)")
-        // Version 9 is beyond its end.
+        // The store has no version 9.
         #expect(all.count { $0.status != .fine } == 3)
     }
 
-    @Test("manifests and heads of segments", arguments: manifests) func manifest(_ forgery: Forgery) throws {
+    @Test("manifests and headers of segments", arguments: manifests) func manifest(_ forgery: Forgery) throws {
         try check(forgery)
     }
 

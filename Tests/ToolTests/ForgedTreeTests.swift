@@ -6,10 +6,11 @@ import Testing
 
 @testable import FirnTool
 
-/// References of whole nodes that lead where they may, and make a way without end all the same.
-@Suite("Nodes of a checkpoint that are shared are no endless way", .timeLimit(.minutes(20)))
+/// Intact nodes whose references lead to nodes of the right kind, and still make up a path without end.
+@Suite("Shared nodes of a checkpoint do not make reading it endless", .timeLimit(.minutes(20)))
 struct ForgedTreeTests {
-    /// The places of inner nodes above a leaf, each of which has the one below it as all of its 64 children.
+    /// Appends inner nodes above a leaf, each of which has the one below it as all of its 64 children. Returns the
+    /// position of the topmost one.
     private func tower(
         _ store: inout ForgedStore, above leaf: Int, levels: Int, _ inner: (_ level: Int, _ below: Int) -> [UInt8]
     ) -> Int {
@@ -30,8 +31,8 @@ struct ForgedTreeTests {
         var store = ForgedStore()
         var leaf = ForgedStore.node(.integerIndexLeaf, byteCount: 32 + 64, count: 1, capacity: 4)
         Forging.put(UInt64(7), &leaf, 32)
-        let place = store.append([leaf])[0]
-        let root = tower(&store, above: place, levels: 6) { level, below in
+        let position = store.append([leaf])[0]
+        let root = tower(&store, above: position, levels: 6) { level, below in
             var node = ForgedStore.node(.integerIndexInner, byteCount: 2080, width: level, count: 64)
             for child in 0..<64 {
                 Forging.put(UInt64(7), &node, 32 + 8 * child)
@@ -52,8 +53,8 @@ struct ForgedTreeTests {
         // One element, the string "a": count, part.
         var leaf = ForgedStore.node(.listLeaf, byteCount: 64, count: 1, capacity: 4)
         leaf.replaceSubrange(38..<42, with: [1, 0, 3, 97])
-        let place = store.append([leaf])[0]
-        let root = tower(&store, above: place, levels: 6) { level, below in
+        let position = store.append([leaf])[0]
+        let root = tower(&store, above: position, levels: 6) { level, below in
             var node = ForgedStore.node(.listInner, byteCount: 800, width: level, count: 64)
             for child in 0..<64 {
                 Forging.put(UInt64(below) + 1, &node, 32 + 8 * child)
@@ -79,7 +80,7 @@ struct ForgedTreeTests {
         let table: UInt64 = Forging.get(store.checkpoint, root + 32)
         var node = ForgedStore.node(.root, byteCount: 32 + 8 * 16_384, count: 16_384)
         for number in 0..<16_384 { Forging.put(table, &node, 32 + 8 * number) }
-        let place = store.append([node])[0]
+        let position = store.append([node])[0]
         // A schema of as many tables of no columns.
         var writer = ByteWriter()
         writer.appendVarint(1)
@@ -89,7 +90,7 @@ struct ForgedTreeTests {
             writer.appendUInt8(0)
             writer.appendVarint(0)
         }
-        store.setState(root: UInt64(place), schema: writer.array())
+        store.setState(root: UInt64(position), schema: writer.array())
         store.sealCheckpoint()
         try expectDamage(store, "tables", Self.tooMany)
     }
@@ -97,7 +98,7 @@ struct ForgedTreeTests {
     @Test("one blob that every cell of a leaf leads to") func blob() throws {
         var store = ForgedStore()
         let length = 1 << 20
-        let place = store.append([ForgedStore.node(.blob, byteCount: 32 + length, count: length)])[0]
+        let position = store.append([ForgedStore.node(.blob, byteCount: 32 + length, count: length)])[0]
         // Person.name: variable, and each row refers to the blob.
         for leaf in store.nodes(.leaf).dropFirst() {
             let rows = Int(Forging.get(store.checkpoint, leaf.lowerBound + 20, UInt32.self))
@@ -109,7 +110,7 @@ struct ForgedTreeTests {
             for row in 0..<rows {
                 Forging.put(UInt16(8 * row), &chunk, 64 + 4 * row)
                 Forging.put(UInt16(0xFFFE), &chunk, 66 + 4 * row)
-                Forging.put(UInt64(place) + 1, &chunk, heap + 8 * row)
+                Forging.put(UInt64(position) + 1, &chunk, heap + 8 * row)
                 Forging.put(UInt32(heap + 8 * row), &chunk, table + 4 * row)
             }
             Forging.put(UInt64(store.append([chunk])[0]) + 1, &store.checkpoint, leaf.lowerBound + 64 + 8)
@@ -118,15 +119,15 @@ struct ForgedTreeTests {
         try expectDamage(store, "blob", Self.tooMany)
     }
 
-    @Test("a map's keys are compared with those before them, wherever these lie") func mapKeys() throws {
+    @Test("a map's keys are compared with those before them, wherever these are stored") func mapKeys() throws {
         var store = ForgedStore()
         let keys = ["a", "b", "c"].map { letter in
             var node = ForgedStore.node(.blob, byteCount: 32 + 4096, count: 4096)
             node.replaceSubrange(32..<32 + 4096, with: Array(String(repeating: letter, count: 4096).utf8))
             return node
         }
-        let places = store.append(keys)
-        // A chunk of 256 rows, of which the first holds three entries with long keys and the value null or an empty string.
+        let positions = store.append(keys)
+        // A chunk of 256 rows, of which the first holds three entries with long keys and empty strings as values.
         let heap = 64 + 4 * 256
         let count = 2 + 3 * 10
         let table = heap + count
@@ -135,21 +136,21 @@ struct ForgedTreeTests {
         Forging.put(UInt32(3), &chunk, 36)
         Forging.put(UInt16(count), &chunk, 66)
         Forging.put(UInt16(3), &chunk, heap)
-        for (index, place) in places.enumerated() {
+        for (index, position) in positions.enumerated() {
             let at = heap + 2 + 10 * index
             chunk[at] = 1
-            Forging.put(UInt64(place) + 1, &chunk, at + 1)
+            Forging.put(UInt64(position) + 1, &chunk, at + 1)
             chunk[at + 9] = 2
             Forging.put(UInt32(at + 1), &chunk, table + 4 * index)
         }
         store.sealCheckpoint()
         let storage = try { () -> MemoryStorage in
-            let place = store.append([chunk])[0]
+            let position = store.append([chunk])[0]
             let leaf = store.nodes(.leaf)[0].lowerBound
             let number = BaseStore.schema.tables[0].columns.firstIndex {
                 $0.type == .string && $0.collection == .map
             }!
-            Forging.put(UInt64(place) + 1, &store.checkpoint, leaf + 64 + 8 * number)
+            Forging.put(UInt64(position) + 1, &store.checkpoint, leaf + 64 + 8 * number)
             store.sealCheckpoint()
             return try store.storage()
         }()
@@ -159,17 +160,17 @@ struct ForgedTreeTests {
 }
 
 extension ForgedStore {
-    /// Puts another root and schema in the foot's state.
+    /// Puts another root and another schema into the footer's state.
     mutating func setState(root: UInt64, schema: [UInt8]) {
-        var foot = Array(checkpoint[foot..<state])
-        let nodes = Array(checkpoint[..<self.foot])
+        var footer = Array(checkpoint[footer..<state])
+        let nodes = Array(checkpoint[..<self.footer])
         var words = Array(checkpoint[state..<state + 24])
         Forging.put(root, &words, 0)
         Forging.put(UInt64(0), &words, 16)
-        Forging.put(UInt32(24 + schema.count), &foot, 44)
-        foot += words + schema
-        foot += [UInt8](repeating: 0, count: -(foot.count + 8) & 63) + [0, 0, 0, 0, 0, 0, 0, 0]
-        Forging.put(UInt32(foot.count), &foot, foot.count - 8)
-        checkpoint = nodes + foot
+        Forging.put(UInt32(24 + schema.count), &footer, 44)
+        footer += words + schema
+        footer += [UInt8](repeating: 0, count: -(footer.count + 8) & 63) + [0, 0, 0, 0, 0, 0, 0, 0]
+        Forging.put(UInt32(footer.count), &footer, footer.count - 8)
+        checkpoint = nodes + footer
     }
 }

@@ -54,10 +54,11 @@ struct SampleStore {
         return row.key
     }
 
-    /// No store yet.
+    /// Makes no store yet.
     init(empty: ()) {}
 
-    /// Version 1 the schema, 2 inserts, 3 updates, 4 edits a list, 5 deletes; then `more` versions of one property each.
+    /// Version 1 has the schema, 2 inserts, 3 updates, 4 edits a list, 5 deletes. Then come `more` versions that
+    /// assign one property each.
     init(more: Int = 0, segmentByteCount: Int = 64 << 20, closes: Bool = true) throws {
         let store = try open(segmentByteCount: segmentByteCount)
         func commit(_ body: (WriteTransaction) throws -> Void) throws {
@@ -138,7 +139,7 @@ struct SampleStore {
     }
 }
 
-/// What a subcommand wrote and came to.
+/// What a subcommand wrote, and its exit status.
 struct Run {
     var status: ToolError.Status
     var out = ""

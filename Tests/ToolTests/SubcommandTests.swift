@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnTool
 
-@Suite("What the subcommands show of a whole store", .timeLimit(.minutes(20))) struct SubcommandTests {
+@Suite("What the subcommands show of an intact store", .timeLimit(.minutes(20))) struct SubcommandTests {
     @Test("verify finds nothing in a store that Firn wrote") func verifyIsClean() throws {
         let run = try Run.verify(SampleStore().storage)
         #expect(run.status == .fine, "\(run.out)\(run.error)")
@@ -54,7 +54,7 @@ import Testing
         #expect(try Run.show(sample.storage, 0).status == .usage)
     }
 
-    @Test("show gives whole values as JSON") func showJSON() throws {
+    @Test("show gives complete values as JSON") func showJSON() throws {
         let run = try Run.show(SampleStore().storage, 2, json: true)
         #expect(run.out.contains(#""name":"notes","new":"likes \"snow\"\nand Öl""#), "\(run.out)")
         #expect(run.out.contains(#""name":"photo","new":"BwcH"#))
@@ -127,7 +127,7 @@ import Testing
         try transaction.commit()
         let next = try store.beginWrite()
         next.set(SampleStore.person, 1, 0, .int(51))
-        _ = try next.write()  // in the log, not published
+        _ = try next.commitWithoutWaiting()  // in the log, not published
         let info = try Run.info(sample.storage)
         #expect(info.out.contains("open for writing"), "\(info.out)")
         #expect(info.out.contains("last version  6"), "\(info.out)")

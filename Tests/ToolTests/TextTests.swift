@@ -2,8 +2,8 @@ import Testing
 
 @testable import FirnTool
 
-@Suite("Words for values", .timeLimit(.minutes(20))) struct TextTests {
-    @Test("moments are ISO 8601, before 1970 and in leap years too") func moments() {
+@Suite("Values as text", .timeLimit(.minutes(20))) struct TextTests {
+    @Test("times are ISO 8601, before 1970 and in leap years too") func moments() {
         #expect(TimeText.milliseconds(0) == "1970-01-01T00:00:00.000Z")
         #expect(TimeText.milliseconds(1_709_208_000_123_456_789) == "2024-02-29T12:00:00.123Z")
         #expect(TimeText.milliseconds(-1) == "1969-12-31T23:59:59.999Z")

@@ -1,15 +1,15 @@
 import ArgumentParser
 import FirnStorage
 
-/// The `firn` command: looks into stores, proves them whole, and saves what can be saved.
+/// The `firn` command: inspects stores, verifies them, and saves what can be saved.
 @main
 struct FirnCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "firn",
         abstract: "Looks into Firn stores.",
         discussion: """
-            Stores are only read, also while a process uses them. Exit status: 0 fine, 1 damage found, 2 wrong usage, \
-            3 the system refused or the path is no store.
+            Stores are only read, even while a process uses them. Exit status: 0 fine, 1 damage found, \
+            2 wrong usage, 3 the system refused or the path is not a store.
             """,
         version: "firn 0.1 (store format 1)",
         subcommands: [
@@ -25,10 +25,10 @@ struct FirnCommand: ParsableCommand {
         } catch let error as ToolError {
             Output.standard().warn("firn: \(error)")
             status = error.status.rawValue
-        } catch let error as FinishedWith {
+        } catch let error as ExitStatus {
             status = error.status.rawValue
         } catch {
-            // What the parser says: help, or what is wrong with the call.
+            // The parser's message: help, or what is wrong with the arguments.
             let isRefusal = exitCode(for: error) != .success
             let text = fullMessage(for: error)
             if isRefusal { Output.standard().warn(text) } else { print(text) }
@@ -38,12 +38,12 @@ struct FirnCommand: ParsableCommand {
     }
 }
 
-/// Ends the process with a status; all that is to be said was said.
-struct FinishedWith: Error {
+/// Ends the process with a status and prints nothing, since the subcommand has already printed everything.
+struct ExitStatus: Error {
     let status: ToolError.Status
 }
 
-/// What every subcommand takes.
+/// The arguments that every subcommand takes.
 struct StoreArguments: ParsableArguments {
     @Argument(help: "The store's folder.", completion: .directory)
     var store: String
@@ -52,7 +52,7 @@ struct StoreArguments: ParsableArguments {
     var json = false
 }
 
-/// Runs a subcommand's work, and turns what it came to into the process's exit.
+/// Runs a subcommand's work, and throws the status that it returns unless that is `fine`.
 func finish(_ work: (Output) throws -> ToolError.Status) throws {
     let output = Output.standard()
     defer { output.clearProgress() }
@@ -61,20 +61,20 @@ func finish(_ work: (Output) throws -> ToolError.Status) throws {
         status = try work(output)
         try output.flush()
     } catch {
-        // What was found before stays worth reading.
+        // The results from before the error are still worth reading.
         try? output.flush()
         throw error
     }
-    if status != .fine { throw FinishedWith(status: status) }
+    if status != .fine { throw ExitStatus(status: status) }
 }
 
 extension Output {
-    /// Says what a walk met, beside the result, and what status it comes to.
+    /// Writes what a walk found to the error stream, and returns the exit status that this amounts to.
     func report(_ findings: [Finding], in store: OpenedStore) -> ToolError.Status {
         for finding in findings where finding.kind != .note { warn("firn: \(finding)") }
         guard findings.contains(where: { $0.kind == .damage }) else { return .fine }
         if store.hasChanged() {
-            warn("firn: the store changed while it was read, so this may be no damage. Run the command again.")
+            warn("firn: the store changed while it was read, so this may not be damage. Run the command again.")
         } else {
             warn(
                 "firn: `firn verify` lists all that is wrong; `firn replay --to VERSION --output NEW` saves the versions before it."

@@ -2,12 +2,12 @@ import ArgumentParser
 import FirnBytes
 import FirnStorage
 
-/// `firn info STORE`: what a store is and holds.
+/// `firn info STORE`: shows what a store is and what it holds.
 struct InfoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "info",
         abstract: "Shows what a store is and holds: identity, segments, checkpoint, sizes, classes.",
-        discussion: "Reads the whole log, and the checkpoint, once.")
+        discussion: "Reads the complete log, and the checkpoint, once.")
 
     @OptionGroup var arguments: StoreArguments
 
@@ -18,7 +18,7 @@ struct InfoCommand: ParsableCommand {
     }
 
     struct Segment {
-        var head: SegmentHeader
+        var header: SegmentHeader
         var path: String
         var byteCount: Int
         var isSealed: Bool
@@ -35,17 +35,17 @@ struct InfoCommand: ParsableCommand {
         let checkpoint = try Checkpoint(store, &findings)
         var segments: [Segment] = []
         var commits = CommitReader()
-        var counts = ObjectCounts(firstVersion: store.manifest.firstVersion, beginning: checkpoint?.beginning)
+        var counts = ObjectCounts(firstVersion: store.manifest.firstVersion, checkpoint: checkpoint?.objectCounts)
         var commit = CommitCounts(countsUpdates: false)
         var stored = 0
         var raw = 0
         let summary = try LogWalk(store: store).run { event in
             switch event {
-            case .segment(let head, let path):
+            case .segment(let header, let path):
                 let size = try size(of: path, storage)
-                let entry = store.manifest.segments.first { $0.number == head.segment }
+                let entry = store.manifest.segments.first { $0.number == header.segment }
                 segments.append(
-                    Segment(head: head, path: path, byteCount: size, isSealed: entry?.seal != nil))
+                    Segment(header: header, path: path, byteCount: size, isSealed: entry?.seal != nil))
             case .frame(let frame, let payload, let path):
                 if frame.kind.isPart {
                     if frame.part == 0 { commit = CommitCounts(countsUpdates: false) }
@@ -72,7 +72,7 @@ struct InfoCommand: ParsableCommand {
         counts.finish(lastVersion: summary.lastVersion)
         let facts = Facts(
             store: store, checkpoint: checkpoint, segments: segments, summary: summary,
-            schema: commits.schema ?? checkpoint?.space.schema, counts: counts, stored: stored, raw: raw)
+            schema: commits.schema ?? checkpoint?.opened.schema, counts: counts, stored: stored, raw: raw)
         try output.line(json ? facts.json.text : facts.text)
         try output.flush()
         return output.report(findings, in: store)
@@ -80,35 +80,35 @@ struct InfoCommand: ParsableCommand {
 
     /// The live checkpoint, and what its files hold.
     struct Checkpoint {
-        let space: CheckpointSpace
-        private(set) var beginning: ObjectCounts.Beginning?
+        let opened: OpenedCheckpoint
+        private(set) var objectCounts: ObjectCounts.CheckpointCounts?
         let nodes: [NodeKind: Int]
 
-        /// Nil where there is none, or none that can be read.
+        /// Nil if there is no checkpoint, or it can't be read.
         init?(_ store: OpenedStore, _ findings: inout [Finding]) throws {
             let opened = try store.openCheckpoint()
             findings += opened.findings
-            guard let space = opened.space else { return nil }
-            self.space = space
-            var scan = CheckpointScan(space)
+            guard let checkpoint = opened.checkpoint else { return nil }
+            self.opened = checkpoint
+            var scan = CheckpointScan(checkpoint)
             try scan.run { _ in }
             nodes = scan.counts
             findings += scan.findings
-            var beginning: ObjectCounts.Beginning?
-            let finding = try space.finding { beginning = try ObjectCounts.Beginning(space) }
-            self.beginning = beginning
-            // The scan has met a node that is damaged, too.
+            var objectCounts: ObjectCounts.CheckpointCounts?
+            let finding = try checkpoint.finding { objectCounts = try ObjectCounts.CheckpointCounts(checkpoint) }
+            self.objectCounts = objectCounts
+            // If opening or the scan has already reported damage, this finding would repeat it.
             if let finding, scan.findings.isEmpty, opened.findings.isEmpty { findings.append(finding) }
         }
 
         var text: [String] {
-            let foot = space.foot
+            let footer = opened.footer
             var lines = [
-                "checkpoint    version \(foot.version), \(TimeText.milliseconds(foot.time)); \(Amount.bytes(space.byteCount)) in "
-                    + "\(Amount.of(space.files.count, "file")), about \(Amount.bytes(Int(clamping: foot.garbage))) of it garbage"
-                    + (foot.holes.isEmpty ? "" : ", \(Amount.bytes(foot.holeByteCount)) in holes")
+                "checkpoint    version \(footer.version), \(TimeText.milliseconds(footer.time)); \(Amount.bytes(opened.byteCount)) in "
+                    + "\(Amount.of(opened.files.count, "file")), about \(Amount.bytes(Int(clamping: footer.garbage))) of it garbage"
+                    + (footer.holes.isEmpty ? "" : ", \(Amount.bytes(footer.holeByteCount)) in holes")
             ]
-            for file in space.files {
+            for file in opened.files {
                 lines.append("  \(StoreFiles.checkpointName(file.entry.id))  \(Amount.bytes(file.byteCount))")
             }
             let counts = NodeKind.allCases.compactMap { kind in
@@ -119,8 +119,8 @@ struct InfoCommand: ParsableCommand {
         }
 
         var json: JSON {
-            let foot = space.foot
-            let files = space.files.map { file in
+            let footer = opened.footer
+            let files = opened.files.map { file in
                 JSON.object([
                     ("name", .string(StoreFiles.checkpointName(file.entry.id))), ("bytes", .int(file.byteCount)),
                     ("start", .int(file.entry.start)),
@@ -128,9 +128,10 @@ struct InfoCommand: ParsableCommand {
             }
             let nodes = NodeKind.allCases.map { ("\($0)", JSON.int(self.nodes[$0] ?? 0)) }
             return .object([
-                ("id", .int(space.entry.id)), ("version", .int(foot.version)),
-                ("time", .string(TimeText.milliseconds(foot.time))), ("bytes", .int(space.byteCount)),
-                ("garbageBytes", .int(foot.garbage)), ("holeBytes", .int(foot.holeByteCount)), ("files", .array(files)),
+                ("id", .int(opened.entry.id)), ("version", .int(footer.version)),
+                ("time", .string(TimeText.milliseconds(footer.time))), ("bytes", .int(opened.byteCount)),
+                ("garbageBytes", .int(footer.garbage)), ("holeBytes", .int(footer.holeByteCount)),
+                ("files", .array(files)),
                 ("nodes", .object(nodes)),
             ])
         }
@@ -140,7 +141,7 @@ struct InfoCommand: ParsableCommand {
         try stored { () throws(StorageError) in try storage.status(path) }?.byteCount ?? 0
     }
 
-    /// All that is shown.
+    /// Everything that the command shows.
     struct Facts {
         let store: OpenedStore
         let checkpoint: Checkpoint?
@@ -151,9 +152,9 @@ struct InfoCommand: ParsableCommand {
         let stored: Int
         let raw: Int
 
-        var fileBytes: Int { segments.reduce(checkpoint?.space.byteCount ?? 0) { $0 + $1.byteCount } }
+        var fileBytes: Int { segments.reduce(checkpoint?.opened.byteCount ?? 0) { $0 + $1.byteCount } }
         var lastTime: Int64? {
-            let times = [segments.last { $0.last != nil }?.last?.time, checkpoint?.space.foot.time]
+            let times = [segments.last { $0.last != nil }?.last?.time, checkpoint?.opened.footer.time]
             return times.compactMap(\.self).max()
         }
 
@@ -181,7 +182,7 @@ struct InfoCommand: ParsableCommand {
             if let checkpoint { lines += checkpoint.text }
             lines.append("segments")
             for segment in segments {
-                var line = "  \(StoreFiles.segmentName(segment.head.segment))  \(Amount.bytes(segment.byteCount))  "
+                var line = "  \(StoreFiles.segmentName(segment.header.segment))  \(Amount.bytes(segment.byteCount))  "
                 if let first = segment.first, let last = segment.last {
                     line += "versions \(first.version) to \(last.version)  \(TimeText.milliseconds(first.time)) to "
                     line += TimeText.milliseconds(last.time)
@@ -190,12 +191,13 @@ struct InfoCommand: ParsableCommand {
                 }
                 lines.append(line + (segment.isSealed ? "  sealed" : ""))
             }
-            lines.append("classes" + (counts.areKnown ? "" : " (how many objects is not known: commits are missing)"))
+            lines.append(
+                "classes" + (counts.areKnown ? "" : " (the numbers of objects are not known: commits are missing)"))
             for (number, table) in (schema?.tables ?? []).enumerated() where !table.isRemoved {
                 let amount = counts.areKnown ? "  \(Amount.of(counts.counts[number] ?? 0, "object"))" : ""
                 lines.append("  \(DisplayText.line(table.name))\(amount)\(table.isEmbedded ? "  embedded" : "")")
-                for (place, column) in table.columns.enumerated() where !column.isRemoved {
-                    let extra = table.primaryKey == place ? ", primary key" : column.isIndexed ? ", indexed" : ""
+                for (index, column) in table.columns.enumerated() where !column.isRemoved {
+                    let extra = table.primaryKey == index ? ", primary key" : column.isIndexed ? ", indexed" : ""
                     lines.append("    " + DisplayText.line("\(column.name): \(column.typeName(in: schema!))\(extra)"))
                 }
             }
@@ -206,8 +208,9 @@ struct InfoCommand: ParsableCommand {
             let manifest = store.manifest
             let segments = self.segments.map { segment in
                 JSON.object([
-                    ("name", .string(StoreFiles.segmentName(segment.head.segment))), ("bytes", .int(segment.byteCount)),
-                    ("epoch", .int(segment.head.epoch)), ("sealed", .bool(segment.isSealed)),
+                    ("name", .string(StoreFiles.segmentName(segment.header.segment))),
+                    ("bytes", .int(segment.byteCount)),
+                    ("epoch", .int(segment.header.epoch)), ("sealed", .bool(segment.isSealed)),
                     ("versions", .int(segment.commits)),
                     ("firstVersion", segment.first.map { .int($0.version) } ?? .null),
                     ("lastVersion", segment.last.map { .int($0.version) } ?? .null),
@@ -232,10 +235,10 @@ struct InfoCommand: ParsableCommand {
         private var classes: [JSON] {
             guard let schema else { return [] }
             return schema.tables.enumerated().filter { !$0.element.isRemoved }.map { number, table in
-                let columns = table.columns.enumerated().filter { !$0.element.isRemoved }.map { place, column in
+                let columns = table.columns.enumerated().filter { !$0.element.isRemoved }.map { index, column in
                     JSON.object([
                         ("name", .string(column.name)), ("type", .string(column.typeName(in: schema))),
-                        ("primaryKey", .bool(table.primaryKey == place)), ("indexed", .bool(column.isIndexed)),
+                        ("primaryKey", .bool(table.primaryKey == index)), ("indexed", .bool(column.isIndexed)),
                     ])
                 }
                 return .object([

@@ -23,7 +23,7 @@ struct LogCommand: ParsableCommand {
         }
     }
 
-    /// One version, as it is listed.
+    /// One version, as the command lists it.
     struct Entry {
         var version: UInt64
         var time: Int64

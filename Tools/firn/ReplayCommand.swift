@@ -2,19 +2,20 @@ import ArgumentParser
 import FirnBytes
 import FirnStorage
 
-/// `firn replay STORE --to VERSION --output NEW`: a new store that holds the versions up to one.
+/// `firn replay STORE --to VERSION --output NEW`: makes a new store that holds the versions up to VERSION.
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay", abstract: "Makes a new store that ends with a version of another.",
         discussion: """
-            The new store has an identity of its own. The other one is only read, damaged or not. Where its log does not go back \
-            to version 1, the new one begins with its checkpoint: versions before that can't be had.
+            The new store gets an identity of its own. The old one is only read, whether it is damaged or not. \
+            If its log does not go back to version 1, the new store begins with its checkpoint: versions before \
+            that are not available.
             """)
 
     @OptionGroup var arguments: StoreArguments
     @Option(help: "The last version that the new store holds.")
     var to: UInt64
-    @Option(help: "The new store's folder; nothing may bear the name yet.", completion: .directory)
+    @Option(help: "The new store's folder, which must not exist yet.", completion: .directory)
     var output: String
 
     func run() throws {
@@ -31,7 +32,7 @@ struct ReplayCommand: ParsableCommand {
     ) throws -> ToolError.Status {
         let store = try OpenedStore.open(path, storage: storage)
         guard try stored({ () throws(StorageError) in try storage.status(new) }) == nil else {
-            throw ToolError(.usage, "\(new) exists. Give --output a name that nothing bears yet.")
+            throw ToolError(.usage, "\(new) exists. Give --output the path of a folder that does not exist yet.")
         }
         let plan = try Plan(store, to: to, new)
         var maker = try StoreMaker(
@@ -40,7 +41,7 @@ struct ReplayCommand: ParsableCommand {
         do {
             var commits = CommitReader()
             var counts = ObjectCounts(
-                firstVersion: plan.first, beginning: try plan.checkpoint.map { try ObjectCounts.Beginning($0) })
+                firstVersion: plan.first, checkpoint: try plan.checkpoint.map { try ObjectCounts.CheckpointCounts($0) })
             var commit = CommitCounts(countsUpdates: false)
             var damage: Finding?
             var done = 0
@@ -99,20 +100,20 @@ struct ReplayCommand: ParsableCommand {
         return .fine
     }
 
-    /// What the new store is made from: settled before anything is made.
+    /// What the new store is made from, decided before anything is written.
     private struct Plan {
-        /// What it begins from; nil where the log is all that is needed.
-        private(set) var checkpoint: CheckpointSpace?
+        /// The checkpoint that the new store begins with; nil if the log is all that it needs.
+        private(set) var checkpoint: OpenedCheckpoint?
         /// The first version that is taken from the log.
         private(set) var first: UInt64 = 1
-        /// When that was made.
+        /// The time of that version.
         private(set) var firstTime: Int64?
         /// Bytes of the log up to the version.
         let byteCount: Int
 
-        /// Throws where the version can't be had.
+        /// Throws if the version is not available.
         ///
-        /// - Parameter new: what the store would be called.
+        /// - Parameter new: the new store's path, which the errors name.
         init(_ store: OpenedStore, to: UInt64, _ new: String) throws {
             let path = store.files.path
             var reach: Reach?
@@ -124,12 +125,12 @@ struct ReplayCommand: ParsableCommand {
                 }
                 reach = found
             }
-            // The log is cut off in front, or damaged: the checkpoint may do instead.
+            // The log does not go back to version 1, or it is damaged: the checkpoint may replace its beginning.
             if let entry = store.manifest.checkpoint, entry.version <= to {
-                let space = try Self.checked(store, new)
+                let opened = try Self.checked(store, new)
                 let next = entry.version + 1
                 guard to > entry.version else {
-                    checkpoint = space
+                    checkpoint = opened
                     first = next
                     byteCount = 0
                     return
@@ -137,12 +138,12 @@ struct ReplayCommand: ParsableCommand {
                 guard store.manifest.firstVersion <= next else {
                     throw ToolError(
                         .damage,
-                        "\(path): the log begins with version \(store.manifest.firstVersion), behind the checkpoint.\n\(new) was not made. `--to \(entry.version)` saves the checkpoint."
+                        "\(path): the log begins with version \(store.manifest.firstVersion), after the checkpoint.\n\(new) was not made. `--to \(entry.version)` saves the checkpoint."
                     )
                 }
                 let found = try Reach(store, from: next, to: to)
                 if found.version >= to {
-                    checkpoint = space
+                    checkpoint = opened
                     first = next
                     firstTime = found.firstTime
                     byteCount = found.byteCount
@@ -154,7 +155,7 @@ struct ReplayCommand: ParsableCommand {
                 let last = reach?.version ?? 0
                 throw ToolError(
                     .damage,
-                    "\(damage)\n\(new) was not made. Versions up to \(last) are whole: `--to \(last)` saves them.")
+                    "\(damage)\n\(new) was not made. Versions up to \(last) are intact: `--to \(last)` saves them.")
             }
             if let reach {
                 throw ToolError(.usage, "\(path) holds versions up to \(reach.version); there is no \(to).")
@@ -162,29 +163,29 @@ struct ReplayCommand: ParsableCommand {
             guard let entry = store.manifest.checkpoint else {
                 throw ToolError(
                     .usage,
-                    "\(path): the log begins with version \(store.manifest.firstVersion), so there is nothing that it could be replayed onto."
+                    "\(path): the log begins with version \(store.manifest.firstVersion), and there is no checkpoint to replay it onto."
                 )
             }
             throw ToolError(
                 .usage,
-                "\(path) begins with the checkpoint of version \(entry.version): versions from that one on can be had, but not \(to)."
+                "\(path) begins with the checkpoint of version \(entry.version): versions from that one on are available, but not \(to)."
             )
         }
 
-        /// The checkpoint, every byte of it read and found whole.
-        private static func checked(_ store: OpenedStore, _ new: String) throws -> CheckpointSpace {
+        /// The checkpoint, after every byte of it has been read and found intact.
+        private static func checked(_ store: OpenedStore, _ new: String) throws -> OpenedCheckpoint {
             let opened = try store.openCheckpoint()
             var findings = opened.findings
-            if let space = opened.space, findings.isEmpty {
-                var scan = CheckpointScan(space)
+            if let checkpoint = opened.checkpoint, findings.isEmpty {
+                var scan = CheckpointScan(checkpoint)
                 try scan.run { _ in }
                 findings += scan.findings
                 if findings.isEmpty {
-                    var check = CheckpointCheck(space)
+                    var check = CheckpointCheck(checkpoint)
                     try check.run()
                     findings += check.findings
                 }
-                if findings.isEmpty { return space }
+                if findings.isEmpty { return checkpoint }
             }
             throw ToolError(
                 .damage,

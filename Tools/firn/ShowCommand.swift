@@ -6,12 +6,12 @@ struct ShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Shows what a version changed: each object, each property, old and new.",
         discussion: """
-            Long values are shortened; --json gives them whole, the version on the first line, then one object per line. \
-            An object with very many changes, or in a very large version, may be shown in several pieces.
+            Long values are shortened; --json gives them in full: the version on the first line, then one object \
+            per line. An object with very many changes, or in a very large version, may be shown in several pieces.
             """)
 
     @OptionGroup var arguments: StoreArguments
-    @Argument(help: "The version's number, as `firn log` has it.")
+    @Argument(help: "The version's number, as `firn log` lists it.")
     var version: UInt64
 
     func run() throws {
@@ -62,17 +62,18 @@ struct ShowCommand: ParsableCommand {
         return output.report(findings, in: store)
     }
 
-    /// A first look at the version: that it is whole, and which objects it changes.
+    /// A first pass over the log: checks that the version is complete, and collects the objects that it changes.
     struct Survey {
-        /// Nil where the log does not hold the version.
+        /// Nil if the log does not hold the version.
         private(set) var entry: LogCommand.Entry?
         private(set) var schema: DecodedSchema?
         private(set) var lastVersion: UInt64 = 0
         private(set) var findings: [Finding]
-        /// Objects that are changed or deleted, whose primary keys older versions tell: by table.
+        /// The objects, by table, whose primary keys are looked up in older versions: those with updates, edit scripts
+        /// or further elements of a collection.
         private(set) var wanted: [Int: Set<Int64>] = [:]
 
-        /// No more objects than these are looked up, so that memory stays bounded.
+        /// At most this many objects are looked up, so that memory stays bounded.
         private static let wantedMax = 100_000
 
         init(_ store: OpenedStore, _ version: UInt64) throws {
@@ -132,18 +133,20 @@ struct ShowCommand: ParsableCommand {
 /// The primary keys of objects, gathered from the checkpoint and the versions that inserted them.
 struct PrimaryKeys {
     private var texts: [Int: [Int64: JSON]] = [:]
-    /// Bytes of all that is in `texts`, and of what may be: of what comes after no primary keys are told, so that memory stays bounded.
+    /// The bytes of `texts`. Once they reach `byteMax`, no more primary keys are collected, so that memory stays
+    /// bounded.
     private var byteCount = 0
     private static let byteMax = 64 << 20
-    /// Bytes of a checkpoint's nodes that are read to look for objects.
+    /// The most bytes of a checkpoint's nodes that are read to find objects.
     private static let readMax = 16 << 30
-    /// What of the checkpoint could not be read.
+    /// Parts of the checkpoint that could not be read.
     private(set) var findings: [Finding] = []
 
-    /// Of no objects.
+    /// The primary keys of no objects.
     init(none: ()) {}
 
-    /// Looks the objects in `wanted` up in the checkpoint, and reads the log up to `version` for those that are not there; not at all where there is none.
+    /// Looks up the objects in `wanted` in the checkpoint and, if some are not there, in the log before `version`.
+    /// Reads nothing if `wanted` is empty.
     init(_ store: OpenedStore, before version: UInt64, of wanted: [Int: Set<Int64>], isJSON: Bool) throws {
         guard !wanted.isEmpty, version > 1 else { return }
         try readCheckpoint(store, wanted, isJSON)
@@ -186,19 +189,19 @@ struct PrimaryKeys {
     ) throws {
         let opened = try store.openCheckpoint()
         findings = opened.findings
-        guard let space = opened.space else { return }
-        let schema = space.schema
+        guard let checkpoint = opened.checkpoint else { return }
+        let schema = checkpoint.schema
         var (texts, byteCount) = (self.texts, self.byteCount)
-        let finding = try space.finding {
-            for table in try space.walk({ try space.tables() }) {
-                guard let keys = wanted[table.number], let place = schema.tables[table.number].primaryKey else {
+        let finding = try checkpoint.finding {
+            for table in try checkpoint.walk({ try checkpoint.tables() }) {
+                guard let keys = wanted[table.number], let primaryKey = schema.tables[table.number].primaryKey else {
                     continue
                 }
-                let column = schema.tables[table.number].columns[place]
-                for key in keys where byteCount < Self.byteMax && space.followed < Self.readMax {
-                    try space.walk {
-                        guard let found = try space.find(key, in: table),
-                            let run = try found.leaf.run(space, place, column)
+                let column = schema.tables[table.number].columns[primaryKey]
+                for key in keys where byteCount < Self.byteMax && checkpoint.followed < Self.readMax {
+                    try checkpoint.walk {
+                        guard let found = try checkpoint.find(key, in: table),
+                            let run = try found.leaf.run(checkpoint, primaryKey, column)
                         else { return }
                         try withExtendedLifetime(run) {
                             let cell = try run.cell(found.row)

@@ -2,15 +2,16 @@ import ArgumentParser
 import FirnBytes
 import FirnStorage
 
-/// `firn verify STORE`: reads every byte and says what is wrong.
+/// `firn verify STORE`: reads every byte and reports what is wrong.
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Checks every byte of a store.",
         discussion: """
-            Checks both generations of the manifest, each segment's head, each frame's checksums, chain and padding, that \
-            versions and times go forward, that every part decompresses and every block in it decodes, and that room filled \
-            ahead is zero. Of a checkpoint: heads, feet, each node's checksum and place, and that the nodes make up the tables \
-            of its schema: references, keys, counts, values. Exits with 1 where there is damage; a torn tail, which no durable mark covers, is none.
+            Checks both generations of the manifest, each segment's header, each frame's checksums, chain and \
+            padding, that versions and times go forward, that every part decompresses and every block in it \
+            decodes, and that preallocated space is zero. In a checkpoint it checks headers, footers, each node's \
+            checksum and position, and that the nodes form the tables of its schema: references, keys, counts, \
+            values. Exits with 1 if there is damage. A torn tail, which no durable mark covers, is not damage.
             """)
 
     @OptionGroup var arguments: StoreArguments
@@ -30,7 +31,7 @@ struct VerifyCommand: ParsableCommand {
             let store = try OpenedStore.open(path, storage: storage)
             var verification = Verification(store: store, output: output)
             try verification.run()
-            // A writer that came or went meanwhile may have cut or replaced what was being read.
+            // A writer that started or ended meanwhile may have cut or replaced the files that were being read.
             if verification.isDamaged, attempt < 4, store.hasChanged() { continue }
             for finding in verification.findings {
                 try output.line(json ? verification.json(finding).text : finding.description)
@@ -46,7 +47,7 @@ struct VerifyCommand: ParsableCommand {
 struct Verification {
     let store: OpenedStore
     let output: Output
-    /// More than so many are counted and not listed.
+    /// Findings beyond this number are counted but not listed.
     static let findingMax = 10_000
 
     private(set) var findings: [Finding] = []
@@ -60,9 +61,9 @@ struct Verification {
     private var summary = LogWalk.Summary()
     /// Bytes of all segments and of the checkpoint's files.
     private var total = 0
-    /// What the log builds on can't be read whole.
+    /// Whether a checkpoint, on which the log builds, can't be read completely.
     private var isCheckpointDamaged = false
-    /// Names of the checkpoint's files; nil where they can't be known.
+    /// The names of the files of all checkpoints; nil if they can't be known.
     private var checkpointNames: Set<String>? = []
 
     var isDamaged: Bool { damageCount > 0 }
@@ -87,35 +88,37 @@ struct Verification {
         }
         let opened = try store.openCheckpoint()
         for finding in opened.findings { add(finding) }
-        if let space = opened.space {
-            total += space.byteCount
-            files += space.files.count
-            checkpointNames = Set(space.files.map { StoreFiles.checkpointName($0.entry.id) })
+        if let checkpoint = opened.checkpoint {
+            total += checkpoint.byteCount
+            files += checkpoint.files.count
+            checkpointNames = Set(checkpoint.files.map { StoreFiles.checkpointName($0.entry.id) })
         } else if store.manifest.checkpoint != nil {
             checkpointNames = nil
         }
-        // One after the other, as each has files open, and memory.
+        // One after the other, since each keeps files open and uses memory.
         for entry in store.manifest.earlier {
             let opened = try store.open(entry)
             for finding in opened.findings { add(finding) }
-            guard let space = opened.space else {
+            guard let checkpoint = opened.checkpoint else {
                 checkpointNames = nil
                 continue
             }
-            total += space.byteCount
-            checkpointNames?.formUnion(space.files.map { StoreFiles.checkpointName($0.entry.id) })
+            total += checkpoint.byteCount
+            checkpointNames?.formUnion(checkpoint.files.map { StoreFiles.checkpointName($0.entry.id) })
         }
         bytesRead = total
-        var read = try opened.space.map { try verify($0) } ?? 0
+        var read = try opened.checkpoint.map { try verify($0) } ?? 0
         for entry in store.manifest.earlier {
-            // What is wrong with its files was found above.
-            if let space = try store.open(entry).space { read += try verify(space) }
+            // What is wrong with its files was reported above.
+            if let checkpoint = try store.open(entry).checkpoint { read += try verify(checkpoint) }
         }
         isCheckpointDamaged = damageCount > store.findings.count { $0.kind == .damage }
-        var beginning: ObjectCounts.Beginning?
-        // What could not be read of it has been found by now.
-        if let space = opened.space { _ = try space.finding { beginning = try ObjectCounts.Beginning(space) } }
-        try verifyLog(beginning, done: read)
+        var checkpointCounts: ObjectCounts.CheckpointCounts?
+        // What can't be read of the checkpoint was reported above.
+        if let checkpoint = opened.checkpoint {
+            _ = try checkpoint.finding { checkpointCounts = try ObjectCounts.CheckpointCounts(checkpoint) }
+        }
+        try verifyLog(checkpointCounts, done: read)
         output.clearProgress()
         try verifyReserve()
         try verifyNames()
@@ -123,9 +126,10 @@ struct Verification {
 
     // MARK: The checkpoint
 
-    /// Reads each node of its files, and then, where all are whole, follows the references. Returns the bytes read.
-    private mutating func verify(_ space: CheckpointSpace) throws -> Int {
-        var scan = CheckpointScan(space)
+    /// Reads each node of the checkpoint's files and then, if all are intact, follows the references. Returns the
+    /// number of bytes read.
+    private mutating func verify(_ checkpoint: OpenedCheckpoint) throws -> Int {
+        var scan = CheckpointScan(checkpoint)
         var done = 0
         let (output, total) = (output, total)
         try scan.run { count in
@@ -134,8 +138,8 @@ struct Verification {
         }
         nodes += scan.nodeCount
         for finding in scan.findings { add(finding) }
-        guard scan.findings.isEmpty, space.files.allSatisfy({ $0.file != nil }) else { return done }
-        var check = CheckpointCheck(space)
+        guard scan.findings.isEmpty, checkpoint.files.allSatisfy({ $0.file != nil }) else { return done }
+        var check = CheckpointCheck(checkpoint)
         try check.run()
         for finding in check.findings { add(finding) }
         return done
@@ -143,14 +147,14 @@ struct Verification {
 
     // MARK: The log
 
-    private mutating func verifyLog(_ beginning: ObjectCounts.Beginning?, done: Int) throws {
+    private mutating func verifyLog(_ checkpointCounts: ObjectCounts.CheckpointCounts?, done: Int) throws {
         var commits = CommitReader()
-        var counts = ObjectCounts(firstVersion: store.manifest.firstVersion, beginning: beginning)
+        var counts = ObjectCounts(firstVersion: store.manifest.firstVersion, checkpoint: checkpointCounts)
         var commit = CommitCounts(countsUpdates: false)
         var done = done
         let total = total
         var this = self
-        summary = try LogWalk(store: store, goesOn: true).run { event in
+        summary = try LogWalk(store: store, continuesAfterDamage: true).run { event in
             switch event {
             case .segment: break
             case .frame(let frame, let payload, let path):
@@ -185,17 +189,17 @@ struct Verification {
 
     // MARK: The other files
 
-    /// The room kept for a full disk holds no data: whatever is in it is fine.
+    /// The reserve holds no data, so its contents are not checked.
     private mutating func verifyReserve() throws {
         let path = store.files.reserve
         guard let status = try stored({ () throws(StorageError) in try store.files.storage.status(path) }) else {
             return
         }
         files += 1
-        if status.kind != .file { add(Finding(.note, path, nil, "it is no file")) }
+        if status.kind != .file { add(Finding(.note, path, nil, "it is not a file")) }
     }
 
-    /// Everything in the folders is known.
+    /// Reports everything in the folders that is not part of the store.
     private mutating func verifyNames() throws {
         let files = store.files
         func list(_ path: String) throws(ToolError) -> [String] {
@@ -206,41 +210,41 @@ struct Verification {
         for name in try list(files.path) where !StoreFiles.names.contains(name) {
             let text =
                 switch name {
-                case "manifest.new": "a manifest that was never put in place; the next change replaces it"
-                case "copying": "left from the writing of the copy that this is; the next opening removes it"
-                default: "not of the store"
+                case "manifest.new": "a manifest that never replaced the current one; the next change replaces it"
+                case "copying": "left over from the writing of this copy; the next opening removes it"
+                default: "not part of the store"
                 }
             add(Finding(.note, files.path + "/" + name, nil, text))
         }
         let listed = Set(store.manifest.segments.map { StoreFiles.segmentName($0.number) })
         for name in try list(files.log) where !listed.contains(name) {
-            add(Finding(.note, files.log + "/" + name, nil, "not listed by the manifest, so no part of the store"))
+            add(Finding(.note, files.log + "/" + name, nil, "not listed by the manifest, so not part of the store"))
         }
         guard let checkpointNames else { return }
         for name in try list(files.checkpoints) where !checkpointNames.contains(name) {
             add(
                 Finding(
                     .note, files.checkpoints + "/" + name, nil,
-                    "not needed by the checkpoint that the manifest names, so no part of the store"))
+                    "not needed by the checkpoint that the manifest names, so not part of the store"))
         }
     }
 
-    // MARK: What it came to
+    // MARK: The result
 
     var text: String {
         let read =
             "\(Amount.bytes(bytesRead)) in \(Amount.of(files, "file")), \(Amount.of(frames, "frame")), "
             + "\(Amount.of(versions, "version")), \(Amount.of(blocks, "block"))"
             + (store.manifest.checkpoint == nil ? "" : ", \(Amount.of(nodes, "node"))")
-        let beside = store.hasWriter ? "; a process writes to it, so it was read up to the version published" : ""
-        if damageCount == 0 { return "no damage: \(read), last version \(summary.lastVersion)\(beside)" }
+        let writerNote = store.hasWriter ? "; a process writes to it, so it was read up to the published version" : ""
+        if damageCount == 0 { return "no damage: \(read), last version \(summary.lastVersion)\(writerNote)" }
         let more = damageCount > Self.findingMax ? " (\(Self.findingMax) are listed)" : ""
         let first = store.manifest.firstVersion
         let advice =
             isCheckpointDamaged && first > 1
             ? "The log begins with version \(first), so nothing can be saved without the checkpoint"
             : "`firn replay --to VERSION --output NEW` saves the versions before the damage"
-        return "\(Amount.of(damageCount, "place")) damaged\(more): \(read)\(beside). \(advice)"
+        return "\(Amount.of(damageCount, "place")) damaged\(more): \(read)\(writerNote). \(advice)"
     }
 
     func json(_ finding: Finding) -> JSON {

@@ -8,7 +8,7 @@ import Foundation
     import Glibc
 #endif
 
-/// What the person sees: lines on the output, and a bar on the terminal while something takes long.
+/// What the user sees: lines on the output, and a bar on the terminal while something takes long.
 enum Console {
     static let hasTerminal = isatty(2) == 1
 
@@ -18,7 +18,8 @@ enum Console {
 
     static func fail(_ text: String) { put("firn-quickstart: \(text)\n", 2) }
 
-    /// Writes at once: a process that is killed has then said what it said. Where nobody listens any more there is nobody to tell.
+    /// Writes at once, so that the output of a process that is killed is complete up to then. If the stream is
+    /// closed, there is nowhere left to report that to.
     static func put(_ text: String, _ stream: Int32) {
         let bytes = Array(text.utf8)
         var count = 0
@@ -31,7 +32,7 @@ enum Console {
     }
 }
 
-/// A bar on a terminal, and nothing elsewhere.
+/// A progress bar on a terminal, and nothing elsewhere.
 final class Progress {
     private let what: String
     private let total: Int?
@@ -63,8 +64,8 @@ enum Amount {
     static func count(_ number: Int) -> String {
         let digits = String(number)
         var text = ""
-        for (place, digit) in digits.enumerated() {
-            if place > 0, (digits.count - place) % 3 == 0 { text += "," }
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index) % 3 == 0 { text += "," }
             text.append(digit)
         }
         return text
@@ -92,7 +93,7 @@ enum Amount {
         return value.isFinite ? "\(count(Int(value)))/s" : "-"
     }
 
-    /// A count with its word, in the right number.
+    /// A count with its noun, in the singular or the plural.
     static func of(_ number: Int, _ word: String, _ plural: String? = nil) -> String {
         "\(count(number)) \(number == 1 ? word : plural ?? word + "s")"
     }

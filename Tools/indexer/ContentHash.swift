@@ -1,4 +1,5 @@
-/// FNV-1a of 64 bits: tells contents apart, and is no protection against someone who wants them to be alike.
+/// FNV-1a of 64 bits. It tells contents apart, but is no protection against somebody who makes two contents with the
+/// same hash.
 struct ContentHash {
     /// The longest file that is hashed, in bytes.
     static let limit = 65_536

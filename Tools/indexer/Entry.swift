@@ -1,9 +1,9 @@
 import Firn
 import Foundation
 
-/// A file or folder of the tree, as the index has it.
+/// A file or folder of the tree, as the index stores it.
 final class Entry: Object {
-    /// From the tree's root, parted by slashes, as `TreePath.text` spells it; `.` for the root.
+    /// The path from the tree's root, separated by slashes, as `TreePath.text` writes it; `.` for the root.
     @Persisted(primaryKey: true) var path: String
     @Persisted var name: String
     @Persisted(indexed: true) var kind: EntryKind
@@ -11,9 +11,9 @@ final class Entry: Object {
     @Persisted var modified: Date
     /// The permission bits.
     @Persisted var mode: Int
-    /// Of a file of at most `ContentHash.limit` bytes that could be read.
+    /// Set for a file of at most `ContentHash.limit` bytes that could be read.
     @Persisted var contentHash: Int?
-    /// What a symbolic link names.
+    /// The target of a symbolic link.
     @Persisted var target: String?
     /// Why the file or folder could not be read.
     @Persisted var problem: String?
@@ -25,13 +25,14 @@ enum EntryKind: String, PersistableEnum, Sendable {
     case file, folder, link, other
 }
 
-/// What the child process commits, to be killed meanwhile.
+/// The objects that the child process commits until it is killed.
 final class Stamp: Object {
     @Persisted(primaryKey: true) var number: Int
     /// `Stamp.payload(number)`.
     @Persisted var bytes: Data
 
-    /// Several parts of a commit, so that a kill can come between two; noise, so that it does not shrink.
+    /// Enough for several parts of a commit, so that a kill can come between two. The bytes are noise, so that they
+    /// do not shrink.
     static let byteCount = 3_000_000
 
     static func payload(_ number: Int) -> Data {
@@ -49,7 +50,8 @@ final class Stamp: Object {
     }
 }
 
-/// Set to the newest stamp's number in the commit that adds it: were they ever to differ, half a commit would have been seen.
+/// Set to the newest stamp's number in the commit that adds the stamp. If the two ever differed, half a commit would
+/// have become visible.
 final class Counter: Object {
     @Persisted(primaryKey: true) var id: Int
     @Persisted var last: Int
@@ -62,9 +64,9 @@ struct IndexStore: Sendable {
     func open(readOnly: Bool = false, queue: DispatchQueue? = nil) throws -> Realm {
         var configuration = Realm.Configuration(fileURL: folder, readOnly: readOnly)
         configuration.objectTypes = [Entry.self, Stamp.self, Counter.self]
-        // The tour goes back to versions that a checkpoint covers: each process that ends writes one.
+        // The tour reads versions that a checkpoint covers already, since each process that ends writes one.
         configuration.historyRetention = .everything
-        // Another process may be letting go of it.
+        // Another process may still be closing the store.
         configuration.lockTimeout = 10
         return try Realm(configuration: configuration, queue: queue)
     }

@@ -8,11 +8,11 @@ import Foundation
     import Glibc
 #endif
 
-/// What the system refused, with its reason.
+/// An operation that the system refused, with the reason.
 struct FileProblem: Error, CustomStringConvertible {
     let path: String
     let reason: String
-    /// Whether there is nothing of that name.
+    /// Whether the path does not exist.
     let isMissing: Bool
 
     /// Takes the reason from `errno`.
@@ -32,7 +32,7 @@ struct FileProblem: Error, CustomStringConvertible {
     var description: String { "\(path): \(reason)" }
 }
 
-/// Files by paths of bytes: Foundation knows only those that are text.
+/// Files by paths of bytes. Foundation supports only paths that are text.
 enum FileSystem {
     struct Status {
         var kind: EntryKind
@@ -43,7 +43,7 @@ enum FileSystem {
         var device: UInt64
         var node: UInt64
 
-        /// Of what the system tells nothing about.
+        /// The status of something that the system gives no information about.
         static let unknown = Status(kind: .other, size: 0, mode: 0, seconds: 0, nanoseconds: 0, device: 0, node: 0)
 
         var modified: Date { Date(timeIntervalSince1970: Double(seconds) + Double(nanoseconds) / 1e9) }
@@ -57,7 +57,7 @@ enum FileSystem {
         try (path.map { CChar(bitPattern: $0) } + [0]).withUnsafeBufferPointer { try body($0.baseAddress!) }
     }
 
-    /// Of a link the link's own.
+    /// The status of a file or folder, or of a link itself.
     static func status(_ path: [UInt8]) throws(FileProblem) -> Status {
         var found = stat()
         guard withPath(path, { lstat($0, &found) }) == 0 else { throw FileProblem(path) }
@@ -84,10 +84,10 @@ enum FileSystem {
         guard let folder = withPath(path, { opendir($0) }) else { throw FileProblem(path) }
         defer { closedir(folder) }
         var names: [[UInt8]] = []
-        let place = MemoryLayout<dirent>.offset(of: \.d_name)!
+        let nameOffset = MemoryLayout<dirent>.offset(of: \.d_name)!
         errno = 0
         while let entry = readdir(folder) {
-            let start = (UnsafeRawPointer(entry) + place).assumingMemoryBound(to: UInt8.self)
+            let start = (UnsafeRawPointer(entry) + nameOffset).assumingMemoryBound(to: UInt8.self)
             let name = Array(UnsafeBufferPointer(start: start, count: strlen(start)))
             if name != [UInt8(ascii: ".")], name != [UInt8(ascii: "."), UInt8(ascii: ".")] { names.append(name) }
             errno = 0
@@ -96,7 +96,7 @@ enum FileSystem {
         return names.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// A file's bytes, at most `limit`. Does not follow a link, and does not wait for what is no file.
+    /// A file's bytes, at most `limit`. Does not follow a link, and does not wait for something that is not a file.
     static func read(_ path: [UInt8], limit: Int) throws(FileProblem) -> [UInt8] {
         let file = withPath(path) { open($0, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC) }
         guard file >= 0 else { throw FileProblem(path) }
@@ -124,7 +124,7 @@ enum FileSystem {
 
     // MARK: Changing
 
-    /// Writes a file anew.
+    /// Writes a file, and replaces its contents if it exists.
     static func write(_ path: [UInt8], _ bytes: [UInt8]) throws(FileProblem) {
         let file = withPath(path) { open($0, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o644) }
         guard file >= 0 else { throw FileProblem(path) }
@@ -142,7 +142,7 @@ enum FileSystem {
         guard withPath(path, { truncate($0, off_t(size)) }) == 0 else { throw FileProblem(path) }
     }
 
-    /// Gives a file or folder another's permissions and modification time; a link its time.
+    /// Sets the permissions and the modification time of a file or folder; of a link only the time.
     static func setStatus(_ path: [UInt8], _ status: Status) throws(FileProblem) {
         if status.kind != .link { try setMode(path, status.mode) }
         var times = [timespec(), timespec()]
@@ -176,7 +176,7 @@ enum FileSystem {
     }
 }
 
-// The system's calls whose names the type's own functions bear.
+// System calls whose names are also those of the type's functions.
 private func systemRead(_ file: Int32, _ to: UnsafeMutableRawPointer, _ count: Int) -> Int { read(file, to, count) }
 private func systemWrite(_ file: Int32, _ from: UnsafeRawPointer, _ count: Int) -> Int { write(file, from, count) }
 private func systemRename(_ old: UnsafePointer<CChar>, _ new: UnsafePointer<CChar>) -> Int32 { rename(old, new) }

@@ -1,11 +1,11 @@
 import Firn
 import Foundation
 
-/// Brings the objects of a realm to what a walk found.
+/// Updates the objects of a realm to what a walk found.
 struct Index {
     let realm: Realm
 
-    /// What a run did.
+    /// What a run changed.
     struct Changes: Sendable {
         var added = 0
         var changed = 0
@@ -17,7 +17,7 @@ struct Index {
     func build(_ found: [Found]) throws {
         let progress = Progress("storing", of: found.count)
         try realm.write {
-            // The folders from the root to where the walk is.
+            // The folders from the root to the current one.
             var open: [Entry] = []
             for (number, thing) in found.enumerated() {
                 open.removeLast(max(0, open.count - thing.path.depth))
@@ -47,7 +47,7 @@ struct Index {
             }
             let gone = realm.objects(Entry.self).filter { !seen.contains($0.path) }
             changes.deleted = gone.count
-            // Their folders' lists lose them by themselves.
+            // Their folders' lists lose them without further work.
             realm.delete(gone)
             return changes
         }
@@ -79,7 +79,7 @@ struct Index {
             differs = true
         }
         set(\.kind, thing.status.kind)
-        // A folder's own size is the file system's affair, and so is its copy's.
+        // A folder's own size depends on the file system, and so does its copy's.
         if thing.status.kind != .folder { set(\.size, thing.status.size) }
         set(\.modified, thing.status.modified)
         set(\.mode, thing.status.mode)
@@ -91,7 +91,7 @@ struct Index {
 
     /// A number that tells one state of the index from another.
     func digest() -> UInt64 {
-        // A sum, so that the order is no matter.
+        // A sum, so that the order does not matter.
         var sum: UInt64 = 0
         for entry in realm.objects(Entry.self) {
             var hash = ContentHash()

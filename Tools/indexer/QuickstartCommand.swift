@@ -2,7 +2,7 @@ import ArgumentParser
 import Firn
 import Foundation
 
-/// What `Tools/quickstart` runs.
+/// The program that `Tools/quickstart` runs.
 @main
 struct QuickstartCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -19,10 +19,10 @@ struct TourCommand: ParsableCommand {
     @Argument(help: "The folder whose tree is indexed.", completion: .directory)
     var tree = "/usr/share"
 
-    @Option(help: "An existing folder for the stores and the copy; what is in it stays.", completion: .directory)
+    @Option(help: "An existing folder for the stores and the copy; nothing in it is removed.", completion: .directory)
     var scratch: String
 
-    @Option(help: "The firn command; that beside this program if none is given.", completion: .file())
+    @Option(help: "The firn command; by default the one beside this program.", completion: .file())
     var firn: String?
 
     func run() throws {

@@ -4,7 +4,7 @@ import Foundation
 struct Toolbox {
     let firn: URL
 
-    /// Runs it and gives what it printed. Throws where it did not end with 0.
+    /// Runs the command and returns what it printed. Throws if its exit status is not 0.
     @discardableResult
     func run(_ arguments: String...) throws -> String {
         let process = Process()
@@ -19,7 +19,7 @@ struct Toolbox {
         guard process.terminationReason == .exit, process.terminationStatus == 0 else {
             Console.say(text)
             throw TourError(
-                "`firn \(arguments.joined(separator: " "))` ended with status \(process.terminationStatus); its words stand above."
+                "`firn \(arguments.joined(separator: " "))` ended with status \(process.terminationStatus); see its output above."
             )
         }
         return text

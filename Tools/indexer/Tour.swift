@@ -1,13 +1,14 @@
 import Firn
 import Foundation
 
-/// Something that must hold did not; the tour ends.
+/// Something that must hold did not, which ends the tour.
 struct TourError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }
 
-/// The whole way: index, freeze, change, observe, kill, recover, look with the tool. Each step is checked, and a step that fails ends it.
+/// The complete tour: index, freeze, change, observe, kill, recover, inspect with the tool. Each step is checked, and
+/// a step that fails ends the tour.
 final class Tour {
     private let source: TreeSource
     private let scratch: URL
@@ -17,7 +18,7 @@ final class Tour {
     private let scratchStatus: FileSystem.Status
 
     private var found: [Found] = []
-    /// The first run's version, and what it held.
+    /// The version that the first run made, and its contents.
     private var first: (version: UInt64, count: Int, digest: UInt64) = (0, 0, 0)
     private var second: (version: UInt64, count: Int, digest: UInt64) = (0, 0, 0)
     private var stamps = 0
@@ -43,7 +44,7 @@ final class Tour {
         try summarize(start)
     }
 
-    // MARK: 1
+    // MARK: 1. Indexing
 
     private func index() throws {
         Console.title("1. Indexing \(TreePath.text(source.root)) into \(store.folder.path)")
@@ -75,7 +76,7 @@ final class Tour {
         let size: Int = realm.objects(Entry.self).where { $0.kind == .file }.sum(of: \.size)
         Console.say("  queried  all files together are \(Amount.bytes(size)) long")
         rates.append(
-            "storing   \(Amount.rate(found.count, stored)) objects, each with 11 properties, a link and its place in a list"
+            "storing   \(Amount.rate(found.count, stored)) objects, each with 11 properties, a link and an element in a list"
         )
     }
 
@@ -84,7 +85,7 @@ final class Tour {
         return (index.newestVersion, realm.objects(Entry.self).count, index.digest())
     }
 
-    // MARK: 2
+    // MARK: 2. Freezing and observing
 
     private func changeAndObserve() throws {
         Console.title("2. Freezing, changing a copy of a part of the tree, indexing again under observers")
@@ -94,12 +95,12 @@ final class Tour {
         Console.say("  frozen at version \(first.version) in \(Amount.seconds(freezing.duration(to: .now)))")
 
         guard let part = TreeCopy.choosePart(found) else {
-            throw TourError("the tree has no folder that can be copied whole.")
+            throw TourError("the tree has no folder that can be copied completely.")
         }
         let copy = try TreeCopy(
             of: part, found, source, to: FileSystem.bytes(scratch.appendingPathComponent("copy").path))
         let plan = copy.plan()
-        Console.say("  copied \(part.text) to \(TreePath.text(copy.folder)), which stands for it from now on")
+        Console.say("  copied \(part.text) to \(TreePath.text(copy.folder)), which replaces it from now on")
 
         let query = "path BEGINSWITH \"\(part.text)\""
         let prefix = part.isRoot ? "" : part.text
@@ -108,7 +109,7 @@ final class Tour {
             realm, paths: watched, results: realm.objects(Entry.self).where { $0.path.starts(with: prefix) },
             named: part.isRoot ? "all" : query)
         guard Watcher.wait(until: { watcher.isReady }) else {
-            throw TourError("the results' observer was not called at first.")
+            throw TourError("the results' observer was not called with the initial results.")
         }
 
         for problem in try copy.change(plan) { Console.say("  this file system refused \(problem)") }
@@ -126,7 +127,8 @@ final class Tour {
         try compare(frozen, realm, plan)
     }
 
-    /// The second run, on a queue of its own as in an application: the main thread's observers are told of old values, since it was not they who changed them.
+    /// The second run, on a queue of its own as in an application. The main thread's observers get old values, since
+    /// their own realm did not make the changes.
     private func indexAgain(_ replacement: TreeSource.Replacement) throws {
         var changed = source
         changed.replaced = replacement
@@ -134,7 +136,7 @@ final class Tour {
         var known: [TreePath: Found] = [:]
         for thing in found { known[thing.path] = thing }
         walk.knownHash = { path, status in
-            // As an indexer does: what has its size and time is taken to be what it was.
+            // As indexers do, it takes a file with the same size and time to be unchanged.
             guard let old = known[path], old.status.size == status.size, old.status.modified == status.modified else {
                 return nil
             }
@@ -181,19 +183,19 @@ final class Tour {
             .forEach(line)
         for version in realm.activeVersions {
             Console.say(
-                "  version \(version.number) has \(Amount.of(version.holders, "holder")) and alone retains \(Amount.bytes(version.retainedBytes)) of memory; files do not grow by it"
+                "  version \(version.number) has \(Amount.of(version.holders, "holder")) and alone retains \(Amount.bytes(version.retainedBytes)) of memory; files do not grow because of it"
             )
         }
     }
 
-    // MARK: 3
+    // MARK: 3. Killing and recovering
 
     private func killAndRecover() throws {
         Console.title("3. Killing a writing process in mid-commit, by SIGKILL, and reopening")
         let writer = KilledWriter(store: store, program: program)
         let rounds = 8
-        // What the kills left behind the last acknowledged commit.
-        var left = (nothing: 0, half: 0, whole: 0)
+        // How many kills left nothing, half a commit or a complete one behind the last acknowledged commit.
+        var left = (nothing: 0, half: 0, complete: 0)
         for round in 1...rounds {
             let result = try writer.round(commits: 2, moment: .random(in: 0...1), known: stamps)
             guard result.present >= result.acknowledged else {
@@ -205,14 +207,14 @@ final class Tour {
                     "commit \(result.present) is there, but only \(result.acknowledged) was acknowledged before it.")
             }
             if result.present > result.acknowledged {
-                left.whole += 1
+                left.complete += 1
             } else if result.recovery?.outcome == .tornTail {
                 left.half += 1
             } else {
                 left.nothing += 1
             }
             Console.say(
-                "  round \(round): acknowledged up to commit \(result.acknowledged), there up to \(result.present)\(result.present > result.acknowledged ? " (the last was whole when the kill came, and not yet acknowledged)" : "")"
+                "  round \(round): acknowledged up to commit \(result.acknowledged), there up to \(result.present)\(result.present > result.acknowledged ? " (the last was complete when the kill came, and not yet acknowledged)" : "")"
             )
             Console.say("    recovery: \(result.recovery?.description ?? "nothing to do")")
             stamps = result.present
@@ -222,11 +224,11 @@ final class Tour {
             throw TourError("the index is not what it was before the kills.")
         }
         Console.say(
-            "  All commits that were acknowledged are there, whole and in order. Of \(rounds) kills \(left.half) left half a commit behind them, which was cut off, \(left.whole) a whole one, which is kept, \(left.nothing) nothing."
+            "  All commits that were acknowledged are there, complete and in order. Of \(rounds) kills \(left.half) left half a commit, which was cut off, \(left.complete) left a complete one, which is kept, and \(left.nothing) left nothing."
         )
     }
 
-    // MARK: 4
+    // MARK: 4. Inspecting
 
     private func lookWithTool() throws {
         Console.title("4. The store as `firn` sees it")
@@ -252,7 +254,7 @@ final class Tour {
         rates.append("verifying \(Amount.bytes(Int(Double(bytes) / max(verified / .seconds(1), 1e-9))))/s, every byte")
     }
 
-    // MARK: 5
+    // MARK: 5. The summary
 
     private func summarize(_ start: ContinuousClock.Instant) throws {
         let info = try tools.json("info", store.folder.path)

@@ -1,13 +1,14 @@
 import Foundation
 
-/// A copy of a part of the tree, to be changed in its place: the tree itself is only read.
+/// A copy of a part of the tree, which is changed instead of the part, since the tree itself is only read.
 struct TreeCopy {
     /// The part of the tree.
     let part: TreePath
     let folder: [UInt8]
     private let things: [Found]
 
-    /// The folder that the copy is made of: as many small files as can be with so many entries, and nothing that can't be copied.
+    /// Chooses the folder to copy, with nothing in it that can't be copied: the one with the most small files among
+    /// those of at most `limit` entries, or else the one with the fewest entries.
     static func choosePart(_ found: [Found], limit: Int = 2000) -> TreePath? {
         var entries: [TreePath: Int] = [:]
         var files: [TreePath: Int] = [:]
@@ -29,7 +30,8 @@ struct TreeCopy {
         return (best ?? folders.min { (entries[$0.path] ?? 0) < (entries[$1.path] ?? 0) })?.path
     }
 
-    /// Copies folders, links and files with their permissions and times. A file too long to be hashed is stood in for by one as long that takes no room.
+    /// Copies folders, links and files with their permissions and times. A file that is too long to be hashed is
+    /// replaced by a sparse file of the same length.
     init(of part: TreePath, _ found: [Found], _ source: TreeSource, to folder: [UInt8]) throws(FileProblem) {
         self.part = part
         self.folder = folder
@@ -57,7 +59,7 @@ struct TreeCopy {
 
     var source: TreeSource.Replacement { .init(part: part, folder: folder) }
 
-    /// What will be done to the copy, known before it is done so that it can be watched.
+    /// The changes to the copy, which are decided before they are made so that they can be observed.
     struct Plan {
         var edited: [TreePath] = []
         var loosened: [TreePath] = []
@@ -67,7 +69,7 @@ struct TreeCopy {
     }
 
     func plan() -> Plan {
-        // Files from all over the part, each used for one thing.
+        // Files from all over the part, each used for one kind of change.
         let files = things.filter { $0.status.kind == .file && $0.contentHash != nil }.map(\.path)
         let step = max(1, files.count / 12)
         var picked = stride(from: 0, to: files.count, by: step).prefix(12).map { files[$0] }[...]
@@ -85,14 +87,16 @@ struct TreeCopy {
         return plan
     }
 
-    /// Names that have troubled others: empty content, not UTF-8, a line break, 255 bytes, a link in a loop, a link to nothing.
+    /// Names and contents that have troubled other programs: no content, not UTF-8, a line break, 255 bytes, a link
+    /// in a loop, a link to nothing.
     private static let newNames: [[UInt8]] = [
         Array("empty".utf8), Array("not UTF-8 ".utf8) + [0xFF, 0xFE], Array("two\nlines".utf8),
         Array(repeating: UInt8(ascii: "n"), count: 255),
         Array("loop".utf8), Array("nowhere".utf8),
     ]
 
-    /// Changes the copy as planned. Says what could not be done, as a name that this file system does not take.
+    /// Changes the copy as planned. Returns what could not be done, such as a name that this file system does not
+    /// accept.
     func change(_ plan: Plan) throws(FileProblem) -> [FileProblem] {
         let tree = TreeSource(root: [], replaced: source)
         var refused: [FileProblem] = []
@@ -105,14 +109,14 @@ struct TreeCopy {
         for (old, new) in plan.renamed { try FileSystem.rename(tree.location(old), to: tree.location(new)) }
         for path in plan.deleted { try FileSystem.remove(tree.location(path)) }
         for path in plan.added {
-            let place = tree.location(path)
+            let location = tree.location(path)
             do throws(FileProblem) {
                 switch String(decoding: path.name, as: UTF8.self) {
-                case "firn-quickstart": try FileSystem.makeFolder(place)
-                case "empty": try FileSystem.write(place, [])
-                case "loop": try FileSystem.makeLink(place, to: [UInt8(ascii: ".")])
-                case "nowhere": try FileSystem.makeLink(place, to: Array("/there/is/no/such/file".utf8))
-                default: try FileSystem.write(place, Array("a new file\n".utf8))
+                case "firn-quickstart": try FileSystem.makeFolder(location)
+                case "empty": try FileSystem.write(location, [])
+                case "loop": try FileSystem.makeLink(location, to: [UInt8(ascii: ".")])
+                case "nowhere": try FileSystem.makeLink(location, to: Array("/there/is/no/such/file".utf8))
+                default: try FileSystem.write(location, Array("a new file\n".utf8))
                 }
             } catch { refused.append(error) }
         }

@@ -1,6 +1,6 @@
-/// A path from the tree's root, in the bytes that the file system has. Names need not be text there.
+/// A path from the tree's root, in the bytes that the file system has. Names on disk need not be text.
 struct TreePath: Hashable, Sendable {
-    /// Names parted by slashes; empty for the root.
+    /// Names separated by slashes; empty for the root.
     let bytes: [UInt8]
 
     static let root = TreePath(bytes: [])
@@ -30,7 +30,8 @@ struct TreePath: Hashable, Sendable {
                 && bytes[folder.bytes.count] == UInt8(ascii: "/"))
     }
 
-    /// One line of text, another one for each path: what is no text, or would disturb a line, is written as `\xHH`, and so is a backslash.
+    /// One line of text, different for each path. Bytes that are not text or would disturb a line, and backslashes,
+    /// are written as `\xHH`.
     var text: String { isRoot ? "." : TreePath.text(bytes) }
 
     static func text(_ bytes: [UInt8]) -> String {

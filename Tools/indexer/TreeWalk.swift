@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where the tree lies: in a folder, with another folder in the place of one of its parts.
+/// The location of the tree: a folder, of which one part may be replaced by another folder.
 struct TreeSource: Sendable {
     let root: [UInt8]
     var replaced: Replacement?
@@ -10,7 +10,7 @@ struct TreeSource: Sendable {
         let folder: [UInt8]
     }
 
-    /// The path for the system.
+    /// The path as the system needs it.
     func location(_ path: TreePath) -> [UInt8] {
         if let replaced, path.isWithin(replaced.part) {
             let inside = path.bytes.dropFirst(replaced.part.bytes.count)
@@ -21,7 +21,7 @@ struct TreeSource: Sendable {
     }
 }
 
-/// What the file system says of one file or folder.
+/// What the file system says about one file or folder.
 struct Found: Sendable {
     let path: TreePath
     let status: FileSystem.Status
@@ -30,12 +30,13 @@ struct Found: Sendable {
     var problem: String?
 }
 
-/// Reads a tree: each folder before what it holds. Follows no link, so that a loop of links is no loop here, and leaves other volumes alone.
+/// Reads a tree, each folder before its contents. It follows no link, so that links can't lead it in circles, and does
+/// not enter other volumes.
 struct TreeWalk {
     let source: TreeSource
-    /// A folder that is left out: the scratch folder, where it lies in the tree.
+    /// A folder that is left out: the scratch folder, which may lie in the tree.
     let excluded: FileSystem.Status?
-    /// Says whether a file's content is known already, so that it need not be read: its hash.
+    /// Returns the hash of a file's content if that is known already, so that the file need not be read.
     var knownHash: (TreePath, FileSystem.Status) -> Int? = { _, _ in nil }
 
     private(set) var bytesHashed = 0
@@ -48,18 +49,19 @@ struct TreeWalk {
     mutating func run(_ progress: Progress) throws(FileProblem) -> [Found] {
         let root = try FileSystem.status(source.location(.root))
         guard root.kind == .folder else {
-            throw FileProblem(source.root, "is no folder. Give one whose tree shall be indexed.")
+            throw FileProblem(source.root, "is not a folder. Give one whose tree is to be indexed.")
         }
         var devices: Set<UInt64> = [root.device]
         if let replaced = source.replaced { devices.insert(try FileSystem.status(replaced.folder).device) }
-        // What can't be read below is noted where it stands; the root is another matter.
+        // A problem below is noted in its entry. A root that can't be read is an error.
         _ = try FileSystem.names(source.location(.root))
         var found: [Found] = []
         var waiting: [TreePath] = [.root]
         while let path = waiting.popLast() {
             let status: FileSystem.Status
             do throws(FileProblem) { status = try FileSystem.status(source.location(path)) } catch {
-                // Files may go while the tree is read; what else there is, as a path that is too long, is noted.
+                // Files may disappear while the tree is read. Other problems, such as a path that is too long, are
+                // noted.
                 guard !error.isMissing else { continue }
                 found.append(Found(path: path, status: .unknown, problem: error.reason))
                 continue

@@ -1,12 +1,13 @@
 import Firn
 import Foundation
 
-/// The observers of the second run: of single objects, and of a query's results. They belong to the main thread, the run to a queue.
+/// The observers of the second run: of single objects, and of a query's results. They belong to the main thread, and
+/// the run to a queue.
 final class Watcher {
     private var tokens: [NotificationToken] = []
     private(set) var isReady = false
     private(set) var hasResultsUpdate = false
-    /// Paths of watched objects whose observers were not called yet.
+    /// The paths of the watched objects whose observers have not been called yet.
     private(set) var waiting: Set<String> = []
     private(set) var propertyChanges = 0
 
@@ -19,7 +20,8 @@ final class Watcher {
                 entry.observe { [weak self] (change: ObjectChange<Entry>) in self?.objectChanged(path, change) })
         }
         tokens.append(
-            // Without key paths a change of a folder would also count for all that link to it, up to four links away.
+            // Without key paths, a change of a folder would also count for all objects that link to it, up to four
+            // links away.
             results.observe(keyPaths: [\.size, \.modified, \.mode, \.contentHash]) { [weak self] change in
                 switch change {
                 case .initial(let results):
@@ -52,7 +54,7 @@ final class Watcher {
                 let new = Watcher.text(property.name, property.newValue)
                 Console.say(
                     property.name == "children"
-                        ? "    children: edited (of a list no values are told)"
+                        ? "    children: edited (values of a list are not shown)"
                         : "    \(property.name): \(old) -> \(new)")
             }
         case .deleted: Console.say("  \(Watcher.short(path))\n    deleted")
@@ -71,7 +73,7 @@ final class Watcher {
         }
     }
 
-    /// A path in a line's width: its end says most.
+    /// A path that fits on a line. Its end is kept, since that says most.
     static func short(_ path: String) -> String {
         path.count <= 90 ? path : "…" + path.suffix(89)
     }
@@ -80,7 +82,7 @@ final class Watcher {
     static func wait(_ seconds: TimeInterval = 20, until condition: () -> Bool) -> Bool {
         let end = Date(timeIntervalSinceNow: seconds)
         while !condition(), Date() < end {
-            // It returns at once where nothing could ever wake it.
+            // `run` returns at once if nothing could ever wake it.
             if !RunLoop.main.run(mode: .default, before: Date(timeIntervalSinceNow: 0.05)) { usleep(10_000) }
         }
         return condition()

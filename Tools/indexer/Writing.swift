@@ -2,12 +2,13 @@ import ArgumentParser
 import Firn
 import Foundation
 
-/// The child process: commits stamps until it is killed. It says when it begins a commit, and when that is acknowledged.
+/// The child process: commits stamps until it is killed. It prints when it begins a commit, and when that is
+/// acknowledged.
 struct WriteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "write",
         abstract:
-            "Commits in a loop until it is killed; says of each commit when it begins and when it is acknowledged.")
+            "Commits in a loop until it is killed; prints when each commit begins and when it is acknowledged.")
 
     @Argument(help: "The store's folder.", completion: .directory)
     var store: String
@@ -39,12 +40,12 @@ struct KilledWriter {
     struct Round {
         /// The last commit that the child said was acknowledged.
         var acknowledged: Int
-        /// The last that is there.
+        /// The last commit that is in the store.
         var present: Int
         var recovery: Realm.Recovery?
     }
 
-    /// Starts a child, lets it commit a few times, kills it in the midst of the next commit, and reopens the store.
+    /// Starts a child, lets it commit a few times, kills it during the next commit, and reopens the store.
     ///
     /// - Parameter moment: when in the commit, from 0 for its beginning to 1 for its likely end.
     func round(commits: Int, moment: Double, known: Int) throws -> Round {
@@ -55,15 +56,15 @@ struct KilledWriter {
         child.standardOutput = pipe
         child.standardInput = FileHandle.nullDevice
         try child.run()
-        var words = Words()
+        var output = ChildOutput()
         var isOpen = true
-        while isOpen, words.done < commits || !words.isCommitting {
-            isOpen = words.add(pipe.fileHandleForReading.availableData)
+        while isOpen, output.done < commits || !output.isCommitting {
+            isOpen = output.add(pipe.fileHandleForReading.availableData)
         }
         if isOpen {
-            usleep(UInt32(min(max(words.usualDuration / .microseconds(1) * moment, 0), 1e6)))
+            usleep(UInt32(min(max(output.usualDuration / .microseconds(1) * moment, 0), 1e6)))
             kill(child.processIdentifier, SIGKILL)
-            while words.add(pipe.fileHandleForReading.availableData) {}
+            while output.add(pipe.fileHandleForReading.availableData) {}
         }
         child.waitUntilExit()
         guard child.terminationReason == .uncaughtSignal, child.terminationStatus == SIGKILL else {
@@ -72,11 +73,12 @@ struct KilledWriter {
         }
         let realm = try store.open()
         return Round(
-            acknowledged: words.acknowledged ?? known, present: try check(realm, from: known), recovery: realm.recovery)
+            acknowledged: output.acknowledged ?? known, present: try check(realm, from: known), recovery: realm.recovery
+        )
     }
 
-    /// What the child has said so far.
-    private struct Words {
+    /// The child's output so far.
+    private struct ChildOutput {
         private var rest = ""
         private var began = ContinuousClock.now
         private var durations: [Duration] = []
@@ -86,7 +88,7 @@ struct KilledWriter {
         var done: Int { durations.count }
         var usualDuration: Duration { durations.sorted()[durations.count / 2] }
 
-        /// Takes in more; false at the end. A line without its end was not said.
+        /// Adds output. Returns false at its end. An incomplete line does not count yet.
         mutating func add(_ bytes: Data) -> Bool {
             rest += String(decoding: bytes, as: UTF8.self)
             let lines = rest.split(separator: "\n", omittingEmptySubsequences: false)
@@ -104,12 +106,12 @@ struct KilledWriter {
         }
     }
 
-    /// Proves that the stamps are whole and without a gap. Returns the last one's number.
+    /// Checks that the stamps are intact and without a gap. Returns the last one's number.
     private func check(_ realm: Realm, from known: Int) throws -> Int {
         let stamps = realm.objects(Stamp.self)
         let last = realm.object(ofType: Counter.self, forPrimaryKey: 0)?.last ?? 0
         guard stamps.count == last else {
-            throw TourError("the counter says \(last), but there are \(stamps.count) stamps: half a commit is seen.")
+            throw TourError("the counter says \(last), but there are \(stamps.count) stamps: half a commit is visible.")
         }
         for number in stride(from: known + 1, through: last, by: 1) {
             guard let stamp = realm.object(ofType: Stamp.self, forPrimaryKey: number) else {

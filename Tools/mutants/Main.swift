@@ -1,14 +1,14 @@
 import Foundation
 import Synchronization
 
-/// `Tools/mutate` says what this does.
+/// Runs the mutants. `Tools/mutate` describes what that does.
 @main
 struct Main {
     var numbers: Set<Int> = []
     var lists = false
     var runsWhole = false
     var runsOwnOnly = false
-    /// Whether the tests are taken to pass without a mutant.
+    /// Whether to assume that the tests pass without a mutant.
     var trusts = false
     var jobs = 1
     let tree: Tree
@@ -34,12 +34,12 @@ struct Main {
             case "--own": runsOwnOnly = true
             case "--jobs":
                 guard let count = rest.popFirst().flatMap({ Int($0) }), count > 0 else {
-                    throw Tree.Failure(description: "--jobs wants a number")
+                    throw Tree.Failure(description: "--jobs needs a number")
                 }
                 jobs = count
             default:
                 guard let number = Int(word) else {
-                    throw Tree.Failure(description: "\(word) is not a number of a mutant")
+                    throw Tree.Failure(description: "\(word) is not the number of a mutant")
                 }
                 numbers.insert(number)
             }
@@ -61,7 +61,7 @@ struct Main {
         }
         guard stale.isEmpty else {
             for (mutant, why) in stale { say("mutate: \(mutant.name): \(why) (\(mutant.file))") }
-            throw Tree.Failure(description: "write the snippets of these anew, so that they break the same guarantee")
+            throw Tree.Failure(description: "update the snippets of these, so that they break the same guarantee again")
         }
         let chosen = numbers.isEmpty ? all : all.filter { numbers.contains($0.number) }
         guard !chosen.isEmpty else { throw Tree.Failure(description: "there is no such mutant") }
@@ -89,7 +89,7 @@ struct Main {
         process.waitUntilExit()
         if process.terminationStatus != 0 {
             throw Tree.Failure(
-                description: "the mutants do not build. Their messages stand above, in the copy of the tree")
+                description: "the mutants do not build. See the messages above, which are about the copy of the tree")
         }
     }
 
@@ -148,5 +148,5 @@ struct Main {
     }
 }
 
-/// At once, also into a pipe.
+/// Writes a line at once, even into a pipe.
 func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A small wrong change to the sources, as a file tells it:
+/// A small wrong change to the sources, described by a file:
 ///
 /// ```
 /// file: Sources/FirnLog/GroupCommit.swift
@@ -13,10 +13,11 @@ import Foundation
 /// raise(to: writtenVersion)
 /// ```
 ///
-/// - `kind`: `expression` (both are expressions of one type) or `statements` (both are whole statements that declare nothing the code behind them needs; the
-///   mutant may be empty), or `text` (the mutant stands in the original's place as it is, with the word MUTANT for "it is on").
-/// - `tests`: a regular expression for `swift test --filter`, of the tests that should see it first. Optional.
-/// - `equivalent`: why no test can see it. It is run all the same: an equivalent mutant that is seen was explained wrongly.
+/// - `kind`: `expression` (both are expressions of one type), `statements` (both are complete statements that declare
+///   nothing the code behind them needs; the mutant may be empty), or `text` (the mutant replaces the original as it
+///   is, with the word MUTANT for "it is on").
+/// - `tests`: a regular expression for `swift test --filter`, for the tests that should see it first. Optional.
+/// - `equivalent`: why no test can see it. It is run all the same: if it is seen, the explanation is wrong.
 struct Mutant: Sendable {
     enum Kind: String { case expression, statements, text }
 
@@ -66,12 +67,12 @@ struct Mutant: Sendable {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".mutant") }
         let mutants = try names.map { try Mutant(path: folder + "/" + $0) }.sorted { $0.number < $1.number }
         for (one, next) in zip(mutants, mutants.dropFirst()) where one.number == next.number {
-            throw Malformed(description: "\(one.name) and \(next.name) bear the same number")
+            throw Malformed(description: "\(one.name) and \(next.name) have the same number")
         }
         return mutants
     }
 
-    /// What stands in the copy of the sources: original and mutant, chosen at run time.
+    /// The text for the copy of the sources: original and mutant, chosen at run time.
     var choice: String {
         switch kind {
         case .expression where file.hasSuffix(".c"): "(firn_mutant(\(number)) ? (\(replacement)) : (\(original)))"
@@ -83,7 +84,7 @@ struct Mutant: Sendable {
 
     private var call: String { file.hasSuffix(".c") ? "(firn_mutant(\(number)))" : "firn_mutant(\(number))" }
 
-    /// Where the original stands in `text`; nil unless it does so exactly once.
+    /// The range of the original in `text`; nil unless it occurs exactly once.
     func range(in text: String) -> Range<String.Index>? {
         guard let first = text.range(of: original, options: .literal),
             text.range(of: original, options: .literal, range: first.upperBound..<text.endIndex) == nil

@@ -9,29 +9,29 @@ struct Run {
     }
 
     let tree: Tree
-    /// More than any test needs, so that a mutant that fills memory harms nobody else.
+    /// More than any test needs, so that a mutant that fills memory does no other harm.
     private static let memoryKibibytes = 8 << 20
-    /// What maps more than that, and so fails with any mutant.
+    /// Tests that map more than that, and so would fail with any mutant.
     private static let needsAllMemory = "ReservedMemoryTests"
 
     private var program: String { tree.build + "/debug/FirnPackageTests.xctest" }
 
-    /// Seconds without a word of the tests, each of which waits for others no longer than 120; and for all of a run. So
-    /// a machine that is busy makes no hang of tests that are slow.
+    /// How many seconds the tests may print nothing (a test waits for others for at most 120), and how many a run may
+    /// take. They are so long that slow tests on a busy machine do not count as hanging.
     private static let limits = (silence: 240.0, all: 2400.0)
 
     /// Runs the tests until the first one fails, or all have passed, or they hang.
     func run(_ mutant: Int, filter: String?) throws -> Verdict {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/bash")
-        // A group of processes of its own, so that children which a crash leaves end too.
+        // In a process group of its own, so that children that a crash leaves behind are ended too.
         let words =
             ["--testing-library", "swift-testing", "--skip", Self.needsAllMemory]
             + (filter.map { ["--filter", $0] } ?? [])
         process.arguments =
             [
                 "-c",
-                // It says its number before the tests say anything, so that the line is whole.
+                // The number of the group is printed before any output of the tests, so that its line is complete.
                 "set -m; ulimit -d \(Self.memoryKibibytes); ulimit -c 0; (echo group $BASHPID; exec \"$@\") & wait $!",
                 "bash", program,
             ] + words
@@ -48,7 +48,7 @@ struct Run {
         try? pipe.fileHandleForWriting.close()
         let start = Date()
         let reader = Thread {
-            // What is there, at once: to read up to a count waits for all of that.
+            // This returns what has arrived. Reading up to a count would wait until that many bytes have.
             while case let piece = pipe.fileHandleForReading.availableData, !piece.isEmpty { output.add(piece) }
             output.end()
         }
@@ -70,7 +70,7 @@ struct Run {
     }
 }
 
-/// What a run of tests has said so far.
+/// The output of a run of tests so far.
 private final class Output: Sendable {
     private struct State {
         var rest = Data()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The copy of the tree in which every mutant is there and none is on.
+/// The copy of the source tree, which contains every mutant, with none of them on.
 struct Tree {
     let root: String
     var path: String { root + "/.build/mutate/tree" }
@@ -8,14 +8,16 @@ struct Tree {
 
     struct Failure: Error, CustomStringConvertible { let description: String }
 
-    /// The mutants whose snippet does not stand in the sources exactly once, with the reason.
+    /// The mutants whose snippet does not occur in the sources exactly once, with the reason.
     func stale(_ mutants: [Mutant]) -> [(Mutant, String)] {
         mutants.compactMap { mutant in
             guard let text = try? String(contentsOfFile: root + "/" + mutant.file, encoding: .utf8) else {
                 return (mutant, "there is no file \(mutant.file)")
             }
             if mutant.range(in: text) != nil { return nil }
-            return (mutant, text.contains(mutant.original) ? "its snippet stands there twice" : "its snippet is gone")
+            return (
+                mutant, text.contains(mutant.original) ? "its snippet occurs more than once" : "its snippet is gone"
+            )
         }
     }
 
@@ -66,13 +68,13 @@ struct Tree {
 
     private func mutated(_ source: String, _ mutants: [Mutant]) throws -> String {
         var text = source
-        let places = mutants.compactMap { mutant in mutant.range(in: source).map { (mutant, $0) } }
+        let ranges = mutants.compactMap { mutant in mutant.range(in: source).map { (mutant, $0) } }
             .sorted { $0.1.lowerBound > $1.1.lowerBound }
-        for ((one, range), (other, next)) in zip(places, places.dropFirst()) where next.upperBound > range.lowerBound {
+        for ((one, range), (other, next)) in zip(ranges, ranges.dropFirst()) where next.upperBound > range.lowerBound {
             throw Failure(description: "\(one.name) and \(other.name) overlap")
         }
-        // From the last to the first, so that the places of the others stay.
-        for (mutant, range) in places { text.replaceSubrange(range, with: mutant.choice) }
+        // From the last to the first, so that the ranges of the others stay valid.
+        for (mutant, range) in ranges { text.replaceSubrange(range, with: mutant.choice) }
         guard let first = mutants.first else { return text }
         if first.file.hasSuffix(".c") { return "#include \"firn_mutant.h\"\n" + text }
         return text.contains("import CFirn") ? text : "import CFirn\n" + text

@@ -8,14 +8,14 @@ struct Arguments {
         firn-bench [run]    measures and writes a report in Markdown
         firn-bench check    compares every engine's answers with the right ones
         firn-bench sample   one sample in this process, one line of JSON (used by run)
-        firn-bench prepare  what some workloads' samples need before them, with the same options (used by run)
+        firn-bench prepare  makes what a workload's samples need, with the same options (used by run)
         firn-bench watch    the process that observes in W21 (used by sample)
 
           --only W1,W3        these workloads (default: all): \(Workload.all.map(\.id).joined(separator: " "))
           --engines A,B       these engines (default: all): \(EngineName.built.map(\.rawValue).joined(separator: " "))
           --objects N         the N of the workloads (default: 1000000, quick: 100000)
           --runs R            samples of each (default: 5, quick: 3)
-          --quick             small and short: a proof that it works, no verdict
+          --quick             small and short: shows that it works, gives no verdict
           --dir FOLDER        where the stores lie while measured (default: the working folder)
           --output FILE.md    where the report goes (default: standard output)
           --note TEXT         a remark for the report's first lines
@@ -72,7 +72,7 @@ struct Arguments {
         }
     }
 
-    /// What a sample is taken of, and where.
+    /// The workload and the engine of a sample, and its folder.
     func sampled() throws -> (Workload, EngineName, String) {
         guard let folder, let engine = engines.first, let workload = workloads.first else {
             throw BenchError("this needs --engine, --workload and --dir")

@@ -21,7 +21,8 @@ struct FirnBench {
         }
     }
 
-    /// Measures everything asked for and writes the report. False where a sample failed; a target missed is no failure.
+    /// Measures everything asked for and writes the report. Returns false if a sample failed; a missed target is not
+    /// a failure.
     private static func run(_ arguments: Arguments) throws -> Bool {
         try inFolder(arguments) { folder in
             let harness = Harness(
@@ -54,8 +55,8 @@ struct FirnBench {
         print(String(decoding: try JSONEncoder().encode(sample), as: UTF8.self))
     }
 
-    /// A folder for the stores, gone afterwards. It lies below the one given, or below the working folder: a folder for
-    /// temporary files may be in memory, where a sync says nothing.
+    /// Runs `body` with a folder for the stores, which is removed afterwards. The folder lies below the one given, or
+    /// below the working folder: a folder for temporary files may be in memory, where a sync says nothing.
     private static func inFolder<Result>(_ arguments: Arguments, _ body: (String) throws -> Result) throws -> Result {
         let parent = arguments.folder ?? FileManager.default.currentDirectoryPath
         let folder = URL(fileURLWithPath: parent).path + "/firn-bench-\(getpid())"

@@ -6,11 +6,12 @@
 
 // What this thread is making:
 //   0                      no accessor; objects get their initial values.
-//   FIRN_MAKING_ACCESSOR   the accessor of a managed object, whose initial values are not computed, as nobody would read them. The
-//                          initialisers of @Persisted look at it, inlined into the application's module.
+//   FIRN_MAKING_ACCESSOR   the accessor of a managed object. Its initial values are not computed, as nobody would read
+//                          them. The initialisers of @Persisted check this, inlined into the application's module.
 //   FIRN_MAKING_SAMPLE     the first instance of a class, with its initial values.
-//   another number         the address of the first object that was made since one of the two was set. It tells the caller whether that
-//                          was the object it asked for, or another one that the object's initialiser made.
+//   another number         the address of the first object that was made since one of the two was set. By it the caller
+//                          knows whether that was the object it asked for, or another one that the object's
+//                          initialiser made.
 extern __thread uintptr_t firn_accessor_state;
 
 enum { FIRN_MAKING_ACCESSOR = 1, FIRN_MAKING_SAMPLE = 2 };
@@ -19,12 +20,13 @@ static inline __attribute__((always_inline, pure)) bool firn_is_making_accessor(
     return firn_accessor_state == FIRN_MAKING_ACCESSOR;
 }
 
-// Whether the next object made is to say its address.
+// Whether the next object that is made must record its address.
 static inline __attribute__((always_inline, pure)) bool firn_is_awaiting_object(void) {
     return firn_accessor_state - 1 < FIRN_MAKING_SAMPLE;
 }
 
-// Returns what was set before. Not inlined: the compiler must not move it over the object's initialiser.
+// Sets the state and returns the one before. Not inlined, because the compiler must not move it past the object's
+// initialiser.
 uintptr_t firn_set_accessor_state(uintptr_t state);
 
 #endif

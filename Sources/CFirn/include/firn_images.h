@@ -1,7 +1,7 @@
 #ifndef FIRN_IMAGES_H
 #define FIRN_IMAGES_H
 
-// The list of Swift type descriptors that each loaded image carries. The Swift runtime keeps these sections to itself, so
+// Finds the list of Swift type descriptors in each loaded image. The Swift runtime does not expose these sections, so
 // they are found as the linker left them: by the section headers of the image's file on ELF, by name on Mach-O.
 
 #include <stddef.h>
@@ -9,7 +9,7 @@
 // Called with the start and length of one section: 32-bit offsets, each relative to its own address.
 typedef void (*firn_section_visitor)(const void *_Nonnull start, size_t length, void *_Nullable context);
 
-// Visits the type sections of all loaded images but those of Swift itself, and returns how many images could not be read.
+// Visits the type sections of all loaded images except Swift's own, and returns how many images could not be read.
 int firn_each_type_section(firn_section_visitor _Nonnull visitor, void *_Nullable context);
 
 #endif

@@ -4,14 +4,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Memory of the calling thread for the last few chunks that it has unpacked, by the address of the packed node and the number of its space. It goes with the thread. */
+/* Memory of the calling thread for the last few chunks that it has unpacked, by the address of the packed node and
+ * the number of its mapping. It is freed when the thread ends. */
 enum { FIRN_SCRATCH_COUNT = 16 };
 
-/* What was unpacked from there, or NULL. */
+/* What was unpacked from this address, or NULL. */
 void *_Nullable firn_scratch_find(uintptr_t address, uint64_t mapping);
 
-/* Memory to unpack into, in the place of what was asked for longest ago; NULL where there is no memory. Aligned to 16. It lasts as long either way; what is
- * not kept is never found again. */
+/* Memory to unpack into, aligned to 16; NULL if there is no memory. It replaces the entry that was requested longest
+ * ago. Without `is_kept` it is never found again, but lasts as long. */
 void *_Nullable firn_scratch_make(uintptr_t address, uint64_t mapping, size_t length, bool is_kept);
 
 #endif

@@ -3,19 +3,23 @@ public import Foundation
 
 /// A type that has a smallest and a largest value: numbers and dates.
 public protocol MinMaxType {
+    /// The result of an aggregate as this type; nil if it is null or of a type that this one can't represent.
     init?(_aggregate: Value)
 }
 
-/// A type that can be summed: numbers.
+/// A type that can be summed and averaged: numbers.
 public protocol AddableType {
+    /// The sum of no values.
     static var _zero: Self { get }
+    /// The result of an aggregate as this type; nil if it is null or not a number. Integers cut off a fraction.
     init?(_aggregate: Value)
-    /// The sum of values, as that of a property is computed.
+    /// The sum of values, computed as the sum of a property is.
     static func _sum(_ values: some Sequence<Self>) -> Self
 }
 
 extension FixedWidthInteger {
-    /// The integer that an aggregate is; a fraction is cut off. Of a number beyond the type's range, the nearest in it.
+    /// The result of an aggregate as an integer. A fraction is cut off. A number beyond the type's range becomes the
+    /// nearest one in it. Nil for NaN and for anything that is not a number.
     static func of(aggregate value: Value) -> Self? {
         switch value {
         case .int(let number): Self(clamping: number)
@@ -32,18 +36,19 @@ extension FixedWidthInteger {
 }
 
 extension AddableType where Self: FixedWidthInteger {
-    /// Exact; where that is beyond the type's range, the nearest in it.
+    /// The exact sum, or the nearest number that the type has if the sum is beyond its range.
     public static func _sum(_ values: some Sequence<Self>) -> Self {
         Self(clamping: values.reduce(Int128(0)) { $0 + Int128($1) })
     }
 }
 
 extension AddableType where Self: BinaryFloatingPoint {
+    /// The sum, added as doubles and rounded to the type at the end.
     public static func _sum(_ values: some Sequence<Self>) -> Self { Self(values.reduce(0.0) { $0 + Double($1) }) }
 }
 
 extension BinaryFloatingPoint {
-    /// The number that an aggregate is.
+    /// The result of an aggregate as a floating-point number; nil if it is not a number.
     static func of(aggregate value: Value) -> Self? {
         switch value {
         case .int(let number): Self(number)
@@ -54,56 +59,71 @@ extension BinaryFloatingPoint {
     }
 }
 
-/// What all integer and floating-point types need, spelled once each.
+// What all integer and floating-point types need, spelled out once for each type.
 extension Int: MinMaxType, AddableType {
+    /// Zero.
     public static var _zero: Int { 0 }
+    /// The result of an aggregate as an integer; nil if it is not a number.
     public init?(_aggregate: Value) {
         guard let value = Int.of(aggregate: _aggregate) else { return nil }
         self = value
     }
 }
 extension Int8: MinMaxType, AddableType {
+    /// Zero.
     public static var _zero: Int8 { 0 }
+    /// The result of an aggregate as an integer; nil if it is not a number.
     public init?(_aggregate: Value) {
         guard let value = Int8.of(aggregate: _aggregate) else { return nil }
         self = value
     }
 }
 extension Int16: MinMaxType, AddableType {
+    /// Zero.
     public static var _zero: Int16 { 0 }
+    /// The result of an aggregate as an integer; nil if it is not a number.
     public init?(_aggregate: Value) {
         guard let value = Int16.of(aggregate: _aggregate) else { return nil }
         self = value
     }
 }
 extension Int32: MinMaxType, AddableType {
+    /// Zero.
     public static var _zero: Int32 { 0 }
+    /// The result of an aggregate as an integer; nil if it is not a number.
     public init?(_aggregate: Value) {
         guard let value = Int32.of(aggregate: _aggregate) else { return nil }
         self = value
     }
 }
 extension Int64: MinMaxType, AddableType {
+    /// Zero.
     public static var _zero: Int64 { 0 }
+    /// The result of an aggregate as an integer; nil if it is not a number.
     public init?(_aggregate: Value) {
         guard let value = Int64.of(aggregate: _aggregate) else { return nil }
         self = value
     }
 }
 extension Float: MinMaxType, AddableType {
+    /// Zero.
     public static var _zero: Float { 0 }
+    /// The result of an aggregate as a floating-point number; nil if it is not a number.
     public init?(_aggregate: Value) {
         guard let value = Float.of(aggregate: _aggregate) else { return nil }
         self = value
     }
 }
 extension Double: MinMaxType, AddableType {
+    /// Zero.
     public static var _zero: Double { 0 }
+    /// The result of an aggregate as a floating-point number; nil if it is not a number.
     public init?(_aggregate: Value) {
         guard let value = Double.of(aggregate: _aggregate) else { return nil }
         self = value
     }
 }
 extension Date: MinMaxType {
+    /// The result of an aggregate as a date; nil if it is not a date.
     public init?(_aggregate: Value) { self.init(_value: _aggregate) }
 }

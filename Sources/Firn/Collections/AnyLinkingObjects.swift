@@ -1,6 +1,7 @@
-/// Backlinks of whatever class.
+/// Backlinks from any class, for code that does not know the class.
 protocol AnyLinkingObjects {
     /// The name of the property whose links lead here.
     var originProperty: String { get }
+    /// The class whose objects link here.
     var originType: ObjectBase.Type { get }
 }

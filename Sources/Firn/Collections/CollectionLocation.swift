@@ -1,9 +1,11 @@
 import FirnCore
 
-/// Where a managed collection lies: a property of a row. Whoever keeps one counts it on the realm's core (`retain`, `release`), as accessors are.
+/// The location of a managed collection: a property of a row.
+///
+/// Code that keeps a location counts it on the realm's core (`retain`, `release`), as accessors are counted.
 struct CollectionLocation {
     var row: _Row
-    /// The column; of backlinks, none.
+    /// The column of the property. It has no meaning for backlinks, which have no column.
     let column: Int
     let property: PropertyInfo
     let layout: ElementLayout
@@ -29,15 +31,15 @@ struct CollectionLocation {
         if let core = row.core { releaseAccessor(core) }
     }
 
-    /// The collection as it stands, of a row that is up to date.
-    var cell: ListCell { ListCell(row.place.cell(column, row.row), layout) }
+    /// The collection in the current state. The row must be up to date.
+    var cell: ListCell { ListCell(row.leafView.cell(column, row.row), layout) }
 
-    /// The collection in a version; nil where its row is not there.
+    /// The collection in a version; nil if its row is not in it.
     func cell(in snapshot: Snapshot) -> ListCell? {
         find(in: snapshot).map { ListCell($0.leaf.cell(column, $0.row), layout) }
     }
 
-    /// Where its row lies in a version; nil where it is not there.
+    /// The location of its row in a version; nil if the row is not in it.
     func find(in snapshot: Snapshot) -> (leaf: Leaf, row: Int)? {
         guard binding.table.index < snapshot.reference.schema.tables.count else { return nil }
         return snapshot.table(binding.table).find(row.key)
@@ -45,12 +47,12 @@ struct CollectionLocation {
 
     var isInvalidated: Bool { !RealmInstance.isValid(row) }
 
-    /// The same collection in another realm of the store; nil where its row is gone there.
+    /// The same collection in another realm of the store; nil if its row is not there.
     func moved(to other: RealmInstance) -> CollectionLocation? {
         other.locate(placed(in: other).row).map { CollectionLocation($0, property) }
     }
 
-    /// The same collection in another realm of the store, where its row is yet to be found.
+    /// The same collection in another realm of the store, without looking its row up yet.
     func placed(in other: RealmInstance) -> CollectionLocation {
         CollectionLocation(_Row(core: other.core, key: row.key, table: row.table.unsafelyUnwrapped), property)
     }

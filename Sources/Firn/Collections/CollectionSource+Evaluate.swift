@@ -4,15 +4,15 @@ import FirnQuery
 extension CollectionSource {
     // MARK: Building
 
-    /// The same with another stage behind.
+    /// The same source with one more stage at the end. The stages before it stay compiled as they are.
     private func adding(_ stage: QueryPipeline.Stage) throws(QueryError) -> CollectionSource {
         guard let binding else {
             throw QueryError(
                 .unsupported, "A collection of values can't be queried.", advice: "Query the objects that hold it.")
         }
-        let stages = stages + [stage]
-        let query = try QueryPipeline(stages, table: binding.table, schema: realm.store.schema, resolver: resolver)
-        return CollectionSource(realm, binding, origin, stages, query, isDead: isDead)
+        var query = query ?? QueryPipeline(table: binding.table)
+        try query.append(stage, schema: realm.store.schema, resolver: resolver)
+        return CollectionSource(realm, binding, origin, query, isDead: isDead)
     }
 
     private var resolver: BindingResolver { BindingResolver(realm.schema, realm.store.schema) }
@@ -26,20 +26,13 @@ extension CollectionSource {
         return try filtered(try FirnQuery.Predicate(parsing: format, arguments))
     }
 
-    func sorted(_ descriptors: [SortDescriptor]) throws(QueryError) -> CollectionSource {
-        try adding(
-            .sort(
-                try descriptors.map { descriptor throws(QueryError) in
-                    FirnQuery.SortDescriptor(
-                        try PropertyPath(parsing: descriptor.keyPath), ascending: descriptor.ascending)
-                }))
+    func sorted(_ descriptors: [FirnQuery.SortDescriptor]) throws(QueryError) -> CollectionSource {
+        try adding(.sort(descriptors))
     }
 
-    func distinct(_ keyPaths: [String]) throws(QueryError) -> CollectionSource {
-        try adding(.distinct(try keyPaths.map { path throws(QueryError) in try PropertyPath(parsing: path) }))
-    }
+    func distinct(_ paths: [PropertyPath]) throws(QueryError) -> CollectionSource { try adding(.distinct(paths)) }
 
-    /// Stops the program where an object that is compared with is no live one of this realm.
+    /// Stops the program if an object that the query compares with is unmanaged or belongs to another realm.
     func check(_ objects: [ObjectBase]) {
         for object in objects where !object.isManaged || RealmInstance.of(object._row).shared !== realm.shared {
             fatalError(
@@ -52,21 +45,22 @@ extension CollectionSource {
 
     /// The elements in a version.
     func evaluate(_ snapshot: Snapshot) -> Content {
-        if case .list(let place) = origin, !place.property.isLink {
-            return .values(place.cell(in: snapshot)?.values ?? [])
+        if case .list(let location) = origin, !location.property.isLink {
+            return .values(location.cell(in: snapshot)?.values ?? [])
         }
         guard let binding, binding.table.index < snapshot.reference.schema.tables.count else { return .keys([]) }
         guard let query else { return .keys(naturalKeys(snapshot) ?? wholeTable(snapshot, binding)) }
         return .keys(query.run(in: snapshot, from: queried(snapshot)).keys(in: snapshot.table(binding.table)))
     }
 
-    /// How many elements there are in a version: of a filter alone, without writing them down.
+    /// The number of elements in a version, counted without making a list of them; nil if there is no query or the
+    /// version does not have the class.
     func count(_ snapshot: Snapshot) -> Int? {
         guard let query, let binding, binding.table.index < snapshot.reference.schema.tables.count else { return nil }
         return query.count(in: snapshot, from: queried(snapshot))
     }
 
-    /// What the query's stages begin from.
+    /// The elements that the first stage of the query reads.
     private func queried(_ snapshot: Snapshot) -> QueryPipeline.Source {
         naturalKeys(snapshot).map { .keys($0) } ?? .table
     }
@@ -75,11 +69,11 @@ extension CollectionSource {
     private func naturalKeys(_ snapshot: Snapshot) -> [Int64]? {
         switch origin {
         case .table: return nil
-        case .list(let place): return place.cell(in: snapshot)?.keys ?? []
-        case .backlinks(let place, let property):
+        case .list(let location): return location.cell(in: snapshot)?.keys ?? []
+        case .backlinks(let location, let property):
             guard let binding else { return [] }
             var keys: [Int64] = []
-            snapshot.table(binding.table).forEachSource(of: place.row.key, binding.column(property)) { key in
+            snapshot.table(binding.table).forEachSource(of: location.row.key, binding.column(property)) { key in
                 keys.append(key)
                 return true
             }
@@ -101,20 +95,20 @@ extension CollectionSource {
 
     // MARK: Aggregates
 
-    func aggregate(_ aggregate: PropertyPath.Aggregate, _ keyPath: String) throws(QueryError) -> Value? {
+    func aggregate(_ aggregate: PropertyPath.Aggregate, _ path: PropertyPath) throws(QueryError) -> Value? {
         realm.check()
         guard !isDead, let binding else { return nil }
         let pin = realm.pinShown()
         guard binding.table.index < pin.snapshot.reference.schema.tables.count else { return nil }
-        let all: QueryPipeline
-        if let query {
-            all = query
-        } else {
-            all = try QueryPipeline(table: binding.table, schema: realm.store.schema, resolver: resolver)
-        }
+        let all = query ?? QueryPipeline(table: binding.table)
         let value = try all.aggregate(
-            aggregate, try PropertyPath(parsing: keyPath), in: pin.snapshot, from: queried(pin.snapshot),
-            resolver: resolver)
+            aggregate, path, in: pin.snapshot, from: queried(pin.snapshot), resolver: resolver)
         return value == .null ? nil : value
+    }
+}
+
+extension FirnQuery.SortDescriptor {
+    init(_ descriptor: SortDescriptor) throws(QueryError) {
+        self.init(try PropertyPath(parsing: descriptor.keyPath), ascending: descriptor.ascending)
     }
 }

@@ -2,9 +2,10 @@ import FirnCore
 import FirnQuery
 import FirnStorage
 
-/// What a managed collection consists of, and the order it is in: shared by all copies of a `Results`.
+/// The elements of a managed collection and their order. All copies of a `Results` share one.
 ///
-/// It evaluates its query at the first read after a change. Belongs to its realm's thread, queue or actor; of a frozen realm, the cache is guarded by its lock.
+/// It evaluates its query at the first read after a change. It belongs to its realm's thread, queue or actor. If the
+/// realm is frozen, any thread may use it, and a lock guards the cache.
 public final class CollectionSource {
     /// Where the elements come from, in their natural order.
     enum Origin {
@@ -12,15 +13,15 @@ public final class CollectionSource {
         case table
         /// The elements of a list, objects or values.
         case list(CollectionLocation)
-        /// The objects whose links lead to a row, through a property of theirs.
+        /// The objects that link to a row through one of their properties.
         case backlinks(CollectionLocation, PropertyInfo)
-        /// An unmanaged collection: no elements that a query could find.
+        /// An unmanaged collection, in which a query finds nothing.
         case unmanaged
 
-        /// The row that a list or backlinks belong to.
-        var place: CollectionLocation? {
+        /// The location of the list or backlinks; nil for a table and for an unmanaged collection.
+        var location: CollectionLocation? {
             switch self {
-            case .list(let place), .backlinks(let place, _): place
+            case .list(let location), .backlinks(let location, _): location
             case .table, .unmanaged: nil
             }
         }
@@ -39,12 +40,14 @@ public final class CollectionSource {
         }
     }
 
-    /// What was read, and the birth stamp of the root that it was read from. It holds no version: a root of that stamp is that root, as `content` sees to it that nothing is
-    /// written under it any more.
+    /// What was read, and the birth stamp of the root that it was read from.
+    ///
+    /// It pins no version. A root with the same stamp is the same root, because `content` makes sure that nothing
+    /// more is written under that stamp.
     private struct Cache {
         let stamp: UInt64
         let count: Int
-        /// nil where only the number has been asked for.
+        /// Nil if only the number has been asked for.
         let content: Content?
     }
 
@@ -52,55 +55,53 @@ public final class CollectionSource {
     /// The class of the elements; nil for values.
     let binding: TableBinding?
     let origin: Origin
-    /// What is done to the elements, one after the other.
-    let stages: [QueryPipeline.Stage]
-    /// The stages bound to the schema; nil where there are none.
+    /// The stages that the elements go through, one after the other; nil if there are none.
     let query: QueryPipeline?
-    /// How often the realm had been invalidated when this was made; -1 where this was dead from the beginning.
+    /// How often the realm had been invalidated when this was made; -1 if this was dead from the beginning.
     private let invalidationCount: Int
     private var cache: Cache?
-    /// Guards the caches of frozen sources, which several threads may read; held over a few instructions. The others belong to their realm's thread.
+    /// Guards the caches of frozen sources, which several threads may read. It is held for a few instructions. The
+    /// caches of other sources belong to their realm's thread.
     private static var frozenCaches: GlobalLock { .frozenCaches }
 
     init(
-        _ realm: RealmInstance, _ binding: TableBinding?, _ origin: Origin, _ stages: [QueryPipeline.Stage] = [],
-        _ query: QueryPipeline? = nil, isDead: Bool = false
+        _ realm: RealmInstance, _ binding: TableBinding?, _ origin: Origin, _ query: QueryPipeline? = nil,
+        isDead: Bool = false
     ) {
         self.realm = realm
         self.binding = binding
         self.origin = origin
-        self.stages = stages
         self.query = query
-        let hasDeadRow = origin.place.map { $0.row.core != realm.core } ?? false
+        let hasDeadRow = origin.location.map { $0.row.core != realm.core } ?? false
         invalidationCount = isDead || hasDeadRow ? -1 : realm.invalidationCount
-        // A row's count, like a cache, belongs to the realm's thread.
+        // The count of accessors, like a cache, belongs to the realm's thread.
         realm.check()
-        if let place { realm.retainAccessor(place.row) }
+        if let location { realm.retainAccessor(location.row) }
     }
 
-    deinit { place?.release() }
+    deinit { location?.release() }
 
-    private var place: CollectionLocation? { origin.place }
+    private var location: CollectionLocation? { origin.location }
 
     /// All objects of a class.
     static func table(_ realm: RealmInstance, _ binding: TableBinding) -> CollectionSource {
         CollectionSource(realm, binding, .table)
     }
 
-    /// Whether the elements are just a table's rows.
+    /// Whether the elements are all rows of a table, in their natural order.
     var isWholeTable: Bool {
-        if case .table = origin { return stages.isEmpty }
+        if case .table = origin { return query == nil }
         return false
     }
 
-    /// Whether the realm was invalidated since this was made: it is empty for good. Evaluating in a given version does
-    /// not ask, as observers go on.
+    /// Whether the realm was invalidated after this was made. A dead source stays empty. Evaluating it in a given
+    /// version does not ask, because observers go on.
     var isDead: Bool { invalidationCount != realm.invalidationCount }
 
-    var isInvalidated: Bool { isDead || place?.isInvalidated ?? false }
+    var isInvalidated: Bool { isDead || location?.isInvalidated ?? false }
 
     /// Whether the row that a list or backlinks belong to is not in a version.
-    func isOwnerGone(in snapshot: Snapshot) -> Bool { place.map { $0.find(in: snapshot) == nil } ?? false }
+    func isOwnerGone(in snapshot: Snapshot) -> Bool { location.map { $0.find(in: snapshot) == nil } ?? false }
 
     // MARK: Reading
 
@@ -115,7 +116,7 @@ public final class CollectionSource {
         return count
     }
 
-    /// The element at a position, as the store has it. Stops the program where there is none.
+    /// The element at a position, as the store has it. Stops the program if there is none.
     func value(at position: Int) -> Value {
         switch content {
         case .keys(let keys):
@@ -132,10 +133,11 @@ public final class CollectionSource {
         if isWholeTable, !isDead, let binding {
             let table = realm.table(binding)
             checkIndex(position, table?.count ?? 0)
-            let place = table.unsafelyUnwrapped.location(at: position)
+            let location = table.unsafelyUnwrapped.location(at: position)
             // The elements of a class's table are of the class.
             return unsafeBitCast(
-                realm.accessor(binding, place.leaf, place.row, key: place.leaf.key(place.row)), to: Element.self)
+                realm.accessor(binding, location.leaf, location.row, key: location.leaf.key(location.row)),
+                to: Element.self)
         }
         return Element._fromElement(value(at: position), realm)
     }
@@ -162,7 +164,7 @@ public final class CollectionSource {
         realm.check()
         if isDead { return binding == nil ? .values([]) : .keys([]) }
         if let known, known.stamp == realm.snapshot.root.stamp, let content = known.content { return content }
-        // Within a transaction pinning the state gives the transaction a new stamp, so whatever is written next makes a new root.
+        // In a transaction, pinning the state gives the transaction a new stamp, so the next write makes a new root.
         let pin = realm.pinShown()
         let content = evaluate(pin.snapshot)
         keep(Cache(stamp: pin.snapshot.root.stamp, count: content.count, content: content))
@@ -171,7 +173,7 @@ public final class CollectionSource {
 
     private func keep(_ new: Cache) {
         guard realm.isFrozen else { return cache = new }
-        // Many elements may go with the old one: outside of the lock.
+        // The old cache may release many elements, so it is released outside of the lock.
         let old = CollectionSource.frozenCaches.withLock {
             defer { cache = new }
             return cache
@@ -186,37 +188,37 @@ public final class CollectionSource {
     // MARK: Deriving
 
     /// The same elements in a frozen realm.
-    func frozen(at place: CallSite) -> CollectionSource {
-        let frozen = realm.freeze("results", at: place)
-        return (isDead ? nil : moved(to: frozen)) ?? CollectionSource(frozen, binding, .unmanaged, stages, query)
+    func frozen(at callSite: CallSite) -> CollectionSource {
+        let frozen = realm.freeze("results", at: callSite)
+        return (isDead ? nil : moved(to: frozen)) ?? CollectionSource(frozen, binding, .unmanaged, query)
     }
 
-    /// The same elements in the calling thread's live realm; nil where what they belong to is gone.
-    func thawed(at place: CallSite) -> CollectionSource? {
-        isDead ? nil : moved(to: realm.thaw(at: place))
+    /// The same elements in the calling thread's live realm; nil if the object that they belong to is gone.
+    func thawed(at callSite: CallSite) -> CollectionSource? {
+        isDead ? nil : moved(to: realm.thaw(at: callSite))
     }
 
     func moved(to other: RealmInstance) -> CollectionSource? {
-        origin(in: other).map { CollectionSource(other, binding, $0, stages, query) }
+        origin(in: other).map { CollectionSource(other, binding, $0, query) }
     }
 
-    /// The same elements in another realm of the store, whether what they belong to is there or not.
+    /// The same elements in another realm of the store, whether the object that they belong to exists there or not.
     func placed(in other: RealmInstance) -> CollectionSource {
         let origin: Origin =
             switch origin {
             case .table, .unmanaged: origin
-            case .list(let place): .list(place.placed(in: other))
-            case .backlinks(let place, let property): .backlinks(place.placed(in: other), property)
+            case .list(let location): .list(location.placed(in: other))
+            case .backlinks(let location, let property): .backlinks(location.placed(in: other), property)
             }
-        return CollectionSource(other, binding, origin, stages, query)
+        return CollectionSource(other, binding, origin, query)
     }
 
     private func origin(in other: RealmInstance) -> Origin? {
         switch origin {
         case .table: return .table
         case .unmanaged: return .unmanaged
-        case .list(let place): return place.moved(to: other).map { .list($0) }
-        case .backlinks(let place, let property): return place.moved(to: other).map { .backlinks($0, property) }
+        case .list(let location): return location.moved(to: other).map { .list($0) }
+        case .backlinks(let location, let property): return location.moved(to: other).map { .backlinks($0, property) }
         }
     }
 }

@@ -1,14 +1,16 @@
 import FirnCore
 
-/// The objects whose links lead to this one: `@Persisted(originProperty: "dogs") var owners: LinkingObjects<Person>`.
+/// The objects that link to this one: `@Persisted(originProperty: "dogs") var owners: LinkingObjects<Person>`.
 ///
-/// Live, read-only, one entry for each link: a list that holds the object twice counts twice. Empty while the object is unmanaged.
+/// It is live and read-only, and has one entry for each link: a list that holds the object twice counts twice. It is
+/// empty while the object is unmanaged. A managed one belongs to its realm's thread, queue or actor, and stops the
+/// program if it is used elsewhere; a frozen one may be used on any thread.
 public struct LinkingObjects<Element: Object>: RealmCollection {
     /// The name of the linking property.
     let originProperty: String
     private let source: CollectionSource?
 
-    /// Backlinks through a property of a class, for use as a declaration's initial value.
+    /// Backlinks through a property of a class, to be used as the initial value of a declaration.
     public init(fromType _: Element.Type, property propertyName: String) {
         originProperty = propertyName
         source = nil
@@ -19,6 +21,7 @@ public struct LinkingObjects<Element: Object>: RealmCollection {
         self.source = source
     }
 
+    /// The source that queries over the backlinks read. Stops the program if the object is unmanaged.
     public var _source: CollectionSource {
         guard let source else {
             fatalError("Firn: backlinks of an unmanaged object can't be queried. Add the object to a realm first.")
@@ -26,31 +29,43 @@ public struct LinkingObjects<Element: Object>: RealmCollection {
         return source
     }
 
+    /// The number of links. O(links) at the first read after a change, then O(1).
     public var count: Int { source?.count ?? 0 }
+    /// Always 0.
     public var startIndex: Int { 0 }
+    /// The number of links.
     public var endIndex: Int { count }
+    /// The linking object at an index. Stops the program if the index is out of bounds.
     public subscript(position: Int) -> Element { _source.element(at: position) }
+    /// Iterates over the objects that link here now, whatever is written meanwhile.
     public func makeIterator() -> RealmCollectionIterator<Element> {
         source.map { RealmCollectionIterator($0) } ?? RealmCollectionIterator([])
     }
 
+    /// The realm that manages the object; nil if the object is unmanaged.
     public var realm: Realm? { source.map { Realm($0.realm) } }
+    /// Whether the object was deleted or its realm was invalidated.
     public var isInvalidated: Bool { source?.isInvalidated ?? false }
+    /// Whether it belongs to a frozen realm and never changes.
     public var isFrozen: Bool { source?.realm.isFrozen ?? false }
+    /// What `freeze()` does. Stops the program if the object is unmanaged.
     public func _freeze(_ file: StaticString, _ line: UInt) -> LinkingObjects {
         LinkingObjects(originProperty, _source.frozen(at: CallSite(file, line)))
     }
+    /// What `thaw()` does: nil if the object no longer exists. Stops the program if the object is unmanaged.
     public func _thaw(_ file: StaticString, _ line: UInt) -> LinkingObjects? {
         _source.thawed(at: CallSite(file, line)).map { LinkingObjects(originProperty, $0) }
     }
 
+    /// The same backlinks in another realm of the store, whether the object exists there or not.
     public func _moved(to realm: RealmInstance) -> LinkingObjects {
         LinkingObjects(originProperty, source?.placed(in: realm))
     }
 
+    /// Empty, unmanaged backlinks.
     public var _withoutOwner: LinkingObjects { LinkingObjects(originProperty, nil) }
 
-    /// Whether both are the backlinks of one row through one property.
+    /// Whether both are the backlinks of one row through one property in one realm.
     public static func == (a: LinkingObjects, b: LinkingObjects) -> Bool {
         guard let x = a.source, let y = b.source else {
             return a.source == nil && b.source == nil && a.originProperty == b.originProperty
@@ -62,6 +77,7 @@ public struct LinkingObjects<Element: Object>: RealmCollection {
             && property === otherProperty
     }
 
+    /// The type and the elements as text.
     public var description: String { describe(depth: 0) }
 }
 
@@ -72,29 +88,39 @@ extension LinkingObjects: AnyLinkingObjects {
 }
 
 extension LinkingObjects: _Persistable {
+    /// The wrapper holds the backlinks themselves.
     public typealias _Stored = LinkingObjects
 
+    /// The shape of a backlinks property: links from `Element`.
     public static var _propertyType: _PropertyType {
         _PropertyType(
             .link, collection: .list, target: Element.self, isLinkingObjects: true, swiftType: LinkingObjects.self)
     }
+    /// Empty backlinks without a linking property.
     public static var _initial: LinkingObjects { LinkingObjects("", nil) }
+    /// The value itself.
     public static func _wrap(_ value: LinkingObjects) -> LinkingObjects { value }
+    /// The stored value itself.
     public static func _unwrap(_ stored: LinkingObjects) -> LinkingObjects { stored }
+    /// Stops the program: backlinks have no column.
     public static func _get(_ row: _Row, _ column: Int) -> LinkingObjects {
         fatalError("Firn: backlinks are never read from a row.")
     }
+    /// Stops the program: backlinks can't be set.
     public static func _set(_ object: ObjectBase, _ column: Int32, _ value: LinkingObjects) {
         fatalError("Firn: backlinks follow from the links to the object and can't be set.")
     }
+    /// True.
     @inlinable public static var _isCollection: Bool { @inline(__always) get { true } }
 
+    /// The backlinks of an object: made at each call if it is managed, else `stored`.
     public static func _collection(
         of object: ObjectBase, _ column: Int32, _ stored: inout LinkingObjects
     ) -> LinkingObjects {
         object.isManaged && column != _BoundColumn.ignored ? _frozenCollection(of: object, column) : stored
     }
 
+    /// The backlinks of a managed object. Stops the program if the object has been deleted.
     public static func _frozenCollection(of object: ObjectBase, _ column: Int32) -> LinkingObjects {
         let realm = RealmInstance.of(object._row)
         let property = object.classInfo.properties[_BoundColumn.number(column)]
@@ -107,29 +133,35 @@ extension LinkingObjects: _Persistable {
         return LinkingObjects(linking.name, source)
     }
 
+    /// Stops the program: backlinks can't be set.
     public static func _replaceCollection(
         of object: ObjectBase, _ column: Int32, _ stored: inout LinkingObjects, with value: LinkingObjects
     ) {
         fatalError("Firn: backlinks follow from the links to the object and can't be set.")
     }
 
+    /// The backlinks themselves.
     public static func _any(_ value: LinkingObjects) -> Any? { value }
+    /// Always throws `ValueFault`: backlinks can't be set.
     public static func _fromAny(_ any: Any?) throws -> LinkingObjects {
         throw ValueFault("backlinks follow from the links to the object and can't be set")
     }
+    /// Nil: nothing is stored.
     public static func _storeValue(_ value: LinkingObjects) -> Value? { nil }
 }
 
-/// What `@Persisted(originProperty:)` can be given for.
+/// The type of a property that `@Persisted(originProperty:)` can declare.
 public protocol LinkingObjectsProtocol: _Persistable {
+    /// What the wrapper holds for backlinks through the property of this name.
     static func _linking(_ originProperty: String) -> _Stored
 }
 
 extension LinkingObjects: LinkingObjectsProtocol {
+    /// Empty backlinks through the property of this name.
     public static func _linking(_ originProperty: String) -> LinkingObjects { LinkingObjects(originProperty, nil) }
 }
 
 extension Persisted where Value: LinkingObjectsProtocol {
-    /// Backlinks: the objects whose property of this name links here.
+    /// Declares backlinks: the objects whose property of this name links here.
     public init(originProperty: String) { self.init(_options: [], _stored: Value._linking(originProperty)) }
 }

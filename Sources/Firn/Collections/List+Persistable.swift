@@ -1,9 +1,10 @@
 public import FirnCore
 
 extension List: _Persistable {
-    /// nil until the list is first asked for.
+    /// The wrapper holds the list; nil until the list is first asked for.
     public typealias _Stored = List?
 
+    /// The shape of the elements, as a list.
     public static var _propertyType: _PropertyType {
         var shape = Element._elementPropertyType()
         shape.collection = .list
@@ -11,16 +12,23 @@ extension List: _Persistable {
         shape.memory = .opaque
         return shape
     }
+    /// Nil: the list is made when it is first asked for.
     @inlinable public static var _initial: List? { @inline(__always) get { nil } }
+    /// The list itself.
     @inlinable @inline(__always) public static func _wrap(_ value: List) -> List? { value }
+    /// The list that the wrapper holds, or an empty one.
     public static func _unwrap(_ stored: List?) -> List { stored ?? List() }
+    /// Stops the program: a list is reached through its object.
     public static func _get(_ row: _Row, _ column: Int) -> List { fatalError("Firn: a list is never read from a row.") }
+    /// Stops the program: the elements of a list are replaced one by one.
     public static func _set(_ object: ObjectBase, _ column: Int32, _ value: List) {
         fatalError("Firn: a list is never replaced as a whole.")
     }
 
+    /// True.
     @inlinable public static var _isCollection: Bool { @inline(__always) get { true } }
 
+    /// The list of a property, made and kept in `stored` at the first call.
     @inlinable @inline(__always)
     public static func _collection(of object: ObjectBase, _ column: Int32, _ stored: inout List?) -> List {
         if let list = stored { return list }
@@ -39,11 +47,13 @@ extension List: _Persistable {
         return list
     }
 
+    /// The list of a frozen object, made at each call.
     public static func _frozenCollection(of object: ObjectBase, _ column: Int32) -> List {
         List(object._row, TableBinding.of(object._row).property(column: _BoundColumn.number(column)))
     }
 
-    /// Copies the elements; assigning a list to itself leaves it as it is.
+    /// Copies the elements of `value` into the property's list. Assigning a list to itself leaves it as it is. A
+    /// managed list needs a write transaction, or the program stops.
     public static func _replaceCollection(
         of object: ObjectBase, _ column: Int32, _ stored: inout List?, with value: List
     ) {
@@ -51,12 +61,16 @@ extension List: _Persistable {
         list.assign(Array(value))
     }
 
+    /// The list itself.
     public static func _any(_ value: List) -> Any? { value }
+    /// An unmanaged list of the elements of a sequence; empty for nil. Throws `ValueFault` if `any` is not a
+    /// sequence, or if an element does not fit.
     public static func _fromAny(_ any: Any?) throws -> List {
         let list = List()
         try list.assign(any)
         return list
     }
+    /// Nil: the elements are stored one by one.
     public static func _storeValue(_ value: List) -> Value? { nil }
 }
 
@@ -66,7 +80,8 @@ extension List: PersistedCollection {
 
     func assign(_ any: Any?) throws { assign(try List.elements(of: any)) }
 
-    /// The elements that an untyped sequence stands for; none for nil.
+    /// The elements that an untyped sequence stands for; none for nil. Throws `ValueFault` if `any` is not a sequence
+    /// or if an element does not fit.
     static func elements(of any: Any?) throws -> [Element] {
         guard let any = unwrapped(any) else { return [] }
         if let elements = any as? [Element] { return elements }
@@ -93,9 +108,9 @@ extension List: PersistedCollection {
     func elements(for realm: RealmInstance) -> [Value] { Array(self).map { $0._element(for: realm) } }
 
     func adopt(_ row: _Row, _ property: PropertyInfo) {
-        let place = CollectionLocation(row, property)
-        place.retain()
-        self.place = place
+        let location = CollectionLocation(row, property)
+        location.retain()
+        self.location = location
         elements = []
     }
 }
@@ -107,21 +122,24 @@ func anyElements(of sequence: any Sequence) -> [Any] {
 }
 
 extension List: Equatable {
-    /// Managed lists are equal where they are the same list of the same row, unmanaged ones where their elements are.
+    /// Managed lists are equal if they are the same list of the same row in one realm, O(1). Unmanaged lists are
+    /// equal if their elements are, O(n). A managed list and an unmanaged one are never equal.
     public static func == (a: List, b: List) -> Bool {
         if a === b { return true }
-        guard let x = a.place, let y = b.place else {
-            return a.place == nil && b.place == nil && a.elements == b.elements
+        guard let x = a.location, let y = b.location else {
+            return a.location == nil && b.location == nil && a.elements == b.elements
         }
         return x.row.core == y.row.core && x.row.table == y.row.table && x.row.key == y.row.key && x.column == y.column
     }
 }
 
 extension List: DescribedCollection {
+    /// The type and the elements as text.
     public var description: String { describe(depth: 0) }
 }
 
 extension List: ExpressibleByArrayLiteral {
+    /// An unmanaged list of the elements.
     public convenience init(arrayLiteral elements: Element...) {
         self.init()
         self.elements = elements
@@ -129,6 +147,7 @@ extension List: ExpressibleByArrayLiteral {
 }
 
 extension List: Decodable where Element: Decodable {
+    /// An unmanaged list, decoded from an array. Throws what the decoder or an element throws.
     public convenience init(from decoder: any Decoder) throws {
         self.init()
         var container = try decoder.unkeyedContainer()
@@ -137,6 +156,7 @@ extension List: Decodable where Element: Decodable {
 }
 
 extension List: Encodable where Element: Encodable {
+    /// Encodes the elements as an array. Throws what the encoder or an element throws.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.unkeyedContainer()
         for element in self { try container.encode(element) }

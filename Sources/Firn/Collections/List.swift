@@ -9,45 +9,57 @@ public import Foundation
 /// }
 /// ```
 ///
-/// A list behaves alike unmanaged and managed. A managed one is live: it shows what its realm shows; changing it needs a write transaction. Appending an
-/// unmanaged object adds it to the realm. Reading an element is O(log n) at most. An index that is out of bounds stops the program.
+/// A list behaves alike unmanaged and managed. A managed one is live: it shows what its realm shows. To change it,
+/// the realm must be in a write transaction, or the program stops; a frozen list can't be changed. Adding an
+/// unmanaged object to a managed list adds the object to the realm.
+///
+/// Reading, inserting or removing an element of a managed list is O(log n) at most. In a transaction that has met
+/// damage, changes do nothing, and the transaction throws.
+///
+/// The program stops if an index is out of bounds, and if a managed list is read or changed after its object was
+/// deleted. A managed list belongs to its realm's thread, queue or actor, and stops the program if it is used
+/// elsewhere. A frozen one may be used on any thread.
 public final class List<Element: RealmCollectionValue>: RealmCollection {
     /// The elements while unmanaged.
     var elements: [Element] = []
-    /// Where they lie once managed.
-    var place: CollectionLocation?
+    /// The location of the list once it is managed.
+    var location: CollectionLocation?
 
     /// An empty unmanaged list.
     public init() {}
 
     init(_ row: _Row, _ property: PropertyInfo) {
-        let place = CollectionLocation(row, property)
-        place.retain()
-        self.place = place
+        let location = CollectionLocation(row, property)
+        location.retain()
+        self.location = location
     }
 
-    deinit { place?.release() }
+    deinit { location?.release() }
 
     // MARK: Reading
 
     /// The number of elements. O(1).
-    public var count: Int { place == nil ? elements.count : cell.count }
+    public var count: Int { location == nil ? elements.count : cell.count }
 
+    /// Always 0.
     public var startIndex: Int { 0 }
+    /// The number of elements. O(1).
     public var endIndex: Int { count }
 
+    /// The element at an index. O(log n) at most if managed. Setting it needs a write transaction if the list is
+    /// managed. Stops the program if the index is out of bounds.
     public subscript(position: Int) -> Element {
         get {
-            if place == nil {
+            if location == nil {
                 check(position, below: elements.count)
                 return elements[position]
             }
             let cell = cell
             check(position, below: cell.count)
-            return Element._fromElement(cell.value(at: position), place!.realm)
+            return Element._fromElement(cell.value(at: position), location!.realm)
         }
         set {
-            if place == nil {
+            if location == nil {
                 check(position, below: elements.count)
                 elements[position] = newValue
             } else {
@@ -59,72 +71,88 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         }
     }
 
-    public var realm: Realm? { place.map { Realm($0.realm) } }
-    public var isInvalidated: Bool { place?.isInvalidated ?? false }
-    public var isFrozen: Bool { place?.realm.isFrozen ?? false }
+    /// The realm that manages the list; nil if it is unmanaged.
+    public var realm: Realm? { location.map { Realm($0.realm) } }
+    /// Whether the list's object was deleted or its realm was invalidated. False if the list is unmanaged.
+    public var isInvalidated: Bool { location?.isInvalidated ?? false }
+    /// Whether the list belongs to a frozen realm and never changes.
+    public var isFrozen: Bool { location?.realm.isFrozen ?? false }
 
+    /// What `freeze()` does. Stops the program if the list is unmanaged or its object is gone.
     public func _freeze(_ file: StaticString, _ line: UInt) -> List {
-        guard let place else {
+        guard let location else {
             fatalError("Firn: an unmanaged list can't be frozen. Add the object that holds it to a realm first.")
         }
         if isFrozen { return self }
-        guard !isInvalidated, let moved = place.moved(to: place.realm.freeze("a list", at: CallSite(file, line)))
+        guard !isInvalidated, let moved = location.moved(to: location.realm.freeze("a list", at: CallSite(file, line)))
         else {
             stopForGone()
         }
         return List(moved.row, moved.property)
     }
 
+    /// What `thaw()` does: nil if the list's object no longer exists. Stops the program if the list is unmanaged.
     public func _thaw(_ file: StaticString, _ line: UInt) -> List? {
-        guard let place else {
+        guard let location else {
             fatalError("Firn: an unmanaged list can't be thawed. Add the object that holds it to a realm first.")
         }
         guard isFrozen else { return self }
-        return place.moved(to: place.realm.thaw(at: CallSite(file, line))).map { List($0.row, $0.property) }
+        return location.moved(to: location.realm.thaw(at: CallSite(file, line))).map { List($0.row, $0.property) }
     }
 
+    /// The same list in another realm of the store, whether its object exists there or not; an unmanaged list itself.
     public func _moved(to realm: RealmInstance) -> List {
-        place.map { $0.placed(in: realm) }.map { List($0.row, $0.property) } ?? self
+        location.map { $0.placed(in: realm) }.map { List($0.row, $0.property) } ?? self
     }
 
+    /// An empty, unmanaged list.
     public var _withoutOwner: List { List() }
 
     private func stopForGone() -> Never {
         fatalError("Firn: a list was frozen whose object is gone. Ask isInvalidated before.")
     }
 
+    /// Iterates over the elements that the list has now, whatever is written meanwhile. O(n) at the start if managed:
+    /// the values or keys are copied.
     public func makeIterator() -> RealmCollectionIterator<Element> {
-        guard place != nil else { return RealmCollectionIterator(elements) }
+        guard location != nil else { return RealmCollectionIterator(elements) }
         let cell = cell
-        return RealmCollectionIterator(place.unsafelyUnwrapped, cell)
+        return RealmCollectionIterator(location.unsafelyUnwrapped, cell)
     }
 
+    /// The source that queries over the list read. Stops the program if the list is unmanaged.
     public var _source: CollectionSource {
-        guard let place else {
+        guard let location else {
             fatalError(
                 "Firn: an unmanaged list can't be queried or observed. Add the object that holds it to a realm first.")
         }
-        let realm = place.realm
-        let binding = place.property.shape.target.map { realm.binding(of: $0) }
-        return CollectionSource(realm, binding, .list(place))
+        let realm = location.realm
+        let binding = location.property.shape.target.map { realm.binding(of: $0) }
+        return CollectionSource(realm, binding, .list(location))
     }
 
     // MARK: Adding
 
+    /// Adds an element at the end. O(log n) if managed.
     public func append(_ object: Element) {
-        guard place != nil else { return elements.append(object) }
+        guard location != nil else { return elements.append(object) }
         edit { list in
             let value = object._element(for: list.realm)
             list.insert(value, at: list.count)
         }
     }
 
+    /// Adds the elements of a sequence at the end. The sequence may be this very list.
     public func append<S: Sequence>(objectsIn objects: S) where S.Element == Element {
         replace({ count in count..<count }, with: Array(objects))
     }
 
+    /// Inserts an element before the one at `index`, or at the end if `index` is the count. Stops the program if
+    /// `index` is out of bounds.
     public func insert(_ object: Element, at index: Int) { insert(contentsOf: CollectionOfOne(object), at: index) }
 
+    /// Inserts elements before the one at `index`, or at the end if `index` is the count. Stops the program if
+    /// `index` is out of bounds.
     public func insert<C: Collection>(contentsOf objects: C, at index: Int) where C.Element == Element {
         replace(
             { count in
@@ -135,8 +163,9 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
 
     // MARK: Removing
 
+    /// Removes the element at an index. An object stays in the realm. Stops the program if the index is out of bounds.
     public func remove(at index: Int) {
-        guard place != nil else {
+        guard location != nil else {
             check(index, below: elements.count)
             elements.remove(at: index)
             return
@@ -147,11 +176,13 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         }
     }
 
+    /// Removes all elements. Objects stay in the realm.
     public func removeAll() {
-        guard place != nil else { return elements.removeAll() }
+        guard location != nil else { return elements.removeAll() }
         edit { list in list.removeAll() }
     }
 
+    /// Removes the first elements. Stops the program if there are fewer, or if the number is negative.
     public func removeFirst(_ number: Int = 1) {
         replace(
             { count in
@@ -160,6 +191,7 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
             }, with: [])
     }
 
+    /// Removes the last elements. Stops the program if there are fewer, or if the number is negative.
     public func removeLast(_ number: Int = 1) {
         replace(
             { count in
@@ -174,14 +206,19 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         }
     }
 
+    /// Removes the elements in a range. Stops the program if the range is out of bounds.
     public func removeSubrange<R: RangeExpression>(_ bounds: R) where R.Bound == Int {
         replaceSubrange(bounds, with: [])
     }
 
     // MARK: Replacing and moving
 
+    /// Replaces the element at an index. Stops the program if the index is out of bounds.
     public func replace(index: Int, object: Element) { self[index] = object }
 
+    /// Replaces the elements in a range by others, which may be this list's own and need not be as many. Stops the
+    /// program if the range is out of bounds. A managed list takes O(log n) for each element that is removed or
+    /// inserted.
     public func replaceSubrange<C: Collection, R: RangeExpression>(_ subrange: R, with newElements: C)
     where C.Element == Element, R.Bound == Int {
         replace(
@@ -194,11 +231,11 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
             }, with: newElements)
     }
 
-    /// Puts `newElements` in the place of a range, which `range` gives for the number of elements that there are.
+    /// Replaces a range by `newElements`. `range` gives the range, from the number of elements that there are.
     private func replace<C: Collection>(_ range: (Int) -> Range<Int>, with newElements: C) where C.Element == Element {
-        // The elements may come from this very list, and computing them may change it, or end the transaction.
+        // The elements may come from this very list, and computing them may change it or end the transaction.
         let newElements = Array(newElements)
-        guard place != nil else { return elements.replaceSubrange(range(elements.count), with: newElements) }
+        guard location != nil else { return elements.replaceSubrange(range(elements.count), with: newElements) }
         edit { list in
             let range = range(list.count)
             let values = newElements.map { $0._element(for: list.realm) }
@@ -207,9 +244,9 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         }
     }
 
-    /// Takes the element at `from` out and puts it in so that it stands at `to`.
+    /// Moves the element at `from` so that it then stands at `to`. Stops the program if either is out of bounds.
     public func move(from: Int, to: Int) {
-        guard place != nil else {
+        guard location != nil else {
             check(from, below: elements.count)
             check(to, below: elements.count)
             elements.insert(elements.remove(at: from), at: to)
@@ -222,10 +259,11 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         }
     }
 
-    /// Removes the elements at several positions.
+    /// Removes the elements at several indices. Stops the program if one is out of bounds.
     public func remove(atOffsets offsets: IndexSet) { for index in offsets.reversed() { remove(at: index) } }
 
-    /// Moves the elements at several positions, in their order, to before the element that now stands at `destination`.
+    /// Moves the elements at several indices, in their order, to before the element that now stands at `destination`.
+    /// Stops the program if an index is out of bounds.
     public func move(fromOffsets offsets: IndexSet, toOffset destination: Int) {
         for (number, index) in offsets.filter({ $0 < destination }).enumerated() {
             move(from: index - number, to: destination - 1)
@@ -235,8 +273,9 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         }
     }
 
+    /// Exchanges two elements. Stops the program if an index is out of bounds.
     public func swapAt(_ index1: Int, _ index2: Int) {
-        guard place != nil else {
+        guard location != nil else {
             check(index1, below: elements.count)
             check(index2, below: elements.count)
             return elements.swapAt(index1, index2)
@@ -254,15 +293,17 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
 
     // MARK: Helpers
 
-    /// The managed list as it stands; until the next change. Of a frozen list nothing is written here, as it is up to date for good.
+    /// The managed list in the current state, valid until the next change. A frozen list writes nothing here, because
+    /// its row never has to be found again.
     var cell: ListCell {
-        if !place!.row.isCurrent { place!.row = _relocate(place!.row) }
-        return place!.cell
+        if !location!.row.isCurrent { location!.row = _relocate(location!.row) }
+        return location!.cell
     }
 
-    /// Runs `body` on the managed list in the realm's transaction; elements that it enters are made rows before. Not where the transaction has met damage.
+    /// Runs `body` on the managed list in the realm's transaction. `body` makes rows of unmanaged objects before it
+    /// inserts them. Does nothing if the transaction has met damage.
     private func edit(_ body: (inout ManagedListEdit) -> Void) {
-        guard var edit = ManagedListEdit(&place!) else { return }
+        guard var edit = ManagedListEdit(&location!) else { return }
         body(&edit)
     }
 

@@ -1,7 +1,8 @@
 import FirnCore
 
-/// Changes to a managed list, each a call of the transaction. Entering an unmanaged object writes rows of its own, so no single edit of the list may be
-/// open meanwhile.
+/// Changes to a managed list. Each change is its own call of the transaction.
+///
+/// Inserting an unmanaged object writes rows of its own, so one edit of the list can't stay open meanwhile.
 struct ManagedListEdit {
     let realm: RealmInstance
     let transaction: WriteTransaction
@@ -10,18 +11,18 @@ struct ManagedListEdit {
     private let key: Int64
     private(set) var count: Int
 
-    /// Nil where the transaction has met damage, so that nothing is changed.
-    init?(_ place: inout CollectionLocation) {
-        realm = place.realm
-        transaction = realm.writing("change the list \(place.name)")
-        guard let row = realm.locateForChange(place.row, in: transaction) else { return nil }
-        place.row = row
-        let cellPlace = place
+    /// Nil if the transaction has met damage, so that nothing is changed.
+    init?(_ location: inout CollectionLocation) {
+        realm = location.realm
+        transaction = realm.writing("change the list \(location.name)")
+        guard let row = realm.locateForChange(location.row, in: transaction) else { return nil }
+        location.row = row
+        let cellPlace = location
         count = transaction.noting { cellPlace.cell.count }
         if transaction.hasFault { return nil }
-        table = place.binding.table
-        column = place.column
-        key = place.row.key
+        table = location.binding.table
+        column = location.column
+        key = location.row.key
     }
 
     mutating func insert(_ value: Value, at index: Int) {

@@ -1,6 +1,9 @@
 import FirnCore
 
-/// Iterates over the elements that a collection had when it began, whatever is written meanwhile.
+/// Iterates over the elements that a collection had when the iterator was made, whatever is written meanwhile.
+///
+/// The object of an element that was deleted meanwhile is invalidated. Belongs to the thread, queue or actor of the
+/// collection's realm.
 public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorProtocol {
     @usableFromInline let cursor: ObjectCursor?
     @usableFromInline var values: IndexingIterator<[Element]>
@@ -19,10 +22,10 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
         }
     }
 
-    /// The elements of a managed list, without the detour of a query.
-    init(_ place: CollectionLocation, _ cell: ListCell) {
-        let realm = place.realm
-        if let target = place.property.shape.target {
+    /// Iterates over a managed list without making a source for it.
+    init(_ location: CollectionLocation, _ cell: ListCell) {
+        let realm = location.realm
+        if let target = location.property.shape.target {
             values = [].makeIterator()
             cursor = ObjectCursor(realm, realm.binding(of: target), cell.keys)
         } else {
@@ -36,6 +39,7 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
         values = elements.makeIterator()
     }
 
+    /// The next element; nil at the end.
     @inlinable
     public mutating func next() -> Element? {
         guard let cursor else { return values.next() }
@@ -45,18 +49,19 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
     }
 }
 
-/// Goes through the objects of a source at one state. Holds that state.
+/// Goes through the objects of a source in one state. It holds that state.
 @usableFromInline
 final class ObjectCursor {
     private let realm: RealmInstance
     private let binding: TableBinding
     private let pin: Pin?
     private let root: UInt64
-    /// The keys, where the source has been evaluated; nil for a whole table.
+    /// The keys of the elements, if the source has been evaluated; nil for a whole table.
     private let keys: [Int64]?
     private let table: TableView?
     private let count: Int
-    /// Where the last object was found in the live realm, as its neighbours likely lie there too; right as long as the generation is that.
+    /// The leaf in which the last object was found in the live realm, because the next ones probably are in it too.
+    /// It is valid while the realm's generation is `liveGeneration`.
     private var liveLeaf: Leaf?
     private var liveGeneration: UInt64 = 0
     private var position = 0
@@ -89,7 +94,7 @@ final class ObjectCursor {
         self.realm = realm
         self.binding = binding
         self.keys = keys
-        // The keys are all that is held: an object is looked up when its turn comes.
+        // It holds only the keys: an object is looked up when its turn comes.
         pin = nil
         root = 0
         table = nil
@@ -108,32 +113,33 @@ final class ObjectCursor {
         let row = row
         self.row += 1
         position += 1
-        // The place is the live realm's too as long as that shows this very state.
+        // The row is also the live realm's, as long as the realm shows this very state.
         if realm.core.pointee.root == root { return realm.accessor(binding, leaf, row, key: leaf.key(row)) }
         return live(leaf.key(row))
     }
 
-    /// The accessor of an object where it lies now; an invalid one where it is gone.
+    /// The accessor of an object at its row in the present state; an invalidated one if the object is gone.
     @inline(__always)
     private func live(_ key: Int64) -> ObjectBase {
         let generation = realm.core.pointee.generation
         if let liveLeaf, liveGeneration == generation, let row = liveLeaf.row(of: key) {
             return realm.accessor(binding, liveLeaf, row, key: key)
         }
-        // It goes on to the end, so that the transaction can throw there. What reads the object stops.
+        // After damage, iterating goes on to the end, so that the transaction can throw there. Reading the object
+        // stops the program.
         if realm.transaction?.hasFault ?? false { return realm.accessor(binding, key) }
-        guard let place = realm.table(binding)?.find(key) else { return realm.accessor(binding, key) }
-        liveLeaf = place.leaf
+        guard let location = realm.table(binding)?.find(key) else { return realm.accessor(binding, key) }
+        liveLeaf = location.leaf
         // Finding may have been the first read, which pins a version.
         liveGeneration = realm.core.pointee.generation
-        return realm.accessor(binding, place.leaf, place.row, key: key)
+        return realm.accessor(binding, location.leaf, location.row, key: key)
     }
 
     private func nextLeaf() {
-        let place = table.unsafelyUnwrapped.location(at: position)
-        leaf = place.leaf
-        row = place.row
-        rowsInLeaf = place.leaf.count
+        let location = table.unsafelyUnwrapped.location(at: position)
+        leaf = location.leaf
+        row = location.row
+        rowsInLeaf = location.leaf.count
     }
 }
 

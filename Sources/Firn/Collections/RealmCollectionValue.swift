@@ -1,26 +1,36 @@
 public import FirnCore
 
-/// What a collection's elements can be: `Object` subclasses, and every type that a property can have but collections.
+/// A type that a collection's elements can have: `Object` subclasses, and every type that a property can have except
+/// collections.
 public protocol RealmCollectionValue: Hashable {
+    /// The shape of a property that has one such element.
     static func _elementPropertyType() -> _PropertyType
+    /// The element that a stored value stands for, in a realm.
     static func _fromElement(_ value: Value, _ realm: RealmInstance) -> Self
-    /// The element as the store keeps it; an unmanaged object is added first.
+    /// The element as the store keeps it. An unmanaged object is added to the realm first.
     func _element(for realm: RealmInstance) -> Value
-    /// The element that `any` stands for, unmanaged if it is an object that `any` only describes.
+    /// The element that `any` stands for. If `any` only describes an object, the element is an unmanaged object.
+    /// Throws `ValueFault` if `any` does not fit.
     static func _fromAny(_ any: Any?) throws -> Self
+    /// The element as `Any`; nil if it is nil.
     static func _any(_ value: Self) -> Any?
 }
 
-/// An element that may also be optional: all but optionals themselves. Lists of objects hold no nil.
+/// An element type whose optional can be an element too: all types except optionals. Lists of objects hold no nil.
 public protocol _RealmCollectionValueInsideOptional: RealmCollectionValue, _OptionalPersistable {
+    /// The shape of a property that has one such optional element.
     static func _optionalElementPropertyType() -> _PropertyType
+    /// The element that a stored value stands for; nil if the value is null.
     static func _fromOptionalElement(_ value: Value, _ realm: RealmInstance) -> Self?
 }
 
 extension Optional: RealmCollectionValue where Wrapped: _RealmCollectionValueInsideOptional {
+    /// The shape of a property that has one such optional element.
     public static func _elementPropertyType() -> _PropertyType { Wrapped._optionalElementPropertyType() }
+    /// The element that a stored value stands for; nil if the value is null.
     public static func _fromElement(_ value: Value, _ realm: RealmInstance) -> Wrapped? {
         Wrapped._fromOptionalElement(value, realm)
     }
+    /// The element as the store keeps it; null if it is nil.
     public func _element(for realm: RealmInstance) -> Value { self?._element(for: realm) ?? .null }
 }

@@ -8,41 +8,61 @@ import FirnCore
 /// for person in adults { … }
 /// ```
 ///
-/// They always show what the realm shows, uncommitted changes of its own included. `count` and an element of all objects are O(1) and O(log n); a filter or
-/// sort is run when the results are first read after a change. Copies are the same results, and equal; two that were asked for apart are not.
+/// They always show what the realm shows, including its own uncommitted changes. For all objects of a class, `count`
+/// is O(1) and an element is O(log n). A filter or sort runs when the results are first read after a change. Copies
+/// are the same results, and equal; two results that were made by separate calls are not equal.
+///
+/// Results belong to their realm's thread, queue or actor, and stop the program if they are used elsewhere. Frozen
+/// ones may be used on any thread. An index that is out of bounds stops the program.
 public struct Results<Element: RealmCollectionValue>: RealmCollection {
+    /// The elements and their order. All copies of the results share it.
     public let _source: CollectionSource
 
     init(_ source: CollectionSource) { _source = source }
 
+    /// The number of elements. O(1) for all objects of a class; a query counts at the first read after a change.
     public var count: Int { _source.count }
+    /// Whether there are no elements. Costs what `count` costs.
     public var isEmpty: Bool { count == 0 }
+    /// Always 0.
     public var startIndex: Int { 0 }
+    /// The number of elements. Costs what `count` costs.
     public var endIndex: Int { count }
 
+    /// The element at an index. Stops the program if the index is out of bounds.
     public subscript(position: Int) -> Element { _source.element(at: position) }
 
+    /// The realm that the results belong to.
     public var realm: Realm? { Realm(_source.realm) }
+    /// Whether the realm was invalidated after the results were made, or the object that they belong to was deleted.
+    /// They are empty then.
     public var isInvalidated: Bool { _source.isInvalidated }
+    /// Whether the results belong to a frozen realm and never change.
     public var isFrozen: Bool { _source.realm.isFrozen }
 
+    /// What `freeze()` does.
     public func _freeze(_ file: StaticString, _ line: UInt) -> Results {
         isFrozen ? self : Results(_source.frozen(at: CallSite(file, line)))
     }
 
+    /// What `thaw()` does: nil if the object that the results belong to no longer exists, or if they were invalidated.
     public func _thaw(_ file: StaticString, _ line: UInt) -> Results? {
         isFrozen ? _source.thawed(at: CallSite(file, line)).map { Results($0) } : self
     }
 
+    /// The same results in another realm of the store.
     public func _moved(to realm: RealmInstance) -> Results { Results(_source.placed(in: realm)) }
 
-    // Results of a list that is gone are empty.
+    /// The results themselves: results of a list that is gone are empty.
     public var _withoutOwner: Results { self }
 
+    /// Whether both are copies of the same results.
     public static func == (a: Results, b: Results) -> Bool { a._source === b._source }
 
+    /// The type and the elements as text.
     public var description: String { describe(depth: 0) }
 
+    /// Iterates over the elements that there are now, whatever is written meanwhile.
     public func makeIterator() -> RealmCollectionIterator<Element> { RealmCollectionIterator(_source) }
 }
 

@@ -5,7 +5,7 @@ import FirnStorage
 import Foundation
 
 extension Realm.Error {
-    /// A store's error in the terms of the API.
+    /// An error of the store, with the code that the API has for it.
     init(_ error: StoreError, _ url: URL?) {
         let code: Code
         switch error.code {
@@ -22,8 +22,10 @@ extension Realm.Error {
         self.init(code, error.description, fileURL: url)
     }
 
+    /// An error of the log, with the code that the API has for it.
     init(_ error: LogError, _ url: URL?) { self.init(Realm.Error.code(error), error.description, fileURL: url) }
 
+    /// The API's code for an error of the log.
     private static func code(_ error: LogError) -> Code {
         switch error.code {
         case .notAStore, .damage: return .invalidDatabase
@@ -49,5 +51,6 @@ extension Realm.Error {
         }
     }
 
+    /// An error of a query: always `.invalidInput`.
     init(_ error: QueryError) { self.init(.invalidInput, error.description) }
 }

@@ -1,33 +1,36 @@
 import FirnCore
 
-/// A value that fits not what it is meant for. The entries that take untyped values turn it into a `Realm.Error` or a message.
+/// A value that does not fit its property's type. The functions that take untyped values turn it into a `Realm.Error`
+/// or a message.
 struct ValueFault: Error, CustomStringConvertible {
-    /// The property, from the outermost object inwards, as `owner.dogs[2].age`.
+    /// The property, from the outermost object inwards, such as `owner.dogs[2].age`.
     var path = ""
     var reason: String
 
     init(_ reason: String) { self.reason = reason }
 
-    /// The primary key of an object that is to be made is another's.
+    /// An object that is to be created has the primary key of an existing object.
     init(existing info: ClassInfo, _ key: Value) {
         reason =
             "an object of \(info.name) with the primary key \(key.keyText) exists; pass update: .modified to change it"
     }
 
-    /// A link, or an element of a list, is of another class than declared. A subclass has a table of its own, so links
-    /// to its superclass can't lead there.
+    /// A link, or an element of a list, is of another class than declared. A subclass has its own table, so links to
+    /// its superclass can't lead there.
     init(_ object: ObjectBase, isNoTargetOf target: ObjectBase.Type) {
         let (name, expected) = (Swift.type(of: object).className(), target.className())
         reason =
             "links to \(expected) can't lead to an object of \(name), which has a table of its own; link to an object of \(expected), or declare the property with \(name)"
     }
 
+    /// A value that is not of the type that is needed.
     init(_ value: Any, isNo type: Any.Type) {
         let text = String(describing: value)
         let shown = text.count > 80 ? String(text.prefix(80)) + "…" : text
-        reason = "\(shown) (\(Swift.type(of: value))) is no \(type)"
+        reason = "\(shown) (\(Swift.type(of: value))) is not a value of type \(type)"
     }
 
+    /// The same fault, seen from an outer object: `outer` is put before the path.
     func inside(_ outer: String) -> ValueFault {
         if outer.isEmpty { return self }
         var copy = self
@@ -39,10 +42,12 @@ struct ValueFault: Error, CustomStringConvertible {
         path.isEmpty ? "invalid value: \(reason)." : "invalid value for the property \"\(path)\": \(reason)."
     }
 
+    /// The error that is thrown for it, about an object of this class.
     func error(_ type: Any.Type) -> Realm.Error { Realm.Error(.invalidInput, "\(type): \(description)") }
 }
 
-/// An optional inside an `Any`, seen through.
+/// An optional inside an `Any`, whose content can be reached without knowing its type.
+/// The wrapped value; nil if there is none.
 protocol AnyOptional {
     var content: Any? { get }
 }

@@ -2,7 +2,7 @@ import FirnCore
 
 extension RealmInstance {
     /// The frozen instance of the version shown. O(1).
-    func freeze(_ what: String, at place: CallSite) -> RealmInstance {
+    func freeze(_ what: String, at callSite: CallSite) -> RealmInstance {
         check()
         if isFrozen { return self }
         if isInTransaction {
@@ -11,15 +11,15 @@ extension RealmInstance {
             )
         }
         if let frozenNow { return frozenNow }
-        let frozen = shared.frozen(configuration, schema, shownPin, at: place)
+        let frozen = shared.frozen(configuration, schema, shownPin, at: callSite)
         frozenNow = frozen
         return frozen
     }
 
-    /// The calling thread's live instance of a frozen one's store.
-    func thaw(at place: CallSite) -> RealmInstance {
+    /// The calling thread's live instance of a frozen instance's store.
+    func thaw(at callSite: CallSite) -> RealmInstance {
         guard isFrozen else { return self }
-        let live = shared.instance(configuration, schema, .current, at: place)
+        let live = shared.instance(configuration, schema, .current, at: callSite)
         live.startListening()
         return live
     }
@@ -27,26 +27,41 @@ extension RealmInstance {
 
 extension Realm {
     /// The realm at the version that it shows now: it never changes, and may be read on any thread. O(1).
+    ///
+    /// ```swift
+    /// nonisolated(unsafe) let frozen = realm.freeze()     // the compiler can't know that it is frozen
+    /// DispatchQueue.global().async { print(frozen.objects(Dog.self).count) }
+    /// ```
+    ///
+    /// A frozen realm returns itself. The version is held as long as the frozen realm, or anything read from it, is:
+    /// see <doc:HoldingVersions>. Writing to it, observing it and invalidating it stop the program.
+    ///
+    /// Stops the program on the wrong thread, and in a write transaction, whose changes are not a version yet.
     public func freeze(file: StaticString = #fileID, line: UInt = #line) -> Realm {
         Realm(instance.freeze("a realm", at: CallSite(file, line)))
     }
 
-    /// The calling thread's live realm.
+    /// The live realm of the calling thread; a live realm returns itself.
+    ///
+    /// It shows what that thread's realm shows, or the newest version if the thread has not read from it. On a queue
+    /// or an actor other than the main one, open the realm there instead: this function returns the realm of the
+    /// thread that is running the queue or the actor at the moment.
     public func thaw(file: StaticString = #fileID, line: UInt = #line) -> Realm {
         Realm(instance.thaw(at: CallSite(file, line)))
     }
 
-    /// A frozen copy of an object.
+    /// The object at the version that its realm shows now: the same as `object.freeze()`.
     public func freeze<T: Object>(_ object: T, file: StaticString = #fileID, line: UInt = #line) -> T {
         object._freeze(file, line)
     }
 
-    /// The live form of a frozen object; nil where it was deleted.
+    /// The live form of a frozen object in the calling thread's realm; nil if the object has been deleted: the same
+    /// as `object.thaw()`.
     public func thaw<T: Object>(_ object: T, file: StaticString = #fileID, line: UInt = #line) -> T? {
         object._thaw(file, line)
     }
 
-    /// A frozen copy of a collection.
+    /// The collection at the version that its realm shows now: the same as `collection.freeze()`.
     public func freeze<C: RealmCollection>(_ collection: C, file: StaticString = #fileID, line: UInt = #line) -> C {
         collection._freeze(file, line)
     }

@@ -1,26 +1,36 @@
 public import Foundation
 import FirnCore
 
-/// A state that an object had.
+/// A state that an object had in the past, from `Object.history(file:line:)`.
 public struct Past<T: Object> {
-    /// The version that brought the object to this state; of the first, the oldest version retained, where the object was there already.
+    /// The version that brought the object to this state. For the first state it is the oldest retained version, if
+    /// the object was there already.
     public let version: UInt64
+    /// When that version was committed.
     public let date: Date
     /// The object as it was: frozen, so that it may be read on any thread.
     public let object: T
 }
 
 extension ThreadConfined where Self: Object {
-    /// The states that the object had in the versions that are retained, up to the one that its realm shows, oldest first.
+    /// The states that the object had in the retained versions, up to the version that its realm shows, oldest first.
     ///
-    /// A version is listed where one of the object's own properties has another value than in the version before; what it links to has a history of its own. The history is this
-    /// object's: one that was deleted and created again with the same primary key is another object, whose history begins with its creation. Of an object that is gone, open a
-    /// version that has it, and ask there.
+    /// ```swift
+    /// for past in try dog.history() { print(past.version, past.date, past.object.name) }
+    /// ```
     ///
-    /// Cost: the commits retained are decoded to find those about the object; then they are replayed once, up to the last state. The states share the memory of what they have
-    /// in common.
+    /// A version is listed if one of the object's own properties has another value than in the version before; linked
+    /// objects have histories of their own. An object that was deleted and created again with the same primary key is
+    /// another object, whose history begins with its creation. If the object is gone, open a version that has it with
+    /// `Realm.asOf(version:)`, and ask the object found there.
     ///
-    /// - Throws: `Realm.Error`: `.invalidInput` for an unmanaged object or one that is gone; as `Realm.asOf(version:)`.
+    /// Cost: the retained commits are decoded to find those that concern the object; then they are replayed once, up
+    /// to the last state. The states share the memory of what they have in common.
+    ///
+    /// Call it on the thread, queue or actor of the object's realm; on any thread for a frozen object.
+    ///
+    /// - Throws: `Realm.Error`: `.invalidInput` if the object is unmanaged or gone; otherwise as
+    ///   `Realm.asOf(version:)`.
     public func history(file: StaticString = #fileID, line: UInt = #line) throws -> [Past<Self>] {
         guard isManaged else {
             throw Realm.Error(
@@ -34,7 +44,7 @@ extension ThreadConfined where Self: Object {
         guard try realm.storing({ store throws(StoreError) in try store.reading { RealmInstance.isValid(row) } }) else {
             throw Realm.Error(
                 .invalidInput,
-                "The object of \(classInfo.name) is gone. Open a version that has it with Realm.asOf(version:), and ask the object found there.",
+                "The object of \(classInfo.name) no longer exists. Open a version that has it with Realm.asOf(version:), and ask the object found there.",
                 fileURL: realm.configuration.fileURL)
         }
         let (binding, key, last) = (TableBinding.of(_row), _row.key, realm.shownPin.version)
@@ -43,7 +53,7 @@ extension ThreadConfined where Self: Object {
         }
         return try states.map { state in
             let past = try realm.past(state, at: CallSite(file, line))
-            // A frozen object is found when it is made.
+            // A frozen object finds its row when it is made.
             let object = try realm.storing { store throws(StoreError) in
                 try store.reading { past.accessor(binding, key) }
             }

@@ -1,36 +1,51 @@
 import FirnCore
 
 extension Realm {
-    /// What became of an object between two versions.
+    /// What became of an object between two versions: an element of `Realm.changes(from:to:)`.
     public struct Change {
+        /// Whether the object came, changed or went.
         public enum Kind: Sendable, Hashable {
-            /// It is there in the second version and was not in the first.
+            /// The second version has it, and the first does not.
             case inserted
-            /// It is there in both, with different values.
+            /// Both versions have it, with different values.
             case modified
-            /// It was there in the first version and is not in the second.
+            /// The first version has it, and the second does not.
             case deleted
         }
 
+        /// What became of the object.
         public let kind: Kind
         /// The name of the object's class.
         public let objectType: String
-        /// The value of its primary key; nil for a class without one.
+        /// The value of its primary key, numbers as `NSNumber`; nil for a class without one, and for a nil key.
         public let primaryKey: Any?
-        /// What differs, in the order of declaration: of a new object its values, of one that is gone its old ones. Links are frozen objects and lists frozen lists of their
-        /// version.
+        /// The properties that differ, in the order of their declaration, with their values in both versions. For an
+        /// inserted or a deleted object, all its properties with the values of the one version that has it. Links are
+        /// frozen objects of their version, and lists frozen lists.
         public let properties: [PropertyChange]
     }
 
-    /// What differs between two versions, for the realm's classes: what leads from one to the other, either direction. Ordered by class name, then by the order in which the objects were
-    /// created.
+    /// The objects that differ between two versions, with their values: what leads from `from` to `to`, which may be
+    /// the older one.
     ///
-    /// The net effect: an object that came and went between them is left out, and so is a property that has the same value in both, whatever it held between. A link is the same
-    /// where it leads to the same object. An object that was deleted and created again with the same primary key is another one: it is deleted, and inserted.
+    /// ```swift
+    /// for change in try realm.changes(from: 10, to: 20) {
+    ///     print(change.kind, change.objectType, change.primaryKey ?? "", change.properties.map(\.name))
+    /// }
+    /// ```
     ///
-    /// Cost: both versions are opened, and the commits between them decoded; O(objects changed) memory beyond that.
+    /// Only the realm's classes are compared. The result is sorted by class name, and then by the order in which the
+    /// objects were created.
     ///
-    /// - Throws: as `asOf(version:)`.
+    /// Only the net effect counts. An object that was created and deleted between the two is left out, and so is a
+    /// property that has the same value in both, whatever it held between. A link is the same if it leads to the same
+    /// object. An object that was deleted and created again with the same primary key is two objects: one deleted and
+    /// one inserted.
+    ///
+    /// Cost: both versions are opened, and the commits between them are decoded; beyond that O(objects changed)
+    /// memory.
+    ///
+    /// - Throws: as `asOf(version:)`, for both versions.
     public func changes(
         from: UInt64, to: UInt64, file: StaticString = #fileID, line: UInt = #line
     ) throws -> [Change] {
@@ -56,7 +71,7 @@ extension Realm {
     }
 }
 
-/// The two versions that a change of a class's objects is seen between.
+/// The two versions between which the changes of a class's objects are computed.
 private struct ChangeEnds {
     let binding: TableBinding
     let old: RealmInstance
@@ -72,7 +87,7 @@ private struct ChangeEnds {
         after = new.table(binding)
     }
 
-    /// What became of an object some of whose columns were written; nil where nothing did.
+    /// What became of an object of which some columns were written; nil if nothing did.
     func change(_ key: Int64, _ columns: ColumnSet) -> Realm.Change? {
         let was = before?.find(key).map { old.accessor(binding, $0.leaf, $0.row, key: key) }
         let isNow = after?.find(key).map { new.accessor(binding, $0.leaf, $0.row, key: key) }
@@ -89,6 +104,7 @@ private struct ChangeEnds {
             })
     }
 
+    /// Whether a property that may have been written has different values in the two versions.
     private func differs(_ property: PropertyInfo, _ key: Int64, _ columns: ColumnSet) -> Bool {
         let column = binding.column(property)
         return columns.contains(column) && before?.value(column, of: key) != after?.value(column, of: key)

@@ -5,27 +5,31 @@ import FirnCore
 extension Realm {
     /// A version that can be opened with `asOf(version:)`.
     public struct Version: Sendable, Hashable {
+        /// The number of the version. Each commit makes the next one.
         public let number: UInt64
-        /// When it was committed. Never before the date of the version before it, even where the system's clock was set back.
+        /// When it was committed. Never before the date of the version before it, even if the system's clock was set
+        /// back.
         public let date: Date
-        /// Bytes of its commit in the log; 0 for version 0 and for realms in memory.
+        /// Bytes of its commit in the log; 0 for version 0, for versions whose commit the log no longer has, and for
+        /// realms in memory.
         public let size: Int
     }
 
-    /// The versions that can be opened, oldest first: those that `Configuration.historyRetention` retains, and those that something in this process holds. The last is the
-    /// newest. Version 0, the empty store, is among them where all of the past is retained.
+    /// The versions that can be opened, oldest first: those that `Configuration.historyRetention` retains, and those
+    /// that something in this process holds. The last one is the newest. Version 0, the empty store, is among them if
+    /// the complete past is retained.
     ///
-    /// Cost: O(versions) in time and memory; the headers of their commits are read from the log. Stops the program where the log can't be read; `tryVersions()` throws
-    /// instead.
+    /// Cost: O(versions) in time and memory; the headers of their commits are read from the log. Stops the program if
+    /// the log can't be read; `tryVersions()` throws instead.
     public var versions: [Version] {
         do { return try tryVersions() } catch {
             fatalError("Firn: the versions could not be read: \(error) Use tryVersions() to handle this.")
         }
     }
 
-    /// As `versions`.
+    /// The versions that can be opened: `versions`, for a log that may be damaged.
     ///
-    /// - Throws: `Realm.Error` where the log can't be read.
+    /// - Throws: `Realm.Error`: `.invalidDatabase` or the file system's error if the log can't be read.
     public func tryVersions() throws -> [Version] {
         instance.check()
         return try instance.storing { store throws(StoreError) in try store.storedVersions() }.map {
@@ -33,30 +37,44 @@ extension Realm {
         }
     }
 
-    /// The realm as it was at a version: frozen, so that it may be read on any thread. Its `thaw()` is the live realm of the thread.
+    /// The realm as it was at a version: frozen, so that it may be read on any thread. Its `thaw()` is the live realm
+    /// of the thread.
     ///
-    /// It is seen through the classes of today: a property that came later holds 0, an empty value or nil, a class that came later has no objects.
+    /// ```swift
+    /// let before = try realm.asOf(version: realm.versions[0].number)
+    /// print(before.objects(Dog.self).count)
+    /// ```
     ///
-    /// Cost: O(1) where something holds the version. Otherwise the commits before it are replayed, and it takes the memory of all data at that version; see
-    /// <doc:History>.
+    /// It is seen through the current classes: a property that was added later holds 0, an empty value or nil, and a
+    /// class that was added later has no objects.
     ///
-    /// - Throws: `Realm.Error`: `.versionNotRetained`, naming those that are; `.invalidInput` for a version that is yet to come; `.schemaMismatch` where a property had another
-    ///   type; what reading the log throws.
+    /// Cost: O(active versions) if something holds the version. Otherwise the commits before it are replayed from the
+    /// nearest checkpoint or opened version, which takes that time, and memory for what changed since that
+    /// checkpoint. See <doc:History>.
+    ///
+    /// - Throws: `Realm.Error`: `.versionNotRetained`, which names those that can be opened, also for a realm in
+    ///   memory; `.invalidInput` for a version that does not exist yet; `.schemaMismatch` if a class had another name
+    ///   or a property another type; `.invalidDatabase` or the file system's error if the log can't be read.
     public func asOf(version: UInt64, file: StaticString = #fileID, line: UInt = #line) throws -> Realm {
         instance.check()
         let past = try instance.storing { store throws(StoreError) in try store.version(version) }
         return Realm(try instance.past(past, at: CallSite(file, line)))
     }
 
-    /// The realm as it was at a moment: the newest version whose date is not later. As `asOf(version:)`.
+    /// The realm as it was at a moment: the newest version whose date is not later, as `asOf(version:)` opens it.
     ///
-    /// Cost: as `asOf(version:)`, and the headers of one segment of the log.
+    /// ```swift
+    /// let lastNight = try realm.asOf(date: Date(timeIntervalSinceNow: -12 * 3600))
+    /// ```
     ///
-    /// - Throws: as `asOf(version:)`; `.versionNotRetained` also where the store was made later.
+    /// Cost: as `asOf(version:)`, and reading the commit headers of one segment of the log and one header of each
+    /// newer segment.
+    ///
+    /// - Throws: as `asOf(version:)`; `.versionNotRetained` also if the store was created later than the date.
     public func asOf(date: Date, file: StaticString = #fileID, line: UInt = #line) throws -> Realm {
         instance.check()
         let found = try instance.storing { store throws(StoreError) in
-            // As numbers, among which not-a-number is not later than anything.
+            // Compared as numbers, so that NaN is not later than any date.
             try store.newestVersion {
                 Date(nanoseconds: $0).timeIntervalSinceReferenceDate <= date.timeIntervalSinceReferenceDate
             }
@@ -65,7 +83,7 @@ extension Realm {
             let first = try tryVersions().first
             let oldest = first.map { "the oldest is \($0.number), of \($0.date.text)" } ?? "there is none"
             throw Error(
-                .versionNotRetained, "There is no version of \(date.text) or before: \(oldest).",
+                .versionNotRetained, "There is no version of \(date.text) or earlier: \(oldest).",
                 fileURL: instance.configuration.fileURL)
         }
         return try asOf(version: found, file: file, line: line)
@@ -73,22 +91,22 @@ extension Realm {
 }
 
 extension RealmInstance {
-    /// Asks the store, in the terms of the API.
+    /// Asks the store something, and converts its errors to those of the API.
     func storing<Result>(_ body: (Store) throws(StoreError) -> Result) throws -> Result {
         do { return try body(store) } catch { throw Realm.Error(error, configuration.fileURL) }
     }
 
     /// The frozen instance of a past version.
-    func past(_ version: PastVersion, at place: CallSite) throws -> RealmInstance {
+    func past(_ version: PastVersion, at callSite: CallSite) throws -> RealmInstance {
         let faults = schema.faults(seeing: version.schema, now: store.schema)
         guard faults.isEmpty else {
-            let head = "Version \(version.pin.version) can't be shown by the classes of today:"
+            let heading = "Version \(version.pin.version) can't be shown with today's classes:"
             let advice = "Open it with the classes of that time."
             throw Realm.Error(
-                .schemaMismatch, ([head] + faults.map { "- \($0)" } + [advice]).joined(separator: "\n"),
+                .schemaMismatch, ([heading] + faults.map { "- \($0)" } + [advice]).joined(separator: "\n"),
                 fileURL: configuration.fileURL)
         }
-        // Accessors look at nothing again: they rely on the columns of their classes being there as they are today.
+        // Accessors do not check this again: they rely on having the columns that their classes have now.
         let (fit, table) = schema.fit(version.pin.snapshot.schema)
         guard fit != .none else {
             throw Realm.Error(
@@ -96,7 +114,7 @@ extension RealmInstance {
                 "Version \(version.pin.version) lacks something that the class \"\(table?.info.name ?? "")\" has today. Open the realm again.",
                 fileURL: configuration.fileURL)
         }
-        return shared.frozen(configuration, schema, version.pin, at: place)
+        return shared.frozen(configuration, schema, version.pin, at: callSite)
     }
 }
 
@@ -111,10 +129,11 @@ extension SchemaBinding {
             }
             for property in binding.info.stored {
                 let column = binding.column(property)
-                // A column is never given another type: a property of another type has another column, and both bear its name.
+                // A column never changes its type: a property whose type changed has another column, and both columns
+                // have its name.
                 guard let other = table.column(named: property.columnName), other != column else { continue }
                 faults.append(
-                    "Property \"\(binding.info.name).\(property.name)\" was \(SchemaPlan.name(table.columns[other], past)) then, and was made anew as \(SchemaPlan.name(now[binding.table].columns[column], now)) since."
+                    "Property \"\(binding.info.name).\(property.name)\" was \(SchemaPlan.name(table.columns[other], past)) at that version, and was recreated as \(SchemaPlan.name(now[binding.table].columns[column], now)) since."
                 )
             }
         }
@@ -123,10 +142,11 @@ extension SchemaBinding {
 }
 
 extension Date {
-    /// Of nanoseconds since 1970. Rounded to what a `Date` can tell apart, in the same way each time, so that later times never give earlier dates.
+    /// The date of a time in nanoseconds since 1970, rounded to what a `Date` can distinguish, always in the same
+    /// way, so that later times never have earlier dates.
     init(nanoseconds: Int64) { self.init(timeIntervalSince1970: Double(nanoseconds) / 1e9) }
 
-    /// As messages name it. Foundation's own description stops the program at dates that no calendar has.
+    /// The date, for messages. Foundation's own description stops the program at dates that no calendar has.
     fileprivate var text: String {
         abs(timeIntervalSince1970) < 1e11 ? description : "\(timeIntervalSince1970) seconds since 1970"
     }

@@ -1,35 +1,37 @@
 import FirnCore
 
-/// Finds the objects of a class that a change reaches: by key paths, or through any links up to four deep. Goes from what changed backwards, so it costs what changed
-/// and the rows that link to it.
+/// Finds the objects of a class that a change affects: along key paths, or through any links up to four deep.
+///
+/// It goes backwards from the changed objects, so it costs the number of changed objects and of the rows that link to
+/// them.
 struct AffectedObjects {
-    let notes: ChangeSummary
-    /// The version that the notes begin from, and the one that they lead to.
+    let summary: ChangeSummary
+    /// The version that the summary begins from. `snapshot` is the version that it leads to.
     let old: Snapshot
     let snapshot: Snapshot
     let schema: SchemaBinding
 
-    /// How many links a change is followed.
+    /// The number of links along which a change is followed.
     static let depth = 4
 
     private func modified(_ table: TableID, _ column: Int) -> Set<Int64> {
-        guard let notes = notes.tables[table] else { return [] }
+        guard let summary = summary.tables[table] else { return [] }
         var keys: Set<Int64> = []
-        for (key, columns) in notes.modified where columns.contains(column) { keys.insert(key) }
-        for list in notes.scripts.keys where list.column == column { keys.insert(list.key) }
+        for (key, columns) in summary.modified where columns.contains(column) { keys.insert(key) }
+        for list in summary.scripts.keys where list.column == column { keys.insert(list.key) }
         return keys
     }
 
     private func modified(_ table: TableID) -> Set<Int64> {
-        guard let notes = notes.tables[table] else { return [] }
-        return Set(notes.modified.keys).union(notes.scripts.keys.map(\.key))
+        guard let summary = summary.tables[table] else { return [] }
+        return Set(summary.modified.keys).union(summary.scripts.keys.map(\.key))
     }
 
-    /// Objects of `table` of which something changed, themselves or up to four links away.
-    func deep(_ table: TableID) -> Set<Int64> {
+    /// The objects of `table` that changed themselves, or that lead by at most four links to an object that changed.
+    func viaLinks(_ table: TableID) -> Set<Int64> {
         var reached: [TableID: Set<Int64>] = [:]
         var frontier: [TableID: Set<Int64>] = [:]
-        for id in notes.tables.keys { frontier[id] = modified(id) }
+        for id in summary.tables.keys { frontier[id] = modified(id) }
         for level in 0...Self.depth {
             for (id, keys) in frontier { reached[id, default: []].formUnion(keys) }
             if level == Self.depth { break }
@@ -55,8 +57,8 @@ struct AffectedObjects {
         return reached[table] ?? []
     }
 
-    /// Objects at the beginning of a key path along which something changed.
-    func along(_ path: ObservedPath) -> Set<Int64> {
+    /// The objects at the beginning of a key path along which something changed.
+    func via(_ path: ObservedPath) -> Set<Int64> {
         var reached: Set<Int64> = []
         for step in path.steps.reversed() {
             var here: Set<Int64> = []
@@ -73,12 +75,13 @@ struct AffectedObjects {
                     }
                 }
             case .backlinks(let origin, let column):
-                // The linking objects that changed, and those that came or whose link was set: what they link to is reached.
+                // A linking object that changed, that was inserted or whose link was set affects the objects that it
+                // links to.
                 let assigned = modified(origin, column)
-                let changed = assigned.union(reached).union(notes.tables[origin]?.inserted ?? [])
+                let changed = assigned.union(reached).union(summary.tables[origin]?.inserted ?? [])
                 insertTargets(of: changed, origin, column, in: snapshot, into: &here)
-                // And what objects linked to before whose link was set, or that went.
-                let before = assigned.union(notes.tables[origin]?.deleted ?? [])
+                // If its link was set, or if it was deleted, it also affects the objects that it linked to before.
+                let before = assigned.union(summary.tables[origin]?.deleted ?? [])
                 insertTargets(of: before, origin, column, in: old, into: &here)
             }
             reached = here
@@ -86,12 +89,12 @@ struct AffectedObjects {
         return reached
     }
 
-    /// Adds what objects of a table link to in a version.
+    /// Adds the objects that objects of a table link to in a version.
     private func insertTargets(
         of keys: Set<Int64>, _ origin: TableID, _ column: Int, in snapshot: Snapshot, into result: inout Set<Int64>
     ) {
         let tables = snapshot.reference.schema.tables
-        // The class or the property may be younger than the version.
+        // The class or the property may be newer than the version.
         guard !keys.isEmpty, origin.index < tables.count, column < tables[origin.index].columns.count else { return }
         let view = snapshot.table(origin)
         for key in keys {
@@ -105,7 +108,7 @@ struct AffectedObjects {
     }
 }
 
-/// A key path that is observed, as tables and columns.
+/// A key path that is observed, resolved to tables and columns.
 struct ObservedPath {
     enum Kind {
         case column(Int)
@@ -121,7 +124,7 @@ struct ObservedPath {
     let steps: [Step]
     var isNested: Bool { steps.count > 1 }
 
-    /// Finds the properties of a text like `dogs.name`. Stops the program where there is no such property.
+    /// Finds the properties of a text like `dogs.name`. Stops the program if there is no such property.
     init(_ text: String, _ binding: TableBinding, _ schema: SchemaBinding) {
         var steps: [Step] = []
         var first: PropertyInfo?
@@ -129,7 +132,7 @@ struct ObservedPath {
         for name in text.split(separator: ".", omittingEmptySubsequences: false) {
             guard let current = table, let property = current.info.property(named: String(name)) else {
                 let place =
-                    table.map { $0.info.lacks(String(name)) }
+                    table.map { $0.info.missingPropertyText(String(name)) }
                     ?? "what comes before \"\(name)\" is no object"
                 fatalError(
                     "Firn: the key path \"\(text)\" can't be observed: \(place). Name properties of \(binding.info.name), joined by dots."

@@ -1,15 +1,18 @@
 import FirnCore
 
-/// An observer of a collection. It is told of the collection once at first, then of positions that came, went or changed.
+/// An observer of a collection. Its first call shows the collection; later calls show which indices were inserted,
+/// deleted or modified.
 ///
-/// Of all objects of a class it keeps nothing and asks the two versions for ranks, so a change costs what changed. Of other collections it keeps the elements
-/// that it was told of.
+/// For all objects of a class, and for a list, it keeps nothing: the two versions and the change summary contain the
+/// ranks and the edits, so a change costs what changed. For a query, it keeps the keys of the elements that it has
+/// shown.
 final class CollectionSubscription<C: RealmCollection>: DataSubscription {
     private var collection: C
     private var source: CollectionSource
     private let paths: [ObservedPath]?
     private let block: (RealmCollectionChange<C>) -> Void
-    /// What was told of last; nil before the first call, and for whole tables.
+    /// The elements that the query found when the observer was last called; nil before the first call, for whole
+    /// tables, and for lists.
     private var content: CollectionSource.Content?
     private var hasBegun = false
 
@@ -30,11 +33,13 @@ final class CollectionSubscription<C: RealmCollection>: DataSubscription {
         hasBegun = true
         skipped(pin)
         let collection = shown()
-        // Reading a list whose owner is gone stops the program, and the owner may go at any time before the first call.
+        // Reading a list whose owner is gone stops the program, and the owner may be deleted at any time before the
+        // first call.
         block(.initial(source.isOwnerGone(in: pin.snapshot) ? collection._withoutOwner : collection))
     }
 
-    /// What the block is given: after `invalidate()` the collection made anew, as the one from before is of no use.
+    /// The collection to pass to the block. After `invalidate()` it is made again, because the old one can no longer
+    /// be read.
     private func shown() -> C {
         if source.isDead {
             collection = collection._moved(to: realm)
@@ -44,75 +49,112 @@ final class CollectionSubscription<C: RealmCollection>: DataSubscription {
     }
 
     override func skipped(_ pin: Pin) {
-        if !source.isWholeTable { content = source.evaluate(pin.snapshot) }
+        content = list == nil && !source.isWholeTable ? source.evaluate(pin.snapshot) : nil
     }
 
-    override func notify(_ notes: ChangeSummary, from old: Pin, to new: Pin) {
-        guard !notes.isEmpty else { return }
-        let changes =
-            source.isWholeTable
-            ? wholeTable(notes, old.snapshot, new.snapshot) : compared(notes, old.snapshot, new.snapshot)
-        guard !changes.isEmpty else { return }
+    override func notify(_ summary: ChangeSummary, from old: Pin, to new: Pin) {
+        guard !summary.isEmpty else { return }
+        let difference =
+            if source.isWholeTable {
+                wholeTable(summary, old.snapshot, new.snapshot)
+            } else if let list {
+                edited(list, summary, old.snapshot, new.snapshot)
+            } else {
+                compared(summary, old.snapshot, new.snapshot)
+            }
+        guard !difference.isEmpty else { return }
         block(
             .update(
-                shown(), deletions: changes.deletions, insertions: changes.insertions,
-                modifications: changes.modifications))
+                shown(), deletions: difference.deletions, insertions: difference.insertions,
+                modifications: difference.modifications))
     }
 
-    /// The elements that count as changed.
-    private func reached(_ notes: ChangeSummary, _ old: Snapshot, _ new: Snapshot) -> Set<Int64> {
+    /// The keys of the elements that count as changed: along the observed key paths, or through links.
+    private func affected(_ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot) -> Set<Int64> {
         guard let binding = source.binding else { return [] }
-        let reach = AffectedObjects(notes: notes, old: old, snapshot: new, schema: realm.schema)
-        guard let paths else { return reach.deep(binding.table) }
-        return paths.reduce(into: []) { $0.formUnion(reach.along($1)) }
+        let objects = AffectedObjects(summary: summary, old: old, snapshot: new, schema: realm.schema)
+        guard let paths else { return objects.viaLinks(binding.table) }
+        return paths.reduce(into: []) { $0.formUnion(objects.via($1)) }
     }
 
-    private func wholeTable(_ notes: ChangeSummary, _ old: Snapshot, _ new: Snapshot) -> IndexChanges {
-        guard let binding = source.binding else { return IndexChanges(from: [Int64](), to: []) { _ in false } }
-        var changes = IndexChanges(from: [Int64](), to: []) { _ in false }
-        let hasOld = binding.table.index < old.reference.schema.tables.count
-        let table = notes.tables[binding.table]
-        if let table {
-            if hasOld {
-                let before = old.table(binding.table)
-                changes.deletions = table.deleted.compactMap { before.position(of: $0) }.sorted()
-            }
+    // MARK: All objects of a class
+
+    /// Compares two versions of a whole table. Costs what changed: the two versions give the ranks.
+    private func wholeTable(_ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot) -> ListDifference {
+        var difference = ListDifference()
+        guard let binding = source.binding else { return difference }
+        let table = summary.tables[binding.table]
+        if let inserted = table?.inserted, !inserted.isEmpty {
             let after = new.table(binding.table)
-            changes.insertions = table.inserted.compactMap { after.position(of: $0) }.sorted()
+            difference.insertions = inserted.compactMap { after.position(of: $0) }.sorted()
         }
-        if hasOld {
-            let before = old.table(binding.table)
-            let inserted = table?.inserted ?? []
-            let deleted = table?.deleted ?? []
-            changes.modifications = reached(notes, old, new).filter { !inserted.contains($0) && !deleted.contains($0) }
-                .compactMap { before.position(of: $0) }.sorted()
-        }
-        return changes
+        // The class may be newer than the old version.
+        guard binding.table.index < old.reference.schema.tables.count else { return difference }
+        let before = old.table(binding.table)
+        difference.deletions = (table?.deleted ?? []).compactMap { before.position(of: $0) }.sorted()
+        difference.modifications = affected(summary, old, new).compactMap { key in
+            table?.inserted.contains(key) ?? false || table?.deleted.contains(key) ?? false
+                ? nil : before.position(of: key)
+        }.sorted()
+        return difference
     }
 
-    private func compared(_ notes: ChangeSummary, _ oldSnapshot: Snapshot, _ newSnapshot: Snapshot) -> IndexChanges {
+    // MARK: A list without a query
+
+    /// The list, if the collection is one without a query.
+    private var list: CollectionLocation? {
+        guard case .list(let list) = source.origin, source.query == nil else { return nil }
+        return list
+    }
+
+    /// Computes the changes of a list.
+    ///
+    /// Costs the number of edits, whatever the list's length. Only if an element's object changed, the list is
+    /// searched for it; only if the list's edits are not known, the two states are compared.
+    private func edited(
+        _ list: CollectionLocation, _ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot
+    ) -> ListDifference {
+        let table = summary.tables[list.binding.table]
+        let key = list.row.key
+        guard let before = list.cell(in: old), let after = list.cell(in: new) else {
+            // The owner was deleted, or it did not exist yet.
+            return ListDifference(comparing: values(list, old), to: values(list, new))
+        }
+        var difference = ListDifference()
+        if let script = table?.scripts[.init(key: key, column: list.column)] {
+            difference = ListDifference(script.edits, oldCount: before.count)
+        } else if table?.modified[key]?.contains(list.column) ?? false {
+            difference = ListDifference(comparing: before.values, to: after.values)
+        }
+        guard list.property.isLink else { return difference }
+        let affected = affected(summary, old, new)
+        if !affected.isEmpty {
+            difference.addModifications(before.keys.indices.filter { affected.contains(before.keys[$0]) })
+        }
+        return difference
+    }
+
+    private func values(_ list: CollectionLocation, _ snapshot: Snapshot) -> [Value] {
+        list.cell(in: snapshot)?.values ?? []
+    }
+
+    // MARK: The elements of a query
+
+    private func compared(_ summary: ChangeSummary, _ oldSnapshot: Snapshot, _ newSnapshot: Snapshot) -> ListDifference
+    {
         let before = content ?? .keys([])
         let after = source.evaluate(newSnapshot)
         content = after
         switch (before, after) {
         case (.keys(let old), .keys(let new)):
-            let reached = reached(notes, oldSnapshot, newSnapshot)
-            if let script = script(notes) {
-                return IndexChanges(script, oldCount: old.count) { reached.contains(old[$0]) }
+            var difference = ListDifference(comparing: old, to: new)
+            let affected = affected(summary, oldSnapshot, newSnapshot)
+            if !affected.isEmpty {
+                difference.addModifications(old.indices.filter { affected.contains(old[$0]) })
             }
-            return IndexChanges(from: old, to: new) { reached.contains($0) }
-        case (.values(let old), .values(let new)):
-            if let script = script(notes) { return IndexChanges(script, oldCount: old.count) { _ in false } }
-            return IndexChanges(from: old, to: new) { _ in false }
-        default: return IndexChanges(from: [Int64](), to: []) { _ in false }
+            return difference
+        case (.values(let old), .values(let new)): return ListDifference(comparing: old, to: new)
+        default: return ListDifference()
         }
-    }
-
-    /// What was done to the list, where the collection is one as it stands, and the notes say it.
-    private func script(_ notes: ChangeSummary) -> ListScript? {
-        guard case .list(let place) = source.origin, source.stages.isEmpty,
-            let table = notes.tables[place.binding.table], !table.deleted.contains(place.row.key)
-        else { return nil }
-        return table.scripts[.init(key: place.row.key, column: place.column)]
     }
 }

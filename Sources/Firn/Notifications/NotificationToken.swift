@@ -1,11 +1,11 @@
 import Foundation
 import FirnStorage
 
-/// Keeps an observer: hold it as long as its block is to be called.
+/// Keeps an observer active: hold it as long as the block is to be called.
 ///
-/// Letting it go, or `invalidate()`, ends the calls; it may be done on any thread.
+/// Releasing it, or `invalidate()`, ends the calls. Either may be done on any thread.
 public final class NotificationToken: @unchecked Sendable {
-    // Unchecked because the observer belongs to its realm's thread; here it is only held, under the guard.
+    // Unchecked because the observer belongs to its realm's thread. The token only holds it, under the lock.
     private struct State {
         var isInvalidated = false
         var observer: Subscription?
@@ -16,10 +16,10 @@ public final class NotificationToken: @unchecked Sendable {
 
     deinit { invalidate() }
 
-    /// Ends the calls. Returns false where they had ended.
+    /// Ends the calls. Returns false if they had already ended. May be called on any thread, and more than once.
     @discardableResult
     public func invalidate() -> Bool {
-        // The observer is let go outside of the guard, as it may be the last to hold its realm.
+        // The observer is released outside of the lock, because it may hold the last reference to its realm.
         let (wasActive, gone) = state.withLock { state -> (Bool, Subscription?) in
             let result = (!state.isInvalidated, state.observer)
             state = State(isInvalidated: true, observer: nil)
@@ -33,7 +33,7 @@ public final class NotificationToken: @unchecked Sendable {
 
     var observer: Subscription? { state.withLock { $0.observer } }
 
-    /// From now on the token keeps the observer, unless it ended before that was made.
+    /// Makes the token keep the observer. Returns false if the token was invalidated before the observer was made.
     func keep(_ observer: Subscription) -> Bool {
         state.withLock { state in
             guard !state.isInvalidated else { return false }

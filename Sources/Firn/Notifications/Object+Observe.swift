@@ -2,14 +2,25 @@ public import Dispatch
 import FirnCore
 
 extension ObjectBase {
-    /// Calls `block` after each write that assigns to a property of the object, even the value it had, or deletes it. There is no first call.
+    /// Calls `block` after each write that assigns a property of the object, even to the value it had, or deletes it.
+    /// There is no first call.
     ///
-    /// The block is called some time after the commit, on the realm's run loop or queue, or on `queue`; several changes may come as one. It may write.
+    /// The block is called some time after the commit, on the realm's run loop or queue, or on `queue`. Several
+    /// changes may be shown in one call. The block may write.
+    ///
+    /// To be called on the thread, queue or actor of the object's realm. Stops the program if the object is
+    /// unmanaged, frozen or gone, if its realm was opened read-only or is in a transaction that has changed
+    /// something, if a key path names no property, and, if no queue is given, on a thread that has no running run
+    /// loop.
     ///
     /// - Parameters:
-    ///   - keyPaths: names of the properties that matter, nil for all of the object's own; `"dog.name"` follows links and collections.
+    ///   - keyPaths: names of the properties that matter; nil for all of the object's own, an empty array for none,
+    ///     so that only deleting the object calls the block. `"dog.name"` follows links and collections.
     ///   - queue: a serial queue to be called on, with the object of that queue.
-    /// - Returns: a token to be held as long as the block shall be called.
+    ///   - block: is called with the change.
+    ///   - file: the call site's file, which messages about held versions name.
+    ///   - line: the call site's line.
+    /// - Returns: a token to be held as long as the block is to be called.
     public final func observe<T: ObjectBase>(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<T>) -> Void,
         file: StaticString = #fileID, line: UInt = #line
@@ -30,12 +41,13 @@ extension ObjectBase {
         return token
     }
 
-    /// As `observe(keyPaths:on:_:)`, with key paths of Swift.
+    /// As `observe(keyPaths:on:_:)`, with key paths of Swift. Stops the program if one does not lead to a stored
+    /// property.
     public final func observe<T: ObjectBase>(
         keyPaths: [PartialKeyPath<T>], on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<T>) -> Void,
         file: StaticString = #fileID, line: UInt = #line
     ) -> NotificationToken {
-        observe(keyPaths: keyPaths.map { KeyPathTracer.name($0) }, on: queue, block, file: file, line: line)
+        observe(keyPaths: keyPaths.map { TracedKeyPath.of($0).name }, on: queue, block, file: file, line: line)
     }
 
     fileprivate final func beginObserving(
@@ -53,9 +65,12 @@ extension ObjectBase {
 }
 
 extension Object {
-    /// Calls `block` on an actor after each write that assigns to a property of the object or deletes it, with the actor's own object.
+    /// Calls `block` on an actor after each write that assigns a property of the object or deletes it, with the
+    /// actor's own object.
     ///
-    /// A task that was cancelled gets a token that has ended.
+    /// To be called where the object's realm belongs; stops the program as the call with a queue does. If `keyPaths`
+    /// is nil or empty, all of the object's own properties matter. If the task was cancelled, the returned token has
+    /// ended and the block is never called.
     public final func observe<A: Actor, T: Object>(
         keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, ObjectChange<T>) -> Void, file: StaticString = #fileID,
@@ -80,21 +95,22 @@ extension Object {
         return token
     }
 
-    /// As `observe(keyPaths:on:_:)`, with key paths of Swift.
+    /// As `observe(keyPaths:on:_:)`, with key paths of Swift. Stops the program if one does not lead to a stored
+    /// property.
     public final func observe<A: Actor, T: Object>(
         keyPaths: [PartialKeyPath<T>], on actor: A, _isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, ObjectChange<T>) -> Void, file: StaticString = #fileID,
         line: UInt = #line
     ) async -> NotificationToken {
         await observe(
-            keyPaths: keyPaths.map { KeyPathTracer.name($0) }, on: actor, _isolation: _isolation, block, file: file,
+            keyPaths: keyPaths.map { TracedKeyPath.of($0).name }, on: actor, _isolation: _isolation, block, file: file,
             line: line)
     }
 }
 
 /// Makes observers of an actor's own realm.
 enum ActorObserving {
-    /// Calls `body` on the actor, with its instance of the store.
+    /// Calls `body` on the actor, with the actor's instance of the store.
     static func install(
         _ realm: RealmInstance, on actor: any Actor, from start: SubscriptionStart, _isolation: isolated (any Actor)?,
         _ body: @escaping (RealmInstance) -> Void

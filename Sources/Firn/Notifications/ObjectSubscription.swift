@@ -1,6 +1,7 @@
 import FirnCore
 
-/// An observer of one object. It is told of assignments to the object's own properties, or along key paths; never at first.
+/// An observer of one object. It is called for assignments to the object's own properties, or along key paths. It has
+/// no first call.
 final class ObjectSubscription<T: ObjectBase>: DataSubscription {
     private let binding: TableBinding
     private let key: Int64
@@ -22,18 +23,18 @@ final class ObjectSubscription<T: ObjectBase>: DataSubscription {
     override var wantsOldValues: Bool { true }
 
     override func skipped(_ pin: Pin) {
-        // A deletion that is not told of is not told of later either.
+        // If a deletion is hidden from the observer, it is not shown later either.
         if pin.snapshot.table(binding.table).find(key) == nil { finish() }
     }
 
-    override func notify(_ notes: ChangeSummary, from old: Pin, to new: Pin) {
+    override func notify(_ summary: ChangeSummary, from old: Pin, to new: Pin) {
         let view = new.snapshot.table(binding.table)
         guard let place = view.find(key) else {
             finish()
             block(.deleted)
             return
         }
-        let changed = changedProperties(notes, old.snapshot, new.snapshot)
+        let changed = changedProperties(summary, old.snapshot, new.snapshot)
         guard !changed.isEmpty else { return }
         let before = old.snapshot.table(binding.table)
         let changes = changed.map { property, hasValues -> PropertyChange in
@@ -58,25 +59,26 @@ final class ObjectSubscription<T: ObjectBase>: DataSubscription {
         return value == .null ? nil : property.wrapper.any(from: value, realm)
     }
 
-    /// The properties that changed, in their order, and whether the change was to their own value.
+    /// The properties that changed, in the order of the class. The Boolean is true if the property's own value was
+    /// assigned.
     private func changedProperties(
-        _ notes: ChangeSummary, _ old: Snapshot, _ new: Snapshot
+        _ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot
     ) -> [(PropertyInfo, Bool)] {
-        let table = notes.tables[binding.table]
+        let table = summary.tables[binding.table]
         let columns = table?.modified[key]
         func isChanged(_ property: PropertyInfo) -> Bool {
             let column = binding.column(property)
             return columns?.contains(column) ?? false || table?.scripts[.init(key: key, column: column)] != nil
         }
         guard let paths else { return binding.info.stored.filter(isChanged).map { ($0, true) } }
-        let reach = AffectedObjects(notes: notes, old: old, snapshot: new, schema: realm.schema)
+        let affected = AffectedObjects(summary: summary, old: old, snapshot: new, schema: realm.schema)
         var result: [(PropertyInfo, Bool)] = []
         for property in binding.info.properties {
             let own = paths.filter { $0.property === property }
             if own.contains(where: { !$0.isNested }), !property.isLinkingObjects, isChanged(property) {
                 result.append((property, true))
             } else if own.contains(where: {
-                ($0.isNested || property.isLinkingObjects) && reach.along($0).contains(key)
+                ($0.isNested || property.isLinkingObjects) && affected.via($0).contains(key)
             }) {
                 result.append((property, false))
             }

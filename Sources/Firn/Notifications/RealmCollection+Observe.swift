@@ -2,18 +2,27 @@ public import Dispatch
 import FirnCore
 
 extension RealmCollection {
-    /// Calls `block` once with the collection, then after each write that adds, removes, moves or changes elements.
+    /// Calls `block` once with the collection, then after each write that inserts, deletes, moves or modifies elements.
     ///
-    /// The block is called some time after the commit, on the realm's run loop or queue, or on `queue`; several changes may come as one. It may write.
+    /// The block is called some time after the commit, on the realm's run loop or queue, or on `queue`. Several
+    /// changes may be shown in one call. The block may write.
     ///
-    /// If the object that a list or backlinks belong to is deleted before the first call, that call is given an empty,
-    /// unmanaged collection. Observing goes on when the realm is invalidated. To begin observing a collection from
-    /// before that stops the program.
+    /// If the object that a list or backlinks belong to is deleted before the first call, the block is called with an
+    /// empty, unmanaged collection. Observing goes on when the realm is invalidated.
+    ///
+    /// To be called on the thread, queue or actor of the collection's realm. Stops the program if the collection is
+    /// unmanaged, frozen, or was made before its realm was invalidated, if the realm was opened read-only or is in a
+    /// transaction that has changed something, if a key path names no property, and, if no queue is given, on a
+    /// thread that has no running run loop.
     ///
     /// - Parameters:
-    ///   - keyPaths: names of the elements' properties that matter; nil for all, also of objects that the elements link to, up to four links away.
+    ///   - keyPaths: names of the elements' properties that matter; nil for all, including those of objects that the
+    ///     elements link to, up to four links away.
     ///   - queue: a serial queue to be called on, with the collection of that queue.
-    /// - Returns: a token to be held as long as the block shall be called.
+    ///   - block: is called with the change.
+    ///   - file: the call site's file, which messages about held versions name.
+    ///   - line: the call site's line.
+    /// - Returns: a token to be held as long as the block is to be called.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
         _ block: @escaping (RealmCollectionChange<Self>) -> Void, file: StaticString = #fileID, line: UInt = #line
@@ -38,9 +47,12 @@ extension RealmCollection {
         return token
     }
 
-    /// Calls `block` on an actor, with the actor's own collection, once and then after each write that changes the collection.
+    /// Calls `block` on an actor, with the actor's own collection: once, and then after each write that changes the
+    /// collection.
     ///
-    /// A task that was cancelled gets a token that has ended.
+    /// To be called where the collection's realm belongs; stops the program as the call with a queue does. If
+    /// `keyPaths` is nil or empty, all properties matter. If the task was cancelled, the returned token has ended and
+    /// the block is never called.
     public func observe<A: Actor>(
         keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, RealmCollectionChange<Self>) -> Void, file: StaticString = #fileID,
@@ -81,7 +93,7 @@ extension RealmCollection {
 }
 
 extension CollectionSource {
-    /// Stops the program where the collection is from before `invalidate()`.
+    /// Stops the program if the collection was made before its realm was invalidated.
     fileprivate func checkIsAlive() {
         if isDead {
             fatalError(
@@ -92,11 +104,12 @@ extension CollectionSource {
 }
 
 extension RealmCollection where Element: ObjectBase {
-    /// As `observe(keyPaths:on:_:)`, with key paths of Swift.
+    /// As `observe(keyPaths:on:_:)`, with key paths of Swift. Stops the program if one does not lead to a stored
+    /// property.
     public func observe(
         keyPaths: [PartialKeyPath<Element>], on queue: DispatchQueue? = nil,
         _ block: @escaping (RealmCollectionChange<Self>) -> Void, file: StaticString = #fileID, line: UInt = #line
     ) -> NotificationToken {
-        observe(keyPaths: keyPaths.map { KeyPathTracer.name($0) }, on: queue, block, file: file, line: line)
+        observe(keyPaths: keyPaths.map { TracedKeyPath.of($0).name }, on: queue, block, file: file, line: line)
     }
 }

@@ -4,10 +4,10 @@ import Synchronization
 
 /// Wakes a realm when a version is published, on whatever thread that happens.
 final class RealmWaker: @unchecked Sendable {
-    // Unchecked because of the instance, which is only touched on its own scheduler.
+    // Unchecked because of the instance, which is used only on its own scheduler.
     private weak var instance: RealmInstance?
     private let scheduler: Scheduler
-    // Atomic: one turn serves all versions published before it.
+    // Atomic. One turn handles all versions that were published before it.
     private let isScheduled = Atomic<Bool>(false)
 
     init(_ instance: RealmInstance, _ scheduler: Scheduler) {
@@ -25,7 +25,7 @@ final class RealmWaker: @unchecked Sendable {
 }
 
 extension RealmInstance {
-    /// From now on the realm is woken when a version is published.
+    /// Makes the store wake the realm whenever a version is published.
     func startListening() {
         guard waker == nil, let scheduler, !configuration.readOnly else { return }
         let waker = RealmWaker(self, scheduler)
@@ -39,7 +39,7 @@ extension RealmInstance {
             isTurnDue = true
             return
         }
-        // After `invalidate()` nothing is shown, but observers go on.
+        // After `invalidate()` the realm shows nothing, but observers go on.
         if pin == nil, !observers.isEmpty { show(store.pin(at: openedAt)) }
         if autorefresh {
             moveToNewest(at: openedAt)
@@ -50,30 +50,32 @@ extension RealmInstance {
         deliver(mayBegin: true)
     }
 
-    /// Has a turn that was dropped come again.
+    /// Schedules a turn again that was skipped.
     func wakeIfDue() {
         guard isTurnDue else { return }
         isTurnDue = false
         waker?.wake()
     }
 
-    /// Tells realm observers of a version that is shown without their having been told: a transaction that was cancelled has advanced to it.
+    /// Notifies realm observers of a version that the realm shows but has not announced: cancelling a transaction has
+    /// advanced the realm to it.
     private func announce() {
         guard let pin, pin.version > announcedVersion else { return }
         announcedVersion = pin.version
         notifyRealm(.didChange)
     }
 
-    /// Advances, and tells observers what is due. Returns whether there was something newer.
+    /// Advances, and shows observers what is due. Returns whether there was something newer.
     @discardableResult
     func refresh(at place: CallSite) -> Bool {
         guard !isFrozen, !isInTransaction, !isDelivering else { return false }
-        // What other processes have written and can't be shown here is thrown by `tryRefresh()`, and by the next write and opening.
+        // If other processes have written something that can't be shown here, `tryRefresh()` throws it, and so do the
+        // next write and the next opening.
         _ = Result { () throws(StoreError) in try store.catchUp() }
         return advance(at: place)
     }
 
-    /// As `refresh`, but throws where other processes have written what can't be shown here.
+    /// As `refresh`, but throws if other processes have written something that can't be shown here.
     func tryRefresh(at place: CallSite) throws -> Bool {
         guard !isFrozen, !isInTransaction, !isDelivering else { return false }
         try storing { store throws(StoreError) in try store.catchUp() }
@@ -89,7 +91,7 @@ extension RealmInstance {
 
     @discardableResult
     private func moveToNewest(at place: CallSite) -> Bool {
-        // A realm that has read nothing yet has nothing to advance; its first read takes the newest.
+        // A realm that has read nothing yet has nothing to advance from. Its first read takes the newest version.
         guard let pin, store.publishedVersion > pin.version else {
             moveToEqual()
             return false
@@ -99,20 +101,21 @@ extension RealmInstance {
         return true
     }
 
-    /// After a compaction: the same version on the new tree, so that the old one is free. Nobody sees a difference.
+    /// After a compaction, shows the same version on the new tree, so that the old tree can be freed. The application
+    /// sees no difference.
     func moveToEqual() {
         guard !isFrozen, !isInTransaction, let pin, store.isSuperseded(pin) else { return }
-        let equal = store.pin(at: pin.place)
+        let equal = store.pin(at: pin.callSite)
         guard equal.version == pin.version else { return }
         show(equal)
         for observation in observers.active { observation.moveToEqual(equal) }
     }
 
-    /// Tells each observer what it does not know yet.
+    /// Shows each observer what it has not been shown yet.
     private func deliver(mayBegin: Bool) {
         delivering {
             for observation in observers.active {
-                // A block may have begun a write; the others are told when it has ended.
+                // A block may have begun a write. The other observers are called when it has ended.
                 if isInTransaction {
                     isTurnDue = true
                     break
@@ -125,7 +128,7 @@ extension RealmInstance {
         ownNotes.removeAll { $0.version <= oldest }
     }
 
-    /// Runs what calls blocks that are told of changes: `refresh` does nothing in them.
+    /// Runs code that calls blocks with changes. In these blocks `refresh` does nothing.
     private func delivering(_ body: () -> Void) {
         let wasDelivering = isDelivering
         isDelivering = true
@@ -143,33 +146,35 @@ extension RealmInstance {
         }
         switch notification {
         case .didChange: delivering(call)
-        // Whoever is told that a refresh is required may refresh at once.
+        // A block that is called because a refresh is required may refresh at once.
         case .refreshRequired: call()
         }
     }
 
-    /// The realm's own transaction is published: realm observers are told at once, the others at the next turn.
+    /// Notifies observers after the realm's own transaction is published: realm observers at once, the others at the
+    /// next turn.
     func committedOwn(_ committed: CommittedVersion, from base: Pin, skipping tokens: [NotificationToken]) {
         guard let pin else { return }
-        // The version shown may be a later one of another writer, which was published at the same time. Otherwise its
-        // pin is preferred, as it may lie on the newer tree of a compaction.
+        // The realm may show a later version of another writer, which was published at the same time. Otherwise its
+        // own pin is preferred, because it may be on the newer tree of a compaction.
         if let own = pin.version == committed.number ? pin : committed.pin {
             if let observer = observers.active.first(where: \.wantsOldValues) {
                 ownNotes.append((own.version, observer.claim.changes(from: base, to: own)))
             }
-            // What another writer had written before, published or not, is not the transaction's to hide.
+            // Changes that another writer wrote before, published or not, are not hidden by this transaction.
             delivering { for token in tokens { (token.observer as? DataSubscription)?.hide(own, from: base) } }
         }
-        // A realm observer is told that there is something, not what: it can't be told of another writer's part alone.
+        // A realm observer learns that something changed, not what, so it can't be notified of another writer's part
+        // alone.
         let hasOthers = base.version > announcedVersion || pin.version > committed.number
-        // Who has published it may be another thread, which has yet to wake this realm. What the caller does next on its
-        // run loop or queue must find the observers told.
+        // Another thread may have published the version, and may not have woken this realm yet. Observers must have
+        // been called before the caller's next work on its run loop or queue.
         waker?.wake()
         announcedVersion = max(announcedVersion, pin.version)
         notifyRealm(.didChange, skipping: hasOthers ? [] : tokens)
     }
 
-    /// Whether the realm itself made a change to a property after a version, up to another.
+    /// Whether the realm itself changed a property after one version, up to and including another.
     func isOwnChange(
         _ table: TableID, _ key: Int64, _ column: Int, after version: UInt64, through last: UInt64
     ) -> Bool {
@@ -179,7 +184,7 @@ extension RealmInstance {
         }
     }
 
-    /// The version that a new observer begins from. Stops the program where nothing can be observed.
+    /// The version that a new observer begins from. Stops the program if nothing can be observed.
     func pinForObserving(at place: CallSite) -> Pin {
         check()
         if isFrozen { fatalError("Firn: what is frozen never changes, so it can't be observed. Observe the live one.") }
@@ -197,13 +202,14 @@ extension RealmInstance {
         return shownPin.again(at: place)
     }
 
-    /// Where a new observer begins. From now on the notes of what is written are kept for it. Stops the program as `pinForObserving` does.
+    /// The version that a new observer begins from, and the claim on the change summaries of all later versions,
+    /// which are kept for it from now on. Stops the program as `pinForObserving` does.
     func startObserving(at place: CallSite) -> SubscriptionStart {
         let pin = pinForObserving(at: place)
         return SubscriptionStart(pin: pin, claim: store.makeChangeCursor(after: pin.version))
     }
 
-    /// Stops the program where blocks could never be called.
+    /// Stops the program if the thread could never call the observer's block.
     func checkDelivery() {
         guard let scheduler, scheduler.canDeliver else {
             fatalError(
@@ -212,7 +218,7 @@ extension RealmInstance {
         }
     }
 
-    /// Runs `body` with this store's instance on a queue, there, for an observer that was made here.
+    /// Runs `body` on a queue, with the queue's instance of this store, for an observer that was made in this realm.
     func onQueue(_ queue: Scheduler, from start: SubscriptionStart, _ body: @escaping (RealmInstance) -> Void) {
         nonisolated(unsafe) let body = body
         let shared = shared
@@ -223,22 +229,22 @@ extension RealmInstance {
         }
     }
 
-    /// An observer that was made in another realm begins in this one. If this one shows something older than what was
-    /// seen there, it advances, as it may not do so by itself.
+    /// Makes sure that this realm can begin an observer that was made in another realm. If this realm shows an older
+    /// version than that realm showed, it advances, because it may not do so by itself.
     func reach(_ start: SubscriptionStart) {
         if let pin, pin.version < start.pin.version, !isInTransaction { advance(at: openedAt) }
     }
 
-    /// Enters an observation and has it told at the next turn.
+    /// Adds an observer and wakes the realm, which calls it at the next turn.
     func add(_ observation: DataSubscription, _ token: NotificationToken) {
         guard token.keep(observation) else { return }
         observers.add(observation, token)
-        // A queue's or actor's realm may have been opened for the observer alone; it goes on from where that begins. An
-        // observer that was made in a transaction may begin from a version that is not published yet, which no other
-        // realm shows.
+        // A queue's or actor's realm may have been opened only for the observer. It goes on from the observer's first
+        // version. An observer that was made in a transaction may begin from a version that is not published yet,
+        // which no other realm shows.
         if pin == nil {
             let last = observation.last
-            show(last.version > store.publishedVersion ? store.pin(at: last.place) : last.again(at: last.place))
+            show(last.version > store.publishedVersion ? store.pin(at: last.callSite) : last.again(at: last.callSite))
         }
         waker?.wake()
     }
@@ -247,12 +253,22 @@ extension RealmInstance {
 extension Realm {
     /// Calls `block` whenever the realm shows newer data: at once when it commits a write, and when it advances.
     ///
-    /// - Returns: a token to be held as long as the block shall be called.
+    /// A realm that does not refresh by itself also calls it when there is newer data to refresh to.
+    ///
+    /// To be called on the realm's thread, queue or actor, where the block is called as well. Stops the program
+    /// elsewhere, if the realm is frozen or was opened read-only, and in a transaction that has changed something.
+    ///
+    /// - Parameters:
+    ///   - block: is called with the reason and the realm.
+    ///   - file: the call site's file.
+    ///   - line: the call site's line.
+    /// - Returns: a token to be held as long as the block is to be called.
     public func observe(
         _ block: @escaping (_ notification: Notification, _ realm: Realm) -> Void, file: StaticString = #fileID,
         line: UInt = #line
     ) -> NotificationToken {
-        // It holds no version: it is told that there is one, not what changed. But the realm must show one, or it would have nothing to advance from.
+        // The observer holds no version, because it learns that there is one, not what changed. But the realm must
+        // show one, or it would have nothing to advance from.
         let pin = instance.pinForObserving(at: CallSite(file, line))
         if instance.observers.realmObservers.isEmpty {
             instance.announcedVersion = max(instance.announcedVersion, pin.version)
@@ -266,14 +282,15 @@ extension Realm {
 }
 
 extension SharedStore {
-    /// Gives `body` the realm of a scheduler that the caller is on, for an observer that was made in another realm.
+    /// Calls `body` with the realm of a scheduler that the caller is on, for an observer that was made in another
+    /// realm.
     ///
-    /// Does nothing if the store was migrated meanwhile: what was to be observed has gone then.
+    /// Does nothing if the store was migrated meanwhile, because the observed data is gone then.
     func beginObserving(
         _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler,
         from start: SubscriptionStart, _ body: (RealmInstance) -> Void
     ) {
-        guard let instance = instanceIfUsable(configuration, schema, scheduler, at: start.pin.place) else { return }
+        guard let instance = instanceIfUsable(configuration, schema, scheduler, at: start.pin.callSite) else { return }
         instance.startListening()
         instance.reach(start)
         body(instance)

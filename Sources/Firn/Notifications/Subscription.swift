@@ -4,10 +4,11 @@ import Synchronization
 
 /// One observer of one realm.
 ///
-/// Belongs to its realm's thread, queue or actor, where its block is called; only `end` may come from elsewhere. Its token holds it, its realm only knows it.
+/// Belongs to its realm's thread, queue or actor, where its block is called. Only `end` may be called on any thread.
+/// Its token holds it; its realm has only a weak reference to it.
 class Subscription {
     let realm: RealmInstance
-    // Atomic: a token may be let go on any thread.
+    // Atomic: a token may be released on any thread.
     private let hasEnded = Atomic<Bool>(false)
 
     init(_ realm: RealmInstance) { self.realm = realm }
@@ -17,29 +18,31 @@ class Subscription {
     func end() { hasEnded.store(true, ordering: .releasing) }
 }
 
-/// Where an observer begins: the version, and the claim on the notes of all versions after it. Made by the call that makes the observer, so that nothing after it is missed.
+/// The version that an observer begins from, and the claim on the change summaries of all versions after it. Made by
+/// the call that makes the observer, so that it misses nothing after that.
 struct SubscriptionStart: Sendable {
     let pin: Pin
     let claim: ChangeCursor
 }
 
-/// An observer of data: which version it was told of last, and how it is told of the next. It holds that version, in the name of the call that made it.
+/// An observer of data. It knows the version that it was last shown, and how to show the next one. It pins that
+/// version, on behalf of the call that made it.
 class DataSubscription: Subscription {
-    /// What it holds for being told of more.
+    /// What an active observer holds until it ends.
     private struct Progress {
-        /// The version that was told of last.
+        /// The version that was shown last.
         var last: Pin
-        /// Keeps the notes of the versions after it.
+        /// Keeps the change summaries of the versions after it.
         let claim: ChangeCursor
-        /// Versions that are not told of, oldest first, each with the one before it. Kept only while there is
-        /// something to tell before them.
+        /// Versions that are not shown, oldest first, each with the version before it. Kept only while there is
+        /// something to show before them.
         var hidden: [(base: Pin, committed: Pin)] = []
     }
-    /// Nil when there is nothing more to tell.
+    /// Nil once there is nothing more to show.
     private var progress: Progress?
     private var isRunning = false
     private var isDueAgain = false
-    /// Whether it is told of the state it begins with, at the next turn.
+    /// Whether it is to be shown the state that it begins from, at the next turn.
     var wantsInitial: Bool { false }
 
     init(_ realm: RealmInstance, from start: SubscriptionStart) {
@@ -52,39 +55,40 @@ class DataSubscription: Subscription {
         return progress
     }
 
-    /// The version that was told of last, of an observer that is active.
+    /// The version that was last shown. The observer must be active.
     var last: Pin { current.last }
     var claim: ChangeCursor { current.claim }
 
-    /// What was told of last, on the tree that a compaction has put in the place of its own.
+    /// Moves the version shown last to the tree with which a compaction has replaced the old one.
     func moveToEqual(_ pin: Pin) {
         guard let progress, progress.last.version == pin.version else { return }
-        self.progress?.last = pin.again(at: progress.last.place)
+        self.progress?.last = pin.again(at: progress.last.callSite)
     }
 
-    /// Ends it, as there is nothing more to tell. From now on it holds no version and no notes, however long its
-    /// token is kept.
+    /// Ends the observer, because there is nothing more to show. From now on it holds no version and no change
+    /// summaries, however long its token is kept.
     func finish() {
         end()
         progress = nil
     }
 
-    /// Tells the observer what has changed up to the version that its realm shows.
+    /// Shows the observer what has changed up to the version that its realm shows.
     func deliver(mayBegin: Bool) {
         guard isActive, !isRefused(), let shown = realm.pin else { return }
         if wantsInitial {
             guard mayBegin else { return }
-            let new = shown.again(at: last.place)
+            let new = shown.again(at: last.callSite)
             run(new) { begin(new) }
         } else if passHidden(), let shown = realm.pin {
             deliver(through: shown)
         }
     }
 
-    /// Tells an observer that has begun what has changed up to a version that may be older than the one shown.
+    /// Shows an observer that has begun what has changed up to a version, which may be older than the one that the
+    /// realm shows.
     private func deliver(through pin: Pin) {
         guard isActive, !wantsInitial, pin.version > last.version, !isRefused() else { return }
-        let new = pin.again(at: last.place)
+        let new = pin.again(at: last.callSite)
         let old = last
         let notes = claim.changes(from: old, to: new)
         run(new) { notify(notes, from: old, to: new) }
@@ -102,7 +106,7 @@ class DataSubscription: Subscription {
         }
     }
 
-    /// True while the block runs, which is not called within itself. It is told at the next turn.
+    /// True while the block runs, because it is not called within itself. It is called again at the next turn.
     private func isRefused() -> Bool {
         if isRunning { isDueAgain = true }
         return isRunning
@@ -113,28 +117,28 @@ class DataSubscription: Subscription {
         claim.advance(to: pin.version)
     }
 
-    // MARK: Versions that are not told of
+    // MARK: Versions that are not shown
 
-    /// Takes a version that its realm has committed as told of. What others had written before, up to `base`, is told
-    /// first: at once, or at the next turn if the block is running.
+    /// Treats a version that the realm has committed as already shown, without calling the block. What others had
+    /// written before, up to `base`, is shown first: at once, or at the next turn if the block is running.
     func hide(_ committed: Pin, from base: Pin) {
         guard isActive, !wantsInitial, let progress else { return }
-        let committed = committed.again(at: progress.last.place)
+        let committed = committed.again(at: progress.last.callSite)
         if let end = progress.hidden.indices.last, progress.hidden[end].committed.version == base.version {
             self.progress?.hidden[end].committed = committed
         } else {
-            self.progress?.hidden.append((base.again(at: progress.last.place), committed))
+            self.progress?.hidden.append((base.again(at: progress.last.callSite), committed))
         }
         passHidden()
     }
 
-    /// Passes over the versions that are not told of. False where that has to wait: the observer is due again then.
+    /// Skips the versions that are not shown. Returns false if that has to wait; the observer is due again then.
     @discardableResult
     private func passHidden() -> Bool {
         while isActive, let next = progress?.hidden.first {
             if next.base.version > last.version {
                 if isRefused() || isHeldUp() { return false }
-                // The block may itself hide more, and pass over what is first here: so look again.
+                // The block may itself hide more versions and skip the first entry, so look at it again.
                 realm.showing(next.base) { deliver(through: next.base) }
             } else {
                 progress?.hidden.removeFirst()
@@ -144,7 +148,7 @@ class DataSubscription: Subscription {
         return !isHeldUp()
     }
 
-    /// Whether a block has left a write open. The observer is told when that has ended.
+    /// Whether a block has left a write open. The observer is called when that write has ended.
     private func isHeldUp() -> Bool {
         if realm.isInTransaction { realm.isTurnDue = true }
         return realm.isInTransaction
@@ -152,15 +156,15 @@ class DataSubscription: Subscription {
 
     private func skip(to pin: Pin) {
         guard pin.version > last.version else { return }
-        take(pin.again(at: last.place))
+        take(pin.again(at: last.callSite))
         skipped(last)
     }
 
-    // What the kinds of observers do.
+    // What each kind of observer implements.
     func begin(_ pin: Pin) {}
     func notify(_ notes: ChangeSummary, from old: Pin, to new: Pin) {}
     func skipped(_ pin: Pin) {}
-    /// Whether old values are wanted, so that the realm remembers which changes are its own.
+    /// Whether the observer wants old values, so that the realm remembers which changes are its own.
     var wantsOldValues: Bool { false }
 }
 
@@ -183,10 +187,10 @@ final class SubscriptionList {
 
     var isEmpty: Bool { active.isEmpty && realmObservers.isEmpty }
 
-    /// Whether any observer is told of old values, so that the realm has to remember which changes are its own.
+    /// Whether any observer wants old values, so that the realm has to remember which changes are its own.
     var wantOldValues: Bool { active.contains(where: \.wantsOldValues) }
 
-    /// Ends them all: nothing is told any more, and no version is held for them, whoever still has their tokens.
+    /// Ends all observers: none is called any more, and none holds a version, even if its token still exists.
     func end() {
         let tokens = entries.map(\.token) + realmEntries.map(\.token)
         entries = []
@@ -194,7 +198,7 @@ final class SubscriptionList {
         for token in tokens { token?.invalidate() }
     }
 
-    /// The observers that still are.
+    /// The observers of data that are still active.
     var active: [DataSubscription] {
         let active = entries.compactMap(\.observation).filter(\.isActive)
         if active.count < entries.count { entries.removeAll { !($0.observation?.isActive ?? false) } }
@@ -207,7 +211,7 @@ final class SubscriptionList {
         return active
     }
 
-    /// Stops the program where a token is none of this realm's.
+    /// Stops the program if a token is not one of this realm's.
     func checkTokens(_ tokens: [NotificationToken], of realm: RealmInstance) {
         for token in tokens {
             if let observer = token.observer, observer.realm !== realm {
@@ -219,7 +223,7 @@ final class SubscriptionList {
     }
 }
 
-/// An observer of the realm itself. It is told on the spot, and of no versions, so it holds none.
+/// An observer of the realm itself. It is called at once, and is shown no versions, so it holds none.
 final class RealmSubscription: Subscription {
     let block: (Realm.Notification, Realm) -> Void
 

@@ -1,5 +1,8 @@
 extension ObjectBase {
-    /// The class and its properties' values, linked objects indented, to a depth of three.
+    /// The class and the values of its properties, with linked objects and collections indented, up to three levels
+    /// below the outermost one.
+    ///
+    /// The text of an object that is gone is its class name and "[invalid object]".
     final func describe(depth: Int) -> String {
         let name = classInfo.name
         if isInvalidated { return "\(name) [invalid object]" }
@@ -25,7 +28,7 @@ func indented(_ text: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\n\t")
 }
 
-/// A collection whose description tells its type and elements.
+/// A collection whose description shows its type and its elements.
 protocol DescribedCollection: Collection {
     var isInvalidated: Bool { get }
 }

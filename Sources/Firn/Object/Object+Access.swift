@@ -1,15 +1,18 @@
 import Foundation
 import FirnCore
 
-// What the inlined accessors call where the short way is not open.
+// The slow paths of the inlined accessors in `Persisted`, and access by name.
 extension ObjectBase {
-    /// The property of a column, as messages name it.
+    /// The property of a column, for messages.
     private final func name(_ column: Int) -> String {
         let binding = TableBinding.of(_row)
         return "\(binding.info.name).\(binding.property(column: column).name)"
     }
 
-    /// The transaction, and the row that is written; stops the program where it can't be. Nil where the transaction has met damage, so that nothing is written.
+    /// Begins a write to a cell: finds the running transaction, and the row again where it has moved.
+    ///
+    /// Stops the program outside a write transaction, on the wrong thread, if the row is gone, and if the column is
+    /// the primary key. Returns nil if the transaction has met damage: nothing is written then.
     @inline(__always)
     private final func beginSet(_ column: Int) -> (WriteTransaction, TableBinding)? {
         let realm = RealmInstance.of(_row)
@@ -25,7 +28,7 @@ extension ObjectBase {
         return (transaction, binding)
     }
 
-    /// Sets a value of any type but links and collections.
+    /// Sets a value of any type except links and collections.
     final func set(_ value: Value, column: Int) {
         guard let (transaction, binding) = beginSet(column) else { return }
         if case .data(let bytes) = value { checkLength(bytes.count) }
@@ -38,6 +41,7 @@ extension ObjectBase {
         fatalError("Firn: \(name(column)) can't be set to nil, because requiredProperties() names it.")
     }
 
+    /// Sets a string, without copying it first if its UTF-8 bytes are contiguous.
     final func set(_ text: String, column: Int) {
         guard let (transaction, binding) = beginSet(column) else { return }
         checkLength(text.utf8.count)
@@ -48,13 +52,15 @@ extension ObjectBase {
         if done == nil { transaction.set(binding.table, column, key, .string(text)) }
     }
 
+    /// Sets data, without copying it first.
     final func set(_ data: Data, column: Int) {
         guard let (transaction, binding) = beginSet(column) else { return }
         checkLength(data.count)
         data.withUnsafeBytes { transaction.set(binding.table, column, _row.key, bytes: $0) }
     }
 
-    /// Sets a link, which leads to objects of `type`.
+    /// Sets a link. Its targets are objects of exactly the class `type`; an unmanaged target is added to the realm
+    /// first.
     final func setLink(_ target: ObjectBase?, to type: ObjectBase.Type, column: Int) {
         guard let (transaction, binding) = beginSet(column) else { return }
         let key = target.map { RealmInstance.of(_row).linkKey(of: $0, as: type) } ?? -1
@@ -63,9 +69,21 @@ extension ObjectBase {
 
     // MARK: By name
 
-    /// The value of a property by its name: numbers as `NSNumber`, collections as they are. Setting converts as `init(value:)` does.
+    /// The value of the property with this name, or with this stored name.
     ///
-    /// A name that the class does not have stops the program, as does setting the primary key of a managed object.
+    /// Reading returns numbers, Booleans included, as `NSNumber`, an enum as its raw value, a linked object as an
+    /// object, and a collection as itself. Setting converts as `Object.init(value:)` does: a dictionary for a link
+    /// creates an object, and a sequence replaces the elements of a list.
+    ///
+    /// ```swift
+    /// let dog = realm.objects(Dog.self)[0]
+    /// print(dog["name"] as? String ?? "", dog["age"] as! Int)
+    /// try realm.write { dog["owner"] = ["name": "Ann"] }
+    /// ```
+    ///
+    /// Both stop the program if the class has no property of that name. Setting also stops it if the value does not
+    /// fit, if the property holds backlinks, and, for a managed object, outside a write transaction and for the
+    /// primary key. Slower than a typed property, since the name is looked up in a dictionary and the value is boxed.
     public final subscript(key: String) -> Any? {
         get { anyValue(property(key)) }
         set {
@@ -75,25 +93,26 @@ extension ObjectBase {
         }
     }
 
-    /// The value of a property by its name.
+    /// The value of the property with this name: the same as `self[key]`.
     public final func value(forKey key: String) -> Any? { self[key] }
 
-    /// Sets a property by its name.
+    /// Sets the property with this name: the same as `self[key] = value`.
     public final func setValue(_ value: Any?, forKey key: String) { self[key] = value }
 
+    /// The property with a name. Stops the program if there is none.
     private final func property(_ name: String) -> PropertyInfo {
         let info = classInfo
         guard let property = info.property(named: name) ?? info.stored.first(where: { $0.columnName == name }) else {
-            fatalError("Firn: \(info.lacks(name)).")
+            fatalError("Firn: \(info.missingPropertyText(name)).")
         }
         return property
     }
 
-    /// A property's value as untyped access gives it.
+    /// The value of a property as untyped access returns it.
     final func anyValue(_ property: PropertyInfo) -> Any? {
-        let place = address + property.offset
+        let wrapper = address + property.offset
         if property.isCollection || property.isLinkingObjects || !isManaged {
-            return property.wrapper.any(place, of: self)
+            return property.wrapper.any(wrapper, of: self)
         }
         if !_row.isCurrent { _row = _relocate(_row) }
         let binding = TableBinding.of(_row)
@@ -108,6 +127,7 @@ extension ObjectBase {
         return property.wrapper.any(from: value, realm)
     }
 
+    /// Sets a property to what an untyped value stands for. Throws `ValueFault` if the value does not fit.
     private final func setAny(_ property: PropertyInfo, _ any: Any?) throws {
         guard isManaged, !property.isCollection else {
             return try setUnmanaged(property, try Resolution.content(property, any))

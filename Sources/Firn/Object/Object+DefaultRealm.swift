@@ -1,10 +1,25 @@
-/// What gives a class's static functions the class they are called on; `Object` is all that conforms.
+/// The class that a static function of `Object` is called on. Only `Object` and its subclasses conform.
+///
+/// A static method of `Object` itself could not return `Results<Self>`; a protocol extension can.
 public protocol ObjectKind: Object {}
 extension Object: ObjectKind {}
 
-// The entries of RLMObject that work on the default realm or on one that is given.
+// The functions of RLMObject that work on the default realm, or on a given one. Those that use the default realm open
+// it on the calling thread, and stop the program if it can't be opened. Where something can fail because of data, use
+// the throwing functions of `Realm` instead.
 extension ObjectKind {
-    /// Creates an object in the default realm, which must be in a write transaction on this thread.
+    /// Creates an object in the default realm, as `Realm.create(_:value:update:)` does.
+    ///
+    /// The default realm must be in a write transaction on the calling thread.
+    ///
+    /// ```swift
+    /// try Realm().write { Dog.createInDefaultRealm(withValue: ["name": "Rex"]) }
+    /// ```
+    ///
+    /// Stops the program if the default realm can't be opened, outside a write transaction, if a value does not fit
+    /// its property, and if an object with the primary key exists.
+    ///
+    /// - Parameter value: a dictionary, an array, an object, or a class or struct with properties of the same names.
     @discardableResult
     public static func createInDefaultRealm(
         withValue value: Any, file: StaticString = #fileID, line: UInt = #line
@@ -12,11 +27,15 @@ extension ObjectKind {
         create(in: defaultRealm(file, line), withValue: value)
     }
 
-    /// Creates an object in a realm that is in a write transaction.
+    /// Creates an object in a realm that is in a write transaction, as `Realm.create(_:value:update:)` does, and
+    /// stops as it does.
     @discardableResult
     public static func create(in realm: Realm, withValue value: Any) -> Self { realm.create(Self.self, value: value) }
 
-    /// Updates the object with the value's primary key in the default realm, or creates it.
+    /// Updates the object of the default realm that has the value's primary key, or creates it:
+    /// `createOrUpdate(in:withValue:)`.
+    ///
+    /// Stops the program if the default realm can't be opened.
     @discardableResult
     public static func createOrUpdateInDefaultRealm(
         withValue value: Any, file: StaticString = #fileID, line: UInt = #line
@@ -24,13 +43,20 @@ extension ObjectKind {
         createOrUpdate(in: defaultRealm(file, line), withValue: value)
     }
 
-    /// Updates the object with the value's primary key, setting all properties given, or creates it.
+    /// Updates the object that has the value's primary key, or creates it: `Realm.create(_:value:update:)` with
+    /// `.all`.
+    ///
+    /// Every property that the value gives is set and reported to observers, also if it has that value already. Stops
+    /// the program if the class has no primary key, and as `Realm.create(_:value:update:)`.
     @discardableResult
     public static func createOrUpdate(in realm: Realm, withValue value: Any) -> Self {
         realm.create(Self.self, value: value, update: .all)
     }
 
-    /// As `createOrUpdateInDefaultRealm`, setting only properties whose values differ.
+    /// Updates or creates an object in the default realm, setting only what differs:
+    /// `createOrUpdateModified(in:withValue:)`.
+    ///
+    /// Stops the program if the default realm can't be opened.
     @discardableResult
     public static func createOrUpdateModifiedInDefaultRealm(
         withValue value: Any, file: StaticString = #fileID, line: UInt = #line
@@ -38,44 +64,63 @@ extension ObjectKind {
         createOrUpdateModified(in: defaultRealm(file, line), withValue: value)
     }
 
-    /// As `createOrUpdate`, setting only properties whose values differ.
+    /// Updates the object that has the value's primary key, or creates it: `Realm.create(_:value:update:)` with
+    /// `.modified`.
+    ///
+    /// Only properties whose values differ are set and reported to observers; an object that has all the values is
+    /// left alone. Stops the program if the class has no primary key, and as `Realm.create(_:value:update:)`.
     @discardableResult
     public static func createOrUpdateModified(in realm: Realm, withValue value: Any) -> Self {
         realm.create(Self.self, value: value, update: .modified)
     }
 
-    /// All objects of the class in the default realm.
+    /// All objects of the class in the default realm, live, in the order of their creation. O(1).
+    ///
+    /// Stops the program if the default realm can't be opened or does not have the class.
     public static func allObjects(file: StaticString = #fileID, line: UInt = #line) -> Results<Self> {
         defaultRealm(file, line).objects(Self.self)
     }
 
-    /// All objects of the class in a realm.
+    /// All objects of the class in a realm: the same as `realm.objects(Self.self)`. O(1).
     public static func allObjects(in realm: Realm) -> Results<Self> { realm.objects(Self.self) }
 
-    /// The objects of the default realm for which the text holds.
+    /// The objects of the default realm that match a predicate, live.
+    ///
+    /// ```swift
+    /// let old = Dog.objects(where: "age > %@ AND name BEGINSWITH %@", 7, "R")
+    /// ```
+    ///
+    /// The query runs when the results are first read. Stops the program if the text is not a valid predicate for the
+    /// class, or if the default realm can't be opened.
     public static func objects(
         where predicateFormat: String, _ args: Any..., file: StaticString = #fileID, line: UInt = #line
     ) -> Results<Self> {
         allObjects(file: file, line: line).filtered(predicateFormat, args)
     }
 
-    /// The objects of a realm for which the text holds.
+    /// The objects of a realm that match a predicate, live. Stops the program if the text is not a valid predicate
+    /// for the class.
     public static func objects(in realm: Realm, where predicateFormat: String, _ args: Any...) -> Results<Self> {
         allObjects(in: realm).filtered(predicateFormat, args)
     }
 
-    /// The object of the default realm with a primary key; nil where there is none.
+    /// The object of the default realm with this primary key; nil if there is none. O(log n).
+    ///
+    /// Stops the program if the class has no primary key, if the key is not of its type, and if the default realm
+    /// can't be opened.
     public static func object(
         forPrimaryKey key: Any?, file: StaticString = #fileID, line: UInt = #line
     ) -> Self? {
         object(in: defaultRealm(file, line), forPrimaryKey: key)
     }
 
-    /// The object of a realm with a primary key; nil where there is none.
+    /// The object of a realm with this primary key; nil if there is none: `Realm.object(ofType:forPrimaryKey:)`.
+    /// O(log n).
     public static func object(in realm: Realm, forPrimaryKey key: Any?) -> Self? {
         realm.object(ofType: Self.self, forPrimaryKey: key)
     }
 
+    /// Opens the default realm on the calling thread. Stops the program if that is not possible.
     private static func defaultRealm(_ file: StaticString, _ line: UInt) -> Realm {
         do { return try Realm(file: file, line: line) } catch {
             fatalError("Firn: the default realm could not be opened: \(error)")

@@ -1,26 +1,34 @@
 public import FirnCore
 
-// An object as a property's value: `Dog?` is a link. `Dog` compiles, so that opening can say what is wrong with it.
+// An object as a property's value: `Dog?` is a link. `Dog` compiles too, so that opening can report that a link must
+// be optional.
 extension Object: _Persistable, _OptionalPersistable {
+    /// What the wrapper holds: the linked object, or nil.
     public typealias _Stored = ObjectBase?
 
+    /// A link that is not optional, which opening a realm refuses with `.schemaMismatch`.
     public static var _propertyType: _PropertyType { _PropertyType(.link, target: self, swiftType: self) }
+    /// A link to objects of this class.
     public static var _optionalPropertyType: _PropertyType {
         _PropertyType(.link, isNullable: true, target: self, swiftType: self)
     }
+    /// An unmanaged link starts as nil.
     public static var _initial: ObjectBase? { nil }
 }
 
 extension Object {
+    /// The linked object. Stops the program if there is none: a link is always optional.
     public static func _unwrap(_ stored: ObjectBase?) -> Self {
         guard let stored else { stopForRequiredLink(self) }
         return unsafeDowncast(stored, to: Self.self)
     }
+    /// Stops the program: an object is not a collection.
     public static func _frozenCollection(of object: ObjectBase, _ column: Int32) -> Self {
-        fatalError("Firn: \(Self.self) is no collection.")
+        fatalError("Firn: \(Self.self) is not a collection.")
     }
+    /// Stops the program: an object is not a collection.
     public static func _collection(of object: ObjectBase, _ column: Int32, _ stored: inout ObjectBase?) -> Self {
-        fatalError("Firn: \(Self.self) is no collection.")
+        fatalError("Firn: \(Self.self) is not a collection.")
     }
 }
 
@@ -29,38 +37,52 @@ private func stopForRequiredLink(_ type: Object.Type) -> Never {
 }
 
 extension _Persistable where Self: Object {
+    /// The object as the wrapper holds it.
     public static func _wrap(_ value: Self) -> ObjectBase? { value }
+    /// The linked object of a current row. Stops the program if there is none.
     public static func _get(_ row: _Row, _ column: Int) -> Self { _unwrap(_getOptional(row, column)) }
+    /// Sets a managed object's link.
     public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Self) {
         _setOptional(object, column, value)
     }
+    /// The object itself.
     public static func _any(_ value: Self) -> Any? { value }
+    /// The object that an untyped value is. Throws `ValueFault` for nil and for anything else.
     public static func _fromAny(_ any: Any?) throws -> Self {
-        guard let object = try _optionalFromAny(any) else { throw ValueFault("nil is no \(Self.self)") }
+        guard let object = try _optionalFromAny(any) else { throw ValueFault("nil is not an object of \(Self.self)") }
         return object
     }
+    /// Nil: a link is not stored as a value.
     public static func _storeValue(_ value: Self) -> Value? { nil }
 }
 
 extension _OptionalPersistable where Self: Object {
+    /// The linked object of a current row; nil if the link is.
     @inlinable
     public static func _getOptional(_ row: _Row, _ column: Int) -> Self? {
-        let key = row.place.load(column, row.row, as: Int64.self)
+        let key = row.leafView.load(column, row.row, as: Int64.self)
         return key < 0 ? nil : _linked(row, key)
     }
+    /// Sets a managed object's link. An unmanaged target is added to the realm; one of another realm stops the
+    /// program.
     public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?) {
         object.setLink(value, to: Self.self, column: _BoundColumn.number(column))
     }
+    /// An object that records which of its properties are read.
     public static func _tracedOptional(by tracer: KeyPathTracer) -> Self? { tracer.object(Self.self) as? Self }
+    /// The object itself.
     public static func _anyOptional(_ value: Self?) -> Any? { value }
+    /// The object that an untyped value is; nil for nil and `NSNull`. Throws `ValueFault` for an object of another
+    /// class, even of a subclass.
     public static func _optionalFromAny(_ any: Any?) throws -> Self? {
         guard let any = unwrapped(any) else { return nil }
-        // What describes an object was made one before (`Resolution`).
+        // A value that only describes an object has been made an object before this is called (`Resolution`).
         guard let object = any as? Self, ObjectIdentifier(type(of: object)) == ObjectIdentifier(Self.self) else {
             throw ValueFault(any, isNo: Self.self)
         }
         return object
     }
+    /// Null for nil; Swift's nil for an object, which has no value to store.
     public static func _optionalStoreValue(_ value: Self?) -> Value? { value == nil ? .null : nil }
 
     /// The accessor of a linked object.
@@ -69,19 +91,24 @@ extension _OptionalPersistable where Self: Object {
 }
 
 extension RealmCollectionValue where Self: Object {
+    /// The accessor of the object that an element links to.
     public static func _fromElement(_ value: Value, _ realm: RealmInstance) -> Self {
         switch value {
         case .link(let key), .typedLink(_, let key): return realm.accessor(Self.self, key)
-        default: stopForStrangeValue(value, Self.self)
+        default: stopForUnknownValue(value, Self.self)
         }
     }
+    /// The element as the store keeps it: the object's key. An unmanaged object is added to the realm first.
     public func _element(for realm: RealmInstance) -> Value { .link(realm.linkKey(of: self, as: Self.self)) }
+    /// The element's type: a link that is not optional.
     public static func _elementPropertyType() -> _PropertyType { _propertyType }
 }
 
 extension _RealmCollectionValueInsideOptional where Self: Object {
+    /// The accessor of the object that an element links to; nil for null.
     public static func _fromOptionalElement(_ value: Value, _ realm: RealmInstance) -> Self? {
         value == .null ? nil : _fromElement(value, realm)
     }
+    /// The element's type: an optional link, which opening refuses, because lists hold no nil objects.
     public static func _optionalElementPropertyType() -> _PropertyType { _optionalPropertyType }
 }

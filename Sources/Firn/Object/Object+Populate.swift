@@ -1,15 +1,15 @@
 import Foundation
 
-/// What `init(value:)` and `create(_:value:)` read property values from.
+/// What `Object.init(value:)` and `Realm.create(_:value:update:)` read property values from.
 enum ValueSource {
     case dictionary([AnyHashable: Any])
     case array([Any])
     case object(ObjectBase)
-    /// The labelled children of a class or struct, superclass included.
+    /// The labelled children of a class or struct, its superclasses' included.
     case mirror([String: Any])
 
     init(_ any: Any, for info: ClassInfo) throws {
-        guard let value = unwrapped(any) else { throw ValueFault("nil can't be made an object of \(info.name)") }
+        guard let value = unwrapped(any) else { throw ValueFault("an object of \(info.name) can't be made from nil") }
         switch value {
         case let object as ObjectBase:
             try object.checkIsThere()
@@ -24,7 +24,7 @@ enum ValueSource {
         default:
             var children: [String: Any] = [:]
             var mirror: Mirror? = Mirror(reflecting: value)
-            // A value of its own is no set of properties, although a UUID or a date is a struct.
+            // A struct that is a value by itself, such as a UUID or a date, is not read as a set of properties.
             guard mirror?.displayStyle == .class || mirror?.displayStyle == .struct, !(value is any _Scalar) else {
                 throw ValueFault(value, isNo: info.type)
             }
@@ -36,7 +36,7 @@ enum ValueSource {
                 }
                 mirror = level.superclassMirror
             }
-            // Something that has properties, none of which is the class's, is something else.
+            // If the value has properties, but none of the class's, it is probably a mistake.
             guard children.isEmpty || children.keys.contains(where: { info.property(named: $0) != nil }) else {
                 throw ValueFault(value, isNo: info.type)
             }
@@ -52,14 +52,14 @@ enum ValueSource {
         }
     }
 
-    /// What the source says of a property: nothing (nil), or a value that may itself be nil.
+    /// What the source says about a property: nothing (nil), or a value, which may itself be nil.
     func value(_ property: PropertyInfo, at position: Int) throws -> Any?? {
         switch self {
         case .dictionary(let dictionary): return dictionary[property.name].map { .some($0) }
         case .array(let array): return position < array.count ? .some(array[position]) : nil
         case .object(let object):
             guard let own = object.classInfo.property(named: property.name) else { return nil }
-            // What the application ran meanwhile may have deleted it.
+            // Code of the application that ran meanwhile may have deleted it.
             try object.checkIsThere()
             return .some(object.anyValue(own))
         case .mirror(let children): return children[property.name].map { .some($0) }
@@ -68,7 +68,7 @@ enum ValueSource {
 }
 
 extension ObjectBase {
-    /// Sets a property of this unmanaged object to what `any` stands for.
+    /// Sets a property of this unmanaged object, or the contents of its collection, to what `any` stands for.
     final func setUnmanaged(_ property: PropertyInfo, _ any: Any?) throws {
         try property.wrapper.set(address + property.offset, any, of: self)
     }

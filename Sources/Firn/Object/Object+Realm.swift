@@ -1,20 +1,25 @@
 import FirnCore
 
 extension ObjectBase {
-    /// The realm that manages the object; nil where it is unmanaged.
+    /// The realm that manages the object; nil if it is unmanaged. Still returned after the object was deleted.
     public final var realm: Realm? { isManaged ? Realm(RealmInstance.of(_row)) : nil }
 
-    /// The object's class and its properties; of an unmanaged object too.
+    /// The object's class and its properties, also for an unmanaged object.
     public final var objectSchema: ObjectSchema { ObjectSchema(classInfo) }
 
-    /// Whether the object is gone: it was deleted, the write that made it was cancelled, or its realm was invalidated. Anything but this, `realm` and
-    /// `objectSchema` then stops the program. False for an unmanaged object.
+    /// Whether the object is gone: it was deleted, the write transaction that created it was cancelled, or its realm
+    /// was invalidated.
+    ///
+    /// Reading or setting a property of such an object then stops the program. False for an unmanaged object. O(log
+    /// n) at most.
     public final var isInvalidated: Bool { isManaged && !RealmInstance.isValid(_row) }
 
-    /// Whether the object shows one version for good and may be read on any thread.
+    /// Whether the object shows one version for good and may be read on any thread. False for an unmanaged object.
     public final var isFrozen: Bool { isManaged && RealmInstance.of(_row).isFrozen }
 
-    /// Whether both are the same row of the same realm: live ones of one realm, frozen ones of one version. An unmanaged object is only the same as itself.
+    /// Whether both are the same row of the same realm: both live in one realm, or both frozen at one version of it.
+    ///
+    /// An unmanaged object is the same as itself only; nil is the same as nothing. O(1).
     public final func isSameObject(as object: ObjectBase?) -> Bool {
         guard let object else { return false }
         if self === object { return true }
@@ -23,18 +28,21 @@ extension ObjectBase {
             && RealmInstance.of(_row) === RealmInstance.of(object._row)
     }
 
-    /// As `isSameObject(as:)`.
+    /// Whether both are the same row of the same realm: the same as `isSameObject(as:)`.
     public final func isEqual(to object: ObjectBase) -> Bool { isSameObject(as: object) }
 
+    /// Whether two objects count as equal because they are one row: frozen objects, and those of classes with a
+    /// primary key.
     final func equalsByRow(_ other: ObjectBase) -> Bool {
         guard isManaged, other.isManaged else { return false }
         guard classInfo.primaryKey != nil || (isFrozen && other.isFrozen) else { return false }
         return isSameObject(as: other)
     }
 
+    /// A hash that agrees with `equalsByRow`.
     final func hashByRow() -> Int {
         if isFrozen || (isManaged && classInfo.primaryKey != nil) {
-            // The key, not the primary key's value: it stays when the object is gone.
+            // The object key, not the primary key's value: it can be read when the object is gone.
             var hasher = Hasher()
             hasher.combine(_row.key)
             hasher.combine(ObjectIdentifier(type(of: self)))
@@ -45,6 +53,7 @@ extension ObjectBase {
 }
 
 extension Object {
+    /// What `freeze()` does, for a call made at a line of the program.
     public final func _freeze(_ file: StaticString, _ line: UInt) -> Self {
         guard isManaged else {
             fatalError("Firn: an unmanaged object of \(classInfo.name) can't be frozen. Add it to a realm first.")
@@ -55,6 +64,7 @@ extension Object {
         return frozen.accessor(Self.self, _row.key)
     }
 
+    /// What `thaw()` does, for a call made at a line of the program.
     public final func _thaw(_ file: StaticString, _ line: UInt) -> Self? {
         guard isManaged else {
             fatalError("Firn: an unmanaged object of \(classInfo.name) can't be thawed. Add it to a realm first.")

@@ -4,22 +4,49 @@ import FirnCore
 ///
 /// ```swift
 /// class Dog: Object {
-///     @Persisted(primaryKey: true) var id: ObjectId
+///     @Persisted(primaryKey: true) var id = ObjectId.generate()
 ///     @Persisted var name = ""
+///     @Persisted var age = 0
 ///     @Persisted var owner: Person?
 /// }
+///
+/// let dog = Dog()                          // unmanaged: an ordinary object
+/// dog.name = "Rex"
+/// try realm.write { realm.add(dog) }       // managed: the same instance now reads and writes the realm
+/// try realm.write { dog.name = "Max" }
 /// ```
 ///
-/// `Dog()` makes an unmanaged object, which is an ordinary one; `realm.add(dog)` makes it managed. Two objects are equal if they are one row of one
-/// realm, for classes without a primary key only if they are one instance.
+/// An object is **unmanaged** until it is added to a realm, or **managed**: an accessor of one row, which shows that
+/// row as its realm sees it. A managed object belongs to the thread, queue or actor of its realm, unless it is
+/// frozen, and is changed only in a write transaction; anything else stops the program (`Realm` says what is checked
+/// when). Using one that is gone stops the program, too: see `isInvalidated`. An unmanaged object is not protected
+/// against use by two threads at once, like any other instance.
+///
+/// Properties that are not marked `@Persisted` are ordinary ones: Firn does not store them, and each instance has its
+/// own.
+///
+/// Two objects are equal if they are the same row of the same realm, provided that the class has a primary key or
+/// both are frozen. Otherwise they are equal if they are the same instance.
 open class Object: ObjectBase, ThreadConfined, RealmCollectionValue, _RealmCollectionValueInsideOptional {
+    /// An unmanaged object with the initial values that its class declares.
     public required init() { super.init() }
 
-    /// An unmanaged object with values from a dictionary by property name, an array by property order, another object, or any class or struct
-    /// by its properties' names.
+    /// An unmanaged object with values from a dictionary by property name, an array by property order, another
+    /// object, or any class or struct by the names of its properties.
     ///
-    /// Absent properties keep their initial values. Stops the program where a value does not fit its property, and where a property that
-    /// `requiredProperties()` names is nil in the end; `init(validating:)` throws instead.
+    /// ```swift
+    /// let rex = Dog(value: ["name": "Rex", "owner": ["name": "Ann"]] as [String: Any])
+    /// let max = Dog(value: [ObjectId.generate(), "Max"] as [Any])     // by position: id, name
+    /// ```
+    ///
+    /// Properties without a value keep their initial values, and names that the class does not have are ignored. An
+    /// array may be shorter than the list of properties, not longer. `NSNull` and nil set optional properties to nil
+    /// and empty a list. Linked objects are made in the same way, or linked as they are if they are of the property's
+    /// class. A number is converted if nothing is lost, and text is parsed for `ObjectId` and `UUID` properties.
+    ///
+    /// Stops the program if a value does not fit its property, if the class or struct has none of the properties, if
+    /// the value is an object that was deleted, and if a property that `requiredProperties()` names is nil in the
+    /// end. `init(validating:)` throws instead.
     public convenience init(value: Any) {
         self.init()
         do {
@@ -28,9 +55,14 @@ open class Object: ObjectBase, ThreadConfined, RealmCollectionValue, _RealmColle
         } catch { fatalError("Firn: \(type(of: self))(value:): \(error)") }
     }
 
-    /// As `init(value:)`.
+    /// An unmanaged object with values from untyped data: `init(value:)` for data that may be wrong.
     ///
-    /// - Throws: `Realm.Error` with `.invalidInput`, naming the property, where a value does not fit, or is nil for a required property.
+    /// ```swift
+    /// do { dog = try Dog(validating: json) } catch Realm.Error.invalidInput { … }
+    /// ```
+    ///
+    /// - Throws: `Realm.Error` with `.invalidInput`, which names the property, if a value does not fit it, if a
+    ///   required property is nil in the end, or if the value is an object that was deleted.
     public convenience init(validating value: Any) throws {
         self.init()
         do {

@@ -1,18 +1,22 @@
 import CFirn
 import FirnCore
 
-/// What all stored objects are: either **unmanaged**, holding its values itself, or **managed**, an accessor to a row of a realm.
+/// The base of all stored objects: an object is either **unmanaged** and holds its values itself, or **managed**, an
+/// accessor of a row in a realm.
 ///
-/// Subclass `Object`, never this. An accessor that was made before a row changed, moved or went shows the row as its realm sees it now; using one
-/// whose row is gone stops the program (`isInvalidated` tells).
+/// Subclass `Object`, not this. An accessor finds its row again after the row has changed, moved or been replaced, so
+/// it always shows what its realm sees. If the row is gone, reading or setting a property stops the program
+/// (`isInvalidated`).
 open class ObjectBase: Hashable, CustomStringConvertible {
-    /// Where the values lie. Unchecked: it belongs to the realm's thread, and a check costs 7 ns at each access.
+    /// Where the values lie. Its exclusivity is not checked: it belongs to the realm's thread, and a check costs 7 ns
+    /// at each access.
     @exclusivity(unchecked) public final var _row: _Row
 
-    /// An unmanaged object with its initial values.
+    /// An unmanaged object with the initial values that its class declares.
     public required init() {
         _row = _Row()
-        // The initial values of the subclasses have been decided; objects that the rest of their initialisers make are ordinary ones.
+        // The initial values of the subclasses have been computed or skipped by now. Objects that the rest of their
+        // initialisers make are ordinary ones.
         if firn_is_awaiting_object() { _ = firn_set_accessor_state(UInt(bitPattern: address)) }
     }
 
@@ -22,51 +26,80 @@ open class ObjectBase: Hashable, CustomStringConvertible {
 
     // MARK: Description of the class
 
-    /// The class's name, which is its table's.
+    /// The class's name, which is the name of its table: what `_realmObjectName()` returns, or else the class's own
+    /// name without module and outer types, but with generic arguments.
     public final class func className() -> String { _realmObjectName() ?? _typeName(self, qualified: false) }
 
-    /// Override to give the class's table another name. It must be unique among the classes of a realm.
+    /// The name of the class's table, if it shall differ from the class's name; nil otherwise. Override it to choose
+    /// one.
+    ///
+    /// The name must be unique among the classes of a realm: opening throws `.schemaMismatch` otherwise. A store
+    /// finds a class's objects by this name, so changing it later leaves the stored objects behind.
     open class func _realmObjectName() -> String? { nil }
 
-    /// Whether realms without `objectTypes` have the class.
+    /// Whether realms that are opened without `objectTypes` have the class. True unless overridden.
     open class func shouldIncludeInDefaultSchema() -> Bool { true }
 
-    /// The name of the primary key; an alternative to `@Persisted(primaryKey: true)`.
+    /// The name of the primary key property, or nil: an alternative to `@Persisted(primaryKey: true)`.
+    ///
+    /// Opening throws `.schemaMismatch` if it names no `@Persisted` property, or one of a type that can't be a
+    /// primary key.
     open class func primaryKey() -> String? { nil }
 
-    /// The names of properties with an index; an addition to `@Persisted(indexed: true)`.
+    /// The names of properties to be indexed, in addition to those with `@Persisted(indexed: true)`.
+    ///
+    /// Opening throws `.schemaMismatch` if it names no `@Persisted` property, or one of a type that can't be indexed.
     open class func indexedProperties() -> [String] { [] }
 
-    /// The names of `@Persisted` properties that Firn is to leave alone: each instance keeps its own value, managed or not. An object that is read from
-    /// the realm starts with the declared initial values, all of which are then computed for each instance. Such a property can't be queried, sorted
-    /// by or observed.
+    /// The names of `@Persisted` properties that Firn does not store: each instance keeps its own value, managed or
+    /// not.
+    ///
+    /// An object that is read from the realm starts with the declared initial values, and all initial values of the
+    /// class are then computed for each instance. Such a property can't be queried, sorted by or observed.
     open class func ignoredProperties() -> [String] { [] }
 
-    /// The names of optional properties that may not be nil once the object is managed: adding an object that lacks a value, and setting nil, stop the
-    /// program, and the `validating:` entries throw. The schema shows them as not optional. Links and collections can't be required.
+    /// The names of optional properties that must not be nil once the object is managed.
+    ///
+    /// Adding an object that lacks such a value, and setting one to nil, stops the program; the `validating:`
+    /// functions throw `.invalidInput`. The schema shows these properties as not optional. Links and collections
+    /// can't be required: opening throws `.schemaMismatch` then, and also if a property is not optional anyway.
     open class func requiredProperties() -> [String] { [] }
 
-    /// The stored names of properties, where they differ from those in Swift.
+    /// The stored names of properties, by their names in Swift, for those whose stored name differs.
+    ///
+    /// Opening throws `.schemaMismatch` if it names no `@Persisted` property, or if two properties would have one
+    /// stored name.
     open class func propertiesMapping() -> [String: String] { [:] }
 
-    /// Initial values by property name, which go before those of the declarations when an object is created in a realm.
+    /// Initial values by property name, which override the declared ones when an object is created with
+    /// `Realm.create(_:value:update:)`.
+    ///
+    /// They do not apply to `Object.init()` and `Object.init(value:)`.
     open class func defaultPropertyValues() -> [AnyHashable: Any]? { nil }
 
     // MARK: Equality
 
-    /// With a primary key, and for frozen objects, whether both are the same row; otherwise whether both are the same instance.
+    /// Whether both are the same row, for frozen objects and for classes with a primary key; otherwise whether both
+    /// are the same instance.
     open func isEqual(_ object: Any?) -> Bool {
         guard let other = unwrapped(object) as? ObjectBase else { return false }
         return self === other || equalsByRow(other)
     }
 
-    /// A number that equal objects share.
+    /// A hash value; objects that are equal have the same one.
+    ///
+    /// It changes when an object of a class with a primary key becomes managed, so take such an object out of sets
+    /// and dictionaries before adding it to a realm.
     open var hash: Int { hashByRow() }
 
+    /// Whether two objects are equal, as `isEqual(_:)` says.
     public static func == (a: ObjectBase, b: ObjectBase) -> Bool { a.isEqual(b) }
 
+    /// Adds `hash` to a hasher.
     public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
+    /// The class and the values of its properties, for people: linked objects are shown three levels deep, and the
+    /// first 100 elements of a collection.
     open var description: String { describe(depth: 0) }
 }
 
@@ -76,11 +109,12 @@ open class ObjectBase: Hashable, CustomStringConvertible {
 extension ObjectBase: Sendable {}
 
 extension ObjectBase {
-    /// What Firn knows of the object's class.
+    /// What Firn knows about the object's class.
     final var classInfo: ClassInfo { ClassInfo.of(type(of: self)) }
 
-    /// The address of the object, from which its properties' offsets count.
+    /// The address of the object, to which its properties' offsets are added.
     final var address: UnsafeMutableRawPointer { UnsafeMutableRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
 
+    /// Whether the object is an accessor of a row.
     final var isManaged: Bool { _row.leaf != nil }
 }

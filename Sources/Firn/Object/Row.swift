@@ -1,21 +1,29 @@
 public import CFirn
 public import FirnCore
 
-/// Where a managed object's values lie: what an accessor remembers between two accesses.
+/// Where a managed object's values lie: what an accessor remembers from one access to the next.
 ///
-/// * Unmanaged: `leaf` and `core` are nil. Tracing (an object that only records which properties are asked of it): `leaf` is nil, `core` is not.
-/// * Managed: valid while `generation` is the core's. Otherwise the accessor finds itself by `key` once (`_relocate`).
-/// * It holds no reference: `core` is alive as long as the accessor is counted on it, `table` as long as the realm.
+/// - Unmanaged: `leaf` and `core` are nil. For an object that only records which properties are read
+///   (`KeyPathTracer`), `leaf` is nil and `core` is not.
+/// - Managed: valid while `generation` equals the core's. Otherwise the accessor finds its row again by `key`, once
+///   (`_relocate`).
+/// - It holds no reference: `core` lives as long as the accessor is counted on it, `table` as long as the realm.
 @frozen
 public struct _Row {
+    /// The address of the leaf that holds the row; nil for an unmanaged object.
     public var leaf: UnsafeMutableRawPointer?
+    /// What all accessors of the realm share; nil for an unmanaged object.
     public var core: UnsafeMutablePointer<firn_realm_core_t>?
+    /// The core's generation when the row was last found.
     public var generation: UInt64
+    /// The row's index in the leaf.
     public var row: Int
+    /// The object key; -1 for an unmanaged object.
     public var key: Int64
     /// The realm's `TableBinding`, unretained.
     public var table: UnsafeRawPointer?
 
+    /// The row of an unmanaged object.
     @inlinable @inline(__always)
     public init() {
         leaf = nil
@@ -26,9 +34,9 @@ public struct _Row {
         table = nil
     }
 
-    /// A managed row that has yet to find itself.
+    /// A managed row that is yet to be found.
     init(core: UnsafeMutablePointer<firn_realm_core_t>, key: Int64, table: UnsafeRawPointer) {
-        // Any address but nil: the generation makes the first access look the leaf up.
+        // Any address but nil: the generation makes the first access look for the leaf.
         leaf = UnsafeMutableRawPointer(core)
         self.core = core
         generation = .max
@@ -37,23 +45,23 @@ public struct _Row {
         self.table = table
     }
 
-    /// The chunk of a column, of a row that is up to date.
+    /// The chunk of a column. The row must be current.
     @inlinable @inline(__always)
-    public func chunk(_ column: Int) -> Chunk { place.chunk(column) }
+    public func chunk(_ column: Int) -> Chunk { leafView.chunk(column) }
 
-    /// The leaf, of a row that is up to date.
+    /// The leaf. The row must be current.
     @inlinable
-    public var place: Leaf {
+    public var leafView: Leaf {
         @inline(__always) get { Leaf(Node(leaf.unsafelyUnwrapped)) }
     }
 
-    /// Whether it is a frozen realm's, whose stamp is 0.
+    /// Whether it belongs to a frozen realm, whose stamp is 0.
     @inlinable
     public var isFrozen: Bool {
         @inline(__always) get { core.unsafelyUnwrapped.pointee.stamp == 0 }
     }
 
-    /// Whether the row is up to date and its realm may be used on this thread.
+    /// Whether the row is up to date and its realm may be used on the calling thread.
     @inlinable
     public var isCurrent: Bool {
         @inline(__always) get {

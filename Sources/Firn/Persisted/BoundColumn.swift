@@ -1,4 +1,4 @@
-/// What a wrapper of a managed object knows of its column, in one word:
+/// What a wrapper of a managed object knows about its column, in one word:
 ///
 /// ```
 ///  31       30       29                0
@@ -7,15 +7,19 @@
 /// └────────┴────────┴──────────────────┘
 /// ```
 ///
-/// * **writes**: a write concerns more than the cell, so it goes through the transaction.
-/// * **reads**: the cell is not read in the common way: the property is optional in Swift and required in the store, or it is ignored.
-/// * All bits are set where the property is ignored: its value stays in the wrapper.
+/// - **writes**: a write concerns more than the cell, so it goes through the transaction.
+/// - **reads**: the cell is not read in the common way, because the property is optional in Swift and required in the
+///   store, or because it is ignored.
+/// - All bits are set if the property is ignored: its value stays in the wrapper.
 ///
-/// The getter in `Persisted` has these as numbers, and says why.
+/// The getter in `Persisted` uses these bits as numbers, and says why.
 @frozen
 public enum _BoundColumn {
+    /// The bit **writes**.
     static var writesThroughStore: Int32 { .min }
-    static var readsOddly: Int32 { 1 << 30 }
+    /// The bit **reads**.
+    static var readsSpecially: Int32 { 1 << 30 }
+    /// The word of an ignored property.
     @inlinable static var ignored: Int32 {
         @inline(__always) get { -1 }
     }

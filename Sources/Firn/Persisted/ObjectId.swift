@@ -3,39 +3,50 @@ public import Foundation
 import FirnStorage
 import Synchronization
 
-/// A twelve-byte identity: 4 bytes of seconds since 1970, 5 random bytes of this process, 3 bytes of a counter, so that ids made later compare
-/// greater and no two processes make the same.
+/// A twelve-byte identity: 4 bytes of seconds since 1970, 5 random bytes of this process, 3 bytes of a counter that
+/// begins at a random number.
+///
+/// An id of a later second compares greater than one of an earlier second. Two processes whose random bytes differ
+/// never make the same id. It can be used on any thread, and as a primary key; its coded form is the text of its 24
+/// hexadecimal digits.
+///
+/// ```swift
+/// @Persisted(primaryKey: true) var id = ObjectId.generate()
+/// ```
 public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
     @usableFromInline let bytes: ObjectIDBytes
 
     @inlinable init(_ bytes: ObjectIDBytes) { self.bytes = bytes }
 
-    /// An id unlike any other, of this moment.
+    /// A new id of this moment: the same as `generate()`.
     public init() { self = ObjectId.generate() }
 
     /// The id that 24 hexadecimal digits stand for.
     ///
-    /// - Throws: `Realm.Error` with `.invalidInput` where the text is anything else.
+    /// - Throws: `Realm.Error` with `.invalidInput` if the text is anything else.
     public init(string: String) throws {
         guard let id = ObjectId(hexadecimal: string) else {
             throw Realm.Error(
-                .invalidInput, "\"\(string.prefix(64))\" is no ObjectId; give 24 hexadecimal digits.")
+                .invalidInput, "\"\(string.prefix(64))\" is not an ObjectId; give 24 hexadecimal digits.")
         }
         self = id
     }
 
-    /// The id of a literal; stops the program where it is not 24 hexadecimal digits.
+    /// The id of a literal. Stops the program if the literal is not 24 hexadecimal digits.
     public init(_ string: StaticString) {
         guard let id = ObjectId(hexadecimal: string.description) else {
-            fatalError("Firn: \"\(string)\" is no ObjectId; give 24 hexadecimal digits.")
+            fatalError("Firn: \"\(string)\" is not an ObjectId; give 24 hexadecimal digits.")
         }
         self = id
     }
 
-    /// An id of a given second, with given numbers in place of the process's random ones.
+    /// An id of a given second, with given numbers instead of the process's random bytes.
     ///
-    /// A date before 1970 becomes the first second of 1970, and one after February 2106 the last second that an id has.
-    /// NaN becomes the first.
+    /// A date before 1970, and NaN, become the first second of 1970; a date after February 2106 becomes the last
+    /// second that an id can hold.
+    ///
+    /// - Parameter machineId: the lowest 24 bits are used.
+    /// - Parameter processId: the lowest 16 bits are used.
     public init(timestamp: Date, machineId: Int = 0, processId: Int = 0) {
         self.init(
             ObjectIDBytes(
@@ -45,7 +56,7 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
                 UInt32(truncatingIfNeeded: processId & 0xFF) << 24 | ObjectId.nextCount()))
     }
 
-    /// An id unlike any other, of this moment.
+    /// A new id of this moment, by the system's clock. May be called on any thread.
     public static func generate() -> ObjectId {
         let random = process
         return ObjectId(
@@ -58,6 +69,7 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
     /// When the id was made, to the second.
     public var timestamp: Date { Date(timeIntervalSince1970: TimeInterval(bytes.words.0)) }
 
+    /// The id as 24 lower-case hexadecimal digits.
     public var stringValue: String {
         let words = [bytes.words.0, bytes.words.1, bytes.words.2]
         return words.map { word in
@@ -66,21 +78,27 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
         }.joined()
     }
 
+    /// The id as 24 lower-case hexadecimal digits: the same as `stringValue`.
     public var description: String { stringValue }
 
+    /// Whether an id comes first: by time, then by the random bytes, then by the counter.
     public static func < (a: ObjectId, b: ObjectId) -> Bool { a.bytes < b.bytes }
 
+    /// Decodes an id from the text of its 24 hexadecimal digits.
+    ///
+    /// - Throws: `DecodingError.dataCorrupted` if the text is anything else, and what the decoder throws.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
         guard let id = ObjectId(hexadecimal: text) else {
             throw DecodingError.dataCorruptedError(
                 in: container,
-                debugDescription: "\"\(text.prefix(64))\" is no ObjectId: 24 hexadecimal digits are needed")
+                debugDescription: "\"\(text.prefix(64))\" is not an ObjectId: 24 hexadecimal digits are needed")
         }
         self = id
     }
 
+    /// Encodes the id as the text of its 24 hexadecimal digits.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(stringValue)
@@ -111,15 +129,21 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
 }
 
 extension ObjectId: _FixedScalar, _PrimaryKey, _Indexable {
+    /// The type of the column.
     public static var _type: ColumnType { .objectID }
     /// A property without an initial value starts with the id of zeros.
     @inlinable public static var _initial: ObjectId { ObjectId(ObjectIDBytes(0, 0, 0)) }
+    /// The twelve bytes, as the column stores them.
     @inlinable public var _raw: ObjectIDBytes { bytes }
+    /// The id of twelve stored bytes.
     @inlinable public init(_raw: ObjectIDBytes) { bytes = _raw }
+    /// The id as a value of the store.
     public var _value: Value { .objectID(bytes) }
+    /// The id of a value of the store; nil if the value is of another type.
     public init?(_value: Value) {
         guard case .objectID(let value) = _value else { return nil }
         self.init(value)
     }
+    /// The id that a text of 24 hexadecimal digits stands for; nil for anything else.
     public static func _convert(_ any: Any) -> ObjectId? { (any as? String).flatMap { ObjectId(hexadecimal: $0) } }
 }

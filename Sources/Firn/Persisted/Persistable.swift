@@ -1,18 +1,23 @@
 public import FirnCore
 
-/// What a property's values are: the store's column type and what Swift makes of it.
+/// The type of a property's values: the column type in the store, and its type in Swift.
 public struct _PropertyType {
+    /// The type of the column, or of the elements of a collection.
     public var type: ColumnType
+    /// The kind of collection; `.none` for a single value.
     public var collection: CollectionKind
+    /// Whether the value, or an element, may be nil.
     public var isNullable: Bool
-    /// A link's class.
+    /// The class that a link leads to; nil for other types.
     public var target: ObjectBase.Type?
+    /// Whether the property holds backlinks, which have no column.
     public var isLinkingObjects: Bool
     /// The Swift type of one value, as errors name it.
     public var swiftType: Any.Type
-    /// How an unmanaged value lies in memory, where it can be read without knowing its type.
+    /// How an unmanaged value lies in memory, if it can be read without knowing its type.
     public var memory: _InlineStorage
 
+    /// The type of a property's values.
     public init(
         _ type: ColumnType, collection: CollectionKind = .none, isNullable: Bool = false,
         target: ObjectBase.Type? = nil,
@@ -28,132 +33,178 @@ public struct _PropertyType {
     }
 }
 
-/// The memory of an unmanaged value of the common types; adding an object reads these directly, without a generic call for each property.
+/// How an unmanaged value of a common type lies in memory. Adding an object reads these directly, without a generic
+/// call for each property.
 public enum _InlineStorage: Sendable {
+    /// `opaque` needs a generic call; the others are the Swift types with these names, and optionals of them.
     case opaque, bool, int, int8, int16, int32, float, double, string, optionalInt, optionalString, optionalDouble, date
 }
 
-/// A type that a `@Persisted` property can have. Firn conforms all that work; there is no reason to conform others.
+/// A type that a `@Persisted` property can have.
+///
+/// Firn conforms all types that work, and enums conform through `PersistableEnum`; conforming others is of no use.
+/// Only Firn calls the requirements. A "current" row is one whose `_Row.isCurrent` is true.
 public protocol _Persistable {
-    /// What the wrapper keeps of an unmanaged value.
+    /// What the wrapper holds while the object is unmanaged.
     associatedtype _Stored
 
+    /// What the property's values are.
     static var _propertyType: _PropertyType { get }
     /// What a property without an initial value holds.
     static var _initial: _Stored { get }
+    /// A value as the wrapper holds it.
     static func _wrap(_ value: Self) -> _Stored
+    /// The value that the wrapper holds.
     static func _unwrap(_ stored: _Stored) -> Self
 
-    /// The value of a managed row that is up to date.
+    /// The value in a column of a current row.
     static func _get(_ row: _Row, _ column: Int) -> Self
-    /// Whether the type has nil, which the store may refuse (`requiredProperties`).
+    /// Whether the type has nil, which the store may refuse (`requiredProperties()`).
     static var _mayBeRequired: Bool { get }
-    /// As `_get`, of a column that holds no nulls although the type has nil.
+    /// As `_get`, for a column that holds no nulls although the type has nil.
     static func _getRequired(_ row: _Row, _ column: Int) -> Self
-    /// Writes the value in place and marks it, if the row is up to date and its chunk the running transaction's own; false where that is not so. Takes no object, so that it
-    /// is specialised and inlined into the application's module.
+    /// Writes the value in place and marks it, if the row is current and the chunk is the running transaction's own;
+    /// returns false otherwise. It takes no object, so that it is specialised and inlined into the application's
+    /// module.
     static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool
-    /// Sets the property of a managed object; `column` is negative where the store must be asked.
+    /// Sets the property of a managed object through the transaction. `column` is negative if a write concerns more
+    /// than the cell.
     static func _set(_ object: ObjectBase, _ column: Int32, _ value: Self)
 
-    /// Whether values are collections, which are kept and filled instead of being read and replaced.
+    /// Whether the values are collections, which are kept and filled instead of being read and replaced.
     static var _isCollection: Bool { get }
+    /// The collection of a property, made and kept in `stored` at the first call.
     static func _collection(of object: ObjectBase, _ column: Int32, _ stored: inout _Stored) -> Self
     /// The collection of a frozen object, which keeps none.
     static func _frozenCollection(of object: ObjectBase, _ column: Int32) -> Self
+    /// Replaces the elements of a property's collection.
     static func _replaceCollection(of object: ObjectBase, _ column: Int32, _ stored: inout _Stored, with value: Self)
 
-    /// An object that records the properties asked of it, where the type has properties.
+    /// An object that records which of its properties are read, if the type has properties.
     static func _traced(by tracer: KeyPathTracer) -> Self?
 
-    // What only knows the property by name.
-    /// The value as `Any`; nil where it is nil.
+    // What code uses that knows the property only by name.
+    /// The value as `Any`; nil if it is nil.
     static func _any(_ value: Self) -> Any?
-    /// The unmanaged value that `any` stands for.
+    /// The unmanaged value that `any` stands for. Throws `ValueFault` if there is none.
     static func _fromAny(_ any: Any?) throws -> Self
-    /// The unmanaged value as the store's; nil where it is made of objects.
+    /// The unmanaged value as the store keeps it; nil if it consists of objects.
     static func _storeValue(_ value: Self) -> Value?
 }
 
 extension _Persistable {
+    /// False: most types are not collections.
     @inlinable public static var _isCollection: Bool { @inline(__always) get { false } }
 
+    /// Stops the program: the type is not a collection.
     @inlinable
     public static func _collection(of object: ObjectBase, _ column: Int32, _ stored: inout _Stored) -> Self {
-        fatalError("Firn: \(Self.self) is no collection.")
+        fatalError("Firn: \(Self.self) is not a collection.")
     }
 
+    /// Stops the program: the type is not a collection.
     public static func _frozenCollection(of object: ObjectBase, _ column: Int32) -> Self {
-        fatalError("Firn: \(Self.self) is no collection.")
+        fatalError("Firn: \(Self.self) is not a collection.")
     }
 
+    /// Stops the program: the type is not a collection.
     @inlinable
     public static func _replaceCollection(
         of object: ObjectBase, _ column: Int32, _ stored: inout _Stored, with value: Self
     ) {
-        fatalError("Firn: \(Self.self) is no collection.")
+        fatalError("Firn: \(Self.self) is not a collection.")
     }
 
+    /// Nil: most types have no properties.
     public static func _traced(by tracer: KeyPathTracer) -> Self? { nil }
 
+    /// False: most types have no nil.
     @inlinable public static var _mayBeRequired: Bool { @inline(__always) get { false } }
+    /// The same as `_get`, for a type that has no nil.
     public static func _getRequired(_ row: _Row, _ column: Int) -> Self { _get(row, column) }
 
+    /// False: the value is set through the transaction.
     @inlinable @inline(__always)
     public static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool { false }
 }
 
 /// A type whose optional form can be persisted too: scalars and objects.
 public protocol _OptionalPersistable {
+    /// The type of a property whose Swift type is an optional of this type.
     static var _optionalPropertyType: _PropertyType { get }
+    /// The value in a nullable column of a current row.
     static func _getOptional(_ row: _Row, _ column: Int) -> Self?
-    /// As `_getOptional`, of a column that holds no nulls.
+    /// As `_getOptional`, for a column that holds no nulls.
     static func _getPresent(_ row: _Row, _ column: Int) -> Self?
+    /// As `_Persistable._store`, for a value that may be nil.
     static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool
+    /// As `_Persistable._set`, for a value that may be nil.
     static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?)
+    /// An object that records which of its properties are read, if the type has properties.
     static func _tracedOptional(by tracer: KeyPathTracer) -> Self?
+    /// The value as `Any`; nil if it is nil.
     static func _anyOptional(_ value: Self?) -> Any?
+    /// The unmanaged value that `any` stands for; nil for nil and `NSNull`. Throws `ValueFault` if there is none.
     static func _optionalFromAny(_ any: Any?) throws -> Self?
+    /// The unmanaged value as the store keeps it; nil if it is an object.
     static func _optionalStoreValue(_ value: Self?) -> Value?
 }
 
 extension _OptionalPersistable {
+    /// The same as `_getOptional`.
     public static func _getPresent(_ row: _Row, _ column: Int) -> Self? { _getOptional(row, column) }
 
+    /// False: the value is set through the transaction.
     @inlinable @inline(__always)
     public static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool { false }
 }
 
 extension Optional: _Persistable where Wrapped: _OptionalPersistable {
+    /// The optional itself.
     public typealias _Stored = Wrapped?
 
+    /// What the wrapped type says about its optional.
     public static var _propertyType: _PropertyType { Wrapped._optionalPropertyType }
+    /// An optional property without an initial value starts with nil.
     @inlinable public static var _initial: Wrapped? { @inline(__always) get { nil } }
+    /// The value itself.
     @inlinable @inline(__always) public static func _wrap(_ value: Wrapped?) -> Wrapped? { value }
+    /// The value itself.
     @inlinable @inline(__always) public static func _unwrap(_ stored: Wrapped?) -> Wrapped? { stored }
+    /// The value in a column of a current row.
     @inlinable @inline(__always)
     public static func _get(_ row: _Row, _ column: Int) -> Wrapped? { Wrapped._getOptional(row, column) }
+    /// True: an optional has nil, which `requiredProperties()` can refuse.
     @inlinable public static var _mayBeRequired: Bool { @inline(__always) get { true } }
+    /// The value in a column of a current row that holds no nulls.
     @_effects(releasenone) @inline(never)
     public static func _getRequired(_ row: _Row, _ column: Int) -> Wrapped? { Wrapped._getPresent(row, column) }
+    /// Writes the value in place, if that is possible.
     @inlinable @inline(__always)
     public static func _store(_ row: _Row, _ column: Int32, _ value: Wrapped?) -> Bool {
         Wrapped._storeOptional(row, column, value)
     }
+    /// Sets the property of a managed object through the transaction.
     @inlinable @inline(__always)
     public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Wrapped?) {
         Wrapped._setOptional(object, column, value)
     }
+    /// An object that records which of its properties are read, if the wrapped type has properties.
     public static func _traced(by tracer: KeyPathTracer) -> Wrapped?? { .some(Wrapped._tracedOptional(by: tracer)) }
+    /// The value as `Any`; nil if it is nil.
     public static func _any(_ value: Wrapped?) -> Any? { Wrapped._anyOptional(value) }
+    /// The value that `any` stands for; nil for nil and `NSNull`. Throws `ValueFault` if there is none.
     public static func _fromAny(_ any: Any?) throws -> Wrapped? { try Wrapped._optionalFromAny(any) }
+    /// The value as the store keeps it; nil for an object.
     public static func _storeValue(_ value: Wrapped?) -> Value? { Wrapped._optionalStoreValue(value) }
 }
 
-/// A type that a primary key can have: `Int` and its narrower forms, `String`, `ObjectId`, `UUID`, enums of these, and their optionals.
+/// A type that a primary key can have: `Int` and its narrower forms, `String`, `ObjectId`, `UUID`, enums with such
+/// raw values, and optionals of all these.
 public protocol _PrimaryKey {}
 
-/// A type that can be indexed: the primary keys' types, `Bool` and `Date`.
+/// A type that can be indexed: the types of primary keys, `Bool`, `Date`, enums with such raw values, and optionals
+/// of all these.
 public protocol _Indexable {}
 
 extension Optional: _PrimaryKey where Wrapped: _PrimaryKey {}

@@ -11,17 +11,27 @@ public import CFirn
 /// }
 /// ```
 ///
-/// While the object is unmanaged the value lies in the wrapper. Once the object is managed it is read from the store at each access: a few
-/// nanoseconds for a number. A property without an initial value starts with 0, false, an empty string, nil or an empty collection.
+/// The type may be `Bool`, `Int` or an integer of 8 to 64 bits, `Float`, `Double`, `String`, `Data`, `Date`,
+/// `ObjectId`, `UUID`, a `PersistableEnum`, an optional of one of these, an optional `Object` subclass (a link), a
+/// `List` or `LinkingObjects`.
 ///
-/// A `Date` is stored to the nanosecond, so one within 100 days of 2001 is rounded to that. NaN is stored as the start of 1970, and what lies beyond 2^63 seconds,
-/// infinity included, as the latest or earliest date that can be stored; what is read is what is stored, and queries convert what they compare with likewise.
+/// While the object is unmanaged, the value lies in the wrapper. Once the object is managed, it is read from the
+/// store at each access: a few nanoseconds for a number. A property without an initial value starts with 0, false, an
+/// empty string, nil, an empty collection, the start of 1970, the id of zeros, or the first case of an enum.
 ///
-/// Reading may be done on the thread, queue or actor of the object's realm only, writing only in a write transaction; anything else stops the program.
+/// A string or data value has at most 16 MiB; storing a longer one stops the program. A `Date` is stored to the
+/// nanosecond, so a date within 100 days of 2001 is rounded to that. NaN is stored as the start of 1970, and a date
+/// beyond 2^63 seconds, infinity included, as the latest or earliest date that can be stored. What is read is what is
+/// stored, and queries convert the dates that they compare with in the same way.
+///
+/// A managed property may be read only on the thread, queue or actor of the object's realm, and set only there in a
+/// write transaction; anything else stops the program (`Realm` says what is checked when). Setting it marks it as
+/// changed for observers, whatever its value was. A primary key can't be set once the object is managed.
 @frozen
 @propertyWrapper
 public struct Persisted<Value: _Persistable> {
-    /// A `_BoundColumn` once the object is managed. It lies first: the object's binder writes it by the wrapper's offset, without knowing `Value`.
+    /// A `_BoundColumn` once the object is managed. It is the first field: `TableBinding` writes it by the wrapper's
+    /// offset, without knowing `Value`.
     @usableFromInline var _column: Int32
     @usableFromInline let _options: _PersistedOptions
     @usableFromInline var _stored: Value._Stored
@@ -37,28 +47,31 @@ public struct Persisted<Value: _Persistable> {
     @inlinable @inline(__always)
     public init() { self.init(_options: [], _stored: Value._initial) }
 
-    /// A property with an initial value, computed for each unmanaged object and not for managed ones.
+    /// A property with an initial value. It is computed for each unmanaged object; for managed ones only if the class
+    /// also has properties that Firn does not store, or if its initialiser makes other objects.
     @inlinable @inline(__always)
     public init(wrappedValue: @autoclosure () -> Value) {
         self.init(
             _options: [], _stored: firn_is_making_accessor() ? Value._initial : Value._wrap(wrappedValue()))
     }
 
+    /// Not available: `@Persisted` works on properties of `Object` subclasses only.
     @available(*, unavailable, message: "@Persisted works on properties of Object subclasses only")
     public var wrappedValue: Value {
         get { fatalError("Firn: @Persisted works on properties of Object subclasses only.") }
         set { fatalError("Firn: @Persisted works on properties of Object subclasses only.") }
     }
 
+    /// The value of the property: what the compiler calls for each access to it.
     public static subscript<Owner: ObjectBase>(
         _enclosingInstance object: Owner,
         wrapped _: ReferenceWritableKeyPath<Owner, Value>,
         storage storage: ReferenceWritableKeyPath<Owner, Persisted<Value>>
     ) -> Value {
         @inlinable @inline(__always) get {
-            // The bits of a _BoundColumn, in numbers: the compiler inlines this into the application's function, where
-            // the object is then not even retained, if it is small, and it counts each helper that it has inlined here.
-            // An ignored property's value stays in the wrapper.
+            // The bits of a _BoundColumn, as numbers: the compiler inlines this into the application's function,
+            // where the object is not even retained, if this code is small; and the compiler counts each helper that
+            // it has inlined here. An ignored property's value stays in the wrapper.
             if object._row.leaf != nil, object[keyPath: storage]._column != -1 {
                 if Value._isCollection {
                     // Threads may share a frozen object, so its wrappers are not even borrowed for writing.
@@ -103,8 +116,8 @@ public struct Persisted<Value: _Persistable> {
         }
     }
 
-    /// Tells the tracer that made the object that this property was asked for, and goes on tracing behind a link. Nil
-    /// where the object was made by none.
+    /// Tells the tracer that made the object that this property was read, and goes on tracing behind a link. Nil if
+    /// no tracer made the object.
     @usableFromInline @inline(never)
     func _traced(_ object: ObjectBase) -> Value? {
         guard object._row.leaf == nil else { return nil }
@@ -114,21 +127,27 @@ public struct Persisted<Value: _Persistable> {
     }
 }
 
-/// What a property declared itself to be.
+/// What a property is declared to be.
 @frozen
 public struct _PersistedOptions: OptionSet, Sendable {
+    /// The bits: 1 for `primaryKey`, 2 for `indexed`.
     public let rawValue: UInt8
+    /// The options of some bits.
     @inlinable @inline(__always) public init(rawValue: UInt8) { self.rawValue = rawValue }
+    /// The property is the class's primary key.
     @inlinable public static var primaryKey: _PersistedOptions { @inline(__always) get { .init(rawValue: 1) } }
+    /// The property has an index.
     @inlinable public static var indexed: _PersistedOptions { @inline(__always) get { .init(rawValue: 2) } }
 }
 
 extension Persisted where Value: _PrimaryKey {
-    /// The class's primary key: unique, indexed, and not to be changed once the object is managed.
+    /// The class's primary key: unique and indexed, and not changed once the object is managed. With `false` an
+    /// ordinary property.
     @inlinable @inline(__always)
     public init(primaryKey: Bool) { self.init(_options: primaryKey ? .primaryKey : [], _stored: Value._initial) }
 
-    /// The class's primary key with an initial value, which is computed for each unmanaged object.
+    /// The class's primary key with an initial value, which is computed for each unmanaged object. With `false` an
+    /// ordinary property.
     @inlinable @inline(__always)
     public init(wrappedValue: @autoclosure () -> Value, primaryKey: Bool) {
         self.init(
@@ -138,11 +157,13 @@ extension Persisted where Value: _PrimaryKey {
 }
 
 extension Persisted where Value: _Indexable {
-    /// A property with an index: queries for equality and ranges need not look at each object, writes cost a little more.
+    /// A property with an index: queries for equality and ranges need not look at each object, and writes cost a
+    /// little more. With `false` an ordinary property.
     @inlinable @inline(__always)
     public init(indexed: Bool) { self.init(_options: indexed ? .indexed : [], _stored: Value._initial) }
 
-    /// An indexed property with an initial value, which is computed for each unmanaged object.
+    /// An indexed property with an initial value, which is computed for each unmanaged object. With `false` an
+    /// ordinary property.
     @inlinable @inline(__always)
     public init(wrappedValue: @autoclosure () -> Value, indexed: Bool) {
         self.init(

@@ -2,15 +2,22 @@ public import FirnCore
 public import Foundation
 
 extension String: _Scalar, _PrimaryKey, _Indexable {
+    /// The type of the column.
     public static var _type: ColumnType { .string }
+    /// A string can be read from an unmanaged object's memory.
     public static var _inlineStorage: _InlineStorage { .string }
+    /// An optional string can be read from an unmanaged object's memory.
     public static var _optionalInlineStorage: _InlineStorage { .optionalString }
+    /// A property without an initial value starts with the empty string.
     @inlinable public static var _initial: String { @inline(__always) get { "" } }
+    /// The string as a value of the store.
     public var _value: Value { .string(self) }
+    /// The string of a value of the store; nil if the value is of another type.
     public init?(_value: Value) {
         guard case .string(let value) = _value else { return nil }
         self = value
     }
+    /// The string of a `Substring` or `NSString`; nil for anything else.
     public static func _convert(_ any: Any) -> String? {
         switch any {
         case let text as Substring: String(text)
@@ -19,16 +26,20 @@ extension String: _Scalar, _PrimaryKey, _Indexable {
         }
     }
 
+    /// The string in a column of a current row. O(length).
     @inlinable @inline(__always)
-    public static func _get(_ row: _Row, _ column: Int) -> String { _readString(row.place.cell(column, row.row)) }
+    public static func _get(_ row: _Row, _ column: Int) -> String { _readString(row.leafView.cell(column, row.row)) }
+    /// The string in a nullable column of a current row. O(length).
     @inlinable @inline(__always)
     public static func _getOptional(_ row: _Row, _ column: Int) -> String? {
-        _readOptionalString(row.place.cell(column, row.row))
+        _readOptionalString(row.leafView.cell(column, row.row))
     }
+    /// Sets the string through the transaction.
     @inlinable @inline(__always)
     public static func _set(_ object: ObjectBase, _ column: Int32, _ value: String) {
         _setString(object, column, value)
     }
+    /// Sets the string, or null, through the transaction.
     @inlinable @inline(__always)
     public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: String?) {
         if let value { _setString(object, column, value) } else { _setOptionalSlowly(object, column, String?.none) }
@@ -36,13 +47,18 @@ extension String: _Scalar, _PrimaryKey, _Indexable {
 }
 
 extension Data: _Scalar {
+    /// The type of the column.
     public static var _type: ColumnType { .data }
+    /// A property without an initial value starts with no bytes.
     public static var _initial: Data { Data() }
+    /// The bytes as a value of the store.
     public var _value: Value { .data(Array(self)) }
+    /// The data of a value of the store; nil if the value is of another type.
     public init?(_value: Value) {
         guard case .data(let value) = _value else { return nil }
         self = Data(value)
     }
+    /// The data of a byte array or `NSData`; nil for anything else.
     public static func _convert(_ any: Any) -> Data? {
         switch any {
         case let bytes as [UInt8]: Data(bytes)
@@ -51,13 +67,17 @@ extension Data: _Scalar {
         }
     }
 
-    public static func _get(_ row: _Row, _ column: Int) -> Data { Data(cellBytes(row.place.cell(column, row.row))) }
+    /// The data in a column of a current row, copied. O(length).
+    public static func _get(_ row: _Row, _ column: Int) -> Data { Data(cellBytes(row.leafView.cell(column, row.row))) }
+    /// The data in a nullable column of a current row, copied. O(length).
     public static func _getOptional(_ row: _Row, _ column: Int) -> Data? {
-        row.place.cell(column, row.row).bytes.map { Data($0) }
+        row.leafView.cell(column, row.row).bytes.map { Data($0) }
     }
+    /// Sets the data through the transaction.
     public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Data) {
         object.set(value, column: _BoundColumn.number(column))
     }
+    /// Sets the data, or null, through the transaction.
     public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Data?) {
         if let value {
             object.set(value, column: _BoundColumn.number(column))
@@ -67,7 +87,7 @@ extension Data: _Scalar {
     }
 }
 
-/// The bytes of a string or data cell that is not null: in the chunk's heap, or a blob of their own.
+/// The bytes of a string or data cell that is not null: they lie in the chunk's heap, or in a blob.
 @inline(__always)
 func cellBytes(_ cell: VariableCell) -> UnsafeRawBufferPointer {
     cell.bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)

@@ -1,18 +1,22 @@
 public import FirnCore
 public import Foundation
 
-/// A date is stored as seconds and nanoseconds since 1970, both of one sign, and read back as the `Date` nearest to that. So a date comes back to half a
-/// nanosecond, or as it was where a `Date` is coarser than that (more than 100 days from 2001).
+/// A date is stored as seconds and nanoseconds since 1970, both of one sign, and read back as the `Date` nearest to
+/// that. So a date comes back to half a nanosecond, or exactly where a `Date` is coarser than that (more than 100
+/// days from 2001).
 ///
-/// What can't be stored is tamed when it is assigned or compared with: NaN becomes the start of 1970; what is later than the latest timestamp, infinity
-/// included, becomes that one (2^63 - 1 seconds after 1970), and what is earlier than 2^63 seconds before 2001 becomes the earliest. These are read back as the
-/// dates that they are. So assigning what was read changes nothing, and the order of the store is the order of the dates that are read.
+/// A date that can't be stored is clamped when it is assigned or compared with: NaN becomes the start of 1970; what
+/// is later than the latest timestamp, infinity included, becomes that timestamp (2^63 - 1 seconds after 1970), and
+/// what is earlier than 2^63 seconds before 2001 becomes the earliest. These are read back as the dates that they
+/// are. So assigning what was read changes nothing, and the order of the store is the order of the dates that are
+/// read.
 extension Timestamp {
     /// Seconds between 1970 and the reference date, 2001.
     private static var reference: Int64 { 978_307_200 }
 
+    /// The timestamp that is stored for a date.
     init(_ date: Date) {
-        // Goes through no Double that counts from 1970, which would lose bits.
+        // Uses no Double that counts from 1970, which would lose bits.
         let interval = date.timeIntervalSinceReferenceDate
         let whole = interval.rounded(.down)
         guard whole > -0x1p63, whole < Timestamp.latest else {
@@ -33,9 +37,10 @@ extension Timestamp {
         self.init(seconds: seconds, nanoseconds: nanoseconds)
     }
 
-    /// What the latest timestamp is as a date. The number before it among the Doubles is the last that is stored exactly.
+    /// The latest timestamp as a date. The `Double` before it is the last that is stored exactly.
     private static let latest = Double(Int64.max - reference)
 
+    /// The date that is read.
     var date: Date {
         let (whole, isTooEarly) = seconds.subtractingReportingOverflow(Timestamp.reference)
         return Date(
@@ -44,22 +49,33 @@ extension Timestamp {
 }
 
 extension Date: _FixedScalar, _Indexable {
+    /// The type of the column.
     public static var _type: ColumnType { .date }
+    /// A date can be read from an unmanaged object's memory.
     public static var _inlineStorage: _InlineStorage { .date }
+    /// A property without an initial value starts with the start of 1970.
     public static var _initial: Date { Date(timeIntervalSince1970: 0) }
+    /// The timestamp that is stored.
     public var _raw: Timestamp { Timestamp(self) }
+    /// The date of a stored timestamp.
     public init(_raw: Timestamp) { self = _raw.date }
+    /// The date as a value of the store.
     public var _value: Value { .date(Timestamp(self)) }
+    /// The date of a value of the store; nil if the value is of another type.
     public init?(_value: Value) {
         guard case .date(let value) = _value else { return nil }
         self = value.date
     }
+    /// The date of an `NSDate`; nil for anything else.
     public static func _convert(_ any: Any) -> Date? { (any as? NSDate).map { $0 as Date } }
 }
 
 extension UUID: _FixedScalar, _PrimaryKey, _Indexable {
+    /// The type of the column.
     public static var _type: ColumnType { .uuid }
+    /// A property without an initial value starts with the UUID of zeros.
     public static var _initial: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
+    /// The 16 bytes, as the column stores them.
     public var _raw: UUIDBytes {
         withUnsafeBytes(of: uuid) { bytes in
             UUIDBytes(
@@ -67,14 +83,18 @@ extension UUID: _FixedScalar, _PrimaryKey, _Indexable {
                 low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
         }
     }
+    /// The UUID of 16 stored bytes.
     public init(_raw: UUIDBytes) {
         self = withUnsafeBytes(of: (_raw.high.bigEndian, _raw.low.bigEndian)) { UUID(uuid: $0.load(as: uuid_t.self)) }
     }
+    /// The UUID as a value of the store.
     public var _value: Value { .uuid(_raw) }
+    /// The UUID of a value of the store; nil if the value is of another type.
     public init?(_value: Value) {
         guard case .uuid(let value) = _value else { return nil }
         self.init(_raw: value)
     }
+    /// The UUID of its text or of an `NSUUID`; nil for anything else.
     public static func _convert(_ any: Any) -> UUID? {
         if let text = any as? String { return UUID(uuidString: text) }
         return (any as? NSUUID).flatMap { UUID(uuidString: $0.uuidString) }

@@ -2,102 +2,150 @@ public import FirnCore
 import Foundation
 
 extension Bool: _FixedScalar, _Indexable {
+    /// The type of the column.
     public static var _type: ColumnType { .bool }
+    /// A Boolean can be read from an unmanaged object's memory.
     public static var _inlineStorage: _InlineStorage { .bool }
+    /// A property without an initial value starts with false.
     @inlinable public static var _initial: Bool { @inline(__always) get { false } }
+    /// 1 for true, 0 for false.
     @inlinable public var _raw: UInt8 { @inline(__always) get { self ? 1 : 0 } }
+    /// True for any byte but 0.
     @inlinable @inline(__always) public init(_raw: UInt8) { self = _raw != 0 }
+    /// The Boolean as a value of the store.
     public var _value: Value { .bool(self) }
+    /// The Boolean of a value of the store; nil if the value is of another type.
     public init?(_value: Value) {
         guard case .bool(let value) = _value else { return nil }
         self = value
     }
+    /// The Boolean as an `NSNumber`.
     public var _boxed: Any { NSNumber(value: self) }
+    /// False for a number that is 0, true for one that is 1; nil for anything else.
     public static func _convert(_ any: Any) -> Bool? {
         guard let number = integer(any) else { return nil }
         return number == 0 ? false : number == 1 ? true : nil
     }
 }
 
-/// An integer type; all lie in the store as 64 bits.
+/// An integer type; the store holds all of them as 64 bits.
 public protocol _IntegerScalar: _FixedScalar, FixedWidthInteger, _PrimaryKey, _Indexable where _Raw == Int64 {}
 
 extension _IntegerScalar {
+    /// The type of the column.
     public static var _type: ColumnType { .int }
+    /// A property without an initial value starts with 0.
     @inlinable public static var _initial: Self { @inline(__always) get { 0 } }
+    /// The number in 64 bits.
     @inlinable public var _raw: Int64 { @inline(__always) get { Int64(truncatingIfNeeded: self) } }
+    /// The number of 64 stored bits. A narrower type keeps the lower ones.
     @inlinable @inline(__always) public init(_raw: Int64) { self = Self(truncatingIfNeeded: _raw) }
+    /// The number as a value of the store.
     public var _value: Value { .int(Int64(truncatingIfNeeded: self)) }
+    /// The number of a value of the store; nil if the value is of another type or does not fit this one.
     public init?(_value: Value) {
         guard case .int(let value) = _value, let narrow = Self(exactly: value) else { return nil }
         self = narrow
     }
+    /// The number that a number or a Boolean of any type is; nil if this type can't hold it exactly.
     public static func _convert(_ any: Any) -> Self? { integer(any).flatMap { Self(exactly: $0) } }
 }
 
 extension Int: _IntegerScalar {
+    /// An `Int` can be read from an unmanaged object's memory.
     public static var _inlineStorage: _InlineStorage { .int }
+    /// An optional `Int` can be read from an unmanaged object's memory.
     public static var _optionalInlineStorage: _InlineStorage { .optionalInt }
+    /// The number as an `NSNumber`.
     public var _boxed: Any { NSNumber(value: self) }
 }
 extension Int8: _IntegerScalar {
+    /// An `Int8` can be read from an unmanaged object's memory.
     public static var _inlineStorage: _InlineStorage { .int8 }
+    /// The number as an `NSNumber`.
     public var _boxed: Any { NSNumber(value: self) }
 }
 extension Int16: _IntegerScalar {
+    /// An `Int16` can be read from an unmanaged object's memory.
     public static var _inlineStorage: _InlineStorage { .int16 }
+    /// The number as an `NSNumber`.
     public var _boxed: Any { NSNumber(value: self) }
 }
 extension Int32: _IntegerScalar {
+    /// An `Int32` can be read from an unmanaged object's memory.
     public static var _inlineStorage: _InlineStorage { .int32 }
+    /// The number as an `NSNumber`.
     public var _boxed: Any { NSNumber(value: self) }
 }
 extension Int64: _IntegerScalar {
+    /// An `Int64` can be read from an unmanaged object's memory.
     public static var _inlineStorage: _InlineStorage { .int }
+    /// An optional `Int64` can be read from an unmanaged object's memory.
     public static var _optionalInlineStorage: _InlineStorage { .optionalInt }
+    /// The number as an `NSNumber`.
     public var _boxed: Any { NSNumber(value: self) }
 }
 
 extension Float: _FixedScalar {
+    /// The type of the column.
     public static var _type: ColumnType { .float }
+    /// A `Float` can be read from an unmanaged object's memory.
     public static var _inlineStorage: _InlineStorage { .float }
+    /// A property without an initial value starts with 0.
     @inlinable public static var _initial: Float { @inline(__always) get { 0 } }
+    /// The number as the column stores it.
     @inlinable public var _raw: Float { @inline(__always) get { self } }
+    /// The number that is stored.
     @inlinable @inline(__always) public init(_raw: Float) { self = _raw }
+    /// The number as a value of the store.
     public var _value: Value { .float(self) }
+    /// The number of a value of the store; nil if the value is of another type.
     public init?(_value: Value) {
         guard case .float(let value) = _value else { return nil }
         self = value
     }
+    /// The number as an `NSNumber`.
     public var _boxed: Any { NSNumber(value: self) }
+    /// The number that a number or a Boolean of any type is; nil if a `Float` is neither equal to it nor has the same
+    /// decimal text.
     public static func _convert(_ any: Any) -> Float? {
         guard let number = floating(any) else { return integer(any).flatMap { Float(exactly: $0) } }
         let narrow = Float(number)
-        // The same number in decimal counts as exact: 0.1 as JSON gives it is a Double.
+        // A number with the same decimal text counts as exact: JSON gives 0.1 as a Double.
         if Double(narrow) == number || number.isNaN || "\(narrow)" == "\(number)" { return narrow }
         return nil
     }
 }
 
 extension Double: _FixedScalar {
+    /// The type of the column.
     public static var _type: ColumnType { .double }
+    /// A `Double` can be read from an unmanaged object's memory.
     public static var _inlineStorage: _InlineStorage { .double }
+    /// An optional `Double` can be read from an unmanaged object's memory.
     public static var _optionalInlineStorage: _InlineStorage { .optionalDouble }
+    /// A property without an initial value starts with 0.
     @inlinable public static var _initial: Double { @inline(__always) get { 0 } }
+    /// The number as the column stores it.
     @inlinable public var _raw: Double { @inline(__always) get { self } }
+    /// The number that is stored.
     @inlinable @inline(__always) public init(_raw: Double) { self = _raw }
+    /// The number as a value of the store.
     public var _value: Value { .double(self) }
+    /// The number of a value of the store; nil if the value is of another type.
     public init?(_value: Value) {
         guard case .double(let value) = _value else { return nil }
         self = value
     }
+    /// The number as an `NSNumber`.
     public var _boxed: Any { NSNumber(value: self) }
+    /// The number that a number or a Boolean of any type is; nil if a `Double` can't hold it exactly.
     public static func _convert(_ any: Any) -> Double? {
         floating(any) ?? integer(any).flatMap { Double(exactly: $0) }
     }
 }
 
-/// The integer that a number or a boolean of any type is, if it is one exactly.
+/// The integer that a number or a Boolean of any type is; nil if it is not exactly one.
 func integer(_ any: Any) -> Int64? {
     switch any {
     case let value as Bool: return value ? 1 : 0
@@ -113,7 +161,7 @@ func integer(_ any: Any) -> Int64? {
     }
 }
 
-/// The number that a floating-point value of any type is.
+/// The number that a floating-point value of any type is; nil for anything else.
 func floating(_ any: Any) -> Double? {
     switch any {
     case let value as any BinaryFloatingPoint: return Double(value)

@@ -1,96 +1,129 @@
 import FirnBytes
 public import FirnCore
 
-/// One value of a property or of a collection: everything but objects and collections. Its wrapper keeps it as it is.
+/// One value of a property or of a collection, of any type except objects and collections. A wrapper holds it as it
+/// is.
 public protocol _Scalar: _Persistable, _OptionalPersistable, RealmCollectionValue, _RealmCollectionValueInsideOptional
 where _Stored == Self {
+    /// The type of the column.
     static var _type: ColumnType { get }
+    /// How an unmanaged value lies in memory.
     static var _inlineStorage: _InlineStorage { get }
+    /// How an unmanaged optional value lies in memory.
     static var _optionalInlineStorage: _InlineStorage { get }
+    /// The value as a value of the store.
     var _value: Value { get }
-    /// nil where the value is of another type, or means nothing to this one.
+    /// Nil if the stored value is of another type, or has no meaning for this one.
     init?(_value: Value)
-    /// The value as untyped access gives it: numbers as `NSNumber`.
+    /// The value as untyped access returns it: numbers as `NSNumber`.
     var _boxed: Any { get }
-    /// What `any` stands for by SEMANTICS 32; nil where it fits not exactly.
+    /// The value that `any` stands for, if it is of another type; nil if it does not fit exactly. Numbers and
+    /// Booleans are converted if nothing is lost; text is parsed for `ObjectId` and `UUID`.
     static func _convert(_ any: Any) -> Self?
 }
 
 extension _Scalar {
+    /// The type of a property with such values.
     public static var _propertyType: _PropertyType {
         _PropertyType(_type, swiftType: Self.self, memory: _inlineStorage)
     }
+    /// The type of a property with such values or nil.
     public static var _optionalPropertyType: _PropertyType {
         _PropertyType(_type, isNullable: true, swiftType: Self?.self, memory: _optionalInlineStorage)
     }
+    /// Opaque: an unmanaged value is read by a generic call.
     public static var _inlineStorage: _InlineStorage { .opaque }
+    /// Opaque: an unmanaged optional value is read by a generic call.
     public static var _optionalInlineStorage: _InlineStorage { .opaque }
+    /// The value itself.
     @inlinable @inline(__always) public static func _wrap(_ value: Self) -> Self { value }
+    /// The value itself.
     @inlinable @inline(__always) public static func _unwrap(_ stored: Self) -> Self { stored }
+    /// The value in a column of a current row that holds no nulls.
     public static func _getPresent(_ row: _Row, _ column: Int) -> Self? { _get(row, column) }
+    /// Nil: a single value has no properties.
     public static func _tracedOptional(by tracer: KeyPathTracer) -> Self? { nil }
 
+    /// The value itself.
     public var _boxed: Any { self }
+    /// The value as untyped access returns it.
     public static func _any(_ value: Self) -> Any? { value._boxed }
+    /// The value as untyped access returns it; nil if it is nil.
     public static func _anyOptional(_ value: Self?) -> Any? { value?._boxed }
+    /// The value as a value of the store.
     public static func _storeValue(_ value: Self) -> Value? { value._value }
+    /// The value as a value of the store; null if it is nil.
     public static func _optionalStoreValue(_ value: Self?) -> Value? { value.map(\._value) ?? .null }
 
+    /// The value that `any` stands for. Throws `ValueFault` for nil and for anything that does not fit.
     public static func _fromAny(_ any: Any?) throws -> Self {
-        guard let any = unwrapped(any) else { throw ValueFault("nil is no value for a property that is not optional") }
+        guard let any = unwrapped(any) else { throw ValueFault("nil does not fit a property that is not optional") }
         guard let value = (any as? Self) ?? _convert(any) else { throw ValueFault(any, isNo: Self.self) }
         return value
     }
 
+    /// The value that `any` stands for; nil for nil and `NSNull`. Throws `ValueFault` for anything that does not fit.
     public static func _optionalFromAny(_ any: Any?) throws -> Self? {
         guard let any = unwrapped(any) else { return nil }
         guard let value = (any as? Self) ?? _convert(any) else { throw ValueFault(any, isNo: Self.self) }
         return value
     }
 
+    /// The element of a stored value. Stops the program if this type has no such value.
     public static func _fromElement(_ value: Value, _ realm: RealmInstance) -> Self {
-        guard let result = Self(_value: value) else { stopForStrangeValue(value, Self.self) }
+        guard let result = Self(_value: value) else { stopForUnknownValue(value, Self.self) }
         return result
     }
+    /// The element of a stored value; nil for null. Stops the program if this type has no such value.
     public static func _fromOptionalElement(_ value: Value, _ realm: RealmInstance) -> Self? {
         value == .null ? nil : _fromElement(value, realm)
     }
+    /// The element as a value of the store.
     public func _element(for write: RealmInstance) -> Value { _value }
+    /// The type of an element.
     public static func _elementPropertyType() -> _PropertyType { _propertyType }
+    /// The type of an optional element.
     public static func _optionalElementPropertyType() -> _PropertyType { _optionalPropertyType }
 }
 
-/// Stops the program: the store holds what the Swift type has no value for, as an enum's raw value that no case has.
+/// Stops the program: the store holds a value that the Swift type does not have, such as an enum's raw value that no
+/// case has.
 @inline(never)
-func stopForStrangeValue(_ value: Value, _ type: Any.Type) -> Never {
+func stopForUnknownValue(_ value: Value, _ type: Any.Type) -> Never {
     fatalError(
-        "Firn: the store holds \(DisplayText.line("\(value)")), which is no value of \(type). Give the enum a case for it, or migrate the property."
+        "Firn: the store holds \(DisplayText.line("\(value)")), which is not a value of \(type). Give the enum a case for it, or migrate the property."
     )
 }
 
 /// A scalar whose column has a fixed width.
 public protocol _FixedScalar: _Scalar {
+    /// The bytes of a value in the column.
     associatedtype _Raw: BitwiseCopyable
+    /// The value as the column stores it.
     var _raw: _Raw { get }
+    /// The value of what the column stores.
     init(_raw: _Raw)
 }
 
 extension _FixedScalar {
+    /// The value in a column of a current row.
     @inlinable @inline(__always)
     public static func _get(_ row: _Row, _ column: Int) -> Self {
-        Self(_raw: row.place.load(column, row.row, as: _Raw.self))
+        Self(_raw: row.leafView.load(column, row.row, as: _Raw.self))
     }
 
+    /// The value in a nullable column of a current row.
     @inlinable @inline(__always)
     public static func _getOptional(_ row: _Row, _ column: Int) -> Self? {
-        let place = row.place
-        return place.isNullFlag(column, row.row) ? nil : Self(_raw: place.load(column, row.row, as: _Raw.self))
+        let leaf = row.leafView
+        return leaf.isNullFlag(column, row.row) ? nil : Self(_raw: leaf.load(column, row.row, as: _Raw.self))
     }
 
+    /// Writes the value in place and marks it, if that is possible.
     @inlinable @inline(__always)
     public static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool {
         guard column >= 0, row.isCurrent else { return false }
-        // Outside a transaction no chunk bears the core's stamp.
+        // Outside a transaction no chunk has the core's stamp.
         let chunk = row.chunk(Int(column))
         guard chunk.node.stamp == row.core.unsafelyUnwrapped.pointee.stamp else { return false }
         chunk.mark(row.row)
@@ -98,6 +131,7 @@ extension _FixedScalar {
         return true
     }
 
+    /// Writes the value in place and marks it, if that is possible and the value is not nil.
     @inlinable @inline(__always)
     public static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool {
         guard column >= 0, let value, row.isCurrent else { return false }
@@ -109,22 +143,25 @@ extension _FixedScalar {
         return true
     }
 
+    /// Sets the value through the transaction.
     @inlinable @inline(__always)
     public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Self) { _setSlowly(object, column, value) }
 
+    /// Sets the value, or null, through the transaction.
     @inlinable @inline(__always)
     public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?) {
         _setOptionalSlowly(object, column, value)
     }
 }
 
-/// Sets a property through the transaction, or stops the program where there is none.
+/// Sets a property through the transaction, or stops the program if none is running.
 @usableFromInline
 @_effects(releasenone) @inline(never)
 func _setSlowly<Value: _Scalar>(_ object: ObjectBase, _ column: Int32, _ value: Value) {
     object.set(value._value, column: _BoundColumn.number(column))
 }
 
+/// Sets an optional property through the transaction, or stops the program if none is running.
 @usableFromInline
 @_effects(releasenone) @inline(never)
 func _setOptionalSlowly<Value: _Scalar>(_ object: ObjectBase, _ column: Int32, _ value: Value?) {

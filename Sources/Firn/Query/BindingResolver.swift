@@ -2,8 +2,8 @@ import FirnCore
 import FirnQuery
 import Foundation
 
-/// Understands the names in a query as the classes have them: public names, columns' own, and backlinks. What the
-/// realm's classes do not have has no name here.
+/// Resolves the names in a query by the realm's classes: public names of properties, column names, and backlinks. A
+/// property that the realm's classes do not have has no name here.
 struct BindingResolver: PropertyResolver {
     private let binding: SchemaBinding
     private let stored: SchemaResolver
@@ -14,7 +14,7 @@ struct BindingResolver: PropertyResolver {
     }
 
     func property(_ name: String, of table: TableID) -> ResolvedProperty? {
-        // Tables without a class here, and columns without a property, are another opener's: the realm may show a
+        // Tables without a class here, and columns without a property, belong to another opener. The realm may show a
         // version that is older than they are.
         guard let bound = binding.table(table), refusal(of: name, of: table) == nil,
             let property = bound.info.property(named: name) ?? bound.info.stored.first(where: { $0.columnName == name })
@@ -39,7 +39,7 @@ struct BindingResolver: PropertyResolver {
 }
 
 extension QueryArgument {
-    /// What a caller gave for a `%@`.
+    /// The argument that a caller gave for a `%@`. Throws if a query can't use it.
     init(_ any: Any, _ realm: RealmInstance) throws(QueryError) {
         guard let value = unwrapped(any) else {
             self = .value(.null)

@@ -1,16 +1,17 @@
 import CFirn
+import FirnQuery
 import FirnStorage
 
-/// Finds out which properties a key path reads, by reading it from an object that only takes notes.
+/// Finds out which properties a key path reads, by reading it from an object that records every access.
 ///
-/// The object looks unmanaged but has a core, whose owner is the tracer; its wrappers hold their property's place, those of ignored properties a
-/// negative number. A link gives another such
-/// object, so `\Person.dog?.name` is traced as `dog.name`.
+/// The object looks unmanaged but has a core, whose owner is the tracer. Each wrapper of the object holds its
+/// property's position, or a negative number if the property is ignored. A link returns another such object, so
+/// `\Person.dog?.name` is traced as `dog.name`.
 public final class KeyPathTracer {
     private let core: UnsafeMutablePointer<firn_realm_core_t>
     private var objects: [ObjectBase] = []
     private(set) var names: [String] = []
-    /// The class that owns the last property read.
+    /// The properties read so far, outermost first.
     private(set) var properties: [PropertyInfo] = []
 
     init() {
@@ -20,7 +21,7 @@ public final class KeyPathTracer {
     }
 
     deinit {
-        // The objects must not count themselves off the core.
+        // The objects must not decrement the core's count of accessors.
         for object in objects { object._row.core = nil }
         core.deallocate()
     }
@@ -32,12 +33,12 @@ public final class KeyPathTracer {
         return Unmanaged<KeyPathTracer>.fromOpaque(owner).takeUnretainedValue()
     }
 
-    /// An object that tells this tracer what is read from it.
+    /// An object that records in this tracer which properties are read from it.
     func object(_ type: ObjectBase.Type) -> ObjectBase {
         let object = type.init()
         let info = object.classInfo
         for property in info.properties {
-            (object.address + property.offset).storeBytes(of: Int32(property.place), as: Int32.self)
+            (object.address + property.offset).storeBytes(of: Int32(property.position), as: Int32.self)
         }
         for (number, property) in info.ignored.enumerated() {
             (object.address + property.offset).storeBytes(of: Int32(-1 - number), as: Int32.self)
@@ -47,7 +48,8 @@ public final class KeyPathTracer {
         return object
     }
 
-    /// Notes a property by what `object(_:)` wrote into its wrapper. Stops the program where the property is ignored.
+    /// Records a property by the number that `object(_:)` wrote into its wrapper. Stops the program if the property
+    /// is ignored.
     func record(_ object: ObjectBase, bound: Int32) {
         let info = object.classInfo
         guard bound >= 0 else {
@@ -60,11 +62,12 @@ public final class KeyPathTracer {
         names.append(property.name)
     }
 
-    /// The properties that a key path reads, outermost first; empty where it reads none that is stored. Stops the
-    /// program where the key path gives a value of another type than the last of them has: it goes on behind that.
-    static func properties<Root: ObjectBase>(_ keyPath: PartialKeyPath<Root>) -> [PropertyInfo] {
+    /// The properties that a key path reads, outermost first; empty if it reads no stored property. Stops the program
+    /// if the key path's value has another type than the last of the properties: then the key path continues behind
+    /// that property.
+    fileprivate static func properties<Root: ObjectBase>(_ keyPath: PartialKeyPath<Root>) -> [PropertyInfo] {
         let tracer = KeyPathTracer()
-        // The accessor of a property reads it from whatever it is given, so the tracing object does.
+        // A property's accessor reads from whatever object it is given, so it reads the tracing object.
         guard let root = tracer.object(Root.self) as? Root else { return [] }
         _ = root[keyPath: keyPath]
         if let last = tracer.properties.last {
@@ -78,62 +81,83 @@ public final class KeyPathTracer {
         return tracer.properties
     }
 
-    /// The type that an optional one wraps, and others as they are: a path through a link is optional.
+    /// The type that an optional type wraps, or the type itself if it is not optional. A path through a link is
+    /// optional.
     private static func wrappedType(_ type: Any.Type) -> Any.Type {
         func wrapped<Optional: OptionalProtocol>(_: Optional.Type) -> Any.Type { Optional.Wrapped.self }
         guard let optional = type as? any OptionalProtocol.Type else { return type }
         return wrapped(optional)
     }
+}
 
-    /// The key path's name as text queries and observers take it, as `dog.name`.
-    static func name<Root: ObjectBase>(_ keyPath: PartialKeyPath<Root>) -> String {
-        if let name = names.value(keyPath) { return name }
-        let name = properties(keyPath).map(\.name).joined(separator: ".")
-        guard !name.isEmpty else {
+/// The stored properties that a key path of Swift reads.
+///
+/// Finding them takes microseconds, so it is done once for each key path (`of`).
+final class TracedKeyPath: Sendable {
+    /// Outermost first; never empty.
+    let properties: [PropertyInfo]
+    /// The key path as text queries and observers take it, such as `dog.name`.
+    let name: String
+    /// The key path as queries, sorts and aggregates take it.
+    let path: PropertyPath
+
+    private init(_ properties: [PropertyInfo]) {
+        self.properties = properties
+        name = properties.map(\.name).joined(separator: ".")
+        path = PropertyPath(properties.map(\.name))
+    }
+
+    /// The properties that `keyPath` reads. Stops the program if it reads no stored property.
+    static func of<Root: ObjectBase>(_ keyPath: PartialKeyPath<Root>) -> TracedKeyPath {
+        if let known = cache.value(keyPath) { return known }
+        let properties = KeyPathTracer.properties(keyPath)
+        guard !properties.isEmpty else {
             fatalError("Firn: \(keyPath) reads no @Persisted property of \(Root.self); give the key path of one.")
         }
-        names.keep(name, keyPath)
-        return name
+        let traced = TracedKeyPath(properties)
+        cache.keep(traced, keyPath)
+        return traced
     }
 
-    /// What was found out about key paths, on any thread.
-    ///
-    /// They are told apart by their addresses: to hash or compare one with arguments, as of a subscript, runs the
-    /// application's code, which may query and so come here again. One without arguments is made once for each place in
-    /// the program. The others are made each time, so there is a limit to what is kept.
-    struct Cache<Content> {
-        fileprivate let entries: GlobalGuarded<[Key: Entry]>
-        fileprivate static var limit: Int { 1000 }
+    private static var cache: KeyPathCache { KeyPathCache(.keyPaths) }
+}
 
-        fileprivate struct Key: Hashable {
-            let root: ObjectIdentifier
-            let keyPath: ObjectIdentifier
-        }
-        fileprivate struct Entry {
-            /// Held, so that no other one gets its address.
-            let keyPath: AnyKeyPath
-            let content: Content
-        }
+/// The key paths that have been traced. May be used on any thread.
+///
+/// Key paths are identified by their addresses. To hash or compare a key path that has arguments, such as those of a
+/// subscript, would run the application's code, which may query and so enter this cache again. A key path without
+/// arguments is made once for each expression in the program. A key path with arguments is made each time, so the
+/// number of entries has a limit.
+private struct KeyPathCache {
+    let entries: GlobalGuarded<[Key: Entry]>
+    static var limit: Int { 1000 }
 
-        init(_ lock: GlobalLock) { entries = GlobalGuarded(lock) { [:] } }
-
-        func value<Root>(_ keyPath: PartialKeyPath<Root>) -> Content? {
-            let key = Key(root: ObjectIdentifier(Root.self), keyPath: ObjectIdentifier(keyPath))
-            return entries.withLock { $0[key]?.content }
-        }
-
-        func keep<Root>(_ content: Content, _ keyPath: PartialKeyPath<Root>) {
-            let key = Key(root: ObjectIdentifier(Root.self), keyPath: ObjectIdentifier(keyPath))
-            // What goes may hold the application's arguments: it goes outside of the guard.
-            let old = entries.withLock { entries -> [Key: Entry] in
-                var old: [Key: Entry] = [:]
-                if entries.count >= Self.limit { swap(&old, &entries) }
-                if entries[key] == nil { entries[key] = Entry(keyPath: keyPath, content: content) }
-                return old
-            }
-            withExtendedLifetime(old) {}
-        }
+    struct Key: Hashable {
+        let root: ObjectIdentifier
+        let keyPath: ObjectIdentifier
+    }
+    struct Entry {
+        /// Kept alive, so that no other key path gets its address.
+        let keyPath: AnyKeyPath
+        let traced: TracedKeyPath
     }
 
-    private static var names: Cache<String> { Cache(.keyPathNames) }
+    init(_ lock: GlobalLock) { entries = GlobalGuarded(lock) { [:] } }
+
+    func value<Root>(_ keyPath: PartialKeyPath<Root>) -> TracedKeyPath? {
+        let key = Key(root: ObjectIdentifier(Root.self), keyPath: ObjectIdentifier(keyPath))
+        return entries.withLock { $0[key]?.traced }
+    }
+
+    func keep<Root>(_ traced: TracedKeyPath, _ keyPath: PartialKeyPath<Root>) {
+        let key = Key(root: ObjectIdentifier(Root.self), keyPath: ObjectIdentifier(keyPath))
+        // The dropped key paths may hold the application's arguments, so they are released outside of the lock.
+        let old = entries.withLock { entries -> [Key: Entry] in
+            var old: [Key: Entry] = [:]
+            if entries.count >= Self.limit { swap(&old, &entries) }
+            if entries[key] == nil { entries[key] = Entry(keyPath: keyPath, traced: traced) }
+            return old
+        }
+        withExtendedLifetime(old) {}
+    }
 }

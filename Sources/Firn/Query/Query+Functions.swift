@@ -2,13 +2,13 @@ import FirnCore
 import FirnQuery
 
 extension Query where T: _QueryText {
-    /// Whether the string contains `value`. An empty `value` is in every string that is not nil.
+    /// Whether the string contains `value`. Every string that is not nil contains an empty `value`.
     public func contains(_ value: T, options: StringOptions = []) -> Query<Bool> { text(.contains, value, options) }
     /// Whether the string begins with `value`.
     public func starts(with value: T, options: StringOptions = []) -> Query<Bool> { text(.beginsWith, value, options) }
     /// Whether the string ends with `value`.
     public func ends(with value: T, options: StringOptions = []) -> Query<Bool> { text(.endsWith, value, options) }
-    /// Whether the string is like the pattern: `*` stands for any characters, `?` for one.
+    /// Whether the string matches the pattern: `*` stands for any characters, `?` for one.
     public func like(_ value: T, caseInsensitive: Bool = false) -> Query<Bool> {
         text(.like, value, caseInsensitive ? .caseInsensitive : [])
     }
@@ -111,14 +111,14 @@ extension QueryExpression {
                     .compare(left.operand, .greaterOrEqual, .value(low))
                         && .compare(left.operand, .less, .value(high))), objects: left.objects)
         }
-        // One element must satisfy both bounds, which two conditions would not say.
+        // One element must satisfy both bounds, which two separate conditions would not require.
         if range.isEmpty { return compare(left, .in, .values([])) }
         return compare(left, .between, .values([low, high.predecessor]))
     }
 }
 
 extension Value {
-    /// The value before it among those of its type, which has one.
+    /// The next smaller value of its type. The caller ensures that there is one.
     fileprivate var predecessor: Value {
         switch self {
         case .int(let number): .int(number - 1)
@@ -131,7 +131,7 @@ extension Value {
 }
 
 extension Timestamp {
-    /// A nanosecond before. Seconds and nanoseconds never have opposite signs.
+    /// The timestamp one nanosecond earlier. Seconds and nanoseconds never have opposite signs.
     fileprivate var predecessor: Timestamp {
         if nanoseconds == 0, seconds > 0 { return Timestamp(seconds: seconds - 1, nanoseconds: 999_999_999) }
         if nanoseconds == -999_999_999 { return Timestamp(seconds: seconds - 1, nanoseconds: 0) }

@@ -4,7 +4,9 @@ import FirnQuery
 
 /// A property, or a condition on properties, in `where { }`: `dogs.where { $0.age > 3 && $0.owner.name == "Ann" }`.
 ///
-/// Built by naming properties and using operators; it is checked by the compiler and runs like the text `age > 3 AND owner.name == 'Ann'`.
+/// It is built by naming properties and using operators. The compiler checks it, and it runs like the text
+/// `age > 3 AND owner.name == 'Ann'`. Building one reads no data. A condition can't be compared and has no properties:
+/// such an expression stops the program.
 @dynamicMemberLookup
 public struct Query<T> {
     let expression: QueryExpression
@@ -12,7 +14,7 @@ public struct Query<T> {
     init(_ expression: QueryExpression) { self.expression = expression }
 }
 
-/// What a `Query` stands for.
+/// The property path or the condition that a `Query` stands for.
 struct QueryExpression {
     enum Kind {
         case path(PropertyPath)
@@ -20,14 +22,14 @@ struct QueryExpression {
     }
 
     var kind: Kind
-    /// How many components of a path lead to a collection, if it passes one.
+    /// The number of a path's components up to and including its first collection; nil if it has none.
     var collectionLength: Int?
-    /// The objects that it is compared with, which must be of the realm that is queried.
+    /// The objects that the condition compares with. They must belong to the realm that is queried.
     var objects: [ObjectBase] = []
 
     static var root: QueryExpression { QueryExpression(kind: .path(PropertyPath([]))) }
 
-    /// The path with another property behind it.
+    /// The path with one more property at the end.
     func appending(_ name: String, isCollection: Bool = false) -> QueryExpression {
         guard case .path(var path) = kind else { fatalError("Firn: a condition has no property \(name).") }
         path.components.append(.name(name))
@@ -47,7 +49,7 @@ struct QueryExpression {
         }
     }
 
-    /// The condition; a property of type Bool is one by itself.
+    /// The condition. A property of the type Bool is a condition by itself.
     var condition: FirnQuery.Predicate {
         switch kind {
         case .condition(let predicate): predicate
@@ -55,7 +57,7 @@ struct QueryExpression {
         }
     }
 
-    /// A path through a collection speaks of any of its elements.
+    /// A condition on a path through a collection holds if it holds for any element.
     private var quantifier: Comparison.Quantifier? { collectionLength == nil ? nil : .any }
 
     func aggregated(_ aggregate: PropertyPath.Aggregate) -> QueryExpression {
@@ -85,17 +87,21 @@ struct QueryExpression {
     }
 }
 
-/// What a property can be compared with.
+/// A value that a query can compare a property with.
 public protocol _QueryValue {
+    /// The value as the store compares it.
     var _queryValue: Value { get }
+    /// The object that the value is; nil if it is not an object.
     var _queryObject: ObjectBase? { get }
 }
 
 extension _QueryValue {
+    /// Nil: most values are not objects.
     public var _queryObject: ObjectBase? { nil }
 }
 
 extension _Scalar {
+    /// The value as the store keeps it.
     public var _queryValue: Value { _value }
 }
 
@@ -114,13 +120,17 @@ extension ObjectId: _QueryValue {}
 extension UUID: _QueryValue {}
 
 extension Optional: _QueryValue where Wrapped: _QueryValue {
+    /// The wrapped value as the store compares it; null if it is nil.
     public var _queryValue: Value { self?._queryValue ?? .null }
+    /// The wrapped object; nil if there is none.
     public var _queryObject: ObjectBase? { self?._queryObject }
 }
 
 extension Object: _QueryValue {
-    /// Names the object's table, as keys of different classes say nothing of each other.
+    /// A link that names the object's table, because keys of different classes say nothing about each other.
+    /// A query refuses an unmanaged object before it compares with it.
     public var _queryValue: Value { isManaged ? .typedLink(TableBinding.of(_row).table, _row.key) : .link(-1) }
+    /// The object itself.
     public var _queryObject: ObjectBase? { self }
 }
 
@@ -135,19 +145,22 @@ extension Optional: _QueryOrdered where Wrapped: _QueryOrdered {}
 extension Optional: _QueryNumber where Wrapped: _QueryNumber {}
 extension Optional: _QueryText where Wrapped: _QueryText {}
 
-/// An optional, where a generic constraint must say so.
+/// An optional, for generic constraints.
 public protocol OptionalProtocol {
+    /// The type that the optional wraps.
     associatedtype Wrapped
 }
 extension Optional: OptionalProtocol {}
 
-/// How strings are compared.
+/// How a query compares strings: by their bytes if there is no option.
 public struct StringOptions: OptionSet, Sendable {
+    /// The options as bits.
     public let rawValue: UInt8
+    /// The options that are set in `rawValue`.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
-    /// Case is folded, without regard to a locale.
+    /// Ignores case, without regard to a locale.
     public static let caseInsensitive = StringOptions(rawValue: 1)
-    /// Diacritics are taken off.
+    /// Ignores diacritics.
     public static let diacriticInsensitive = StringOptions(rawValue: 2)
 
     var comparison: Comparison.Options { Comparison.Options(rawValue: rawValue) }

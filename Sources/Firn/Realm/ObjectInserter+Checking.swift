@@ -1,8 +1,10 @@
 import FirnCore
 
-/// What `add(validating:)` and `create(_:validating:)` ask before they change anything: they throw what adding and creating stop at.
+/// What `add(validating:)` and `create(_:validating:)` check before they change anything: they throw what adding and
+/// creating would stop at.
 extension ObjectInserter {
-    /// Throws what writing an object that `create` has resolved, and its changes, would find wrong.
+    /// Throws what would stop the writing of an object that `create` has resolved, and of the changes that belong to
+    /// it.
     func check(_ object: ObjectBase, _ changes: [Resolution.Change]) throws {
         var objects = [object]
         for change in changes {
@@ -16,12 +18,13 @@ extension ObjectInserter {
         try check(objects)
     }
 
-    /// Throws where an object that is to be added, or one that it reaches, can't be.
+    /// Throws if an object that is to be added, or one that it reaches, can't be added.
     func checkObject(_ object: ObjectBase) throws {
         try policy.check(realm.binding(of: type(of: object)).info)
         try check([object])
     }
 
+    /// Checks objects and everything that they reach.
     private func check(_ roots: [ObjectBase]) throws {
         try realm.checkFaults()
         var seen: Set<ObjectIdentifier> = []
@@ -45,16 +48,16 @@ extension ObjectInserter {
             try checkKey(object, binding, &keys)
             if !binding.info.required.isEmpty { try object.checkRequired(binding.info) }
             for property in binding.info.stored {
-                let place = object.address + property.offset
-                let collection = property.isCollection ? property.wrapper.madeCollection(place) : nil
+                let wrapper = object.address + property.offset
+                let collection = property.isCollection ? property.wrapper.existingCollection(wrapper) : nil
                 if property.isLink {
                     var targets = collection?.objects ?? []
-                    if let target = property.wrapper.any(place, of: object) as? ObjectBase { targets.append(target) }
+                    if let target = property.wrapper.any(wrapper, of: object) as? ObjectBase { targets.append(target) }
                     for target in targets { try property.checkClass(of: target) }
                     next += targets
                 } else if property.shape.type == .string || property.shape.type == .data {
                     let values =
-                        collection?.elements(for: realm) ?? property.wrapper.storeValue(place).map { [$0] } ?? []
+                        collection?.elements(for: realm) ?? property.wrapper.storeValue(wrapper).map { [$0] } ?? []
                     for value in values { try checkLength(value, of: property) }
                 }
             }
@@ -62,19 +65,20 @@ extension ObjectInserter {
         try realm.checkFaults()
     }
 
-    /// Throws where an object with the unmanaged object's primary key exists, and may not.
+    /// Throws if another object has the unmanaged object's primary key, and the policy forbids it.
     private func checkKey(_ object: ObjectBase, _ binding: TableBinding, _ keys: inout Set<PrimaryKey>) throws {
         guard let primaryKey = binding.info.primaryKey,
             let value = primaryKey.wrapper.storeValue(object.address + primaryKey.offset),
             value != .null || primaryKey.isNullable
         else { return }
-        // Looked up whatever the policy, so that damage is met before anything is written.
+        // Looked up whatever the policy is, so that damage is met before anything is written.
         let key = PrimaryKey(table: binding.table, value: value)
         let exists = key.find(in: transaction) != nil
         let isNew = keys.insert(key).inserted
         if policy == .error, exists || !isNew { throw ValueFault(existing: binding.info, value) }
     }
 
+    /// Throws if a string or data value is too long to be stored.
     private func checkLength(_ value: Value, of property: PropertyInfo) throws {
         let count: Int
         switch value {
@@ -83,8 +87,9 @@ extension ObjectInserter {
         default: return
         }
         if count > Limits.valueByteCount {
-            throw ValueFault("a value of \(count) bytes; at most \(Limits.valueByteCount) are possible").inside(
-                property.name)
+            throw ValueFault("a value of \(count) bytes is too long; at most \(Limits.valueByteCount) are possible")
+                .inside(
+                    property.name)
         }
     }
 }
@@ -97,7 +102,7 @@ extension RealmInstance {
 }
 
 extension Realm.UpdatePolicy {
-    /// Throws where objects of a class without a primary key are to be updated. Nested ones are created then.
+    /// Throws if objects of a class without a primary key are to be updated. Nested ones are created instead.
     func check(_ info: ClassInfo) throws {
         if self != .error, info.primaryKey == nil {
             throw Realm.Error(
@@ -107,32 +112,34 @@ extension Realm.UpdatePolicy {
 }
 
 extension PropertyInfo {
-    /// Throws where an object is of another class than the property's links lead to.
+    /// Throws if an object is of another class than the property's links lead to.
     @inline(__always)
     func checkClass(of object: ObjectBase) throws {
         guard let target = shape.target, ObjectIdentifier(type(of: object)) != ObjectIdentifier(target) else { return }
         throw ValueFault(object, isNoTargetOf: target).inside(name)
     }
 
-    /// Throws where `any` is nil and the property may not be.
+    /// Throws if `any` is nil and the property must not be.
     func checkRequired(_ any: Any?) throws {
-        if isRequired, unwrapped(any) == nil { throw PropertyInfo.lack }
+        if isRequired, unwrapped(any) == nil { throw PropertyInfo.missingValueFault }
     }
 
-    fileprivate static var lack: ValueFault { ValueFault("requiredProperties() names it, so it can't be nil") }
+    fileprivate static var missingValueFault: ValueFault {
+        ValueFault("requiredProperties() names it, so it can't be nil")
+    }
 }
 
 extension ObjectBase {
-    /// Throws where this is managed and was deleted.
+    /// Throws if this object is managed and has been deleted.
     final func checkIsThere() throws {
         guard isManaged, !RealmInstance.of(_row).isThere(self) else { return }
         throw ValueFault("an object of \(classInfo.name) was deleted, so it can't be added, copied or linked to")
     }
 
-    /// Throws where a required property of this unmanaged object is nil.
+    /// Throws if a required property of this unmanaged object is nil.
     final func checkRequired(_ info: ClassInfo) throws {
         for property in info.required where property.wrapper.storeValue(address + property.offset) == .null {
-            throw PropertyInfo.lack.inside(property.name)
+            throw PropertyInfo.missingValueFault.inside(property.name)
         }
     }
 }

@@ -1,21 +1,24 @@
 import FirnCore
 import Foundation
 
-/// One call of `add` or `create`: enters objects into the store, each once however they link to each other, and without recursion along links.
-/// None of the application's sequences and initialisers run here, since they might end the transaction; `Resolution`
-/// runs them before.
+/// One call of `add` or `create`: writes objects to the store, each once however they link to each other, and without
+/// recursion along links. None of the application's sequences and initialisers run here, because they might end the
+/// transaction; `Resolution` runs them before.
 ///
-/// An object gets its row first, with all values but its links and lists; those are set once every object that they lead to has a row. So cycles need no care.
+/// An object gets its row first, with all values except its links and lists; those are set once every object that
+/// they lead to has a row. So cycles need no special treatment.
 final class ObjectInserter {
-    // Unretained: both outlive the call, or the transaction that this is kept for, and counting them would cost more than a column.
+    // Unretained: both outlive the call, or the transaction that this is kept for, and counting references would cost
+    // more than writing a column.
     unowned(unsafe) let realm: RealmInstance
     unowned(unsafe) let transaction: WriteTransaction
-    /// Keeps `transaction` in memory, whoever ends it.
+    /// Keeps `transaction` in memory, whatever ends it.
     private let heldTransaction: WriteTransaction
     let policy: Realm.UpdatePolicy
     /// Links and lists that are yet to be set.
     private var pending: [Pending] = []
-    private var isWorking = false
+    /// Whether `insertPending` runs: a call within it leaves the work to the outermost one.
+    private var isInserting = false
 
     private struct Pending {
         let table: TableBinding
@@ -38,31 +41,33 @@ final class ObjectInserter {
 
     // MARK: Reading
 
-    /// What a cell holds. Damage that is met is the transaction's to throw.
+    /// The value of a cell. If damage is met, the transaction throws it.
     private func value(_ binding: TableBinding, _ column: Int, _ key: Int64) -> Value? {
         transaction.noting { transaction.table(binding.table).value(column, of: key) }
     }
 
     // MARK: Adding
 
-    /// Enters what the caller of `add` named.
+    /// Inserts the object that the caller of `add` named.
     func addRoot(_ object: ObjectBase) throws {
         if policy != .error { try policy.check(realm.binding(of: type(of: object)).info) }
         _ = try add(object)
     }
 
-    /// Enters an unmanaged object and all that it reaches; gives its key.
+    /// Inserts an unmanaged object and everything that it reaches; returns its key.
     func add(_ object: ObjectBase) throws -> Int64 {
         let key = try enter(object)
-        try work()
+        try insertPending()
         return key
     }
 
-    private func work() throws {
-        // The elements of a list may be added by a creation of their own; the outermost call works all off.
-        guard !isWorking else { return }
-        isWorking = true
-        defer { isWorking = false }
+    /// Sets the links and lists that are pending, and inserts the objects that they lead to.
+    private func insertPending() throws {
+        // The elements of a list may be added by another `ObjectInserter`; the outermost call sets everything that is
+        // pending.
+        guard !isInserting else { return }
+        isInserting = true
+        defer { isInserting = false }
         while let next = pending.popLast() {
             switch next.content {
             case .link(let target):
@@ -89,6 +94,7 @@ final class ObjectInserter {
         }
     }
 
+    /// The elements of a collection as the store keeps them; objects get their rows.
     private func elements(_ collection: any PersistedCollection, _ next: Pending) throws -> [Value] {
         guard next.property.isLink else { return collection.elements(for: realm) }
         return try collection.objects.map { object in
@@ -97,7 +103,7 @@ final class ObjectInserter {
         }
     }
 
-    /// Gives an unmanaged object its row; one of this realm has it.
+    /// Gives an unmanaged object its row; an object of this realm has one. Returns its key.
     private func enter(_ object: ObjectBase) throws -> Int64 {
         if object.isManaged {
             guard RealmInstance.of(object._row) === realm else {
@@ -131,7 +137,7 @@ final class ObjectInserter {
         return row.key
     }
 
-    /// Fills a cell from an unmanaged object's memory. Links and collections wait.
+    /// Fills a cell from an unmanaged object's memory. Links and collections come later.
     @inline(__always)
     private func fill(_ row: inout FreshRow, _ step: TableBinding.Fill, _ object: UnsafeMutableRawPointer) {
         let value = object + step.valueOffset
@@ -189,22 +195,22 @@ final class ObjectInserter {
         let address = object.address
         if !binding.references.isEmpty {
             for step in binding.references {
-                // Of a link without a target and of a collection that was never asked for, the reference is nil.
+                // The word is nil for a link without a target, and for a collection that was never read.
                 if !isUpdate, (address + step.valueOffset).load(as: UInt.self) == 0 { continue }
                 let property = step.property
-                let place = address + property.offset
+                let wrapper = address + property.offset
                 if property.isCollection {
-                    if let collection = property.wrapper.madeCollection(place) {
+                    if let collection = property.wrapper.existingCollection(wrapper) {
                         pending.append(
                             Pending(
                                 table: binding, key: key, property: property, content: .collection(collection, object),
                                 isUpdate: isUpdate))
                     } else if isUpdate {
-                        // A collection that was never asked for is empty.
+                        // A collection that was never read is empty.
                         set(binding, property, key, .list([]))
                     }
                 } else if property.isLink {
-                    if let target = property.wrapper.any(place, of: object) as? ObjectBase {
+                    if let target = property.wrapper.any(wrapper, of: object) as? ObjectBase {
                         pending.append(
                             Pending(
                                 table: binding, key: key, property: property, content: .link(target), isUpdate: isUpdate
@@ -212,19 +218,20 @@ final class ObjectInserter {
                     } else if isUpdate, !(policy == .modified && isNil(binding, property, key)) {
                         transaction.setLink(binding.table, binding.column(property), key, to: -1)
                     }
-                    property.wrapper.dropLink(place)
+                    property.wrapper.releaseLink(wrapper)
                 }
             }
         }
         realm.adopt(object, binding, _Row(core: realm.core, key: key, table: binding.address))
     }
 
+    /// Whether a link is nil in the store.
     private func isNil(_ binding: TableBinding, _ property: PropertyInfo, _ key: Int64) -> Bool {
         let value = value(binding, binding.column(property), key)
         return value == .null || value == .link(-1)
     }
 
-    /// Sets an existing row's values to an unmanaged object's.
+    /// Sets an existing row's values to those of an unmanaged object.
     private func update(_ binding: TableBinding, _ key: Int64, from object: ObjectBase) {
         for property in binding.info.stored where !property.isPrimaryKey && !property.isCollection && !property.isLink {
             guard let value = property.wrapper.storeValue(object.address + property.offset) else { continue }
@@ -232,6 +239,7 @@ final class ObjectInserter {
         }
     }
 
+    /// Sets a cell, with `.modified` only if its value differs.
     private func set(_ binding: TableBinding, _ property: PropertyInfo, _ key: Int64, _ value: Value) {
         let column = binding.column(property)
         if policy == .modified, self.value(binding, column, key) == value { return }
@@ -240,7 +248,7 @@ final class ObjectInserter {
 
     // MARK: Changing
 
-    /// Makes the changes that `create` was asked for.
+    /// Makes the changes to existing objects that `create` has found.
     func apply(_ changes: [Resolution.Change]) throws {
         var last: ObjectBase?
         for change in changes {
@@ -258,27 +266,28 @@ final class ObjectInserter {
         }
     }
 
+    /// Stops the program if the object has been deleted.
     private func checkIsThere(_ object: ObjectBase) {
         do { try object.checkIsThere() } catch { fatalError("Firn: \(error).") }
     }
 }
 
-/// By which an object is found: its class's table, and its primary key's value.
+/// What identifies an object for updates: its class's table and its primary key's value.
 struct PrimaryKey: Hashable {
     let table: TableID
     let value: Value
 
-    /// The key of the object that has it. Damage that is met is the transaction's to throw.
+    /// The key of the object that has this primary key. If damage is met, the transaction throws it.
     func find(in transaction: WriteTransaction) -> Int64? {
         transaction.noting { transaction.table(table).firstKey(primaryKey: value) }
     }
 }
 
-/// Stops the program where a string or data value is too long to be stored.
+/// Stops the program if a string or data value is too long to be stored.
 func checkLength(_ byteCount: Int) {
     if byteCount > Limits.valueByteCount {
         fatalError(
-            "Firn: a value of \(byteCount) bytes was to be stored; at most \(Limits.valueByteCount) are possible. Keep it in a file, and store its path."
+            "Firn: a value of \(byteCount) bytes is too long to be stored; at most \(Limits.valueByteCount) are possible. Keep it in a file, and store its path."
         )
     }
 }

@@ -2,22 +2,26 @@ import FirnCore
 public import Foundation
 
 extension Realm {
-    /// A version that something in this process holds, or the newest.
+    /// A version that something in this process holds, or the newest one: an element of `Realm.activeVersions`.
     public struct ActiveVersion: Sendable {
+        /// The number of the version.
         public let number: UInt64
         /// When it was committed.
         public let date: Date
-        /// How many realms, frozen realms, observers, iterations and transactions hold it. All that is frozen of a version by realms of the same classes is
-        /// one holder. The newest version is active without any.
+        /// How many realms, frozen realms, observers, iterations and transactions hold it. Everything that realms
+        /// with the same classes freeze of one version counts as one holder. The newest version is active without
+        /// any.
         public let holders: Int
-        /// Bytes of memory that letting this version alone go would free. Two old versions that share what later ones replaced retain it together, and
-        /// neither of them alone.
+        /// Bytes of memory that releasing this version alone would free. Two old versions that share what later ones
+        /// replaced retain it together, and neither of them alone.
         public let retainedBytes: Int
-        /// Where each holder took hold of it, as `#fileID:line` of the call into Firn; the oldest first. Of a realm it is where the realm was last refreshed or
-        /// written, or else opened; of an observer where `observe` was called; of what is frozen where the version was first frozen.
+        /// The call into Firn by which each holder took hold of the version, as `#fileID:line`; the oldest first. For
+        /// a realm it is the call that last refreshed it or wrote, or else opened it; for an observer the call of
+        /// `observe`; for anything frozen the call by which the version was first frozen.
         public let pinnedAt: [String]
-        /// Whether it counts against no limit, as what it needs is written out, or is being written: see `Configuration.ActiveVersionPolicy.spill`. What it retains is then
-        /// memory only as far as it has been read since.
+        /// Whether the version counts against no limit, because what it needs is written out, or is being written:
+        /// see `Configuration.ActiveVersionPolicy.spill`. What it retains is then in memory only as far as it has
+        /// been read since.
         public let isSpilled: Bool
     }
 
@@ -29,7 +33,8 @@ extension Realm {
     /// }
     /// ```
     ///
-    /// Opening a store begins with one. Costs O(holders), and blocks readers meanwhile: it is for looking, not for each frame. May be called anywhere.
+    /// Opening a store begins with one. Cost: O(holders), and readers are blocked meanwhile, so it is for diagnosis,
+    /// not for each frame of an animation. May be called on any thread.
     public var activeVersions: [ActiveVersion] {
         instance.store.activeVersions.map { version in
             ActiveVersion(

@@ -3,18 +3,26 @@ import FirnStorage
 public import Foundation
 
 extension Realm {
-    /// Makes the files about as small as their content allows, and frees the memory that only the log's versions took: writes what has changed since the last checkpoint (or everything, where much of that is no
-    /// longer needed) and removes the log before it. Firn does so by itself now and then; call this before a file is measured or copied.
-    ///
-    /// Other threads read and write meanwhile. Nothing that is shown changes, and nobody is notified. Frozen objects stay: what they alone need stays on the disk until they go.
-    ///
-    /// Cost: reads and writes what it makes anew, at worst everything.
+    /// Makes the files about as small as their content allows, and frees the memory that only the log's versions
+    /// took.
     ///
     /// ```swift
     /// try realm.compact()
     /// ```
     ///
-    /// - Throws: `.outOfDiskSpace` where there is no room for the new files beside the old ones: nothing has changed then. `.fail` within a write transaction.
+    /// It writes what has changed since the last checkpoint (or everything, if much of that checkpoint is no longer
+    /// needed) and removes the log before it, as far as `historyRetention` does not need it. Firn does so by itself
+    /// from time to time; call this before a file is measured or copied.
+    ///
+    /// Other threads read and write meanwhile; the calling thread is blocked. Nothing that is shown changes, and no
+    /// observer is called. Frozen objects stay valid: what they alone need stays on the disk until they are released.
+    /// Does nothing for a realm in memory.
+    ///
+    /// Cost: reading and writing what is written again, at worst everything.
+    ///
+    /// - Throws: `Realm.Error`: `.outOfDiskSpace` if there is no space for the new files beside the old ones: nothing
+    ///   has changed then. `.fail` in a write transaction, and for a realm that was opened read-only. `.writeFailed`
+    ///   if an earlier commit failed. `.invalidDatabase` if damage is met.
     public func compact() throws {
         instance.check()
         guard !instance.isInTransaction else {
@@ -25,19 +33,29 @@ extension Realm {
         try instance.storing { store throws(StoreError) in
             try store.compact()
             instance.moveToEqual()
-            // Those that only this realm lay on.
+            // The files that only this realm's version needed.
             try store.removeReleased()
         }
     }
 
-    /// Writes what this realm shows to a store of its own, as small as it can be, without its history.
+    /// Writes what this realm shows to a store of its own, as small as possible, without its history.
     ///
-    /// Cost: O(everything). Other threads go on reading and writing.
+    /// ```swift
+    /// try realm.writeCopy(toFile: folder.appendingPathComponent("backup.firn"))
+    /// ```
     ///
-    /// - Parameter fileURL: the folder to make, which is its owner's alone. Its parent must exist.
+    /// The copy begins with the same version, under the same number and date. Other threads read and write meanwhile;
+    /// the calling thread is blocked. A frozen realm may be copied on any thread.
+    ///
+    /// Cost: O(everything).
+    ///
+    /// - Parameter fileURL: the folder to create, which only its owner can access. Its parent must exist.
     /// - Parameter encryptionKey: must be nil: encryption does not exist yet.
-    /// - Throws: `.fileExists` where something bears the name, but for a copy that was cut short, which is written
-    ///   anew; `.unsupportedFeature` for a key; `.outOfDiskSpace`. Nothing is left of a copy that failed.
+    /// - Throws: `Realm.Error`; nothing is left of a copy that failed. `.fileExists` if something has that name
+    ///   already, except for an unfinished copy, which is written again; `.unsupportedFeature` for a key;
+    ///   `.invalidInput` for a URL that is not a file's; `.outOfDiskSpace`; `.fail` in a write transaction;
+    ///   `.invalidDatabase` if damage is met; `.fileNotFound`, `.filePermissionDenied` and other codes if the file
+    ///   system refuses.
     public func writeCopy(toFile fileURL: URL, encryptionKey: Data? = nil) throws {
         try writeCopy(to: fileURL, encryptionKey, .ownerOnly)
     }
@@ -63,13 +81,16 @@ extension Realm {
         } catch {
             if case .log(let inner) = error.code, inner.code == .foreignFolder {
                 throw Realm.Error(
-                    .fileExists, "Something bears the name already; a copy replaces nothing.", fileURL: fileURL)
+                    .fileExists, "Something with that name exists already; a copy replaces nothing.", fileURL: fileURL)
             }
             throw Realm.Error(error, fileURL)
         }
     }
 
-    /// As `writeCopy(toFile:)`, to the store that `configuration` names, with its `fileMode`.
+    /// Writes what this realm shows to the store that `configuration` names, with its `fileMode`:
+    /// `writeCopy(toFile:encryptionKey:)`.
+    ///
+    /// - Throws: as `writeCopy(toFile:encryptionKey:)`; `.invalidInput` also if the configuration names no `fileURL`.
     public func writeCopy(configuration: Configuration) throws {
         guard let fileURL = configuration.fileURL else {
             throw Realm.Error(.invalidInput, "The copy's configuration must name a fileURL.")

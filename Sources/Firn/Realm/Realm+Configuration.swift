@@ -4,16 +4,30 @@ import FirnStorage
 public import Foundation
 
 extension Realm {
-    /// How a realm is opened.
+    /// Which store is opened, and how.
     ///
-    /// A value: changing a copy changes no realm that is open.
+    /// ```swift
+    /// var configuration = Realm.Configuration(fileURL: folder.appendingPathComponent("dogs.firn"), schemaVersion: 2)
+    /// configuration.durability = .relaxed(interval: 0.1)
+    /// configuration.maximumNumberOfActiveVersions = 16
+    /// configuration.historyRetention = .age(30 * 24 * 3600)
+    /// Realm.Configuration.defaultConfiguration = configuration
+    /// ```
+    ///
+    /// A value: changing a copy changes no realm that is open. Settings are checked when a realm is opened. Those
+    /// described as "set by the first opener" apply to the whole process: while the store is open in this process,
+    /// later openers' values are ignored.
     public struct Configuration: CustomStringConvertible {
         /// When a commit counts as done.
         public enum Durability: Sendable, Equatable {
-            /// When it is on the disk: a power cut loses nothing that was acknowledged.
+            /// When it is on the disk: a power cut loses nothing that was acknowledged. The default.
             case full
-            /// When it is written; it is on the disk after at most this many seconds and the time of a sync, also if the program returns from `main` or calls `exit` meanwhile. A power cut may lose the
-            /// newest commits, whole ones only. Of a process that is killed nothing is lost, but the system decides when it reaches the disk.
+            /// When it is written. It is on the disk after at most this many seconds and the time of a sync, also if
+            /// the program returns from `main` or calls `exit` before that. A power cut may lose the newest commits,
+            /// complete ones only. A process that is killed loses nothing, but the system then decides when the
+            /// commits reach the disk.
+            ///
+            /// An interval below 1 ms counts as 1 ms; opening throws `.invalidInput` for NaN.
             case relaxed(interval: TimeInterval)
             /// When it is written. The system decides when it reaches the disk; the end of the process loses nothing.
             case none
@@ -21,49 +35,61 @@ extension Realm {
 
         /// How much of the files is checked when they are opened; the rest is checked when it is first read.
         public enum VerifyOnOpen: Sendable, Equatable {
-            /// The directory of the files and the end of the log.
+            /// The manifest, the header of each segment of the log, and the newest segment.
             case directory
-            /// Every byte, and that the newest version is one that Firn could have written: every object, value and index is looked at, which takes as long as reading all of them. What comes from a stranger is opened
-            /// like this: what does not fit is thrown at opening, instead of stopping the program where it is read.
+            /// Every byte, and then that the newest version is one that Firn could have written: every object, value
+            /// and index is examined, which takes as long as reading all of them. Use it for a store from an
+            /// untrusted source: a contradiction is then thrown by opening, instead of stopping the program where it
+            /// is read.
             case everything
         }
 
-        /// What a write does that may not begin because more is held than `maximumNumberOfActiveVersions` or `maximumRetainedBytes` allow.
+        /// What a write does that must not begin because more is held than `maximumNumberOfActiveVersions` or
+        /// `maximumRetainedBytes` allow.
         public enum ActiveVersionPolicy: Sendable, Equatable {
-            /// It throws `.tooManyActiveVersions` (`beginWrite()` stops the program), with a text that lists the holders.
+            /// It throws `.tooManyActiveVersions` (`beginWrite()` stops the program), with a text that lists the
+            /// holders.
             case fail
-            /// It waits this many seconds for holders to let go, then throws so. Other writers may go on meanwhile, if what they find is within the limit; the waiting thread is
-            /// blocked, so what it holds itself stays held.
+            /// It waits at most this many seconds for holders to release versions, then throws as with `fail`. Other
+            /// writers may write meanwhile, if they find themselves within the limit. The waiting thread is blocked,
+            /// so what it holds itself stays held. Opening throws `.invalidInput` for NaN.
             case wait(TimeInterval)
-            /// It goes on. The oldest held versions count no more: what they need is written to scratch files in the store's folder, in the background, and its memory given back to the system. They stay
-            /// held and read as before; the first look at what was written out waits for the disk.
+            /// It continues. The oldest held versions no longer count: what they need is written to scratch files in
+            /// the store's folder, in the background, and the memory is returned to the system. They stay held and
+            /// are read as before; the first read of what was written out waits for the disk.
             ///
-            /// All that is written to the store then lies in memory that belongs to such files, from the beginning. So the system may write it to the disk at any time; the files take about as much of the disk as
-            /// that memory, until it is freed or they are closed. Where the disk is full, or the writing fails, the write throws as with `fail`, and says why. What other processes hold
-            /// can't be written out from here. <doc:HoldingVersions> has the costs.
+            /// Everything that is written to the store then lies in memory that belongs to such files, from the
+            /// beginning. So the system may write it to the disk at any time, and the files take about as much of the
+            /// disk as that memory, until it is freed or they are closed. If the disk is full, or the writing fails,
+            /// the write throws as with `fail`, and says why. What other processes hold can't be written out by this
+            /// one. <doc:HoldingVersions> has the costs.
             ///
             /// A realm in memory has no files: opening it with this policy throws `.invalidInput`.
             case spill
         }
 
-        /// Which past versions `Realm.asOf` and its like can open. The newest version, and those that something holds, can be opened always.
+        /// Which past versions `Realm.asOf(version:)` and the other functions of history can open. The newest
+        /// version, and those that something holds, can always be opened.
         public enum HistoryRetention: Sendable, Equatable {
-            /// No others.
+            /// No others. The default.
             case none
-            /// This many of the newest, the newest included; at least 1.
+            /// The newest ones, this many, including the newest. Opening throws `.invalidInput` for less than 1.
             case versions(Int)
-            /// Those that were the newest at some moment of the last so many seconds: `asOf(date:)` works for each of these moments.
+            /// Those that were the newest at some moment of the last so many seconds, so that `asOf(date:)` works for
+            /// each of these moments. Opening throws `.invalidInput` unless it is above 0.
             case age(TimeInterval)
             /// All.
             case everything
         }
 
-        /// The store's folder; nil for a realm in memory. Setting it clears `inMemoryIdentifier`.
+        /// The store's folder, by convention `NAME.firn`; nil for a realm in memory. Setting it clears
+        /// `inMemoryIdentifier`.
         public var fileURL: URL? {
             didSet { if fileURL != nil { identifier = nil } }
         }
 
-        /// The name of a realm in memory; nil for one on disk. Its data are gone when its last instance is. Setting it clears `fileURL`.
+        /// The name of a realm in memory; nil for one on disk. Its data is gone when its last realm, object and
+        /// observer is released. Setting it clears `fileURL`.
         public var inMemoryIdentifier: String? {
             get { identifier }
             set {
@@ -73,68 +99,96 @@ extension Realm {
         }
         private var identifier: String?
 
-        /// 64 bytes. Encryption does not exist yet: opening with a key throws `.unsupportedFeature`.
+        /// The key of an encrypted store. Encryption does not exist yet: opening with a key of 64 bytes throws
+        /// `.unsupportedFeature`, with any other `.invalidInput`.
         public var encryptionKey: Data?
 
-        /// Whether the realm is opened for reading only: nothing is written, and nothing notified.
+        /// Whether the realm is opened for reading only: it shows what was committed when it was opened, and can't be
+        /// written or observed. All realms of a store in one process must agree. See <doc:Security> for which
+        /// permissions are needed.
         public var readOnly: Bool
 
-        /// The version of the application's classes. Raise it with each change of a class that drops or retypes a property.
+        /// The version of the application's classes. Raise it when a class that the store has adds, drops or retypes
+        /// a property, changes whether one is optional, or changes its primary key. New classes and changed indexes
+        /// need no new version.
         ///
-        /// The next opening then migrates the store. Where that drops or retypes something it throws `.alreadyOpen` as
-        /// long as this process holds a realm, an object, a collection or an observer of the store, or another process
-        /// has it open.
+        /// The next opening then migrates the store. New properties have blank values; the values of a dropped or
+        /// retyped property are gone; nil becomes a blank value where a property is no longer optional. If the
+        /// migration does more than add something, opening throws `.alreadyOpen` as long as this process holds a
+        /// realm, an object, a collection or an observer of the store, or another process has it open. A version
+        /// below the store's throws `.schemaMismatch`.
         public var schemaVersion: UInt64
 
-        /// The realm's classes; nil for all that the program has. Classes that they link to must be among them.
+        /// The realm's classes; nil for all that the program has. Classes that they link to must be among them, or
+        /// opening throws `.schemaMismatch`.
         public var objectTypes: [ObjectBase.Type]?
 
-        /// When a commit counts as done. Set by the first to open the store.
+        /// When a commit counts as done. Set by the first opener.
         public var durability: Durability = .full
 
-        /// How much is checked at opening; nil for all of a small store (of a log or a checkpoint below 1 MiB) and the directory of a large one.
+        /// How much is checked at opening. Nil, the default, checks every byte of a small store (of a log or a
+        /// checkpoint below 1 MiB), and the directory of a large one.
         public var verifyOnOpen: VerifyOnOpen?
 
-        /// Asked by the first to open the store in this process, with the bytes of its files and about how many of them a compacted store would have; true compacts it before it is used. Not asked where the
-        /// realm is opened read-only.
+        /// Whether to compact the store before it is used, when the first opener in this process opens it.
+        ///
+        /// It is called with the bytes of the store's files and about how many of them a compacted store would have,
+        /// on the opening thread; if it returns true, opening compacts the store. Not called for a realm in memory or
+        /// one that is opened read-only.
         public var shouldCompactOnLaunch: ((_ totalBytes: Int, _ usedBytes: Int) -> Bool)?
 
-        /// Told of damage in the files that a property or collection meets when it is read, before the program stops: such an access can't throw. It is called on the thread that met it, and must not use the
-        /// realm. What throws, throws instead. Set by the first to open the store.
+        /// Called with damage in the files that is met when a property or collection is read, before the program
+        /// stops: such an access can't throw. Functions that throw do so instead of calling it.
+        ///
+        /// It is called on the thread that met the damage, and must not use the realm. Set by the first opener.
         public var onDamage: (@Sendable (Realm.Error) -> Void)?
 
-        /// Who may read and write the files that are created: permission bits as `chmod` counts them, of which those for reading and writing count, whatever the process's umask. A folder may be searched by whoever
-        /// may read. At first the owner alone may: 0o600. The owner always may both. A group that is to share the store needs `0o660`.
+        /// The permissions of the files that Firn creates: bits as for `chmod`, of which those for reading and
+        /// writing count, whatever the process's umask. Those who may read a file may search its folder. The default,
+        /// 0o600, is for the owner alone, who can always read and write. A group that shares the store needs `0o660`.
         ///
-        /// Files that are there keep the mode they have, but the store goes on in new ones, so all who write to it should ask for the same. See <doc:Security>. Set by the first to open the store.
+        /// Existing files keep their mode, but the store goes on in new files, so all processes that write to it
+        /// should ask for the same mode. See <doc:Security>. Set by the first opener.
         public var fileMode: UInt16 = 0o600
 
-        /// False reads the parts of the files that are needed into memory instead of mapping them: for a volume whose device may vanish while the program runs, as reading a mapping of it then stops the
-        /// program. Set by the first to open the store.
+        /// Whether files are mapped into memory. False reads the parts that are needed into memory instead: for a
+        /// volume whose device may vanish while the program runs, because reading a mapping of it then stops the
+        /// program. Set by the first opener.
         public var readsByMapping = true
 
-        /// Which past versions can be opened: see <doc:History>. Where a store is opened with several settings, each of them holds until the process closes it. Realms in
-        /// memory keep no history.
+        /// Which past versions can be opened: see <doc:History>. If a store is opened with several settings, each of
+        /// them holds until the process closes it. Realms in memory keep no history.
         public var historyRetention: HistoryRetention = .none
 
-        /// How long opening waits for another process that is just opening the store, too, and recovering it, in seconds. Once open, processes write by turns, and wait as long as it takes.
-        /// Below 0 is 0; `.infinity` and whatever is more than a century is a century. Opening throws `.invalidInput` for what is no number.
+        /// How long opening waits for another process that is just opening the store, too, and recovering it, in
+        /// seconds. Once it is open, processes take turns writing, and wait as long as it takes.
+        ///
+        /// Less than 0 counts as 0; `.infinity` and anything above a century count as a century. Opening throws
+        /// `.invalidInput` for NaN.
         public var lockTimeout: TimeInterval = 10
 
-        /// No write begins while more versions than this are active; nil, as at first, for no limit. At least 1: opening throws `.invalidInput` for 0.
+        /// The number of active versions above which no write begins; nil, the default, for no limit. At least 1:
+        /// opening throws `.invalidInput` for 0.
         ///
-        /// A version is active while something holds it: a realm, something frozen, an observer, an iteration. The newest always is, so opening a store begins
-        /// with one; what nothing holds never counts. What other processes hold besides their newest version counts, too. The realm that begins a write advances before, and doesn't count for the version that it showed.
-        /// Letting one holder go helps at once. See ``Realm/activeVersions`` and <doc:HoldingVersions>. Set by the first to open the store.
+        /// A version is active while something holds it: a realm, something frozen, an observer, an iteration. The
+        /// newest version is always active, so opening a store begins with one; a version that nothing holds does not
+        /// count. What other processes hold besides their newest version counts, too. The realm that begins a write
+        /// advances first, and does not count for the version that it showed. Releasing one holder takes effect at
+        /// once. See ``Realm/activeVersions`` and <doc:HoldingVersions>. Set by the first opener.
         public var maximumNumberOfActiveVersions: UInt?
 
-        /// No write begins while held versions retain more bytes of memory than this beyond what the newest version needs, in all processes together; nil, as at first, for no limit.
-        /// Set by the first to open the store.
+        /// The bytes of memory that held versions may retain beyond what the newest version needs, in all processes
+        /// together, for a write to begin; nil, the default, for no limit. Opening throws `.invalidInput` for a
+        /// negative number. Set by the first opener.
         public var maximumRetainedBytes: Int?
 
-        /// What a write does that these two don't let begin. Set by the first to open the store.
+        /// What a write does that these two limits do not let begin. Set by the first opener.
         public var activeVersionPolicy: ActiveVersionPolicy = .fail
 
+        /// A configuration with default settings, except for those given.
+        ///
+        /// - Parameter fileURL: the store's folder; ignored if there is an `inMemoryIdentifier`.
+        /// - Parameter inMemoryIdentifier: the name of a realm in memory.
         public init(
             fileURL: URL? = Configuration.defaultFileURL, inMemoryIdentifier: String? = nil, encryptionKey: Data? = nil,
             readOnly: Bool = false, schemaVersion: UInt64 = 0, objectTypes: [ObjectBase.Type]? = nil
@@ -147,21 +201,23 @@ extension Realm {
             self.objectTypes = objectTypes
         }
 
-        /// What `Realm()` opens. Setting it affects realms opened later.
+        /// The configuration that `Realm()` opens. Setting it affects realms that are opened later. May be read and
+        /// set on any thread.
         public static var defaultConfiguration: Configuration {
             get { shared.withLock { $0 } }
             set {
-                // The old one may be the last to hold what the application's closures capture.
+                // The old one may be the last to hold what the application's closures capture, so it is released
+                // outside the guard.
                 let old = shared.exchange(newValue)
                 withExtendedLifetime(old) {}
             }
         }
-        // Read and set on any thread; guarded by its type.
+        // Read and set on any thread; the type guards the value.
         private static var shared: GlobalGuarded<Configuration> {
             GlobalGuarded(.defaultConfiguration) { Configuration() }
         }
 
-        /// `default.firn` in the user's documents folder, or in the working folder where there is none.
+        /// `default.firn` in the user's documents folder, or in the working folder if there is none.
         public static var defaultFileURL: URL {
             let folder =
                 FileManager.default.urls(for: .documentDirectory, in: .userDomainMask).first
@@ -170,6 +226,7 @@ extension Realm {
             return folder.appendingPathComponent("default.firn")
         }
 
+        /// The settings that differ from the defaults, for people.
         public var description: String {
             var parts: [String] = []
             if let fileURL { parts.append("fileURL: \(fileURL.path)") }
@@ -189,6 +246,7 @@ extension Realm {
 }
 
 extension Realm.Configuration: Equatable {
+    /// Whether both have the same settings. The closures `shouldCompactOnLaunch` and `onDamage` are not compared.
     public static func == (a: Realm.Configuration, b: Realm.Configuration) -> Bool {
         a.fileURL == b.fileURL && a.identifier == b.identifier && a.encryptionKey == b.encryptionKey
             && a.readOnly == b.readOnly
@@ -205,6 +263,7 @@ extension Realm.Configuration {
     /// The classes that a realm of this configuration has.
     var classes: [ObjectBase.Type] { objectTypes ?? ClassDiscovery.defaultTypes() }
 
+    /// The configuration in the terms of the store.
     var storeOptions: StoreOptions {
         var options = StoreOptions(log: logOptions)
         options.maximumNumberOfActiveVersions = maximumNumberOfActiveVersions.map { Int(clamping: $0) }
@@ -222,12 +281,12 @@ extension Realm.Configuration {
         return options
     }
 
-    /// Throws where a time is no number. Others are taken as near as they can be.
+    /// Throws if a time is NaN. Other times are clamped.
     func checkTimes() throws {
         func check(_ name: String, _ seconds: TimeInterval) throws {
             guard seconds.isNaN else { return }
             throw Realm.Error(
-                .invalidInput, "\(name) is no number: give seconds, .infinity for as long as it takes.",
+                .invalidInput, "\(name) is NaN: give a number of seconds, or .infinity for as long as it takes.",
                 fileURL: fileURL)
         }
         try check("lockTimeout", lockTimeout)
@@ -235,7 +294,7 @@ extension Realm.Configuration {
         if case .wait(let seconds) = activeVersionPolicy { try check("The time of activeVersionPolicy", seconds) }
     }
 
-    /// The retention as the store takes it. Throws where it makes no sense.
+    /// The retention in the terms of the store. Throws if it makes no sense.
     func storeRetention() throws -> FirnLog.HistoryRetention {
         switch historyRetention {
         case .none: return .none
@@ -243,7 +302,7 @@ extension Realm.Configuration {
         case .versions(let count):
             if count >= 1 { return .versions(count) }
         case .age(let seconds):
-            // More than 292 years are all.
+            // More than 292 years is everything.
             if seconds > 0 {
                 return Int64(exactly: (seconds * 1e9).rounded(.up)).map { .age(nanoseconds: $0) } ?? .everything
             }
@@ -254,6 +313,7 @@ extension Realm.Configuration {
             fileURL: fileURL)
     }
 
+    /// The configuration in the terms of the log; nil for a realm in memory.
     private var logOptions: LogOptions? {
         guard let fileURL else { return nil }
         var options = LogOptions(folder: fileURL.storePath)

@@ -1,58 +1,93 @@
 import FirnCore
 
 extension Realm {
-    /// Which changes are made to an object whose primary key exists.
+    /// What to do with an object whose primary key exists already.
     public enum UpdatePolicy: Int, Sendable {
-        /// None: that is an error, which stops the program.
+        /// It is an error: it stops the program, or is thrown by the `validating:` functions.
         case error = 1
-        /// Properties whose values differ are set.
+        /// The properties whose values differ are set; observers are called for these only.
         case modified = 3
-        /// All properties are set, and observers are told of all.
+        /// All properties are set, and observers are called for all of them.
         case all = 2
     }
 
     // MARK: Adding
 
-    /// Makes an unmanaged object, and the unmanaged objects it links to, managed by this realm. The instance stays the same, and so do its lists.
-    /// Does nothing for an object that this realm manages.
+    /// Makes an unmanaged object, and the unmanaged objects that it links to, managed by this realm.
     ///
-    /// Stops the program where the object is another realm's or deleted, where its primary key exists and `update` is
-    /// `.error`, and where a link leads to an instance of a subclass, which has a table of its own. With `.all` and
-    /// `.modified` a list that was never asked for counts as empty.
+    /// ```swift
+    /// let dog = Dog(value: ["name": "Rex"])
+    /// try realm.write { realm.add(dog, update: .modified) }
+    /// ```
+    ///
+    /// The instance stays the same, and so do its lists. An object that this realm manages is left alone. Linked
+    /// objects are added with the same policy, or created if their class has no primary key, each once, however they
+    /// link to each other. With `.all` and `.modified` a list that was never read counts as empty.
+    ///
+    /// Cost: O(log n) for each object, and for each of its indexed properties.
+    ///
+    /// Stops the program outside a write transaction; if the object belongs to another realm, is frozen or was
+    /// deleted; if its primary key exists and `update` is `.error`; if `update` is another policy and the class has
+    /// no primary key; if a required property is nil; if a string or data value has more than 16 MiB; if the realm
+    /// does not have the class; and if a link leads to an instance of a subclass, which has its own table.
+    /// `add(validating:update:)` throws instead.
     public func add(_ object: Object, update: UpdatePolicy = .error) {
-        let creation = instance.adding(update)
-        do { try creation.addRoot(object) } catch { fatalError("Firn: add(_:): \(error)") }
+        let inserter = instance.inserter(update)
+        do { try inserter.addRoot(object) } catch { fatalError("Firn: add(_:): \(error)") }
     }
 
-    /// Adds each object of a sequence, in the transaction that runs when the sequence gives it.
+    /// Adds each object of a sequence, as `add(_:update:)` does.
+    ///
+    /// An object is added to the transaction that is running when the sequence returns it.
     public func add<S: Sequence>(_ objects: S, update: UpdatePolicy = .error) where S.Element: Object {
         _ = instance.writing("add objects")
         for object in objects {
-            do { try instance.adding(update).addRoot(object) } catch { fatalError("Firn: add(_:): \(error)") }
+            do { try instance.inserter(update).addRoot(object) } catch { fatalError("Firn: add(_:): \(error)") }
         }
     }
 
-    /// As `add(_:update:)`.
+    /// Makes an unmanaged object managed by this realm: `add(_:update:)`, for an object that may be wrong.
     ///
-    /// - Throws: `Realm.Error` with `.invalidInput` for all that `add(_:update:)` stops at: the primary key exists and `update` is `.error`, the class has
-    ///   none and `update` is not, a required property is nil, a value is too long, an object is another realm's or
-    ///   deleted, a link leads to an instance of a subclass. Nothing is changed then.
+    /// Cost: as `add(_:update:)`, and a walk over all objects that are to be added. Stops the program outside a write
+    /// transaction, and if the realm does not have the object's class.
+    ///
+    /// - Throws: `Realm.Error`; nothing is changed then. `.invalidInput` if the primary key exists and `update` is
+    ///   `.error`, if the class has none and `update` is another policy, if a required property is nil, if a value is
+    ///   too long, if an object belongs to another realm, is frozen or was deleted, if a link leads to an instance of
+    ///   a subclass or to a class that the realm does not have. `.invalidDatabase` if the transaction has met damage.
     public func add(validating object: Object, update: UpdatePolicy = .error) throws {
-        let creation = ObjectInserter(instance, update, "add an object")
+        let inserter = ObjectInserter(instance, update, "add an object")
         do {
-            try creation.checkObject(object)
-            try creation.addRoot(object)
+            try inserter.checkObject(object)
+            try inserter.addRoot(object)
         } catch let fault as ValueFault { throw fault.error(Swift.type(of: object)) }
     }
 
     // MARK: Creating
 
-    /// Makes an object with values from a dictionary by property name, an array by property order, an object, or any class or struct by its
-    /// properties' names. Absent properties take their initial values; if an object is updated they are left as they are.
-    /// An absent primary key is the one that a new object has, so with `.all` and `.modified` the object with that key
-    /// is updated.
+    /// Creates an object from a value, or updates the object with its primary key.
     ///
-    /// Stops the program where a value fits not its property; `create(_:validating:update:)` throws instead.
+    /// ```swift
+    /// try realm.write {
+    ///     let dog = realm.create(Dog.self, value: ["name": "Rex", "owner": ["name": "Ann"]] as [String: Any])
+    ///     realm.create(Dog.self, value: ["id": dog.id, "age": 4] as [String: Any], update: .modified)
+    /// }
+    /// ```
+    ///
+    /// The value is a dictionary by property name, an array by property order, an object, or any class or struct by
+    /// the names of its properties; values are converted as by `Object.init(value:)`. The value itself stays
+    /// unmanaged, and linked values are created or updated with the same policy; objects of this realm are linked,
+    /// and those of others are copied. With `.all` and `.modified` an object of this realm is returned as it is. If
+    /// the object is created, properties without a value take their initial values; if it is updated, they are left
+    /// alone. If the value has no primary key, the key is the one that a new object has, so with `.all` and
+    /// `.modified` the object with that key is updated.
+    ///
+    /// Cost: O(log n) for each object, and for each of its indexed properties.
+    ///
+    /// Stops the program outside a write transaction; if a value does not fit its property, is too long, or is nil
+    /// for a required property; if the primary key exists and `update` is `.error`; if `update` is another policy and
+    /// the class has no primary key; and if the realm does not have the class. `create(_:validating:update:)` throws
+    /// instead.
     @discardableResult
     public func create<T: Object>(_ type: T.Type, value: Any = [String: Any](), update: UpdatePolicy = .error) -> T {
         do { return unsafeDowncast(try ObjectInserter.create(type, value, in: instance, update), to: T.self) } catch {
@@ -60,10 +95,18 @@ extension Realm {
         }
     }
 
-    /// As `create(_:value:update:)`.
+    /// Creates or updates an object: `create(_:value:update:)`, for data that may be wrong.
     ///
-    /// - Throws: `Realm.Error` with `.invalidInput`, naming the property, where a value does not fit, is too long, or is nil for a required property; where
-    ///   the primary key exists and `update` is `.error`, and where the class has none and `update` is not. Nothing is changed then.
+    /// ```swift
+    /// try realm.write { try realm.create(Dog.self, validating: json, update: .modified) }
+    /// ```
+    ///
+    /// Stops the program outside a write transaction, and if the realm does not have the class.
+    ///
+    /// - Throws: `Realm.Error`; nothing is changed then. `.invalidInput`, which names the property, if a value does
+    ///   not fit, is too long, or is nil for a required property; if the primary key exists and `update` is `.error`;
+    ///   and if the class has none and `update` is another policy. `.invalidDatabase` if the transaction has met
+    ///   damage.
     @discardableResult
     public func create<T: Object>(_ type: T.Type, validating value: Any, update: UpdatePolicy = .error) throws -> T {
         do {
@@ -74,24 +117,38 @@ extension Realm {
 
     // MARK: Deleting
 
-    /// Deletes an object. Links to it become nil, lists lose it, its accessors become invalid.
+    /// Deletes an object. Links to it become nil, lists lose it, and its accessors become invalid.
+    ///
+    /// Cost: O(log n) for the object and for each of its indexed properties, and the removal of every link to it and
+    /// from it. Stops the program outside a write transaction, and if the object is unmanaged, frozen, deleted
+    /// already or belongs to another realm.
     public func delete(_ object: ObjectBase) {
         let transaction = instance.writing("delete an object")
-        let (table, key) = instance.place(of: object, to: "delete")
+        let (table, key) = instance.location(of: object, to: "delete")
         transaction.delete(table, key)
     }
 
-    /// Deletes each object of a sequence, as it stands when this is called.
+    /// Deletes each object of a sequence, as the sequence is when this is called: it may be results of this realm or
+    /// a list.
+    ///
+    /// ```swift
+    /// try realm.write { realm.delete(realm.objects(Dog.self).where { $0.age > 20 }) }
+    /// ```
+    ///
+    /// Cost: as `delete(_:)` for each object. Stops the program outside a write transaction, and if one of the
+    /// objects is unmanaged, frozen, deleted already or belongs to another realm. The same object may occur more than
+    /// once.
     public func delete<S: Sequence>(_ objects: S) where S.Element: ObjectBase {
         _ = instance.writing("delete objects")
-        let places = objects.map { instance.place(of: $0, to: "delete") }
-        // The sequence may have ended the transaction that ran before it.
+        let rows = objects.map { instance.location(of: $0, to: "delete") }
+        // The sequence may have ended the transaction that ran before it was read.
         let transaction = instance.writing("delete objects")
-        for (table, key) in places
+        for (table, key) in rows
         where transaction.noting({ transaction.table(table).find(key) != nil }) { transaction.delete(table, key) }
     }
 
-    /// Deletes all objects of the realm's classes.
+    /// Deletes all objects of the realm's classes, at the cost of deleting each of them. Stops the program outside a
+    /// write transaction.
     public func deleteAll() {
         let transaction = instance.writing("delete all objects")
         for binding in instance.schema.tables { transaction.deleteAll(binding.table) }
@@ -100,12 +157,23 @@ extension Realm {
     // MARK: Finding
 
     /// All objects of a class, live and in the order of their creation. O(1).
+    ///
+    /// Subclasses have tables of their own: their objects are not among them. Stops the program if the realm does not
+    /// have the class, and on the wrong thread.
     public func objects<T: Object>(_ type: T.Type) -> Results<T> {
         instance.check()
         return Results(.table(instance, instance.binding(of: type)))
     }
 
-    /// The object with a primary key; nil where there is none. O(log n).
+    /// The object with this primary key; nil if there is none. O(log n).
+    ///
+    /// ```swift
+    /// let dog = realm.object(ofType: Dog.self, forPrimaryKey: id)
+    /// ```
+    ///
+    /// If the primary key is optional, nil finds the object whose key is nil. Stops the program if the class has no
+    /// primary key, if the realm does not have the class, if the key is not of the primary key's type (nil included,
+    /// unless the type is optional), and on the wrong thread.
     public func object<T: Object, Key>(ofType type: T.Type, forPrimaryKey key: Key) -> T? {
         instance.check()
         let binding = instance.binding(of: type)
@@ -125,23 +193,24 @@ extension Realm {
                 found = table.firstKey(primaryKey: value)
             } catch { fatalError("Firn: object(ofType: \(type).self, forPrimaryKey:): \(error)") }
         }
-        guard let found, let place = table.find(found) else { return nil }
-        return unsafeDowncast(instance.accessor(binding, place.leaf, place.row, key: found), to: T.self)
+        guard let found, let row = table.find(found) else { return nil }
+        return unsafeDowncast(instance.accessor(binding, row.leaf, row.row, key: found), to: T.self)
     }
 }
 
 extension RealmInstance {
-    /// The tool of the running transaction for adding objects, kept from call to call. Stops the program outside of a transaction.
-    func adding(_ policy: Realm.UpdatePolicy) -> ObjectInserter {
+    /// The running transaction's inserter of objects, kept from call to call. Stops the program outside a
+    /// transaction.
+    func inserter(_ policy: Realm.UpdatePolicy) -> ObjectInserter {
         _ = writing("add an object")
-        if let adding, adding.policy == policy { return adding }
-        let creation = ObjectInserter(self, policy, "add an object")
-        adding = creation
-        return creation
+        if let inserter, inserter.policy == policy { return inserter }
+        let made = ObjectInserter(self, policy, "add an object")
+        inserter = made
+        return made
     }
 
-    /// Where one of this realm's own objects lies; stops the program for any other.
-    func place(of object: ObjectBase, to what: String) -> (TableID, Int64) {
+    /// The table and key of one of this realm's own objects; stops the program for any other object.
+    func location(of object: ObjectBase, to what: String) -> (TableID, Int64) {
         let name = Swift.type(of: object).className()
         guard object.isManaged else {
             fatalError("Firn: can't \(what) an object of \(name) that is unmanaged. Add it to the realm first.")
@@ -157,21 +226,22 @@ extension RealmInstance {
         return (TableBinding.of(object._row).table, object._row.key)
     }
 
-    /// Whether one of this realm's objects is there, for what changes it: a transaction that has met damage says yes, as it changes nothing any more.
+    /// Whether one of this realm's objects exists, for code that changes it. True once the transaction has met
+    /// damage, because nothing is changed any more then.
     func isThere(_ object: ObjectBase) -> Bool {
         guard let transaction else { return RealmInstance.isValid(object._row) }
         return transaction.noting { RealmInstance.isValid(object._row) } || transaction.hasFault
     }
 
-    /// The key of an object that is linked to; an unmanaged one is added first. Stops the program where it is not of
-    /// the class that the links lead to.
+    /// The key of an object that is to be linked to; an unmanaged one is added first. Stops the program if it is not
+    /// of the class that the links lead to.
     func linkKey(of object: ObjectBase, as target: ObjectBase.Type) -> Int64 {
         if ObjectIdentifier(Swift.type(of: object)) != ObjectIdentifier(target) {
             fatalError("Firn: \(ValueFault(object, isNoTargetOf: target))")
         }
-        if object.isManaged { return place(of: object, to: "link to").1 }
-        let creation = ObjectInserter(self, .error, "add a linked object")
-        do { return try creation.add(object) } catch {
+        if object.isManaged { return location(of: object, to: "link to").1 }
+        let inserter = ObjectInserter(self, .error, "add a linked object")
+        do { return try inserter.add(object) } catch {
             fatalError("Firn: adding a linked object of \(Swift.type(of: object)): \(error)")
         }
     }

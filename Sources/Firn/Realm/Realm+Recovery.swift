@@ -2,25 +2,27 @@ import FirnCore
 import FirnLog
 
 extension Realm {
-    /// What opening the store found, and did about it.
+    /// What opening the store found after its last use, and what it did about it: see `Realm.recovery`.
     public struct Recovery: Sendable, Equatable, CustomStringConvertible {
+        /// The state in which the log was found.
         public enum Outcome: Sendable, Equatable {
-            /// There was no store; one was made.
+            /// There was no store; one was created.
             case created
-            /// The log was whole.
+            /// The log was intact.
             case clean
             /// The log ended in a commit that was never acknowledged as durable. What there was of it was cut off.
             case tornTail
         }
 
+        /// The state in which the log was found.
         public let outcome: Outcome
-        /// The last version that was there; 0 in a store without a commit.
+        /// The last version that was found; 0 for a store without a commit.
         public let lastVersion: UInt64
-        /// Bytes that were cut off.
+        /// Bytes that were cut off; 0 unless the outcome is `.tornTail`.
         public let cutByteCount: Int
-        /// Whole commits that no mark in the log proved to be on the disk, and that were therefore written once more.
+        /// Complete commits that no durable mark covered, and that were therefore rewritten.
         public let rewrittenCommits: Int
-        /// What was found and done, with the file and the place.
+        /// What was found and done; for a torn tail with the file and the offset.
         public let description: String
 
         init(_ report: RecoveryReport) {
@@ -30,17 +32,17 @@ extension Realm {
             switch report.outcome {
             case .created:
                 (outcome, cutByteCount) = (.created, 0)
-                text = "The store was made."
+                text = "The store was created."
             case .clean:
                 (outcome, cutByteCount) = (.clean, 0)
-                text = "The log was whole up to version \(report.lastVersion)."
+                text = "The log was intact up to version \(report.lastVersion)."
             case .tornTail(let tail):
                 (outcome, cutByteCount) = (.tornTail, tail.byteCount)
                 text = tail.description.prefix(1).uppercased() + tail.description.dropFirst()
             }
             if report.rewrittenCommits > 0 {
                 let what = report.rewrittenCommits == 1 ? "1 whole commit" : "\(report.rewrittenCommits) whole commits"
-                text += " \(what) at the end that the disk might not have had went there now."
+                text += " Rewrote \(what) at the end, which might not have been on the disk."
             }
             if let missing = report.missingFromLog {
                 text += " The log ended before the checkpoint: the disk lost versions \(missing.lowerBound) to "

@@ -2,18 +2,46 @@ import FirnCore
 import FirnStorage
 
 extension Realm {
-    /// Runs `block` in a write transaction and commits it. If the block throws, its changes are undone and its error thrown on; if it ends the
-    /// transaction by itself, nothing more is done.
+    /// Runs `block` in a write transaction and commits it.
     ///
-    /// Begins by waiting for other writers and advancing to the newest version. Returns when the changes are durable, as the configuration has it.
+    /// ```swift
+    /// let id = try realm.write {
+    ///     let dog = realm.create(Dog.self, value: ["name": "Rex"])
+    ///     dog.age += 1
+    ///     return dog.id
+    /// }
+    /// ```
     ///
-    /// If what the block changes meets damage in the files, nothing more is changed, and this throws at the end of the block. What the block reads after that stops the program, after `Configuration.onDamage`,
-    /// as there is no right answer any more.
+    /// 1. Waits for other writers, in this process and in others, and advances to the newest version; observers are
+    ///    called with what is due.
+    /// 2. Runs `block`. If it throws, its changes are undone and its error is thrown on. If it ends the transaction
+    ///    by itself, nothing more is done.
+    /// 3. Commits, and returns when the changes are durable, as `Configuration.durability` has it. Observers of the
+    ///    realm have been called by then; those of objects and collections are called at the next turn of the run
+    ///    loop, queue or actor.
     ///
-    /// - Parameter tokens: observers of this realm that shall not be told. Of what others have written they are.
+    /// The calling thread is blocked while it waits for other writers and for the disk. Stops the program if the
+    /// realm is in a write transaction already, if it is frozen or was opened read-only, on the wrong thread, and if
+    /// another realm of the store is in a write transaction on this thread.
+    ///
+    /// If what the block changes meets damage in the files, nothing more is changed, and this throws at the end of
+    /// the block. If the block reads anything after that, the program stops, after `Configuration.onDamage`, because
+    /// there is no right answer any more.
+    ///
+    /// - Parameter tokens: observers of this realm that are not called for these changes. They are called for what
+    ///   others have written. A token of another realm stops the program.
+    /// - Parameter block: what changes the data. An object that it creates may be used after it.
     /// - Returns: what the block returns.
-    /// - Throws: the block's error, or `Realm.Error` where the commit failed, or where the transaction could not begin: with `.tooManyActiveVersions` where more is
-    ///   held than the configuration allows.
+    /// - Throws: the block's error, or `Realm.Error`. Unless the code is `.writeFailed`, nothing was changed:
+    ///   - `.tooManyActiveVersions`: more versions or memory are held than the configuration allows. The block was
+    ///     not run.
+    ///   - `.outOfDiskSpace`: the disk is full. The store can still be used: deleting objects frees space.
+    ///   - `.writeFailed`: a write or sync failed. Whether the commit is in the store is unknown until the store is
+    ///     opened again; until then the realm shows the version before, and no write begins.
+    ///   - `.invalidDatabase`: the transaction met damage.
+    ///   - `.schemaMismatch`: another process has changed the schema so that this one can't go on.
+    ///   - `.invalidInput`: the commit is too large.
+    ///   - `.fail`: the store has been closed.
     @discardableResult
     public func write<Result>(
         withoutNotifying tokens: [NotificationToken] = [], _ block: () throws -> Result, file: StaticString = #fileID,
@@ -30,58 +58,76 @@ extension Realm {
         return result
     }
 
-    /// Begins a write transaction, waiting for other writers. Stops the program where that is not possible, with the text that `tryBeginWrite()` throws.
+    /// Begins a write transaction, waiting for other writers. Stops the program if that is not possible, with the
+    /// text of the error that `tryBeginWrite()` throws, and whenever `write` stops it.
     public func beginWrite(file: StaticString = #fileID, line: UInt = #line) {
         do { try instance.beginWrite(at: CallSite(file, line)) } catch {
             fatalError("Firn: beginWrite() at \(file):\(line) failed: \(error) Use tryBeginWrite() to handle this.")
         }
     }
 
-    /// Begins a write transaction, waiting for other writers.
+    /// Begins a write transaction, waiting for other writers: what `write` does before it runs its block.
     ///
-    /// - Throws: `Realm.Error` where the store takes no writes; with `.tooManyActiveVersions` where more is held than the configuration allows, at once or
-    ///   after waiting, as its `activeVersionPolicy` has it.
+    /// ```swift
+    /// try realm.tryBeginWrite()
+    /// realm.add(dog)
+    /// try realm.commitWrite()
+    /// ```
+    ///
+    /// - Throws: `Realm.Error`: `.tooManyActiveVersions` if more is held than the configuration allows, at once or
+    ///   after waiting, as `activeVersionPolicy` has it; `.writeFailed` if an earlier commit failed;
+    ///   `.schemaMismatch` if another process has changed the schema so that this one can't go on; `.invalidDatabase`
+    ///   or the file system's error if the log can't be read.
     public func tryBeginWrite(file: StaticString = #fileID, line: UInt = #line) throws {
         try instance.beginWrite(at: CallSite(file, line))
     }
 
-    /// Commits the transaction, and returns when it is durable, as the configuration has it.
+    /// Commits the transaction, and returns when it is durable, as the configuration has it: what `write` does after
+    /// its block.
     ///
-    /// - Parameter tokens: observers of this realm that shall not be told. Of what others have written they are.
-    /// - Throws: `Realm.Error` where the changes could not be written; they are undone then.
+    /// Stops the program if no write transaction is running, and on the wrong thread.
+    ///
+    /// - Parameter tokens: observers of this realm that are not called for these changes. They are called for what
+    ///   others have written. A token of another realm stops the program.
+    /// - Throws: `Realm.Error`, as `write`. The transaction has ended then, and its changes are not shown.
     public func commitWrite(withoutNotifying tokens: [NotificationToken] = []) throws {
         try instance.commitWrite(withoutNotifying: tokens)
     }
 
-    /// Undoes all that was done since the transaction began. Objects made in it become invalid.
+    /// Undoes everything that was done since the transaction began, and ends it. Objects created in it become
+    /// invalid, as do unmanaged objects that were added in it.
     ///
-    /// The realm then shows at least the version that the transaction began on: if that is another thread's commit which is still on its way to the disk, this waits for it.
+    /// The realm then shows at least the version that the transaction began from: if that is another thread's commit
+    /// which is still on its way to the disk, this waits for it. Stops the program if no write transaction is
+    /// running, and on the wrong thread.
     public func cancelWrite() { instance.cancelWrite() }
 }
 
 extension RealmInstance {
-    func beginWrite(at place: CallSite) throws {
+    /// Begins a transaction on the newest version, once what is due has been delivered.
+    func beginWrite(at callSite: CallSite) throws {
         check()
         if isFrozen { fatalError("Firn: a frozen realm can't be written. Thaw it and write to the live one.") }
         if configuration.readOnly { fatalError("Firn: the realm was opened read-only. Open it for writing.") }
         stopIfInTransaction()
-        // Observers see what is due before the transaction begins.
-        advance(at: place)
+        // Observers are called with what is due before the transaction begins.
+        advance(at: callSite)
         // A block may have begun one and left it open. This thread would wait for itself.
         stopIfInTransaction()
-        // The version shown is let go for the transaction's base, so it must not be held by what the realm only remembers.
+        // The version shown is released for the transaction's base, so the realm must not hold it by what it only
+        // remembers.
         frozenNow = nil
         if store.isBeingWritten, let scheduler, shared.isWritten(here: scheduler) { stopForOwnTransaction() }
-        do throws(StoreError) { enter(try store.beginWrite(replacing: pin, at: place)) } catch {
+        do throws(StoreError) { enter(try store.beginWrite(replacing: pin, at: callSite)) } catch {
             throw Realm.Error(error, configuration.fileURL)
         }
     }
 
-    /// Another realm of the store, which was opened here with other classes, is in a transaction.
+    /// Another realm of the store, opened here with other classes, is in a transaction.
     @inline(never)
     private func stopForOwnTransaction() -> Never {
         fatalError(
-            "Firn: a write would wait for itself: another realm of the same store, opened with other objectTypes or for another queue, is in a write transaction on this thread, queue or actor. Commit or cancel that before, or use one realm for both."
+            "Firn: a write would wait for itself: another realm of the same store, opened with other objectTypes or for another queue, is in a write transaction on this thread, queue or actor. Commit or cancel that first, or use one realm for both."
         )
     }
 
@@ -90,10 +136,11 @@ extension RealmInstance {
         fatalError("Firn: the realm is in a write transaction already. Commit or cancel it before beginning another.")
     }
 
+    /// Commits the running transaction, and shows the newest version.
     func commitWrite(withoutNotifying tokens: [NotificationToken]) throws {
         check()
         guard let transaction else {
-            fatalError("Firn: commitWrite() without a write transaction. Call beginWrite() before.")
+            fatalError("Firn: commitWrite() without a write transaction. Call beginWrite() first.")
         }
         observers.checkTokens(tokens, of: self)
         let base = transaction.base
@@ -107,10 +154,11 @@ extension RealmInstance {
         }
     }
 
+    /// Undoes the running transaction, and shows the newest version.
     func cancelWrite() {
         check()
         guard let transaction else {
-            fatalError("Firn: cancelWrite() without a write transaction. Call beginWrite() before.")
+            fatalError("Firn: cancelWrite() without a write transaction. Call beginWrite() first.")
         }
         let base = transaction.base.version
         transaction.cancel()

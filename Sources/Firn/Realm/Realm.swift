@@ -12,19 +12,59 @@ import FirnStorage
 /// for dog in realm.objects(Dog.self).where({ $0.age > 3 }) { print(dog.name) }
 /// ```
 ///
-/// A realm shows one version of the data and advances at the next turn of its run loop or queue (`autorefresh`), with `refresh()`, and when a write begins.
-/// Opening it again on the same thread is cheap and gives the same realm. It may be used where it was opened only; frozen realms and what belongs to
-/// them may be used anywhere.
+/// **Versions.** A realm shows one version of the data. It advances to the newest one by itself at the next turn of
+/// its run loop, queue or actor (`autorefresh`), with `refresh()`, and when a write begins. Opening a store again on
+/// the same thread with the same classes is cheap and gives the same realm. The store is closed when the last realm,
+/// object, collection and observer of it is released.
+///
+/// **Where it may be used.** A realm, and everything that is read from it, belongs to the thread, serial queue or
+/// actor that it was opened on. The main thread, the main queue and the main actor are one. Use elsewhere stops the
+/// program: a realm of a thread checks that at each access, a realm of a queue or of another actor when it looks
+/// something up and at each write. Frozen realms, and what is read from them, may be used on any thread.
+/// `configuration`, `schema`, `isFrozen`, `recovery` and `activeVersions` may be read on any thread, too.
+///
+/// **Call sites.** Functions with the parameters `file` and `line` record the line of the call for `activeVersions`.
+/// Leave these parameters out, or pass on those of your own caller.
 public struct Realm {
     let instance: RealmInstance
 
     init(_ instance: RealmInstance) { self.instance = instance }
 
-    /// Opens the default realm, or the one that `configuration` names, creating it where there is none.
+    /// Opens a store, creating it if there is none, and gives the realm of the calling thread, or of a queue.
     ///
-    /// - Parameter queue: the serial queue that the realm shall belong to, on which this is called; nil for the calling thread.
-    ///   The caller's `file` and `line` are for `activeVersions`, as in all functions that take them: leave them out.
-    /// - Throws: `Realm.Error`, saying what is wrong with the files, the classes or the configuration.
+    /// ```swift
+    /// var configuration = Realm.Configuration(fileURL: folder.appendingPathComponent("dogs.firn"), schemaVersion: 2)
+    /// configuration.durability = .relaxed(interval: 0.1)
+    /// let realm = try Realm(configuration: configuration)
+    /// ```
+    ///
+    /// Cost: the first opening in a process reads what the log holds since the last checkpoint: about 1 MiB at most
+    /// if the store was closed cleanly, however many objects it has (`Configuration.verifyOnOpen` can ask for more).
+    /// Opening it again on a thread that has it open reads no file. The calling thread is blocked meanwhile, also
+    /// while it waits for another thread or process that is just opening the store, and while it adds new classes to
+    /// the store, which is a write transaction.
+    ///
+    /// Stops the program if `queue` is given and the caller does not run on it, and if it is a global queue, which is
+    /// concurrent.
+    ///
+    /// - Parameter configuration: which store, and how to open it.
+    /// - Parameter queue: the serial queue that the realm shall belong to, on which this is called; nil for the
+    ///   calling thread.
+    /// - Throws: `Realm.Error` with one of these codes, and what a commit throws if classes have to be added to the
+    ///   store:
+    ///   - `.schemaMismatch`: the classes can't be stored, or differ from the store's without a higher
+    ///     `schemaVersion`, or `schemaVersion` is lower than the store's, or a primary key would not be unique.
+    ///   - `.invalidInput`: the configuration names no local folder, or has a setting that makes no sense.
+    ///   - `.unsupportedFeature`: there is an `encryptionKey`, or the folder is on a network file system.
+    ///   - `.alreadyOpen`: another process does not finish opening the store within `lockTimeout`, or 60 openers have
+    ///     it open; this process has it open with another value of `readOnly`; or it can't be migrated while it is
+    ///     open.
+    ///   - `.invalidDatabase`: the files are damaged, or are not a store. Nothing was changed.
+    ///   - `.unsupportedFileFormatVersion`: a later release of Firn wrote the files.
+    ///   - `.fileNotFound`, `.filePermissionDenied`, `.fileOperationFailed`, `.fileAccess`, `.outOfDiskSpace`,
+    ///     `.addressSpaceExhausted`: the file system refuses; with `readOnly`, `.fileNotFound` also says that there
+    ///     is no store.
+    ///   - `.fail`: the classes have to be added to the store while the caller is in a write transaction of it.
     public init(
         configuration: Configuration = .defaultConfiguration, queue: DispatchQueue? = nil,
         file: StaticString = #fileID, line: UInt = #line
@@ -38,25 +78,38 @@ public struct Realm {
         try self.init(configuration, scheduler, at: CallSite(file, line))
     }
 
-    /// Opens the default realm for a queue.
+    /// Opens the default realm for a queue; nil for the calling thread. Otherwise as
+    /// `init(configuration:queue:file:line:)`.
     public init(queue: DispatchQueue?, file: StaticString = #fileID, line: UInt = #line) throws {
         try self.init(configuration: .defaultConfiguration, queue: queue, file: file, line: line)
     }
 
-    /// Opens the store at `fileURL` with the default configuration's other settings.
+    /// Opens the store in a folder, with the other settings of the default configuration. Otherwise as
+    /// `init(configuration:queue:file:line:)`.
     public init(fileURL: URL, file: StaticString = #fileID, line: UInt = #line) throws {
         var configuration = Configuration.defaultConfiguration
         configuration.fileURL = fileURL
         try self.init(configuration: configuration, file: file, line: line)
     }
 
-    init(_ configuration: Configuration, _ scheduler: Scheduler, at place: CallSite) throws {
+    /// Opens a store for a scheduler that the caller is on.
+    init(_ configuration: Configuration, _ scheduler: Scheduler, at callSite: CallSite) throws {
         let shared = try SharedStore.of(configuration)
-        instance = try shared.open(configuration, scheduler, at: place)
+        instance = try shared.open(configuration, scheduler, at: callSite)
         instance.startListening()
     }
 
-    /// A realm that belongs to an actor, which it does not keep.
+    /// Opens a realm that belongs to an actor, on which this must be called. The realm does not keep the actor alive.
+    ///
+    /// ```swift
+    /// actor Kennel {
+    ///     var realm: Realm?
+    ///     func open() async throws { realm = try await Realm(actor: self) }
+    /// }
+    /// ```
+    ///
+    /// Despite `async`, the store is opened on the actor, whose thread is blocked meanwhile. Otherwise as
+    /// `init(configuration:queue:file:line:)`.
     public init<A: Actor>(
         configuration: Configuration = .defaultConfiguration, actor: isolated A, file: StaticString = #fileID,
         line: UInt = #line
@@ -64,7 +117,10 @@ public struct Realm {
         try self.init(configuration, .actor(actor), at: CallSite(file, line))
     }
 
-    /// A realm that belongs to the actor that this is called on.
+    /// Opens a realm that belongs to the actor on which this is called. Stops the program if the caller is on no
+    /// actor.
+    ///
+    /// Otherwise as `init(configuration:actor:file:line:)`.
     public static func open(
         configuration: Configuration = .defaultConfiguration, _isolation: isolated (any Actor)? = #isolation,
         file: StaticString = #fileID, line: UInt = #line
@@ -77,24 +133,30 @@ public struct Realm {
 
     // MARK: What it is
 
-    /// How the realm was opened.
+    /// How the realm was opened: the configuration of the call that made the realm of this thread, queue or actor.
     public var configuration: Configuration { instance.configuration }
 
-    /// The realm's classes.
+    /// The realm's classes and their properties.
     public var schema: Schema { Schema(instance.schema) }
 
-    /// Whether there are no objects of the realm's classes, uncommitted changes included.
+    /// Whether there are no objects of the realm's classes, uncommitted changes included. O(classes).
     public var isEmpty: Bool {
         instance.check()
         return instance.schema.tables.allSatisfy { (instance.table($0)?.count ?? 0) == 0 }
     }
 
+    /// Whether this realm is in a write transaction. Transactions of other threads and processes do not count.
     public var isInWriteTransaction: Bool { instance.isInTransaction }
 
+    /// Whether the realm shows one version for good and may be used on any thread.
     public var isFrozen: Bool { instance.isFrozen }
 
-    /// Whether the realm advances by itself at the next turn of its run loop, queue or actor. True at first. If it is false, realm observers are told
-    /// `.refreshRequired` instead, and data stay as they are until `refresh()` or the next write.
+    /// Whether the realm advances by itself at the next turn of its run loop, queue or actor after something was
+    /// committed. True at first, false for a frozen realm.
+    ///
+    /// If it is false, observers of the realm are called with `.refreshRequired` instead of `.didChange`, and the
+    /// data stays as it is until `refresh()` or the next write. Setting it to true on a frozen realm stops the
+    /// program.
     public var autorefresh: Bool {
         get { instance.autorefresh }
         nonmutating set {
@@ -105,22 +167,36 @@ public struct Realm {
         }
     }
 
-    /// Adds classes to those that a realm without `objectTypes` has. Needed only for generic classes, which can't be found.
+    /// Adds classes to those that a realm without `objectTypes` has. Needed only for generic classes, which can't be
+    /// found.
+    ///
+    /// It counts for realms that are opened afterwards. May be called on any thread.
     public static func register(_ types: ObjectBase.Type...) { ClassDiscovery.register(types) }
 
     // MARK: Versions
 
-    /// Advances to the newest version, delivering due notifications. Returns whether there was one. Does nothing in a write transaction, on a frozen
-    /// realm, and within a notification other than `.refreshRequired`.
+    /// Advances to the newest version, and calls observers with what is due before it returns.
+    ///
+    /// Does nothing and returns false in a write transaction, on a frozen realm, and while observers are called,
+    /// except for `.refreshRequired`. Stops the program on the wrong thread, and for a realm that was opened
+    /// read-only. O(1), and the observers' work.
+    ///
+    /// - Returns: whether the realm shows a newer version now.
     @discardableResult
     public func refresh(file: StaticString = #fileID, line: UInt = #line) -> Bool {
         checkRefreshable()
         return instance.refresh(at: CallSite(file, line))
     }
 
-    /// As `refresh()`, which gives `false` where another process has written what this one can't show, and leaves the realm as it is.
+    /// Advances to the newest version: `refresh()`, for a store that other processes write to.
     ///
-    /// - Throws: `Realm.Error`: `.schemaMismatch` where another process has removed or changed classes or properties that were there when this one opened the store.
+    /// If another process has written what this one can't show, this throws, where `refresh()` returns `false`. The
+    /// realm stays as it is.
+    ///
+    /// - Returns: whether the realm shows a newer version now.
+    /// - Throws: `Realm.Error`: `.schemaMismatch` if another process has removed or changed classes or properties
+    ///   that were there when this one opened the store; `.invalidDatabase` or the file system's error if the log
+    ///   can't be read.
     @discardableResult
     public func tryRefresh(file: StaticString = #fileID, line: UInt = #line) throws -> Bool {
         checkRefreshable()
@@ -134,32 +210,43 @@ public struct Realm {
         }
     }
 
-    /// Lets the version shown go. Objects, lists, backlinks and results made so far become invalid, and results and
-    /// backlinks are empty from then on; a running write is cancelled. The realm can be used on, and observers go on.
+    /// Releases the version shown, so that it need not be kept for this realm.
+    ///
+    /// Objects, lists, backlinks and results made so far become invalid, and results and backlinks are empty from
+    /// then on; a running write transaction is cancelled. The realm can still be used, and shows the newest version
+    /// when it is read next. Its observers go on. Stops the program on the wrong thread, and for a frozen realm,
+    /// which is released instead.
     public func invalidate() {
-        if isFrozen { fatalError("Firn: a frozen realm can't be invalidated; let go of it instead.") }
+        if isFrozen { fatalError("Firn: a frozen realm can't be invalidated; release it instead.") }
         instance.invalidate()
     }
 
     // MARK: Files
 
-    /// Whether a store lies where the configuration says.
+    /// Whether a file or folder has the name that the configuration gives. False for a realm in memory. May be called
+    /// on any thread.
     public static func fileExists(for configuration: Configuration) -> Bool {
         guard let url = configuration.fileURL else { return false }
         return FileManager.default.fileExists(atPath: url.storePath)
     }
 
-    /// Deletes a store. Returns whether there was one.
+    /// Deletes a store. May be called on any thread, which is blocked meanwhile: for up to two seconds if the store
+    /// is just being closed.
     ///
-    /// Only what Firn has made is deleted, by its names; links are not followed. What else lies in the folder stays, and the error names it.
+    /// Only files that Firn has made are deleted, recognised by their names; links are not followed. Other files in
+    /// the folder stay, and the error names them.
     ///
-    /// - Throws: `.alreadyOpen` where this process or another has it open, or holds a version of it; `.invalidDatabase` where the path does not bear a store, or its manifest is damaged. Nothing was
-    ///   deleted then. `.fileOperationFailed` where the store was deleted and its folder was not, as it holds other things.
+    /// - Returns: whether there was a store; false for a realm in memory.
+    /// - Throws: `Realm.Error`: `.alreadyOpen` if this process or another has the store open, or holds a version of
+    ///   it; `.invalidDatabase` if the path does not lead to a store, or its manifest is damaged. Nothing was deleted
+    ///   then. `.fileOperationFailed` if the store was deleted and its folder was not, because it holds other files.
+    ///   `.filePermissionDenied` and other codes if the file system refuses.
     public static func deleteFiles(for configuration: Configuration) throws -> Bool {
         guard let url = configuration.fileURL else { return false }
         guard !SharedStore.isOpen(url) else {
             throw Error(
-                .alreadyOpen, "The realm is open in this process; let go of all that belongs to it first.", fileURL: url
+                .alreadyOpen, "The realm is open in this process; release everything that belongs to it first.",
+                fileURL: url
             )
         }
         let removal: StoreRemoval
@@ -169,7 +256,7 @@ public struct Realm {
             if case .locked = error.code {
                 throw Error(
                     .alreadyOpen,
-                    "The store was not deleted, as it is open, or a version of it is held: close it in every process.",
+                    "The store was not deleted, because it is open, or a version of it is held: close it in every process.",
                     fileURL: url)
             }
             throw Error(error, url)
@@ -177,7 +264,7 @@ public struct Realm {
         guard removal.left.isEmpty else {
             throw Error(
                 .fileOperationFailed,
-                "The store was deleted. Its folder stays, as it also holds what Firn did not make: \(removal.left.joined(separator: ", ")).",
+                "The store was deleted. Its folder stays, because it also holds files that Firn did not make: \(removal.left.joined(separator: ", ")).",
                 fileURL: url)
         }
         return removal.wasThere

@@ -4,10 +4,13 @@ import FirnStorage
 
 /// What keeps an instance alive, and what ends it.
 ///
-/// Accessors of a thread's realm hold no reference: they are counted on the core that they were made with, and the instance holds itself while any core counts one. Releases on
-/// the realm's own thread change the count; those on another thread are only noted on the core (`released`), and the own thread counts them off at its next turn. When the thread
-/// has ended, whoever releases does that, under `endedLock`. Accessors of the realm of a queue or an actor, and frozen ones, hold a reference each.
+/// Accessors of a thread's realm hold no reference: they are counted on the core that they were made with, and the
+/// instance holds itself while any core counts one. Releases on the realm's own thread change the count; those on
+/// another thread are only noted on the core (`released`), and the own thread subtracts them at its next turn. When
+/// the thread has ended, the releasing thread does that, under `endedLock`. Accessors of the realm of a queue or an
+/// actor, and frozen ones, hold a reference each.
 extension RealmInstance {
+    /// Counts an accessor, or a collection, that has just been made.
     @inline(__always)
     func retainAccessor(_ row: _Row) {
         let core = row.core.unsafelyUnwrapped
@@ -19,47 +22,48 @@ extension RealmInstance {
         if core.pointee.accessors == 1 { keptAlive = self }
     }
 
-    /// Counts off what was released on other threads, and lets go of what no accessor counts on any more.
-    func countReleases() {
-        // The last use of `self` is the end of this: it may be the last reference.
-        let kept = settle()
+    /// Subtracts what was released on other threads, and releases the instance and the cores that no accessor counts
+    /// on any more.
+    func subtractReleases() {
+        // Nothing may use `self` after this: it may release the last reference.
+        let kept = takeUnaccessed()
         withExtendedLifetime(kept) {}
     }
 
-    /// Returns what held the instance, where no accessor is left.
-    private func settle() -> RealmInstance? {
+    /// Subtracts the noted releases. Returns what held the instance, if no accessor is left.
+    private func takeUnaccessed() -> RealmInstance? {
         guard core.pointee.mask != 0 else { return nil }
         deadCores.removeAll { core in
-            guard firn_core_settle(core) == 0 else { return false }
+            guard firn_core_subtract_released(core) == 0 else { return false }
             firn_core_free(core)
             return true
         }
-        guard firn_core_settle(core) == 0, deadCores.isEmpty else { return nil }
+        guard firn_core_subtract_released(core) == 0, deadCores.isEmpty else { return nil }
         defer { keptAlive = nil }
         return keptAlive
     }
 
-    /// Notes the release of an accessor on another thread than the realm's.
+    /// Notes the release of an accessor on a thread other than the realm's.
     fileprivate func releaseElsewhere(_ core: UnsafeMutablePointer<firn_realm_core_t>) {
         // In a forked child everything stays as it was.
         if isForked { return }
-        // The main queue's jobs have moved between threads before; asked precisely, this may be one of them.
+        // The main queue's jobs have moved between threads before, so this may be one of them: ask for the queue.
         if core.pointee.counter == .max, case .main? = scheduler?.kind, scheduler?.isCurrent ?? false {
             return releaseHere(core, Unmanaged.passUnretained(self))
         }
-        // Once the release is noted, the realm's thread may let the last reference go.
+        // Once the release is noted, the realm's thread may release the last reference.
         let own = Unmanaged.passUnretained(self).retain()
         firn_core_count_released(core)
         if hasEnded.load(ordering: .sequentiallyConsistent) {
             countReleasesOfEnded()
         } else if !isCountingScheduled.exchange(true, ordering: .acquiringAndReleasing) {
-            // One turn counts all that gather until then, also where that thread runs no run loop and so never comes to
-            // it. It holds nothing: while there is something to count, the instance is there.
+            // One turn counts everything that gathers until then, even if that thread runs no run loop and so never
+            // comes to it. It holds no reference: while there is something to count, the instance is there.
             nonisolated(unsafe) weak let instance = self
             scheduler?.schedule {
                 guard let instance else { return }
                 instance.isCountingScheduled.store(false, ordering: .releasing)
-                instance.countReleases()
+                instance.subtractReleases()
             }
         }
         own.release()
@@ -67,27 +71,27 @@ extension RealmInstance {
 
     // MARK: The end of its thread
 
-    /// Held while the releases of accessors of an ended thread are counted: nobody owns their realms any more.
+    /// Held while the releases of accessors of an ended thread are subtracted: no thread owns their realms any more.
     private static var endedLock: GlobalLock { .endedRealms }
 
     private func countReleasesOfEnded() {
-        let kept = RealmInstance.endedLock.withLock { settle() }
+        let kept = RealmInstance.endedLock.withLock { takeUnaccessed() }
         withExtendedLifetime(kept) {}
     }
 }
 
 extension RealmInstance {
-    /// Has the instance end with its thread, if it belongs to one that can end.
+    /// Registers the instance to end with its thread, if it belongs to a thread that can end.
     func endWithThread() {
-        guard !isToldOfEnd, case .thread? = scheduler?.kind else { return }
-        isToldOfEnd = true
-        ThreadEnd.tell(self) { $0.threadEnds() }
+        guard !isRegisteredForThreadEnd, case .thread? = scheduler?.kind else { return }
+        isRegisteredForThreadEnd = true
+        ThreadEnd.register(self) { $0.threadEnds() }
     }
 
-    /// The thread that the realm belongs to ends: its transaction is undone, its observers end, and it shows nothing any more. What accessors and `Realm` values are left can
-    /// only be let go of.
+    /// Called when the realm's thread ends: its transaction is undone, its observers end, and it shows nothing any
+    /// more. Accessors and `Realm` values that are left can only be released.
     private func threadEnds() {
-        // A forked child has the thread's realms of its parent, who goes on with them.
+        // A forked child has the realms of its parent's thread, and the parent goes on using them.
         if isForked { return }
         _ = abandonTransaction()
         observers.end()
@@ -101,16 +105,17 @@ extension RealmInstance {
     }
 }
 
-/// Counts an accessor off on a thread that does the realm's work. The realm itself is looked at for the last one only.
+/// Subtracts an accessor on a thread that does the realm's work. The realm itself is examined only for the last
+/// accessor.
 @inline(__always)
 private func releaseHere(
     _ core: UnsafeMutablePointer<firn_realm_core_t>, _ instance: Unmanaged<RealmInstance>
 ) {
     core.pointee.accessors &-= 1
-    if core.pointee.accessors == 0 { instance.takeUnretainedValue().countReleases() }
+    if core.pointee.accessors == 0 { instance.takeUnretainedValue().subtractReleases() }
 }
 
-/// Counts an accessor or collection off its core.
+/// Subtracts an accessor or a collection from its core.
 func releaseAccessor(_ core: UnsafeMutablePointer<firn_realm_core_t>) {
     guard let owner = core.pointee.owner else { return }
     let instance = Unmanaged<RealmInstance>.fromOpaque(owner)

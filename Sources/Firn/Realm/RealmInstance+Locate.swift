@@ -1,9 +1,10 @@
 import CFirn
 import FirnCore
 
-/// Finds a row again after the realm has advanced, or the transaction moved rows. Stops the program on the wrong thread, and where the row is gone.
+/// Finds a row again after the realm has advanced, or the transaction has moved rows. Stops the program on the wrong
+/// thread, and if the row is gone.
 ///
-/// A function of plain values: a call that took the object would make the compiler retain it at each access.
+/// A function of plain values: for a call that took the object, the compiler would retain it at each access.
 @usableFromInline
 @_effects(releasenone) @inline(never)
 func _relocate(_ row: _Row) -> _Row {
@@ -17,25 +18,25 @@ func _relocate(_ row: _Row) -> _Row {
 private func stopForMissing(_ row: _Row) -> Never {
     let name = TableBinding.of(row).info.name
     fatalError(
-        "Firn: an object of \(name) was used that is gone: it was deleted, the write that made it was cancelled, or its realm was invalidated. Ask isInvalidated before."
+        "Firn: an object of \(name) was used although it is gone: it was deleted, the write that made it was cancelled, or its realm was invalidated. Check isInvalidated first."
     )
 }
 
 extension RealmInstance {
-    /// The row where it lies now; nil where it is gone.
+    /// The row at its current position; nil if it is gone.
     func locate(_ row: _Row) -> _Row? {
         guard row.core == core else { return nil }
         let binding = TableBinding.of(row)
-        guard let place = table(binding)?.find(row.key) else { return nil }
+        guard let position = table(binding)?.find(row.key) else { return nil }
         var found = row
-        found.leaf = place.leaf.node.address
-        found.row = place.row
+        found.leaf = position.leaf.node.address
+        found.row = position.row
         found.generation = core.pointee.generation
         return found
     }
 
-    /// The row that a change is made to, where it lies now. Nil where the transaction has met damage, here or before: nothing is changed any more then, and its commit throws. Stops the program where the row is
-    /// gone.
+    /// The row that is to be changed, at its current position. Nil if the transaction has met damage, here or before:
+    /// nothing is changed any more then, and its commit throws. Stops the program if the row is gone.
     func locateForChange(_ row: _Row, in transaction: WriteTransaction) -> _Row? {
         if row.isCurrent { return row }
         let found = transaction.noting { locate(row) }
@@ -44,7 +45,7 @@ extension RealmInstance {
         return found
     }
 
-    /// Whether the row is there. As little as an access does it fail on the wrong thread.
+    /// Whether the row exists. Stops the program on the wrong thread, as an access does.
     static func isValid(_ row: _Row) -> Bool {
         if row.isCurrent { return true }
         let realm = RealmInstance.of(row)
@@ -54,24 +55,25 @@ extension RealmInstance {
 
     // MARK: Making accessors
 
-    /// The accessor of an object by its key. Where the object is gone, one that is invalid.
+    /// The accessor of an object by its key. If the object is gone, the accessor is invalid.
     func accessor<T: ObjectBase>(_ type: T.Type, _ key: Int64) -> T {
         unsafeDowncast(accessor(binding(of: type), key), to: T.self)
     }
 
+    /// The accessor of an object by its key, for a class that is known.
     func accessor(_ binding: TableBinding, _ key: Int64) -> ObjectBase {
         var row = _Row(core: core, key: key, table: binding.address)
-        // A frozen accessor is complete when made, since no getter may write it.
+        // A frozen accessor is complete when made, because no getter may change it.
         if isFrozen, let found = locate(row) { row = found }
         return make(binding, row)
     }
 
-    /// The accessor of a row whose place is known.
+    /// The accessor of a row whose position is known.
     @inline(__always)
-    func accessor(_ binding: TableBinding, _ leaf: Leaf, _ place: Int, key: Int64) -> ObjectBase {
+    func accessor(_ binding: TableBinding, _ leaf: Leaf, _ rowIndex: Int, key: Int64) -> ObjectBase {
         var row = _Row(core: core, key: key, table: binding.address)
         row.leaf = leaf.node.address
-        row.row = place
+        row.row = rowIndex
         row.generation = core.pointee.generation
         return make(binding, row)
     }
@@ -83,7 +85,8 @@ extension RealmInstance {
         return object
     }
 
-    /// An instance to be an accessor: without its initial values, as nobody would read them, where its class allows that.
+    /// An instance to become an accessor: without its initial values, which nobody would read, if its class allows
+    /// that.
     @inline(__always)
     private func instance(of info: ClassInfo) -> ObjectBase {
         guard !info.computesInitialValues else { return completeInstance(of: info) }
@@ -91,20 +94,22 @@ extension RealmInstance {
         let object = info.type.init()
         let blank = firn_set_accessor_state(before)
         guard blank == UInt(bitPattern: object.address) else {
-            // The class's initialiser made another object, which lost its initial values instead. It goes with this instance.
+            // The class's initialiser made another object, which was left without its initial values. It is released
+            // with this instance.
             info.makesOtherObjects()
             return completeInstance(of: info)
         }
         return object
     }
 
+    /// An instance with its initial values.
     @inline(never)
     private func completeInstance(of info: ClassInfo) -> ObjectBase {
-        // This may be in the initialiser of an accessor.
+        // This may be called from an initialiser while an accessor is made.
         let before = firn_set_accessor_state(0)
         defer { _ = firn_set_accessor_state(before) }
         let object = info.type.init()
-        // A frozen object makes no collections later, since threads share it.
+        // A frozen object makes no collections later, because threads share it.
         if isFrozen {
             for property in info.ignored { _ = property.wrapper.any(object.address + property.offset, of: object) }
         }

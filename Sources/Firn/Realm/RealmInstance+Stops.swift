@@ -1,4 +1,5 @@
 extension RealmInstance {
+    /// Stops the program: a realm was used in a forked child.
     @inline(never)
     func stopInForkedChild() -> Never {
         fatalError(
@@ -6,6 +7,7 @@ extension RealmInstance {
         )
     }
 
+    /// Stops the program: a realm was used on the wrong thread, or after its thread had ended.
     @inline(never)
     func stopOnWrongThread() -> Never {
         if hasEnded.load(ordering: .acquiring) {

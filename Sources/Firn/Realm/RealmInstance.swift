@@ -4,55 +4,60 @@ import FirnStorage
 import Foundation
 import Synchronization
 
-/// What all `Realm` values of one store on one thread, queue or actor share: the version that they show, and the running transaction.
+/// What all `Realm` values of one store on one thread, queue or actor share: the version that they show, and the
+/// running transaction.
 ///
-/// Everything here belongs to that thread, queue or actor; a frozen one never changes and may be read by any thread. The exceptions are named where they stand.
-/// It lives as long as a `Realm` value, an accessor, a collection or a notification token of it does.
+/// Everything here belongs to that thread, queue or actor; a frozen instance never changes and may be read by any
+/// thread. The exceptions say so. It lives as long as a `Realm` value, an accessor, a collection or a notification
+/// token of it does.
+///
+/// It is public only because the requirements of public protocols name it; it has no public members.
 public final class RealmInstance {
     let shared: SharedStore
     let configuration: Realm.Configuration
-    /// Where it belongs; nil when frozen.
+    /// The thread, queue or actor that it belongs to; nil if it is frozen.
     let scheduler: Scheduler?
     let schema: SchemaBinding
-    /// The call that made it: what its pins show where no other call asked for them.
+    /// The call that made it: the call site of its pins, if no other call asked for them.
     let openedAt: CallSite
-    /// What accessors read. Replaced by `invalidate()`, which leaves the old accessors with the old one.
+    /// What accessors read. Replaced by `invalidate()`, after which the old accessors keep the old one.
     private(set) var core: UnsafeMutablePointer<firn_realm_core_t>
-    /// Cores that accessors from before an `invalidate()` count on.
+    /// Cores on which accessors from before an `invalidate()` are counted.
     var deadCores: [UnsafeMutablePointer<firn_realm_core_t>] = []
-    /// How often it was invalidated, by which collections from before are known.
+    /// How often it was invalidated; collections from before are recognised by it.
     private(set) var invalidationCount = 0
-    /// The version shown; nil until the first read.
+    /// The pin of the version shown; nil until the first read.
     private(set) var pin: Pin?
     private(set) var transaction: WriteTransaction?
-    /// Holds the instance while accessors live: they hold no reference of their own. See `RealmInstance+Lifetime`.
+    /// Holds the instance while accessors live, which hold no reference of their own. See `RealmInstance+Lifetime`.
     var keptAlive: RealmInstance?
-    /// Set when the thread that it belongs to has ended. Atomic: who releases accessors on another thread asks.
+    /// Set when the thread that it belongs to has ended. Atomic: threads that release accessors elsewhere read it.
     let hasEnded = Atomic<Bool>(false)
-    /// A turn that counts off what was released on other threads is on its way. Atomic: those threads ask.
+    /// Whether a turn is scheduled that subtracts what was released on other threads. Atomic: those threads read it.
     let isCountingScheduled = Atomic<Bool>(false)
-    var isToldOfEnd = false
+    /// Whether it is registered to end with its thread.
+    var isRegisteredForThreadEnd = false
     private let forkMark = ForkMark()
     let observers = SubscriptionList()
     var autorefresh: Bool
-    /// The class asked for last, as the same one is asked for again and again.
+    /// The class that was looked up last, because the same one is looked up again and again.
     private var lastType: ObjectIdentifier?
-    // Notifying, see `RealmInstance+Notifying`.
+    // For notifications, see `RealmInstance+Notifying`.
     var waker: RealmWaker?
     var listener: Store.Listener?
     var isDelivering = false
-    /// A turn fell into a transaction, or found an observer at work: it is due again.
+    /// Whether a turn is due again: it fell into a transaction, or found an observer at work.
     var isTurnDue = false
     /// The newest version that realm observers know of.
     var announcedVersion: UInt64 = 0
-    /// The frozen instance of the version shown, once it was asked for: it holds what this one holds.
+    /// The frozen instance of the version shown, once it was asked for: it holds what this instance holds.
     var frozenNow: RealmInstance?
-    /// What `add` works with in the running transaction.
-    var adding: ObjectInserter?
-    /// What the realm itself changed, while an observer that wants old values has not been told.
+    /// The inserter that `add` uses in the running transaction.
+    var inserter: ObjectInserter?
+    /// What the realm itself changed, as long as an observer that wants old values has not been called for it.
     var ownNotes: [(version: UInt64, notes: ChangeSummary)] = []
     private unowned(unsafe) var lastBinding: TableBinding?
-    /// The schema that the classes were last compared with, and the outcome.
+    /// The schema that the classes were last compared with, and the result.
     private var comparedSchema: ResolvedSchema?
     private var writesInPlace = false
 
@@ -63,24 +68,24 @@ public final class RealmInstance {
     /// A live instance for `scheduler`, or a frozen one that shows `pin`.
     init(
         _ shared: SharedStore, _ configuration: Realm.Configuration, _ schema: SchemaBinding, scheduler: Scheduler?,
-        pin: Pin?, at place: CallSite
+        pin: Pin?, at callSite: CallSite
     ) {
         self.shared = shared
         self.configuration = configuration
         self.schema = schema
         self.scheduler = scheduler
-        openedAt = place
+        openedAt = callSite
         self.pin = pin
         autorefresh = scheduler != nil
         core = RealmInstance.makeCore()
         core.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
         core.pointee.generation = 1
-        // No node bears 0, nor the largest number: so nothing is written in place outside of a transaction.
+        // No node has stamp 0 or the largest number, so nothing is written in place outside a transaction.
         core.pointee.stamp = scheduler == nil ? 0 : .max
         if let scheduler, scheduler.isThread {
             core.pointee.thread = scheduler.isCurrent ? firn_thread_number() : .max
             // The main queue's jobs may run on a thread that does other work after them. From the beginning a release
-            // there asks which queue it runs on (see `changeThread`).
+            // there checks which queue it runs on (see `changeThread`).
             let isShared = if case .main = scheduler.kind { !Thread.isMainThread } else { false }
             core.pointee.counter = isShared ? .max : core.pointee.thread
             core.pointee.mask = .max
@@ -99,12 +104,13 @@ public final class RealmInstance {
         return core
     }
 
-    /// In a forked child the parent's realms are neither used nor cleaned up. Called each time: a child that is forked
-    /// amid the first use of a lazy global would wait for it for ever.
+    /// Makes a forked child keep its parent's realms, which it neither uses nor cleans up. Called each time: a child
+    /// that is forked during the first use of a lazy global would wait for it for ever.
     private static func keepParentsRealms() {
-        firn_core_set_keep { owner in _ = Unmanaged<RealmInstance>.fromOpaque(owner).retain() }
+        firn_core_set_retain_at_fork { owner in _ = Unmanaged<RealmInstance>.fromOpaque(owner).retain() }
     }
 
+    /// The instance of a managed row.
     @inline(__always)
     static func of(_ row: _Row) -> RealmInstance {
         Unmanaged<RealmInstance>.fromOpaque(row.core.unsafelyUnwrapped.pointee.owner.unsafelyUnwrapped)
@@ -113,7 +119,7 @@ public final class RealmInstance {
 
     // MARK: Confinement
 
-    /// Stops the program where this is the wrong thread, queue or actor.
+    /// Stops the program on the wrong thread, queue or actor.
     @inline(__always)
     func check() {
         if core.pointee.mask != 0 {
@@ -123,17 +129,18 @@ public final class RealmInstance {
         }
     }
 
-    /// The main queue's jobs may have gone over to another thread, and the realm with them. Stops the program on any other wrong thread.
+    /// Moves the realm to the calling thread, if the main queue's jobs have moved there. Stops the program on any
+    /// other wrong thread.
     @inline(never)
     private func changeThread() {
         if isForked { stopInForkedChild() }
         guard case .main? = scheduler?.kind, scheduler?.isCurrent ?? false else { stopOnWrongThread() }
-        // The thread may go on to other work while the main queue's next job runs on another one. What it releases then
-        // is not the realm's own work. So from now on a release asks which queue it runs on.
+        // The thread may go on to other work while the main queue's next job runs on another one. What it releases
+        // then is not the realm's own work. So from now on a release checks which queue it runs on.
         giveCores(to: firn_thread_number())
     }
 
-    /// Gives the realm to a thread, or with `.max` to none. From then on no thread's number tells whether a release is
+    /// Gives the realm to a thread, or with `.max` to none. From then on no thread's number shows that a release is
     /// the realm's own work.
     func giveCores(to thread: UInt64) {
         for core in deadCores + [core] {
@@ -162,18 +169,18 @@ public final class RealmInstance {
         return pin
     }
 
-    /// Shows another version: accessors find themselves again.
+    /// Shows another version: accessors find their rows again.
     func show(_ pin: Pin?) {
         if let reference = pin?.snapshot.reference { compare(reference) }
         self.pin = pin
         frozenNow = nil
         core.pointee.root = pin.map { NodeRef($0.snapshot.root).word } ?? 0
         core.pointee.generation &+= 1
-        if core.pointee.released != 0 { countReleases() }
+        if core.pointee.released != 0 { subtractReleases() }
     }
 
-    /// Runs `body`, which tells an observer of an older version than the one shown. Meanwhile the realm shows that: the
-    /// observer's positions are those of what it reads.
+    /// Runs `body`, which calls an observer for a version older than the one shown. Meanwhile the realm shows that
+    /// version, so that the observer's indices are those of what it reads.
     func showing(_ older: Pin, _ body: () -> Void) {
         guard let shown = pin, shown.version > older.version, !isInTransaction else { return body() }
         show(older)
@@ -182,8 +189,8 @@ public final class RealmInstance {
         if !isInTransaction, let pin, pin.version < shown.version { show(shown) }
     }
 
-    /// Sees whether the realm's classes can show a version with a schema, which another opener of the store may have
-    /// changed.
+    /// Checks whether the realm's classes can show a version with a schema, which another opener of the store may
+    /// have changed.
     @inline(__always)
     private func compare(_ reference: ResolvedSchema) {
         if reference !== comparedSchema { compareClasses(reference) }
@@ -194,14 +201,14 @@ public final class RealmInstance {
         let (fit, table) = schema.fit(reference.schema)
         if fit == .none {
             fatalError(
-                "Firn: the store was migrated while a realm was open whose class \(table?.info.name ?? "") can't show it any more. Let go of all realms and objects of the store before it is opened with a higher schemaVersion."
+                "Firn: the store was migrated while a realm was open whose class \(table?.info.name ?? "") can't show it any more. Release all realms and objects of the store before it is opened with a higher schemaVersion."
             )
         }
         writesInPlace = fit == .inPlace
         comparedSchema = reference
     }
 
-    /// A class's table in what is shown; nil where the version is older than the class.
+    /// A class's table in the version shown; nil if that version is older than the class.
     func table(_ binding: TableBinding) -> TableView? {
         let snapshot = snapshot
         guard binding.table.index < snapshot.reference.schema.tables.count else { return nil }
@@ -210,11 +217,11 @@ public final class RealmInstance {
 
     /// A pin of exactly what is shown, uncommitted changes included: for iterating while writing.
     func pinShown() -> Pin {
-        if let transaction { return transaction.pinState() }
+        if let transaction { return transaction.pinSnapshot() }
         return shownPin
     }
 
-    /// Where a class's objects lie. Stops the program where the realm has no such class.
+    /// The table binding of a class. Stops the program if the realm does not have the class.
     @inline(__always)
     func binding(of type: ObjectBase.Type) -> TableBinding {
         if lastType == ObjectIdentifier(type), let lastBinding { return lastBinding }
@@ -228,7 +235,7 @@ public final class RealmInstance {
                 "Firn: the realm has no class \(type.className()). Add it to Configuration.objectTypes, or register it with Realm.register before opening."
             )
         }
-        // Frozen instances are read by many threads, so they remember nothing.
+        // Many threads read frozen instances, so these remember nothing.
         if !isFrozen {
             lastType = ObjectIdentifier(type)
             lastBinding = binding
@@ -238,6 +245,7 @@ public final class RealmInstance {
 
     // MARK: Transactions
 
+    /// Begins to show a transaction's state.
     func enter(_ transaction: WriteTransaction) {
         self.transaction = transaction
         pin = transaction.base
@@ -247,39 +255,43 @@ public final class RealmInstance {
         core.pointee.generation &+= 1
     }
 
-    /// The transaction has ended without a version of its own; shows the newest version, which is never older than what it began on.
+    /// Ends a transaction that made no version of its own, and shows the newest version, which is never older than
+    /// the one that the transaction began from.
     func leaveTransaction(base: UInt64) {
         waitUntilPublished(base)
         leaveTransaction()
     }
 
+    /// Waits until a version is published, or can't be.
     private func waitUntilPublished(_ version: UInt64) {
         guard store.publishedVersion < version else { return }
-        // Another's commit is on its way to the disk. If it fails, it never was, and the realm falls back to what is published.
+        // Another thread's commit is on its way to the disk. If it fails, its version never existed, and the realm
+        // returns to what is published.
         _ = Result { () throws(StoreError) in try store.waitUntilPublished(version) }
     }
 
-    /// Undoes the running transaction, if there is one, and shows nothing else in its place. Returns the version that it began on.
+    /// Undoes the running transaction, if there is one, without showing anything else instead. Returns the version
+    /// that it began from.
     func abandonTransaction() -> UInt64? {
         guard let transaction else { return nil }
         let base = transaction.base.version
-        adding = nil
+        inserter = nil
         self.transaction = nil
         transaction.cancel()
         return base
     }
 
-    /// The transaction has ended; shows the newest version.
+    /// Ends the transaction, and shows the newest version.
     func leaveTransaction() {
-        let place = pin?.place ?? openedAt
-        adding = nil
+        let callSite = pin?.callSite ?? openedAt
+        inserter = nil
         transaction = nil
         core.pointee.stamp = .max
-        show(store.pin(at: place))
+        show(store.pin(at: callSite))
         wakeIfDue()
     }
 
-    /// The running transaction. Stops the program where there is none.
+    /// The running transaction. Stops the program if there is none.
     func writing(_ what: @autoclosure () -> String) -> WriteTransaction {
         check()
         guard let transaction else { stopOutsideOfWrite(what()) }
@@ -296,10 +308,10 @@ public final class RealmInstance {
             "Firn: can't \(what) outside of a write transaction. Do it within realm.write { } or after beginWrite().")
     }
 
-    /// Drops the version shown; accessors made so far are invalid for good, and results empty.
+    /// Releases the version shown; accessors made so far stay invalid, and results empty.
     func invalidate() {
         check()
-        // The next read must not show less than what the transaction began on.
+        // The next read must not show less than what the transaction began from.
         if let base = abandonTransaction() { waitUntilPublished(base) }
         let old = core
         core = RealmInstance.makeCore()
@@ -315,8 +327,8 @@ public final class RealmInstance {
         old.pointee.stamp = .max
         old.pointee.generation &+= 1
         show(nil)
-        countReleases()
-        // Observers go on from the version that they know.
+        subtractReleases()
+        // Observers continue from the version that they know.
         if !observers.isEmpty { isTurnDue = true }
         wakeIfDue()
     }

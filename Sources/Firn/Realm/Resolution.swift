@@ -5,11 +5,11 @@ import FirnCore
 /// are linked to instead of copied.
 ///
 /// A value stands for a new object, which is made unmanaged, or for an object of the realm and changes to it. Values
-/// are worked off from a list and not by recursion, since objects may link to each other in long chains and in cycles.
-/// Each source is copied once.
+/// are processed from a list and not by recursion, because objects may link to each other in long chains and in
+/// cycles. Each source is copied once.
 ///
 /// The application's sequences and initialisers run here. They may end the running transaction, so nothing of it is
-/// kept from one step to the next; `ObjectInserter` writes afterwards, in the transaction that runs then.
+/// kept from one step to the next; `ObjectInserter` writes afterwards, in the transaction that is running then.
 struct Resolution {
     /// What is to be set in an object of the realm.
     struct Change {
@@ -25,31 +25,31 @@ struct Resolution {
 
     private unowned(unsafe) let realm: RealmInstance?
     private let policy: Realm.UpdatePolicy
-    /// All values in the order that they were met; those before `next` are done.
+    /// All values in the order in which they were found; those before `next` are done.
     ///
-    /// They stay until all are resolved. So the address of a source is not used again meanwhile, and a chain of copies
-    /// that nobody needs is freed link by link.
+    /// They are kept until all are resolved. So the address of a source is not reused meanwhile, and a chain of
+    /// copies that nobody needs is freed link by link.
     private var tasks: [Task] = []
     private var next = 0
-    /// The tasks that made an object of a source.
+    /// The tasks that made an object from a source.
     private var bySource: [Source: Int] = [:]
-    /// The tasks that made a new object with a primary key, where a second value with that key is an update.
+    /// The tasks that made a new object with a primary key; a second value with that key updates the object.
     private var byKey: [PrimaryKey: Int] = [:]
     private(set) var changes: [Change] = []
 
     private struct Task {
-        /// A new unmanaged object, or the accessor of one that is to be changed.
+        /// A new unmanaged object, or the accessor of an object that is to be changed.
         let object: ObjectBase
         let info: ClassInfo
         let source: Any
         let values: ValueSource
         let isUpdate: Bool
-        let place: Place?
+        let location: Location?
     }
 
-    /// Where a value stands within another, for messages.
-    private struct Place {
-        /// Nil where the value is given by itself, for a property of some object.
+    /// The location of a value within another, for messages.
+    private struct Location {
+        /// Nil if the value is given by itself, for a property of some object.
         let parent: Int?
         let property: PropertyInfo
         var element: Int?
@@ -57,15 +57,15 @@ struct Resolution {
         var text: String { element.map { "\(property.name)[\($0)]" } ?? property.name }
     }
 
-    /// What a value is copied from, and the class of the copy. A row's accessors come and go, so a row is known by its
-    /// realm, table and key.
+    /// What a value is copied from, and the class of the copy. A row's accessors come and go, so a row is identified
+    /// by its realm, table and key.
     private struct Source: Hashable {
         let type: ObjectIdentifier
         let owner: ObjectIdentifier
         var table: UnsafeRawPointer?
         var key: Int64 = -1
 
-        /// Nil for values. Instances of any class may form cycles, those of the application's own too.
+        /// Nil for plain values. Instances of any class may form cycles, those of the application's own classes too.
         init?(_ any: Any, _ values: ValueSource, as type: ObjectBase.Type) {
             guard let value = unwrapped(any) else { return nil }
             switch values {
@@ -92,16 +92,16 @@ struct Resolution {
         self.policy = policy
     }
 
-    /// What `any` stands for: an object of this realm, whose changes are in `changes`, or a new unmanaged one that is
-    /// yet to be added.
+    /// The object that `any` stands for: an object of this realm, whose changes are in `changes`, or a new unmanaged
+    /// one that is yet to be added.
     mutating func resolve(_ type: ObjectBase.Type, _ any: Any) throws -> ObjectBase {
-        try working { resolution in try resolution.object(type, any, at: nil) }
+        try resolving { resolution in try resolution.object(type, any, at: nil) }
     }
 
     /// Sets the properties of an unmanaged object for which `any` has a value.
     static func populate(_ object: ObjectBase, from any: Any) throws {
         var resolution = Resolution(nil, .error)
-        try resolution.working { resolution in
+        try resolution.resolving { resolution in
             let info = object.classInfo
             let values = try ValueSource(any, for: info)
             if let source = Source(any, values, as: info.type) { resolution.bySource[source] = 0 }
@@ -109,20 +109,22 @@ struct Resolution {
         }
     }
 
-    /// What an unmanaged object, or a collection of any, is given for a property, with unmanaged objects in the place
-    /// of what describes them.
+    /// What an unmanaged object, or a collection of any object, is given for a property, with unmanaged objects
+    /// instead of the values that describe them.
     static func content(_ property: PropertyInfo, _ any: Any?) throws -> Any? {
         var resolution = Resolution(nil, .error)
-        return try resolution.working { resolution in try resolution.content(property, any, of: nil) }
+        return try resolution.resolving { resolution in try resolution.content(property, any, of: nil) }
     }
 
-    /// Runs what enters the first values, and works all off.
-    private mutating func working<Result>(_ body: (inout Resolution) throws -> Result) throws -> Result {
+    /// Runs `body`, which enters the first values, and then processes all of them.
+    private mutating func resolving<Result>(_ body: (inout Resolution) throws -> Result) throws -> Result {
         do {
             let result = try body(&self)
             while next < tasks.count {
                 next += 1
-                do { try work(next - 1) } catch let fault as ValueFault { throw fault.inside(path(of: next - 1)) }
+                do { try setProperties(next - 1) } catch let fault as ValueFault {
+                    throw fault.inside(path(of: next - 1))
+                }
             }
             return result
         } catch {
@@ -131,35 +133,37 @@ struct Resolution {
         }
     }
 
+    /// The path from the outermost object to a task's value.
     private func path(of task: Int) -> String {
         var names: [String] = []
-        var place = tasks[task].place
-        while let inner = place {
+        var location = tasks[task].location
+        while let inner = location {
             names.append(inner.text)
-            place = inner.parent.flatMap { tasks[$0].place }
+            location = inner.parent.flatMap { tasks[$0].location }
         }
         return names.reversed().joined(separator: ".")
     }
 
-    /// Takes the links between copies away that will not be added: they may form cycles, which would never be freed.
+    /// Removes the links between copies that will not be added: they may form cycles, which would never be freed.
     func dropLinks() {
         for task in tasks where !task.isUpdate && !task.object.isManaged {
             for property in task.info.stored where property.isLink {
-                let place = task.object.address + property.offset
-                property.wrapper.dropLink(place)
-                try? property.wrapper.madeCollection(place)?.assign(nil)
+                let wrapper = task.object.address + property.offset
+                property.wrapper.releaseLink(wrapper)
+                try? property.wrapper.existingCollection(wrapper)?.assign(nil)
             }
         }
     }
 
     // MARK: Objects
 
-    private mutating func object(_ type: ObjectBase.Type, _ any: Any, at place: Place?) throws -> ObjectBase {
+    /// The object that a value stands for, at a location in another value.
+    private mutating func object(_ type: ObjectBase.Type, _ any: Any, at location: Location?) throws -> ObjectBase {
         if let object = unwrapped(any) as? ObjectBase {
             try object.checkIsThere()
             if ObjectIdentifier(Swift.type(of: object)) == ObjectIdentifier(type) {
                 if realm == nil { return object }
-                if object.isManaged, RealmInstance.of(object._row) === realm, place != nil || policy != .error {
+                if object.isManaged, RealmInstance.of(object._row) === realm, location != nil || policy != .error {
                     return object
                 }
             }
@@ -172,37 +176,37 @@ struct Resolution {
         if let source { bySource[source] = tasks.count }
         guard let binding else {
             let object = type.init()
-            enter(object, info, any, values, isUpdate: false, place)
+            enter(object, info, any, values, isUpdate: false, location)
             return object
         }
         var key = try primaryKey(binding, values)
         var fresh: Fresh?
         if key == nil, policy != .error, let primaryKey = info.primaryKey {
-            // Without a key given the object has the one that a new object has. If that is generated, another object
-            // would have another one: so this is the object that is made.
+            // Without a given key the object has the key that a new object has. If that key is generated, another
+            // object would have another one, so the object that is made here is used.
             let made = Fresh(type)
             key = try made.primaryKey(primaryKey).map { PrimaryKey(table: binding.table, value: $0) }
             fresh = made
         }
         if let key, let existing = existing(binding, key) {
-            enter(existing, info, any, values, isUpdate: true, place)
+            enter(existing, info, any, values, isUpdate: true, location)
             return existing
         }
         if let key, let task = byKey[key] {
             let object = tasks[task].object
-            enter(object, info, any, values, isUpdate: false, place)
+            enter(object, info, any, values, isUpdate: false, location)
             return object
         }
         let new = fresh ?? Fresh(type)
         if let key { byKey[key] = tasks.count }
         if let defaults = new.defaults {
-            enter(new.object, info, any, .dictionary(defaults), isUpdate: false, place)
+            enter(new.object, info, any, .dictionary(defaults), isUpdate: false, location)
         }
-        enter(new.object, info, any, values, isUpdate: false, place)
+        enter(new.object, info, any, values, isUpdate: false, location)
         return new.object
     }
 
-    /// An object without the values that are given for it.
+    /// A new object without the values that are given for it.
     private struct Fresh {
         let object: ObjectBase
         let defaults: [AnyHashable: Any]?
@@ -212,7 +216,7 @@ struct Resolution {
             defaults = type.defaultPropertyValues()
         }
 
-        /// Nil where there is none, as whoever enters the object says.
+        /// The primary key that a new object has; nil if there is none, or if it is a required one that is nil.
         func primaryKey(_ property: PropertyInfo) throws -> Value? {
             guard let any = defaults?[property.name] else {
                 let value = property.wrapper.storeValue(object.address + property.offset)
@@ -227,14 +231,16 @@ struct Resolution {
         }
     }
 
+    /// Appends a task.
     private mutating func enter(
-        _ object: ObjectBase, _ info: ClassInfo, _ source: Any, _ values: ValueSource, isUpdate: Bool, _ place: Place?
+        _ object: ObjectBase, _ info: ClassInfo, _ source: Any, _ values: ValueSource, isUpdate: Bool,
+        _ location: Location?
     ) {
         tasks.append(
-            Task(object: object, info: info, source: source, values: values, isUpdate: isUpdate, place: place))
+            Task(object: object, info: info, source: source, values: values, isUpdate: isUpdate, location: location))
     }
 
-    /// The primary key by which an object is found that is to be updated instead of made.
+    /// The primary key by which an object is found that is to be updated instead of created.
     private func primaryKey(_ binding: TableBinding, _ values: ValueSource) throws -> PrimaryKey? {
         guard policy != .error, let primaryKey = binding.info.primaryKey,
             let any = try values.value(primaryKey, at: primaryKey.number)
@@ -247,7 +253,7 @@ struct Resolution {
         }
     }
 
-    /// The object with a primary key.
+    /// The object with a primary key; nil if there is none.
     private func existing(_ binding: TableBinding, _ key: PrimaryKey) -> ObjectBase? {
         guard let realm else { return nil }
         let transaction = realm.writing("create an object of \(binding.info.name)")
@@ -257,7 +263,7 @@ struct Resolution {
     // MARK: Properties
 
     /// Sets a new object's properties, or notes the changes to an existing one.
-    private mutating func work(_ number: Int) throws {
+    private mutating func setProperties(_ number: Int) throws {
         let task = tasks[number]
         for (position, property) in task.info.stored.enumerated() where !(task.isUpdate && property.isPrimaryKey) {
             guard let any = try task.values.value(property, at: position) else { continue }
@@ -273,10 +279,11 @@ struct Resolution {
         }
     }
 
+    /// The change to a property of an existing object; nil if there is nothing to set.
     private func change(_ property: PropertyInfo, _ content: Any?) throws -> Content? {
         if property.isLink {
             if property.isCollection { return .objects(content as? [ObjectBase] ?? []) }
-            // A nil link is read as null, whatever it is written as.
+            // A nil link is read as null, whichever way it is written.
             return (content as? ObjectBase).map { .link($0) } ?? .value(.null)
         }
         if property.isCollection, let realm {
@@ -291,20 +298,20 @@ struct Resolution {
             throw ValueFault("the object that the list belongs to was deleted, or its realm was invalidated")
         }
         guard property.isLink, let target = property.shape.target, let value = unwrapped(any) else { return any }
-        // Where nothing is copied, a list is taken as it is.
+        // If nothing is copied, a list is taken as it is.
         if realm == nil, property.wrapper.isElements(value) {
             for object in value as? [ObjectBase] ?? [] { try object.checkIsThere() }
             return value
         }
-        var place = Place(parent: task, property: property)
-        guard property.isCollection else { return try object(target, value, at: place) }
+        var location = Location(parent: task, property: property)
+        guard property.isCollection else { return try object(target, value, at: location) }
         guard let sequence = value as? any Sequence, !(value is String) else {
             throw ValueFault(value, isNo: [ObjectBase].self)
         }
         var objects: [ObjectBase] = []
         for (index, element) in anyElements(of: sequence).enumerated() {
-            place.element = index
-            do { objects.append(try object(target, element, at: place)) } catch let fault as ValueFault {
+            location.element = index
+            do { objects.append(try object(target, element, at: location)) } catch let fault as ValueFault {
                 throw fault.inside("[\(index)]")
             }
         }
@@ -325,11 +332,11 @@ extension ObjectInserter {
         try policy.check(realm.binding(of: type).info)
         var resolution = Resolution(realm, policy)
         let object = try resolution.resolve(type, any)
-        let creation = ObjectInserter(realm, policy, "create an object of \(type.className())")
+        let inserter = ObjectInserter(realm, policy, "create an object of \(type.className())")
         do {
-            if isValidating { try creation.check(object, resolution.changes) }
-            try creation.apply(resolution.changes)
-            _ = try creation.add(object)
+            if isValidating { try inserter.check(object, resolution.changes) }
+            try inserter.apply(resolution.changes)
+            _ = try inserter.add(object)
         } catch {
             resolution.dropLinks()
             throw error

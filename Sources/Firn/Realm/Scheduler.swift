@@ -4,14 +4,16 @@ import FirnStorage
 import Foundation
 import Synchronization
 
-/// The thread, queue or actor that a live realm belongs to: how to know that one is there, and how to get there.
+/// The thread, queue or actor that a live realm belongs to: whether the caller is there, and how to run something
+/// there.
 ///
-/// Immutable, so it may be asked from any thread.
+/// Immutable, so it may be used from any thread.
 final class Scheduler: @unchecked Sendable {
     // Unchecked because of `OwnRunLoop`, which is only given work, from any thread.
     enum Kind {
-        /// The main thread, queue and actor, which are one. In a program with an asynchronous `main` on Linux their jobs run on changing threads, one after
-        /// the other; the realm's thread then follows (see `check`).
+        /// The main thread, queue and actor, which are one. In a program with an asynchronous `main` on Linux their
+        /// jobs run on changing threads, one after the other; the realm's thread then follows (see
+        /// `RealmInstance.check`).
         case main
         /// Another thread, by its number, with its run loop.
         case thread(UInt64, OwnRunLoop)
@@ -19,7 +21,8 @@ final class Scheduler: @unchecked Sendable {
         case actor(OwnActor)
     }
 
-    /// An actor. It is not kept, as it may itself keep its realm: when it goes, nobody uses that any more.
+    /// An actor. It is not retained, because it may itself keep its realm: when it is gone, nobody uses that realm
+    /// any more.
     final class OwnActor: Sendable {
         let id: ObjectIdentifier
         weak let actor: (any Actor)?
@@ -29,7 +32,8 @@ final class Scheduler: @unchecked Sendable {
         }
     }
 
-    /// A thread's run loop, until the thread ends: a timer given to it later would never fire, and keep what it holds for ever.
+    /// A thread's run loop, until the thread ends: a timer added later would never fire, and would keep what it holds
+    /// for ever.
     class OwnRunLoop: @unchecked Sendable {
         // Unchecked because of `RunLoop`, which is only given timers, from any thread.
         private let guarded: Guarded<RunLoop?>
@@ -39,17 +43,17 @@ final class Scheduler: @unchecked Sendable {
             // `perform` alone does not wake a run loop on Linux; a timer does.
             guarded.withLock { $0 }?.add(Timer(timeInterval: 0, repeats: false) { _ in body() }, forMode: .default)
         }
-        /// What the run loop still holds is the application's, and is released outside of the lock.
+        /// Forgets the run loop. What it still holds is the application's, and is released outside the lock.
         func threadEnds() {
             let runLoop = guarded.exchange(nil)
             withExtendedLifetime(runLoop) {}
         }
     }
 
-    /// What tells a queue apart: on Linux several `DispatchQueue` objects may stand for one queue.
+    /// Identifies a queue: on Linux several `DispatchQueue` objects may stand for one queue.
     final class QueueMark: Sendable {}
 
-    /// What tells schedulers apart: a realm is opened once for each.
+    /// Identifies a scheduler: a realm is opened once for each.
     enum Key: Hashable {
         case main
         case thread(UInt64)
@@ -61,12 +65,12 @@ final class Scheduler: @unchecked Sendable {
 
     init(_ kind: Kind) { self.kind = kind }
 
-    /// The calling thread.
+    /// The calling thread, or the main one if the caller runs on the main queue.
     static var current: Scheduler {
         isOnMain ? Scheduler(.main) : Scheduler(.thread(firn_thread_number(), OwnRunLoop(.current)))
     }
 
-    /// A queue, which must be serial: that can't be asked.
+    /// A queue, which must be serial. Whether it is can't be asked, but global queues stop the program.
     static func queue(_ queue: DispatchQueue) -> Scheduler {
         if queue.label == mainLabel { return Scheduler(.main) }
         if isGlobal(queue) {
@@ -81,6 +85,7 @@ final class Scheduler: @unchecked Sendable {
         }
     }
 
+    /// An actor; the main actor is the main thread.
     static func actor(_ actor: any Actor) -> Scheduler {
         actor === MainActor.shared ? Scheduler(.main) : Scheduler(.actor(OwnActor(actor)))
     }
@@ -88,7 +93,7 @@ final class Scheduler: @unchecked Sendable {
     /// Whether this is the main thread, or a thread that runs the main queue.
     private static var isOnMain: Bool {
         if Thread.isMainThread { return true }
-        // First the mark, which is set when it is first asked for.
+        // First the mark, which is set when it is first read.
         let mark = mainMark
         return DispatchQueue.getSpecific(key: queueMark) === mark
     }
@@ -98,7 +103,7 @@ final class Scheduler: @unchecked Sendable {
         DispatchQueue.main.setSpecific(key: queueMark, value: mark)
         return mark
     }()
-    /// Held while a queue gets its mark, so that it gets one.
+    /// Held while a queue gets its mark, so that it gets only one.
     private static var marking: GlobalLock { .queueMarks }
 
     private static func isGlobal(_ queue: DispatchQueue) -> Bool { queue.label.hasPrefix("com.apple.root.") }
@@ -128,7 +133,8 @@ final class Scheduler: @unchecked Sendable {
 
     var isQueue: Bool { if case .queue = kind { true } else { false } }
 
-    /// Whether the caller runs where the realm belongs. An actor can't be asked; `check` stops the program there.
+    /// Whether the caller runs where the realm belongs. That can't be asked for an actor, so it is true there;
+    /// `check` stops the program.
     var isCurrent: Bool {
         switch kind {
         case .main: Scheduler.isOnMain
@@ -138,11 +144,11 @@ final class Scheduler: @unchecked Sendable {
         }
     }
 
-    /// Stops the program where the caller does not run where the realm belongs.
+    /// Stops the program if the caller does not run where the realm of a queue or an actor belongs.
     func check() {
         switch kind {
         case .actor(let own):
-            // Without an actor this is what it kept, on its way out.
+            // If the actor is gone, the caller is something that it kept and that is being released.
             own.actor?.preconditionIsolated(
                 "Firn: a realm of an actor, or an object or collection of it, was used outside of the actor.")
         case .queue(let queue, _):
@@ -173,8 +179,9 @@ final class Scheduler: @unchecked Sendable {
         }
     }
 
-    /// The thread ends: nothing runs there any more.
+    /// Notes that the thread ends: nothing is run there any more.
     func threadEnds() { if case .thread(_, let runLoop) = kind { runLoop.threadEnds() } }
 
+    /// Runs `body` on an actor.
     private static func run(_ body: @Sendable () -> Void, on actor: isolated any Actor) async { body() }
 }

@@ -1,12 +1,12 @@
 import FirnCore
 import FirnStorage
 
-/// The classes that a store is opened with.
+/// The classes that a store is opened with, and migrations.
 extension SharedStore {
-    /// The tables of the configuration's classes, made or changed in the store where they need to be. The caller is at
-    /// `scheduler`.
+    /// The tables of the configuration's classes, which are added to the store, or changed in it, if needed. The
+    /// caller is on `scheduler`.
     func schema(
-        for configuration: Realm.Configuration, _ scheduler: Scheduler, at place: CallSite
+        for configuration: Realm.Configuration, _ scheduler: Scheduler, at callSite: CallSite
     ) throws -> SchemaBinding {
         let types = configuration.classes
         let key = types.map(ObjectIdentifier.init).sorted()
@@ -17,15 +17,15 @@ extension SharedStore {
         let infos = types.map { ClassInfo.of($0) }
         let faults = SchemaPlan.faults(of: infos)
         guard faults.isEmpty else { throw mismatch("The classes can't be stored:", faults, configuration) }
-        let found = try migrate(infos, configuration, scheduler, place)
+        let found = try migrate(infos, configuration, scheduler, callSite)
         do throws(StoreError) { try store.waitUntilSchemaIsPublished() } catch {
             throw Realm.Error(error, configuration.fileURL)
         }
         return enter(SchemaBinding(infos, found.schema, era: found.era), for: key)
     }
 
-    /// Enters a schema, for all who open the store with the same classes. Where another thread was first, that one
-    /// counts: otherwise one thread might get two realms.
+    /// Keeps a schema for all openers with the same classes. If another thread was first, its schema is used:
+    /// otherwise one thread might get two realms.
     private func enter(_ schema: SchemaBinding, for key: [ObjectIdentifier]) -> SchemaBinding {
         let (entered, old) = instances.withLock { instances -> (SchemaBinding, SchemaBinding?) in
             let known = instances.schemas[key]
@@ -38,9 +38,10 @@ extension SharedStore {
         return entered
     }
 
-    private func mismatch(_ head: String, _ lines: [String], _ configuration: Realm.Configuration) -> Realm.Error {
+    private func mismatch(_ heading: String, _ lines: [String], _ configuration: Realm.Configuration) -> Realm.Error {
         Realm.Error(
-            .schemaMismatch, ([head] + lines.map { "- \($0)" }).joined(separator: "\n"), fileURL: configuration.fileURL)
+            .schemaMismatch, ([heading] + lines.map { "- \($0)" }).joined(separator: "\n"),
+            fileURL: configuration.fileURL)
     }
 
     /// A schema that the store had in an era.
@@ -49,22 +50,22 @@ extension SharedStore {
         let era: Int
     }
 
-    /// Brings the store to the classes. If somebody else changes the schema meanwhile, it is looked at again.
+    /// Brings the store to the classes. If somebody else changes the schema meanwhile, it starts again.
     private func migrate(
-        _ infos: [ClassInfo], _ configuration: Realm.Configuration, _ scheduler: Scheduler, _ place: CallSite
+        _ infos: [ClassInfo], _ configuration: Realm.Configuration, _ scheduler: Scheduler, _ callSite: CallSite
     ) throws -> Found {
         while true {
-            // First, so that a schema of before a migration is never taken for one of after it.
+            // The era is read first, so that a schema from before a migration is never taken for one from after it.
             let era = instances.withLock { $0.era }
             let current = Found(schema: store.schema, era: era)
-            if let found = try migrate(infos, configuration, scheduler, from: current, place) { return found }
+            if let found = try migrate(infos, configuration, scheduler, from: current, callSite) { return found }
         }
     }
 
-    /// Nil where the schema was another when it was this process's turn to write.
+    /// Nil if the schema had changed by the time this process could write.
     private func migrate(
         _ infos: [ClassInfo], _ configuration: Realm.Configuration, _ scheduler: Scheduler, from found: Found,
-        _ place: CallSite
+        _ callSite: CallSite
     ) throws -> Found? {
         let current = found.schema
         let isNew = current.tables.isEmpty
@@ -82,9 +83,11 @@ extension SharedStore {
         }
         guard plan.changesAnything else { return found }
         if configuration.readOnly {
-            // Indexes are a matter of speed; a class that the store lacks is not.
+            // Indexes only affect speed; a class that the store lacks does not.
             guard infos.allSatisfy({ current.table(named: $0.name) != nil }), plan.differences.isEmpty else {
-                throw mismatch("The store holds none of the classes:", infos.map(\.name), configuration)
+                throw mismatch(
+                    "The store does not have all of these classes and their properties, and a read-only realm can't add them:",
+                    infos.map(\.name), configuration)
             }
             return found
         }
@@ -92,39 +95,39 @@ extension SharedStore {
         if let difference, let other = store.otherProcesses.first {
             throw Realm.Error(
                 .alreadyOpen,
-                "The store can't be migrated (\(difference)) while process \(other.processID) has it open, which could not go on. Close it there.",
+                "The store can't be migrated (\(difference)) while process \(other.processID) has it open, because that process could not go on. Close it there.",
                 fileURL: configuration.fileURL)
         }
         guard !isWritten(here: scheduler) else {
             throw Realm.Error(
                 .fail,
-                "The realm can't be opened with classes that the store lacks while this thread, queue or actor is in a write transaction of it, which that would wait for. Open it before.",
+                "The realm can't be opened with classes that the store lacks while this thread, queue or actor is in a write transaction of it, because opening would wait for that transaction. Open it first.",
                 fileURL: configuration.fileURL)
         }
         guard let difference else {
-            return try change(plan, from: current, configuration, place)
+            return try change(plan, from: current, configuration, callSite)
                 ? Found(schema: plan.schema, era: found.era) : nil
         }
         let migration = try beginMigration(difference, configuration)
-        let result = Result { try change(plan, from: current, configuration, place) }
+        let result = Result { try change(plan, from: current, configuration, callSite) }
         let era = end(migration)
         return try result.get() ? Found(schema: plan.schema, era: era) : nil
     }
 
-    /// False where the schema was another when it was this process's turn to write.
+    /// Changes the schema. Returns false if it had changed by the time this process could write.
     private func change(
-        _ plan: SchemaPlan, from current: StoreSchema, _ configuration: Realm.Configuration, _ place: CallSite
+        _ plan: SchemaPlan, from current: StoreSchema, _ configuration: Realm.Configuration, _ callSite: CallSite
     ) throws -> Bool {
         var faults: [String] = []
         do throws(StoreError) {
-            let transaction = try store.beginWrite(replacing: nil, at: place)
+            let transaction = try store.beginWrite(replacing: nil, at: callSite)
             guard transaction.reference.schema == current else {
                 transaction.cancel()
                 return false
             }
             try transaction.changeSchema(to: plan.schema)
             faults = transaction.noting { plan.keyFaults(in: transaction) }
-            // Damage that was met is thrown by the commit.
+            // The commit throws the damage that was met.
             if transaction.hasFault { faults = [] }
             if faults.isEmpty { try transaction.commit() } else { transaction.cancel() }
         } catch {
@@ -132,28 +135,29 @@ extension SharedStore {
         }
         guard faults.isEmpty else {
             throw mismatch(
-                "The store can't be migrated, because several objects would have one primary key. Nothing was changed. Open it with the classes of before, and give each object a key of its own:",
+                "The store can't be migrated, because several objects would have one primary key. Nothing was changed. Open it with the previous classes, and give each object its own key:",
                 faults, configuration)
         }
         return true
     }
 
-    // MARK: Migrations that no realm outlives
+    // MARK: Migrations that no open realm survives
 
     /// Waits for a migration that another thread makes.
     private func waitForMigration(_ configuration: Realm.Configuration) throws {
         while let migration = instances.withLock({ $0.migration }) {
             guard migration.thread != currentThreadID() else {
                 throw Realm.Error(
-                    .alreadyOpen, "The realm was opened by what its own migration calls, as onDamage.",
+                    .alreadyOpen, "The realm was opened by code that its own migration calls, such as onDamage.",
                     fileURL: configuration.fileURL)
             }
             migration.wait()
         }
     }
 
-    /// Begins a migration that takes something away, which no realm and no object of this process could go on with:
-    /// their accessors read rows as their classes were when the realm was opened. Until it ends none is opened.
+    /// Begins a migration that removes or changes something, with which no realm and no object of this process could
+    /// go on: their accessors read rows as their classes were when the realm was opened. Until it ends, no realm is
+    /// opened.
     private func beginMigration(_ difference: String, _ configuration: Realm.Configuration) throws -> Opening {
         let own = Opening()
         while true {
@@ -162,7 +166,7 @@ extension SharedStore {
             let begun: Bool? = instances.withLock { instances in
                 instances.live = WeakInstance.alive(instances.live, &met)
                 instances.frozen = WeakInstance.alive(instances.frozen, &met)
-                // What is left of the realm of a thread that has ended can only be let go of.
+                // The realm of a thread that has ended can only be released.
                 guard met.allSatisfy({ $0.hasEnded.load(ordering: .acquiring) }) else { return nil }
                 guard instances.migration == nil else { return false }
                 instances.migration = own
@@ -171,14 +175,14 @@ extension SharedStore {
             guard let begun else {
                 throw Realm.Error(
                     .alreadyOpen,
-                    "The store can't be migrated (\(difference)) while this process has it open, whose realms could not go on. Let go of all its realms, objects, collections and observers first.",
+                    "The store can't be migrated (\(difference)) while this process has it open, because its realms could not go on. Release all its realms, objects, collections and observers first.",
                     fileURL: configuration.fileURL)
             }
             if begun { return own }
         }
     }
 
-    /// Returns the era that begins.
+    /// Ends a migration. Returns the era that begins.
     private func end(_ migration: Opening) -> Int {
         let (schemas, era) = instances.withLock { instances in
             instances.migration = nil

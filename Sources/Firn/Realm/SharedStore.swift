@@ -3,8 +3,8 @@ import FirnLog
 import FirnStorage
 import Foundation
 
-/// A store that this process has open, and the realm instances on it. All realms of one file, or of one in-memory identifier, share it; it closes when
-/// the last of them goes.
+/// A store that this process has open, and the realm instances on it. All realms of one file, or of one in-memory
+/// identifier, share it; it closes when the last of them goes.
 final class SharedStore: @unchecked Sendable {
     enum Identity: Hashable {
         case file(String)
@@ -13,18 +13,19 @@ final class SharedStore: @unchecked Sendable {
 
     let identity: Identity
     let store: Store
-    /// How the first to open it did so: the others must agree.
+    /// How the first opener opened it: the others must agree.
     let isReadOnly: Bool
     let instances = Guarded(.storeInstances, Instances())
 
+    /// The realm instances of the store, and the schemas that they were opened with. Guarded by `instances`.
     struct Instances {
         var live: [InstanceKey: WeakInstance] = [:]
         var frozen: [FrozenKey: WeakInstance] = [:]
         /// By their classes, in any order.
         var schemas: [[ObjectIdentifier]: SchemaBinding] = [:]
-        /// How many migrations were made that no realm outlives.
+        /// How many migrations were made that no open realm survives.
         var era = 0
-        /// One that is being made. No realm is opened until it has ended.
+        /// The migration that is running. No realm is opened until it has ended.
         var migration: Opening?
 
         /// Whether a realm may be opened with these tables.
@@ -41,7 +42,7 @@ final class SharedStore: @unchecked Sendable {
     struct WeakInstance {
         weak var instance: RealmInstance?
 
-        /// Those whose instance is still there, which `met` retains.
+        /// The entries whose instance still exists; `met` retains the instances.
         static func alive<Key>(_ all: [Key: WeakInstance], _ met: inout [RealmInstance]) -> [Key: WeakInstance] {
             all.filter { entry in
                 guard let instance = entry.value.instance else { return false }
@@ -58,7 +59,8 @@ final class SharedStore: @unchecked Sendable {
     }
 
     deinit {
-        // Everything acknowledged is durable by now. What closing adds saves work at the next opening, which works without it too.
+        // Everything acknowledged is durable by now. What closing writes saves work at the next opening, which works
+        // without it too.
         Self.registry.withLock { $0.closing[ObjectIdentifier(store)] = store }
         _ = Result { () throws(StoreError) in try store.close() }
         Self.registry.withLock { $0.closing[ObjectIdentifier(store)] = nil }
@@ -66,22 +68,23 @@ final class SharedStore: @unchecked Sendable {
 
     // MARK: Open stores
 
-    /// The stores that this process has open, and those that some thread is just opening. Nothing but looks is done under the guard: opening waits for other processes, and asks the application, under no
-    /// lock. Other threads that want the same store wait until its opening has ended; those that want another one do not.
+    /// The stores that this process has open, and those that a thread is just opening. Only lookups are done under
+    /// the guard: opening waits for other processes, and calls the application, under no lock. Other threads that
+    /// want the same store wait until its opening has ended; those that want another store do not.
     private static var registry: GlobalGuarded<Registry> { GlobalGuarded(.openStores) { Registry() } }
 
     private struct Registry {
         var open: [Identity: WeakStore] = [:]
         var openings: [Identity: Opening] = [:]
-        /// Those that some thread is closing, which the end of the process must not cut short.
+        /// The stores that a thread is closing, which the end of the process must not interrupt.
         var closing: [ObjectIdentifier: Store] = [:]
         var isExitWatched = false
         private var mark = ForkMark()
 
-        /// A forked child has its parent's memory, and uses none of its stores.
+        /// A forked child has a copy of its parent's memory, and uses none of the parent's stores.
         mutating func forgetParents() {
             guard mark.isForked else { return }
-            // What the parent has registered for its exit, the child calls, too.
+            // A child also calls what its parent has registered for its exit.
             let isExitWatched = isExitWatched
             self = Registry()
             self.isExitWatched = isExitWatched
@@ -91,7 +94,7 @@ final class SharedStore: @unchecked Sendable {
         weak var store: SharedStore?
     }
 
-    /// A store that one thread is opening or migrating, for others to wait for.
+    /// A store that one thread is opening or migrating, for other threads to wait for.
     final class Opening: Sendable {
         let thread = currentThreadID()
         private let lock = Lock(.innermost)
@@ -116,10 +119,11 @@ final class SharedStore: @unchecked Sendable {
     private enum Found {
         case store(SharedStore)
         case opening(Opening)
-        /// It is the caller's to open it.
+        /// The caller is to open it.
         case own(Opening)
     }
 
+    /// The store, or its opening; registers an opening by the caller if there is neither.
     private static func find(_ identity: Identity) -> Found {
         registry.withLock { registry in
             registry.forgetParents()
@@ -133,7 +137,7 @@ final class SharedStore: @unchecked Sendable {
 
     /// The stores that this process has open, or is closing.
     static var storesToEnd: [Store] {
-        // They leave the guard before any of them goes, as this may be the last reference.
+        // They are released outside the guard, because a reference may be the last one.
         let (open, closing) = registry.withLock { registry in
             registry.forgetParents()
             return (registry.open.values.compactMap(\.store), Array(registry.closing.values))
@@ -141,8 +145,8 @@ final class SharedStore: @unchecked Sendable {
         return open.map(\.store) + closing
     }
 
-    /// Has `body` called when the process ends, the first time that this is called. Where the system refuses, the next
-    /// opening of a store replays its log.
+    /// Registers `body` to be called when the process ends, at the first call of this function. If the system
+    /// refuses, the next opening of a store replays its log.
     static func watchExit(_ body: @convention(c) () -> Void) {
         let isFirst = registry.withLock { registry in
             registry.forgetParents()
@@ -155,7 +159,7 @@ final class SharedStore: @unchecked Sendable {
     /// Whether this process has the store open, or is opening it.
     static func isOpen(_ url: URL) -> Bool {
         let identity = identity(url)
-        // The store leaves the guard before it goes, as it may be the last reference.
+        // The store is released outside the guard, because the reference may be the last one.
         let (store, isOpening) = registry.withLock { registry in
             registry.forgetParents()
             return (registry.open[identity]?.store, registry.openings[identity] != nil)
@@ -167,6 +171,8 @@ final class SharedStore: @unchecked Sendable {
         .file(PosixStorage.shared.canonicalPath(url.storePath))
     }
 
+    /// The store of a configuration, opened if this process does not have it open. Waits if another thread is opening
+    /// it.
     static func of(_ configuration: Realm.Configuration) throws -> SharedStore {
         if let key = configuration.encryptionKey {
             guard key.count == 64 else {
@@ -199,17 +205,17 @@ final class SharedStore: @unchecked Sendable {
             case .opening(let opening):
                 guard opening.thread != currentThreadID() else {
                     throw Realm.Error(
-                        .alreadyOpen, "The realm was opened by what its own opening calls, as onDamage.",
+                        .alreadyOpen, "The realm was opened by code that its own opening calls, such as onDamage.",
                         fileURL: configuration.fileURL)
                 }
-                // Whether it succeeds or not, the registry tells.
+                // The registry shows whether it succeeded.
                 opening.wait()
             case .own(let opening): return try open(configuration, identity, retention, opening)
             }
         }
     }
 
-    /// The store is open in this process already.
+    /// Joins a store that is already open in this process.
     private func join(_ configuration: Realm.Configuration, _ retention: FirnLog.HistoryRetention) throws {
         guard isReadOnly == configuration.readOnly else {
             throw Realm.Error(
@@ -218,10 +224,11 @@ final class SharedStore: @unchecked Sendable {
                 fileURL: configuration.fileURL)
         }
         store.retain(retention)
-        // What other processes have written is there from the beginning, or the reason why it can't be shown.
+        // What other processes have written is shown from the beginning, or the reason is thrown why it can't be.
         do throws(StoreError) { try store.catchUp() } catch { throw Realm.Error(error, configuration.fileURL) }
     }
 
+    /// Opens a store, and lets those continue that wait for it.
     private static func open(
         _ configuration: Realm.Configuration, _ identity: Identity, _ retention: FirnLog.HistoryRetention,
         _ opening: Opening
@@ -234,7 +241,8 @@ final class SharedStore: @unchecked Sendable {
         opening.end()
         let shared = try result.get()
         watchExit()
-        // From here on others may use the store: the application may do what it likes, this store's realms included.
+        // From here on other threads may use the store: the application may do what it likes, with this store's
+        // realms too.
         if configuration.fileURL != nil, !configuration.readOnly, let asks = configuration.shouldCompactOnLaunch {
             let total = shared.store.fileByteCount
             LockRank.expectNone("shouldCompactOnLaunch is called")
@@ -267,46 +275,47 @@ final class SharedStore: @unchecked Sendable {
 
     // MARK: Instances
 
-    /// Whether the caller, who is at `own`, is in a write transaction of the store. Of an actor that calls another one
-    /// that can't be told.
+    /// Whether the caller, who is on `own`, is in a write transaction of the store. It can't be known for an actor
+    /// that calls another one.
     func isWritten(here own: Scheduler) -> Bool {
         let live = instances.withLock { $0.live.values.compactMap(\.instance) }
         return live.contains { instance in
             guard let scheduler = instance.scheduler else { return false }
-            // What belongs to another thread is not looked at.
+            // What belongs to another thread is not read.
             guard scheduler.key == own.key || (scheduler.isThread || scheduler.isQueue) && scheduler.isCurrent
             else { return false }
             return instance.isInTransaction
         }
     }
 
-    /// The instance of a scheduler for newly opened classes, made where there is none.
+    /// The instance of a scheduler for newly opened classes, made if there is none.
     func open(
-        _ configuration: Realm.Configuration, _ scheduler: Scheduler, at place: CallSite
+        _ configuration: Realm.Configuration, _ scheduler: Scheduler, at callSite: CallSite
     ) throws -> RealmInstance {
         while true {
-            let schema = try schema(for: configuration, scheduler, at: place)
-            if let instance = instanceIfUsable(configuration, schema, scheduler, at: place) { return instance }
+            let schema = try schema(for: configuration, scheduler, at: callSite)
+            if let instance = instanceIfUsable(configuration, schema, scheduler, at: callSite) { return instance }
         }
     }
 
-    /// The instance of a scheduler, made where there is none. The caller has an instance with the same schema.
+    /// The instance of a scheduler, made if there is none. The caller has an instance with the same schema.
     func instance(
-        _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler, at place: CallSite
+        _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler, at callSite: CallSite
     ) -> RealmInstance {
-        guard let instance = instanceIfUsable(configuration, schema, scheduler, at: place) else {
+        guard let instance = instanceIfUsable(configuration, schema, scheduler, at: callSite) else {
             preconditionFailure("Firn: a store was migrated that a realm has open")
         }
         return instance
     }
 
-    /// The instance of a scheduler, made where there is none. Nil where the store was migrated after the schema was
-    /// made, or is being migrated.
+    /// The instance of a scheduler, made if there is none. Nil if the store was migrated after the schema was made,
+    /// or is being migrated.
     func instanceIfUsable(
-        _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler, at place: CallSite
+        _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler, at callSite: CallSite
     ) -> RealmInstance? {
         let key = InstanceKey(scheduler: scheduler.key, schema: ObjectIdentifier(schema))
-        // What a look at a weak reference retains may be let go by everybody else meanwhile; its end is none for a lock.
+        // Reading a weak reference retains the instance; by then this may be the last reference, and the instance
+        // must not end under a lock.
         var met: [RealmInstance] = []
         let found: RealmInstance? = instances.withLock { instances in
             guard instances.mayUse(schema) else { return nil }
@@ -314,7 +323,7 @@ final class SharedStore: @unchecked Sendable {
                 guard known.scheduler?.isGone ?? false else { return known }
                 met.append(known)
             }
-            let instance = RealmInstance(self, configuration, schema, scheduler: scheduler, pin: nil, at: place)
+            let instance = RealmInstance(self, configuration, schema, scheduler: scheduler, pin: nil, at: callSite)
             instances.live[key] = WeakInstance(instance: instance)
             instances.live = WeakInstance.alive(instances.live, &met)
             return instance
@@ -324,9 +333,9 @@ final class SharedStore: @unchecked Sendable {
         return found
     }
 
-    /// The frozen instance of a version.
+    /// The frozen instance of a version, made if there is none.
     func frozen(
-        _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ pin: Pin, at place: CallSite
+        _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ pin: Pin, at callSite: CallSite
     ) -> RealmInstance {
         let key = FrozenKey(version: pin.version, schema: ObjectIdentifier(schema))
         var met: [RealmInstance] = []
@@ -334,7 +343,7 @@ final class SharedStore: @unchecked Sendable {
         return instances.withLock { instances in
             if let known = instances.frozen[key]?.instance { return known }
             let instance = RealmInstance(
-                self, configuration, schema, scheduler: nil, pin: pin.again(at: place), at: place)
+                self, configuration, schema, scheduler: nil, pin: pin.again(at: callSite), at: callSite)
             instances.frozen[key] = WeakInstance(instance: instance)
             if instances.frozen.count > 64 { instances.frozen = WeakInstance.alive(instances.frozen, &met) }
             return instance

@@ -1,23 +1,36 @@
-/// What belongs to a realm and so to the realm's thread, queue or actor.
+/// What belongs to a realm, and so to the realm's thread, queue or actor: objects and collections.
 public protocol ThreadConfined {
-    /// The realm that manages it; nil where it is unmanaged.
+    /// The realm that manages it; nil if it is unmanaged.
     var realm: Realm? { get }
     /// Whether it can no longer be used: its row is gone, or its realm was invalidated.
     var isInvalidated: Bool { get }
     /// Whether it shows one version for good and may be read on any thread.
     var isFrozen: Bool { get }
-    // What `freeze` and `thaw` do for a call at a place.
+    /// What `freeze()` does, for a call made at a line of the program.
     func _freeze(_ file: StaticString, _ line: UInt) -> Self
+    /// What `thaw()` does, for a call made at a line of the program.
     func _thaw(_ file: StaticString, _ line: UInt) -> Self?
 }
 
 extension ThreadConfined {
-    /// The same at the version that its realm shows now: it never changes, and may be read on any thread. Costs O(1), and holding it makes no file grow. What is
-    /// frozen already is given as it is.
+    /// The same thing at the version that its realm shows now: it never changes, and may be read on any thread. O(1).
     ///
-    /// Stops the program where it is unmanaged, or its realm is in a write transaction.
+    /// ```swift
+    /// nonisolated(unsafe) let frozen = dog.freeze()     // the compiler can't know that it is frozen
+    /// DispatchQueue.global().async { print(frozen.name, frozen.owner?.name ?? "") }
+    /// ```
+    ///
+    /// Everything that is reached from it is frozen at the same version. The version is held as long as any of it is,
+    /// which makes no file grow: see <doc:HoldingVersions>. If it is frozen already, it is returned itself.
+    ///
+    /// Stops the program if it is unmanaged or gone, in a write transaction of its realm, and on the wrong thread.
     public func freeze(file: StaticString = #fileID, line: UInt = #line) -> Self { _freeze(file, line) }
 
-    /// The same in the calling thread's live realm; itself where it is live; nil where it is there no more. Stops the program where it is unmanaged.
+    /// The same thing in the calling thread's live realm; nil if it no longer exists there. If it is live, it is
+    /// returned itself.
+    ///
+    /// It shows what that realm shows, which may be newer data. On a queue or an actor other than the main one, look
+    /// it up in a realm that was opened there instead (see `Realm.thaw(file:line:)`). Stops the program if it is
+    /// unmanaged.
     public func thaw(file: StaticString = #fileID, line: UInt = #line) -> Self? { _thaw(file, line) }
 }

@@ -1,26 +1,28 @@
 import FirnCore
 
-/// A `Persisted` wrapper whose value's type is not known: reached through a class's fields, by address.
+/// A `Persisted` wrapper of unknown value type, which is reached by its address in an object.
 protocol AnyPersisted {
+    /// What the property's values are.
     static var shape: _PropertyType { get }
+    /// How the property is declared.
     static func options(_ wrapper: UnsafeMutableRawPointer) -> _PersistedOptions
-    /// The value of an unmanaged object, or the collection of any; nil where it is nil.
+    /// The value of an unmanaged object, or the collection of any object; nil if the value is nil.
     static func any(_ wrapper: UnsafeMutableRawPointer, of object: ObjectBase) -> Any?
-    /// Sets the value of an unmanaged object, or replaces the contents of any object's collection.
+    /// Sets the value of an unmanaged object, or replaces the elements of any object's collection.
     static func set(_ wrapper: UnsafeMutableRawPointer, _ value: Any?, of object: ObjectBase) throws
-    /// The unmanaged value as the store's; nil where it is made of objects.
+    /// The unmanaged value as the store keeps it; nil if it consists of objects.
     static func storeValue(_ wrapper: UnsafeMutableRawPointer) -> Value?
-    /// Lets go of an unmanaged link when the object becomes managed.
-    static func dropLink(_ wrapper: UnsafeMutableRawPointer)
-    /// The collection that the wrapper has made so far.
-    static func madeCollection(_ wrapper: UnsafeMutableRawPointer) -> (any PersistedCollection)?
-    /// Where the unmanaged value lies in the wrapper.
+    /// Releases an unmanaged link when the object becomes managed.
+    static func releaseLink(_ wrapper: UnsafeMutableRawPointer)
+    /// The collection that the wrapper has made; nil if it was never asked for.
+    static func existingCollection(_ wrapper: UnsafeMutableRawPointer) -> (any PersistedCollection)?
+    /// The offset of the unmanaged value in the wrapper.
     static var valueOffset: Int { get }
-    /// The elements that an untyped sequence stands for, of a collection.
+    /// The elements that an untyped sequence stands for, for a collection.
     static func elements(_ any: Any?, _ realm: RealmInstance) throws -> [Value]
-    /// Whether `any` is an array of a collection's elements as they are.
+    /// Whether `any` is an array that holds a collection's elements as they are.
     static func isElements(_ any: Any) -> Bool
-    /// What a value read from the store is to untyped access.
+    /// A value read from the store, as untyped access returns it.
     static func any(from value: Value, _ realm: RealmInstance) -> Any?
     /// The store's value that `any` stands for; nil for objects and collections.
     static func storeValue(from any: Any?) throws -> Value?
@@ -28,25 +30,26 @@ protocol AnyPersisted {
 
 /// A collection that belongs to a property.
 protocol PersistedCollection: AnyObject {
-    /// Replaces what it holds, wherever it lies.
+    /// Replaces its elements, whether it is managed or not.
     func assign(_ any: Any?) throws
     /// The elements that an untyped sequence stands for.
     static func elements(_ any: Any?, _ realm: RealmInstance) throws -> [Value]
-    /// Whether `any` is an array of elements as they are.
+    /// Whether `any` is an array that holds elements as they are.
     static func isElements(_ any: Any) -> Bool
-    /// The elements, where they are objects.
+    /// The elements, if they are objects.
     var objects: [ObjectBase] { get }
     /// Whether reading it would stop the program.
     var isInvalidated: Bool { get }
-    /// The elements for a store that `realm` writes to; objects are added first.
+    /// The elements as a store keeps them that `realm` writes to; unmanaged objects are added first.
     func elements(for realm: RealmInstance) -> [Value]
-    /// From now on it is the collection of a managed row.
+    /// Makes it the collection of a managed row.
     func adopt(_ row: _Row, _ property: PropertyInfo)
 }
 
 extension Persisted: AnyPersisted {
     static var shape: _PropertyType { Value._propertyType }
 
+    /// The wrapper at an address.
     private static func at(_ wrapper: UnsafeMutableRawPointer) -> UnsafeMutablePointer<Persisted> {
         wrapper.assumingMemoryBound(to: Persisted.self)
     }
@@ -81,11 +84,11 @@ extension Persisted: AnyPersisted {
         Value._isCollection ? nil : Value._storeValue(Value._unwrap(at(wrapper).pointee._stored))
     }
 
-    static func dropLink(_ wrapper: UnsafeMutableRawPointer) {
+    static func releaseLink(_ wrapper: UnsafeMutableRawPointer) {
         if shape.collection == .none && shape.type == .link { at(wrapper).pointee._stored = Value._initial }
     }
 
-    static func madeCollection(_ wrapper: UnsafeMutableRawPointer) -> (any PersistedCollection)? {
+    static func existingCollection(_ wrapper: UnsafeMutableRawPointer) -> (any PersistedCollection)? {
         at(wrapper).pointee._stored as? any PersistedCollection
     }
 
@@ -115,6 +118,7 @@ extension Persisted: AnyPersisted {
     }
 }
 
+/// A value read from the store, as untyped access returns it.
 extension RealmCollectionValue {
     static func any(from value: Value, _ realm: RealmInstance) -> Any? { _any(_fromElement(value, realm)) }
 }

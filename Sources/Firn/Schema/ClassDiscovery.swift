@@ -1,21 +1,22 @@
 import FirnStorage
 
-/// Finds the classes that a realm without `objectTypes` has: every subclass of `Object` that the program's images declare, and those that were
-/// registered. Generic classes exist only once they are used, so they must be registered.
+/// Finds the classes that a realm without `objectTypes` has: every subclass of `Object` that the program's images
+/// declare, and the registered ones. Generic classes exist only once they are used, so they must be registered.
 enum ClassDiscovery {
     private struct Classes {
         var registered: [ObjectIdentifier: ObjectBase.Type] = [:]
-        /// The classes of the images that were loaded when it was last asked.
+        /// The classes of the images that were loaded when this was first asked for.
         var found: [ObjectBase.Type]?
     }
-    // Realms are opened on any thread; the guard is in the type.
+    // Realms are opened on any thread; the type guards the value.
     private static var classes: GlobalGuarded<Classes> { GlobalGuarded(.discoveredClasses) { Classes() } }
 
+    /// Adds classes, which need not be found by a scan.
     static func register(_ types: [ObjectBase.Type]) {
         classes.withLock { classes in for type in types { classes.registered[ObjectIdentifier(type)] = type } }
     }
 
-    /// The classes of the default schema, by name.
+    /// The classes of the default schema, sorted by name. The images are scanned at the first call only.
     static func defaultTypes() -> [ObjectBase.Type] {
         let declared: [ObjectBase.Type]
         if let known = classes.withLock({ $0.found }) {
@@ -29,7 +30,8 @@ enum ClassDiscovery {
         return all.values.filter { $0.shouldIncludeInDefaultSchema() }.sorted { $0.className() < $1.className() }
     }
 
-    /// Walks the images' type descriptors. A class's descriptor gives its metadata; its superclasses tell whether it is one of ours.
+    /// Walks the images' type descriptors. A class's descriptor leads to its metadata, and the superclasses in it
+    /// show whether it is a subclass of `Object`.
     private static func scan() -> [ObjectBase.Type] {
         let object = unsafeBitCast(Object.self as AnyClass, to: UnsafeRawPointer.self)
         var types: [ObjectBase.Type] = []
@@ -42,26 +44,26 @@ enum ClassDiscovery {
     }
 }
 
-/// A type's context descriptor, as the Swift ABI lays it out: flags at 0, the metadata accessor at 12 and the superclass's name at 20, the latter
-/// two relative to their own place.
+/// A type's context descriptor, as the Swift ABI lays it out: flags at 0, the metadata accessor at 12 and the
+/// superclass's name at 20. The latter two are offsets relative to their own address.
 private struct ContextDescriptor {
     let address: UnsafeRawPointer
 
     private static let kindMask: UInt32 = 0x1F
     private static let classKind: UInt32 = 16
     private static let genericFlag: UInt32 = 0x80
-    /// Where a class's metadata holds its superclass.
+    /// The offset of the superclass in a class's metadata.
     private static let superclassOffset = 8
 
-    /// The class's metadata, if it is a class, not generic, and below `base`.
+    /// The class's metadata, if it is a class, not generic, and a subclass of `base`.
     func subclassMetadata(of base: UnsafeRawPointer) -> UnsafeRawPointer? {
         let flags = address.load(as: UInt32.self)
         guard flags & Self.kindMask == Self.classKind, flags & Self.genericFlag == 0,
             address.load(fromByteOffset: 20, as: Int32.self) != 0
         else { return nil }
-        let place = address + 12
+        let field = address + 12
         let accessor = unsafeBitCast(
-            place + Int(place.load(as: Int32.self)), to: (@convention(c) (Int) -> UnsafeRawPointer?).self)
+            field + Int(field.load(as: Int32.self)), to: (@convention(c) (Int) -> UnsafeRawPointer?).self)
         guard let metadata = accessor(0) else { return nil }
         var superclass = metadata.load(fromByteOffset: Self.superclassOffset, as: UnsafeRawPointer?.self)
         while let current = superclass {

@@ -4,59 +4,63 @@ import FirnCore
 import FirnStorage
 import Synchronization
 
-/// What Firn knows of a class: its stored properties, in the order of their declaration, a superclass's first.
+/// What Firn knows about a class: its persisted properties, in the order of their declaration, a superclass's first.
 ///
-/// Made once per class and kept for good. Faults of the declaration are kept with it, so that opening can report them all at once.
+/// Made once per class and kept until the process ends. Faults of the declaration are kept with it, so that opening
+/// can report them all at once.
 final class ClassInfo: @unchecked Sendable {
-    // Immutable once made, but that metatypes are not Sendable to the compiler.
+    // Immutable after its initialiser, but metatypes are not Sendable to the compiler.
     let type: ObjectBase.Type
     let name: String
     /// All properties, backlinks included.
     let properties: [PropertyInfo]
-    /// Those that have a column.
+    /// The properties that have a column.
     let stored: [PropertyInfo]
     let primaryKey: PropertyInfo?
-    /// What is wrong with the declaration.
+    /// What is wrong with the declaration, one sentence each.
     let faults: [String]
     /// Whether any property is a link or a collection.
     let hasReferences: Bool
-    /// The wrapped properties that Firn leaves alone.
+    /// The wrapped properties that Firn does not store.
     let ignored: [IgnoredProperty]
-    /// Those that may not be nil although their Swift type may.
+    /// The properties that must not be nil although their Swift type has nil.
     let required: [PropertyInfo]
     private let byName: [String: PropertyInfo]
-    // Set by any thread that finds it out, never cleared.
+    // Set by any thread that finds out, never cleared.
     private let needsInitialValues: Atomic<Bool>
 
+    /// The property with a Swift name.
     func property(named name: String) -> PropertyInfo? { byName[name] }
 
     /// Whether `ignoredProperties()` names a wrapped property.
     func isIgnored(_ name: String) -> Bool { ignored.contains { $0.name == name } }
 
-    /// Says that there is no such property, and what there is.
-    func lacks(_ name: String) -> String {
+    /// Text for a property that is not there: that the class lacks it, and which properties the class has.
+    func missingPropertyText(_ name: String) -> String {
         isIgnored(name)
             ? "the class \(self.name) does not store \"\(name)\", because its ignoredProperties() names it"
             : "the class \(self.name) has no property \"\(name)\"; it has \(properties.map(\.name).joined(separator: ", "))"
     }
 
-    /// Whether accessors compute their initial values. An ignored property keeps its own, and an object that the class's
-    /// initialiser makes has its own too: the initial value of a property that Firn does not store may make one at any
-    /// time, and an initialiser that has made one once may do so again.
+    /// Whether accessors compute their initial values. An ignored property keeps its own value, and an object that
+    /// the class's initialiser makes keeps its own: the initial value of a property that Firn does not store may make
+    /// one at any time, and an initialiser that has made one once may do so again.
     var computesInitialValues: Bool {
         @inline(__always) get { needsInitialValues.load(ordering: .relaxed) }
     }
 
-    /// The class's initialiser was found to make other objects.
+    /// Notes that the class's initialiser makes other objects.
     func makesOtherObjects() { needsInitialValues.store(true, ordering: .relaxed) }
 
-    // Classes are looked up on any thread; the guard is in the type.
+    // Classes are looked up on any thread; the type guards the value.
     private static var known: GlobalGuarded<[ObjectIdentifier: ClassInfo]> { GlobalGuarded(.classes) { [:] } }
 
+    /// What is known about a class; found out at the first call.
     static func of(_ type: ObjectBase.Type) -> ClassInfo {
         let id = ObjectIdentifier(type)
         if let info = known.withLock({ $0[id] }) { return info }
-        // Made without the lock, since it runs the class's initialiser. If two threads do so, the first to be entered counts.
+        // Made without the lock, since it runs the class's initialiser. If two threads do so at once, the first to
+        // enter its result wins.
         let info = ClassInfo(type)
         return known.withLock { known in
             if let earlier = known[id] { return earlier }
@@ -79,7 +83,7 @@ final class ClassInfo: @unchecked Sendable {
         let required = Set(type.requiredProperties())
         let namedKey = type.primaryKey()
         var found: [PropertyInfo] = []
-        var leftAlone: [IgnoredProperty] = []
+        var foundIgnored: [IgnoredProperty] = []
         _forEachField(of: type, options: _EachFieldOptions(rawValue: 1)) { label, offset, field, _ in
             guard let wrapper = field as? any AnyPersisted.Type else {
                 if field != _Row.self { hasOwnFields = true }
@@ -87,20 +91,21 @@ final class ClassInfo: @unchecked Sendable {
             }
             var name = String(cString: label)
             if name.hasPrefix("_") { name.removeFirst() }
-            let place = sample.address + offset
+            let wrapperAddress = sample.address + offset
             if ignored.contains(name) {
-                leftAlone.append(
+                foundIgnored.append(
                     IgnoredProperty(
                         name: name, offset: offset, wrapper: wrapper,
-                        isPrimaryKey: name == namedKey || wrapper.options(place).contains(.primaryKey)))
+                        isPrimaryKey: name == namedKey || wrapper.options(wrapperAddress).contains(.primaryKey)))
                 return true
             }
             let property = PropertyInfo(
                 name: name, columnName: mapping[name] ?? name, offset: offset, wrapper: wrapper,
-                options: wrapper.options(place), isNamedKey: name == namedKey, isNamedIndex: indexed.contains(name),
+                options: wrapper.options(wrapperAddress), isNamedKey: name == namedKey,
+                isNamedIndex: indexed.contains(name),
                 isRequired: required.contains(name),
                 origin: wrapper.shape.isLinkingObjects
-                    ? (wrapper.any(place, of: sample) as? any AnyLinkingObjects)?.originProperty : nil)
+                    ? (wrapper.any(wrapperAddress, of: sample) as? any AnyLinkingObjects)?.originProperty : nil)
             found.append(property)
             return true
         }
@@ -108,10 +113,10 @@ final class ClassInfo: @unchecked Sendable {
         stored = found.filter { !$0.isLinkingObjects }
         hasReferences = stored.contains { $0.isLink || $0.isCollection }
         for (number, property) in stored.enumerated() { property.number = number }
-        for (number, property) in found.enumerated() { property.place = number }
-        self.ignored = leftAlone
+        for (number, property) in found.enumerated() { property.position = number }
+        self.ignored = foundIgnored
         self.required = stored.filter { $0.isRequired && $0.shape.isNullable }
-        needsInitialValues = Atomic(!leftAlone.isEmpty || hasOwnFields || madeOthers)
+        needsInitialValues = Atomic(!foundIgnored.isEmpty || hasOwnFields || madeOthers)
         byName = Dictionary(found.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let keys = stored.filter(\.isPrimaryKey)
         primaryKey = keys.first
@@ -121,7 +126,7 @@ final class ClassInfo: @unchecked Sendable {
         func check(_ names: some Sequence<String>, _ function: String) {
             for name in names where !known.contains(name) {
                 faults.append(
-                    "\(className).\(function) names \"\(name)\", which is no @Persisted property of the class.")
+                    "\(className).\(function) names \"\(name)\", which is not a @Persisted property of the class.")
             }
         }
         check(indexed, "indexedProperties()")
@@ -133,16 +138,16 @@ final class ClassInfo: @unchecked Sendable {
                 "\(name) has \(keys.count) primary keys (\(keys.map { "\"\($0.name)\"" }.joined(separator: ", "))); a class has one at most."
             )
         }
-        for property in leftAlone where property.isPrimaryKey {
+        for property in foundIgnored where property.isPrimaryKey {
             faults.append(
-                "\(name) has the primary key \"\(property.name)\", which is ignored; take it out of ignoredProperties()."
+                "\(name) has the primary key \"\(property.name)\", which is ignored; remove it from ignoredProperties()."
             )
         }
         var columns: Set<String> = []
         for property in stored {
             if !columns.insert(property.columnName).inserted {
                 faults.append(
-                    "\(name) has two properties stored as \"\(property.columnName)\"; give one another name in propertiesMapping()."
+                    "\(name) has two properties stored as \"\(property.columnName)\"; give one of them another name in propertiesMapping()."
                 )
             }
             faults += property.faults(in: name)
@@ -154,33 +159,33 @@ final class ClassInfo: @unchecked Sendable {
 /// A wrapped property that `ignoredProperties()` names: its value stays in the instance, managed or not.
 struct IgnoredProperty {
     let name: String
-    /// Where its wrapper lies in an instance.
+    /// The offset of its wrapper in an instance.
     let offset: Int
     let wrapper: any AnyPersisted.Type
     /// Whether the class declares it as its primary key, which is a fault.
     let isPrimaryKey: Bool
 }
 
-/// A property of a class.
+/// A persisted property of a class.
 final class PropertyInfo: @unchecked Sendable {
     // Immutable once its class's info is made.
     let name: String
     let columnName: String
-    /// Where its wrapper lies in an instance.
+    /// The offset of its wrapper in an instance.
     let offset: Int
     let wrapper: any AnyPersisted.Type
     let shape: _PropertyType
-    /// Where its unmanaged value lies in an instance.
+    /// The offset of its unmanaged value in an instance.
     let valueOffset: Int
     let isPrimaryKey: Bool
     let isIndexed: Bool
     let isRequired: Bool
-    /// The linking property's name, of backlinks.
+    /// The name of the linking property; nil unless the property holds backlinks.
     let origin: String?
-    /// Its place among the stored properties.
+    /// Its index among the stored properties; -1 for backlinks.
     fileprivate(set) var number = -1
-    /// Its place among all.
-    fileprivate(set) var place = -1
+    /// Its index among all properties.
+    fileprivate(set) var position = -1
 
     var isLinkingObjects: Bool { shape.isLinkingObjects }
     var isCollection: Bool { shape.collection != .none }
@@ -204,7 +209,7 @@ final class PropertyInfo: @unchecked Sendable {
         isIndexed = options.contains(.indexed) || isNamedIndex || isPrimaryKey
     }
 
-    /// The column that the store is to have for it.
+    /// The column that the store must have for it.
     func column(target: TableID?) -> ColumnSchema {
         ColumnSchema(
             name: columnName, type: shape.type, collection: shape.collection,
@@ -212,6 +217,7 @@ final class PropertyInfo: @unchecked Sendable {
             target: target)
     }
 
+    /// What is wrong with the declaration of the property, one sentence each.
     func faults(in className: String) -> [String] {
         var faults: [String] = []
         let full = "\(className).\(name)"

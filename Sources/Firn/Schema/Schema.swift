@@ -1,23 +1,29 @@
 import FirnCore
 
-/// The classes of a realm.
+/// The classes of a realm, as `Realm.schema` describes them: a value that may be read on any thread.
 public struct Schema: CustomStringConvertible, Equatable {
+    /// The classes, each once.
     public let objectSchema: [ObjectSchema]
 
     init(_ binding: SchemaBinding) { objectSchema = binding.tables.map { ObjectSchema($0.info) } }
 
-    /// The class of that name.
+    /// The class with this name; nil if the realm does not have it. O(classes).
     public subscript(className: String) -> ObjectSchema? { objectSchema.first { $0.className == className } }
 
+    /// The classes and their properties, for people.
     public var description: String {
         "Schema {\n\(objectSchema.map { "\t" + indented($0.description) }.joined(separator: "\n"))\n}"
     }
 }
 
-/// A class and its stored properties, in the order of their declaration, a superclass's first.
+/// A class and its persisted properties, backlinks included, in the order of their declaration, a superclass's first.
+/// Properties that `ignoredProperties()` names are not among them.
 public struct ObjectSchema: CustomStringConvertible, Equatable {
+    /// The name of the class, which is the name of its table.
     public let className: String
+    /// The properties, backlinks included.
     public let properties: [Property]
+    /// The primary key; nil if the class has none.
     public let primaryKeyProperty: Property?
 
     init(_ info: ClassInfo) {
@@ -26,28 +32,35 @@ public struct ObjectSchema: CustomStringConvertible, Equatable {
         primaryKeyProperty = info.primaryKey.map { Property($0) }
     }
 
-    /// The property of that name.
+    /// The property with this name in Swift; nil if there is none. O(properties).
     public subscript(propertyName: String) -> Property? { properties.first { $0.name == propertyName } }
 
+    /// The class and its properties, for people.
     public var description: String {
         "\(className) {\n\(properties.map { "\t" + indented($0.description) }.joined(separator: "\n"))\n}"
     }
 }
 
-/// A stored property.
+/// A persisted property.
 public struct Property: CustomStringConvertible, Equatable {
+    /// The name in Swift.
     public let name: String
-    /// The name under which it is stored.
+    /// The name under which the property is stored; differs from `name` if `propertiesMapping()` says so.
     public let columnName: String
+    /// The type of the value; for a collection, of its elements.
     public let type: PropertyType
-    /// Whether the value may be nil: of an optional type, and not named by `requiredProperties()`.
+    /// Whether the value, or an element of a list, may be nil: the type is optional, and `requiredProperties()` does
+    /// not name the property.
     public let isOptional: Bool
+    /// Whether the property has an index; true for a primary key.
     public let isIndexed: Bool
+    /// Whether the property is the class's primary key.
     public let isPrimaryKey: Bool
+    /// Whether the property is a list, or backlinks.
     public let isArray: Bool
-    /// The class that it links to, or that links through it to this one.
+    /// The class that a link or list leads to, or whose objects link here for backlinks; nil for other types.
     public let objectClassName: String?
-    /// Of backlinks: the linking property.
+    /// The name of the linking property, for backlinks; nil for other properties.
     public let linkOriginPropertyName: String?
 
     init(_ info: PropertyInfo) {
@@ -62,6 +75,7 @@ public struct Property: CustomStringConvertible, Equatable {
         linkOriginPropertyName = info.origin
     }
 
+    /// The name, the type and what the property is declared to be, for people.
     public var description: String {
         var words = [
             "\(name): \(isArray ? "array<" : "")\(objectClassName ?? "\(type)")\(isOptional ? "?" : "")\(isArray ? ">" : "")"
@@ -72,18 +86,29 @@ public struct Property: CustomStringConvertible, Equatable {
     }
 }
 
-/// What a property's values are.
+/// The type of a property's value, with RealmSwift's numbers.
 public enum PropertyType: Int, Sendable, CustomStringConvertible {
+    /// An integer of any width.
     case int = 0
+    /// A Boolean.
     case bool = 1
+    /// A string.
     case string = 2
+    /// Bytes.
     case data = 3
+    /// A date.
     case date = 4
+    /// A floating-point number of 32 bits.
     case float = 5
+    /// A floating-point number of 64 bits.
     case double = 6
+    /// A link to an object.
     case object = 7
+    /// Backlinks: the objects that link here.
     case linkingObjects = 8
+    /// An `ObjectId`.
     case objectId = 10
+    /// A `UUID`.
     case UUID = 12
 
     init(_ type: ColumnType) {
@@ -102,6 +127,7 @@ public enum PropertyType: Int, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The name of the type, for people.
     public var description: String {
         switch self {
         case .int: "int"

@@ -2,10 +2,12 @@ import FirnBytes
 import FirnCore
 import Foundation
 
-/// What becomes of a store's schema when classes are opened on it.
+/// What becomes of a store's schema when it is opened with a set of classes.
 ///
-/// Without a higher schema version classes and indexes may come, and indexes go; anything else is a difference that opening refuses. With one,
-/// properties come and go as well: a property whose optionality changed keeps its values (nil becomes the blank one), one of another type starts anew.
+/// Without a higher schema version, classes and indexes may be added, and indexes removed; anything else is a
+/// difference that opening refuses. With a higher version, properties are added and removed as well: a property whose
+/// optionality changed keeps its values (nil becomes the blank value), and one whose type changed starts again with
+/// blank values.
 struct SchemaPlan {
     /// The schema that the store is to have.
     private(set) var schema: StoreSchema
@@ -13,13 +15,14 @@ struct SchemaPlan {
     private(set) var differences: [String] = []
     private let old: StoreSchema
 
+    /// Whether the store's schema has to be changed at all.
     var changesAnything: Bool { schema != old }
 
     init(_ infos: [ClassInfo], version: UInt64, on old: StoreSchema) {
         self.old = old
         schema = old
         schema.version = max(version, old.version)
-        // Names first, so that links between new classes find their numbers.
+        // All names first, so that links between new classes find their tables.
         for info in infos where schema.table(named: info.name) == nil {
             schema.tables.append(TableSchema(name: info.name, columns: []))
         }
@@ -29,6 +32,7 @@ struct SchemaPlan {
         }
     }
 
+    /// Brings one class's table to what the class declares, and notes the differences.
     private mutating func merge(_ info: ClassInfo, _ id: TableID, isNew: Bool) {
         var table = schema[id]
         let name = info.name
@@ -38,29 +42,29 @@ struct SchemaPlan {
             let target = property.isLink ? property.shape.target.flatMap { schema.table(named: $0.className()) } : nil
             let column = property.column(target: target)
             let full = "\(name).\(property.name)"
-            guard let place = table.column(named: property.columnName) else {
+            guard let index = table.column(named: property.columnName) else {
                 if !isNew { differences.append("Property \"\(full)\" has been added.") }
                 table.columns.append(column)
                 continue
             }
-            let before = table.columns[place]
+            let before = table.columns[index]
             if before.type != column.type || before.collection != column.collection || before.target != column.target {
                 differences.append(
                     "Property \"\(full)\" has been changed from \(SchemaPlan.name(before, schema)) to \(SchemaPlan.name(column, schema))."
                 )
-                SchemaPlan.remove(place, from: &table)
+                SchemaPlan.remove(index, from: &table)
                 table.columns.append(column)
                 continue
             }
             if before.isNullable != column.isNullable {
                 differences.append("Property \"\(full)\" has been made \(column.isNullable ? "optional" : "required").")
-                table.columns[place].isNullable = column.isNullable
+                table.columns[index].isNullable = column.isNullable
             }
-            table.columns[place].isIndexed = column.isIndexed
+            table.columns[index].isIndexed = column.isIndexed
         }
-        for (place, column) in table.columns.enumerated() where !column.isRemoved && !wanted.contains(column.name) {
+        for (index, column) in table.columns.enumerated() where !column.isRemoved && !wanted.contains(column.name) {
             differences.append("Property \"\(name).\(DisplayText.line(column.name))\" has been removed.")
-            SchemaPlan.remove(place, from: &table)
+            SchemaPlan.remove(index, from: &table)
         }
         let key = info.primaryKey.flatMap { table.column(named: $0.columnName) }
         let oldName = table.primaryKey.map { table.columns[$0].name }
@@ -78,11 +82,13 @@ struct SchemaPlan {
         schema.tables[id.index] = table
     }
 
+    /// Marks a column as removed. It keeps its number.
     private static func remove(_ column: Int, from table: inout TableSchema) {
         table.columns[column].isRemoved = true
         table.columns[column].isIndexed = false
     }
 
+    /// The type of a column, for messages.
     static func name(_ column: ColumnSchema, _ schema: StoreSchema) -> String {
         var text = column.target.map { "link to \(DisplayText.line(schema[$0].name))" } ?? "\(column.type)"
         if column.isNullable && column.type != .link { text = "optional \(text)" }
@@ -94,16 +100,17 @@ extension SchemaPlan {
     /// How many keys of a class a message names.
     private static let namedKeys = 5
 
-    /// The primary keys that more than one object would have, one sentence for each class. The transaction has changed its schema to the plan's.
+    /// The primary keys that more than one object would have, one sentence for each class. The transaction has
+    /// changed its schema to the plan's.
     func keyFaults(in transaction: WriteTransaction) -> [String] {
         var faults: [String] = []
-        for (place, (before, table)) in zip(old.tables, schema.tables).enumerated() where !table.isRemoved {
+        for (index, (before, table)) in zip(old.tables, schema.tables).enumerated() where !table.isRemoved {
             guard let column = table.primaryKey else { continue }
-            // A column that was the primary key has no duplicates, unless several objects lose their nil.
+            // A column that was the primary key has no duplicates, unless several nil keys became blank.
             if before.primaryKey == column, before.columns[column].isNullable == table.columns[column].isNullable {
                 continue
             }
-            let (total, first) = transaction.table(TableID(place)).duplicatePrimaryKeys(limit: Self.namedKeys)
+            let (total, first) = transaction.table(TableID(index)).duplicatePrimaryKeys(limit: Self.namedKeys)
             guard total > 0 else { continue }
             let keys = first.map { "\($0.value.keyText) (\($0.count) objects)" } + (total > first.count ? ["…"] : [])
             faults.append(
@@ -115,7 +122,7 @@ extension SchemaPlan {
 }
 
 extension Value {
-    /// A primary key as messages name it.
+    /// A primary key, for messages.
     var keyText: String {
         switch self {
         case .null: "nil"

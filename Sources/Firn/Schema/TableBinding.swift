@@ -1,19 +1,20 @@
 import FirnCore
 
-/// What ties a class to its table in one store: which column each property is.
+/// Ties a class to its table in one store: which column each property is.
 final class TableBinding: @unchecked Sendable {
-    // Immutable once made, but that metatypes are not Sendable to the compiler. Its pointers live as long as it does.
+    // Immutable after its initialiser, but metatypes are not Sendable to the compiler. Its pointers live as long as
+    // it does.
     let info: ClassInfo
     let table: TableID
-    /// By a stored property's number: its column.
+    /// The column of each stored property, by the property's number.
     let columns: [Int]
     let layouts: [ElementLayout]
     /// What is written into each wrapper of a managed instance.
     let binds: UnsafeBufferPointer<Bind>
-    /// How an unmanaged instance's values are written to a new row: the columns without links and collections first, in plain memory so that nothing is retained on the
-    /// way.
+    /// How an unmanaged instance's values are written to a new row, for the columns without links and collections.
+    /// Plain memory, so that nothing is retained while they are read.
     let fills: UnsafeBufferPointer<Fill>
-    /// The links and collections.
+    /// The same for links and collections.
     let references: UnsafeBufferPointer<Fill>
     private let byColumn: [PropertyInfo?]
     /// The table as it was when this was made.
@@ -21,10 +22,10 @@ final class TableBinding: @unchecked Sendable {
 
     struct Fill {
         let memory: _InlineStorage
-        /// Where the unmanaged value lies in an instance.
+        /// The offset of the unmanaged value in an instance.
         let valueOffset: Int
         let column: Int
-        /// Lives as long as the class's info, which is for good.
+        /// Lives as long as the class's info, which is until the process ends.
         unowned(unsafe) let property: PropertyInfo
     }
 
@@ -43,11 +44,11 @@ final class TableBinding: @unchecked Sendable {
         var byColumn: [PropertyInfo?] = Array(repeating: nil, count: schema.columns.count)
         let binds = UnsafeMutableBufferPointer<Bind>.allocate(capacity: info.properties.count + info.ignored.count)
         for property in info.properties {
-            guard let column = property.isLinkingObjects ? property.place : schema.column(named: property.columnName)
+            guard let column = property.isLinkingObjects ? property.position : schema.column(named: property.columnName)
             else {
                 preconditionFailure("Firn: \(info.name).\(property.name) has no column")
             }
-            // Backlinks have no column; they bear their place among the properties instead.
+            // Backlinks have no column; their index among the properties stands for one.
             var bound = Int32(column)
             if !property.isLinkingObjects {
                 columns.append(column)
@@ -57,10 +58,10 @@ final class TableBinding: @unchecked Sendable {
                     bound |= _BoundColumn.writesThroughStore
                 }
                 if property.shape.isNullable && property.isRequired {
-                    bound |= _BoundColumn.writesThroughStore | _BoundColumn.readsOddly
+                    bound |= _BoundColumn.writesThroughStore | _BoundColumn.readsSpecially
                 }
             }
-            binds.initializeElement(at: property.place, to: Bind(offset: Int32(property.offset), column: bound))
+            binds.initializeElement(at: property.position, to: Bind(offset: Int32(property.offset), column: bound))
         }
         for (number, property) in info.ignored.enumerated() {
             binds.initializeElement(
@@ -89,6 +90,7 @@ final class TableBinding: @unchecked Sendable {
         references.deallocate()
     }
 
+    /// The binding of a managed row.
     @inline(__always)
     static func of(_ row: _Row) -> TableBinding {
         Unmanaged<TableBinding>.fromOpaque(row.table.unsafelyUnwrapped).takeUnretainedValue()
@@ -96,11 +98,12 @@ final class TableBinding: @unchecked Sendable {
 
     var address: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
 
+    /// A property's column; for backlinks, its index among the properties.
     func column(_ property: PropertyInfo) -> Int {
-        property.isLinkingObjects ? property.place : columns[property.number]
+        property.isLinkingObjects ? property.position : columns[property.number]
     }
 
-    /// The property that lies in a column.
+    /// The property of a column. The column must be one of the class's.
     func property(column: Int) -> PropertyInfo {
         guard let property = byColumn[column] else {
             preconditionFailure("Firn: column \(column) of \(info.name) is no property")
@@ -108,10 +111,10 @@ final class TableBinding: @unchecked Sendable {
         return property
     }
 
+    /// The property of a column; nil if the class has none for it.
     func knownProperty(column: Int) -> PropertyInfo? { column < byColumn.count ? byColumn[column] : nil }
 
-    /// What accessors may do in a version of the store with another schema, which another opener of the store may have
-    /// given it.
+    /// What accessors may do in a version whose schema another opener of the store may have changed.
     func fit(_ other: StoreSchema) -> SchemaFit {
         // A version that is older than the class has no objects of it.
         guard table.index < other.tables.count, other[table] != schema else { return .inPlace }
@@ -130,20 +133,20 @@ final class TableBinding: @unchecked Sendable {
         return fit
     }
 
-    /// Tells an instance's wrappers their columns.
+    /// Writes their columns into an instance's wrappers.
     @inline(__always)
     func bind(_ address: UnsafeMutableRawPointer) {
         for bind in binds { (address + Int(bind.offset)).storeBytes(of: bind.column, as: Int32.self) }
     }
 }
 
-/// What the accessors of a realm may do in a version, by its schema.
+/// What the accessors of a realm may do in a version, by the version's schema.
 enum SchemaFit: Int {
     /// Nothing: they would read memory that holds something else.
     case none
-    /// Read. What they write may concern an index that they were not told of, so the transaction does it.
+    /// Read. A cell that they write may belong to an index that they do not know, so the transaction writes it.
     case throughTransaction
-    /// Read, and write cells by themselves.
+    /// Read, and write cells directly.
     case inPlace
 }
 
@@ -160,7 +163,7 @@ final class SchemaBinding: Sendable {
     /// By table number; nil for tables without a class in this realm.
     private let byTable: [TableBinding?]
     let version: UInt64
-    /// How many migrations that no realm outlives had been made before.
+    /// How many migrations that no open realm survives had been made before.
     let era: Int
 
     init(_ infos: [ClassInfo], _ schema: StoreSchema, era: Int) {
@@ -182,7 +185,7 @@ final class SchemaBinding: Sendable {
         self.era = era
     }
 
-    /// What accessors may do in a version with a schema, and the first class of which that is the least.
+    /// What accessors may do in a version with a schema, and the first class that may do the least.
     func fit(_ schema: StoreSchema) -> (fit: SchemaFit, table: TableBinding?) {
         var least: (fit: SchemaFit, table: TableBinding?) = (.inPlace, nil)
         for table in tables {

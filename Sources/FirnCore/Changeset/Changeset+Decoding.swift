@@ -1,30 +1,30 @@
 import FirnBytes
 
 extension Changeset {
-    /// Reads a changeset's parts, old values included. Throws a `ChangesetError` where they are damaged.
-    public init(version: UInt64, time: Int64, parts: [[UInt8]]) throws {
+    /// Reads a changeset's parts, including old values. Throws a `ChangesetError` if they are damaged.
+    package init(version: UInt64, time: Int64, parts: [[UInt8]]) throws {
         var decoder = Decoder(version: version, time: time)
         for part in parts { try part.withUnsafeBytes { try decoder.add(part: $0) } }
         self = try decoder.finish()
     }
 
-    /// Puts a changeset together from its parts, one after the other.
-    public struct Decoder {
+    /// Builds a changeset from its parts, one after the other.
+    package struct Decoder {
         private var result: Changeset
         private let reader: ChangesetReader
 
-        public init(version: UInt64, time: Int64) {
+        package init(version: UInt64, time: Int64) {
             result = Changeset(version: version, time: time)
             reader = ChangesetReader(version: version, direction: .both)
         }
 
         /// Adds the next part, decompressed.
-        public mutating func add(part: UnsafeRawBufferPointer) throws {
+        package mutating func add(part: UnsafeRawBufferPointer) throws {
             try reader.read(part) { try result.add(&$0) }
         }
 
-        /// Says that there are no more parts.
-        public mutating func finish() throws -> Changeset {
+        /// Returns the changeset. There are no more parts.
+        package mutating func finish() throws -> Changeset {
             try reader.finish()
             for id in Array(result.tables.keys) {
                 result.tables[id]?.dropEmpty()
@@ -46,11 +46,11 @@ extension Changeset {
             }
         case .insertMore(var rows):
             try read(&rows) { changes, key, values in
-                guard changes.inserted[key] != nil else { throw Refusal("row \(key) is not one that was inserted") }
+                guard changes.inserted[key] != nil else { throw Refusal("row \(key) was not inserted") }
                 changes.inserted[key]?.merge(values) { $1 }
             }
         case .deleteOld(var rows):
-            // Until the delete block comes, what was inserted before counts as still there.
+            // Until the delete block comes, a row that was inserted before still counts as present.
             try read(&rows) { changes, key, values in changes.deleted[key, default: [:]].merge(values) { $1 } }
         case .delete(let table, let keys):
             for index in 0..<keys.count {
@@ -72,11 +72,12 @@ extension Changeset {
     ) throws {
         for index in 0..<rows.keys.count {
             var values: [Int: Value] = [:]
-            for place in 0..<rows.columns.count {
-                guard let value = rows.columns[place].values.nextValue() else {
-                    throw Refusal("column \(rows.columns[place].number) of row \(rows.keys[index]) makes no sense")
+            for column in 0..<rows.columns.count {
+                guard let value = rows.columns[column].values.nextValue() else {
+                    throw Refusal(
+                        "column \(rows.columns[column].number) of row \(rows.keys[index]) has an invalid value")
                 }
-                values[rows.columns[place].number] = value
+                values[rows.columns[column].number] = value
             }
             try body(&tables[rows.table, default: TableChanges()], rows.keys[index], values)
         }
@@ -85,29 +86,29 @@ extension Changeset {
     private mutating func add(_ cells: inout ChangesetBlock.Cells) throws {
         for index in 0..<cells.keys.count {
             let key = cells.keys[index]
-            let isTouched = cells.isTouched(index)
+            let isUnchanged = cells.isUnchanged(index)
             guard let new = cells.new.nextValue() else {
-                throw Refusal("column \(cells.column) of row \(key) makes no sense")
+                throw Refusal("column \(cells.column) of row \(key) has an invalid value")
             }
             var old = new
-            if !isTouched {
-                guard let value = cells.old?.nextValue() else { throw Refusal("row \(key) lacks its old value") }
+            if !isUnchanged {
+                guard let value = cells.old?.nextValue() else { throw Refusal("row \(key) has no old value") }
                 old = value
             }
             tables[cells.table, default: TableChanges()].update(
-                cells.column, key, CellChange(new: new, old: old, isTouched: isTouched))
+                cells.column, key, CellChange(new: new, old: old, isUnchanged: isUnchanged))
         }
     }
 
     private mutating func add(_ block: inout ChangesetBlock.Script) throws {
         guard let new = block.new.nextElements(block.new.nextCount()) else {
-            throw Refusal("a script's elements make no sense")
+            throw Refusal("a script's elements are invalid")
         }
         var old: [Value] = []
         if block.oldCount > 0 {
             guard block.old != nil, let count = block.old?.nextCount(), let elements = block.old?.nextElements(count)
             else {
-                throw Refusal("a script lacks its old elements")
+                throw Refusal("a script has no old elements")
             }
             old = elements
         }
@@ -116,11 +117,11 @@ extension Changeset {
     }
 
     private mutating func add(_ block: inout ChangesetBlock.Elements) throws {
-        guard let elements = block.values.nextValue() else { throw Refusal("a collection's elements make no sense") }
+        guard let elements = block.values.nextValue() else { throw Refusal("a collection's elements are invalid") }
         let (column, key) = (block.column, block.key)
         var changes = tables.removeValue(forKey: block.table) ?? TableChanges()
         let isAdded: Bool? =
-            switch block.place {
+            switch block.owner {
             case .inserted: changes.inserted[key]?[column]?.append(elements: elements)
             case .deleted: changes.deleted[key]?[column]?.append(elements: elements)
             case .updated:

@@ -1,6 +1,6 @@
 extension Changeset: CustomStringConvertible {
-    /// One line for each change, in a fixed order: to read and to compare.
-    public var description: String {
+    /// One line for each change, in a fixed order, for reading and comparing.
+    package var description: String {
         var lines = ["version \(version)"]
         if let schema { lines.append("schema \(schema.version), \(schema.tables.count) tables") }
         for (id, changes) in tables.sorted(by: { $0.key < $1.key }) {
@@ -20,7 +20,7 @@ extension TableChanges {
         for (key, row) in deleted.sorted(by: { $0.key < $1.key }) { lines.append("- \(key) \(values(row))") }
         for (column, cells) in updated.sorted(by: { $0.key < $1.key }) {
             for (key, cell) in cells.sorted(by: { $0.key < $1.key }) {
-                lines.append("\(key).\(column) " + (cell.isTouched ? "= \(cell.new)" : "\(cell.old) -> \(cell.new)"))
+                lines.append("\(key).\(column) " + (cell.isUnchanged ? "= \(cell.new)" : "\(cell.old) -> \(cell.new)"))
             }
         }
         for (column, scripts) in scripts.sorted(by: { $0.key < $1.key }) {

@@ -1,8 +1,8 @@
 import FirnBytes
 
 extension Changeset {
-    /// The encoded form, in parts. `schema` is the one that holds from this version on; it says what the columns are.
-    public func encoded(schema: StoreSchema) -> [[UInt8]] {
+    /// The encoded form, in parts. `schema` is the one that holds from this version on; it defines the columns.
+    package func encoded(schema: StoreSchema) -> [[UInt8]] {
         var parts: [[UInt8]] = []
         withoutActuallyEscaping({ (part: consuming ByteWriter, _: Bool) -> ByteWriter in
             parts.append(part.array())
@@ -10,7 +10,7 @@ extension Changeset {
         }) { sink in
             var encoder = ChangesetEncoder(sink: sink)
             encode(into: &encoder, schema: schema)
-            encoder.finish()
+            encoder.flush()
         }
         return parts
     }
@@ -35,7 +35,8 @@ extension Changeset {
 }
 
 extension ChangesetEncoder {
-    /// Elements of a collection that a value's own row holds; of more than these, none, and they follow in blocks of their own.
+    /// The most elements of a collection that are stored in its row's block. A longer collection is stored there as
+    /// empty, and its elements follow in blocks of their own.
     private static let elementCount = 1024
 
     /// Whether a value's encoding is too long for its row's block.
@@ -58,7 +59,7 @@ extension ChangesetEncoder {
         let keys = rows.keys.sorted()
         var start = 0
         while start < keys.count {
-            // Rows that have the same columns, as far as they fit.
+            // A run of rows that have the same columns, as many as fit.
             let present = columns.filter { rows[keys[start]]?[$0.number] != nil }
             var end = start + 1
             while end < keys.count, end - start < 1024,
@@ -72,15 +73,15 @@ extension ChangesetEncoder {
     }
 
     private mutating func rowBlocks(
-        _ kind: BlockKind, _ keys: ArraySlice<Int64>, _ present: [Column], _ rows: [Int64: [Int: Value]]
+        _ kind: BlockKind, _ keys: ArraySlice<Int64>, _ present: [NumberedColumn], _ rows: [Int64: [Int: Value]]
     ) {
         let isOld = kind == .deleteOld
         var size = RowsSize(bytes: 256 + 2 * IntRun.bound(keys.count), cells: 2 * keys.count, blobs: 0)
         var staged: [StagedColumn] = []
-        var later: [(Column, Int64, Value)] = []
-        for (place, column) in present.enumerated() {
-            // Place 0 is for elements.
-            let stage = stage(place + 1, column.type, column.collection, isNullable: column.isNullable)
+        var later: [(NumberedColumn, Int64, Value)] = []
+        for (index, column) in present.enumerated() {
+            // Slot 0 is for elements.
+            let stage = stage(index + 1, column.type, column.collection, isNullable: column.isNullable)
             for key in keys {
                 guard let value = rows[key]?[column.number] else {
                     preconditionFailure("Firn: row \(key) lacks a value")
@@ -125,16 +126,16 @@ extension ChangesetEncoder {
         for (column, key, value) in later { elements(column, key, isOld ? .deleted : .inserted, value) }
         guard isOld else { return }
         reserve(128 + IntRun.bound(count), cells: count)
-        let places = integers(count)
-        for (index, key) in keys.enumerated() { places[index] = key }
+        let keyIntegers = integers(count)
+        for (index, key) in keys.enumerated() { keyIntegers[index] = key }
         block(.delete, 64 + IntRun.bound(count)) { cursor in
             cursor.varint(table.index)
             cursor.varint(count)
-            IntRun.encode(places, count, &cursor)
+            IntRun.encode(keyIntegers, count, &cursor)
         }
     }
 
-    private mutating func elements(_ column: Column, _ key: Int64, _ place: ElementsOwner, _ value: Value) {
+    private mutating func elements(_ column: NumberedColumn, _ key: Int64, _ owner: ElementsOwner, _ value: Value) {
         var rest = (value.scriptElements ?? [])[...]
         while !rest.isEmpty {
             let stage = stage(0, column.type, column.collection, isNullable: column.isNullable)
@@ -147,34 +148,34 @@ extension ChangesetEncoder {
                 rest = rest.dropFirst()
             }
             stage.endCollection(since: 0)
-            elementsBlock(column.number, key, place, stage)
+            elementsBlock(column.number, key, owner, stage)
         }
     }
 
-    fileprivate mutating func updates(_ column: Column, _ cells: [Int64: CellChange]) {
+    fileprivate mutating func updates(_ column: NumberedColumn, _ cells: [Int64: CellChange]) {
         updates(column, cells.sorted { $0.key < $1.key }[...])
     }
 
-    private mutating func updates(_ column: Column, _ cells: ArraySlice<(key: Int64, value: CellChange)>) {
+    private mutating func updates(_ column: NumberedColumn, _ cells: ArraySlice<(key: Int64, value: CellChange)>) {
         guard !cells.isEmpty else { return }
         let count = cells.count
         let (new, old) = (
             stage(1, column.type, column.collection, isNullable: column.isNullable),
             stage(2, column.type, column.collection, isNullable: column.isNullable)
         )
-        var touched = [UInt8](repeating: 0, count: count)
-        var touchedCount = 0
+        var unchanged = [UInt8](repeating: 0, count: count)
+        var unchangedCount = 0
         var later: [(Int64, ElementsOwner, Value)] = []
-        func add(_ value: Value, _ key: Int64, _ place: ElementsOwner, _ stage: StagedColumn) {
+        func add(_ value: Value, _ key: Int64, _ owner: ElementsOwner, _ stage: StagedColumn) {
             let isLong = column.collection != .none && ChangesetEncoder.isDeferred(value)
             stage.add(isLong ? ChangesetEncoder.emptied(value) : value)
-            if isLong { later.append((key, place, value)) }
+            if isLong { later.append((key, owner, value)) }
         }
         for (index, cell) in cells.enumerated() {
             add(cell.value.new, cell.key, .updated, new)
-            if cell.value.isTouched {
-                touched[index] = 1
-                touchedCount += 1
+            if cell.value.isUnchanged {
+                unchanged[index] = 1
+                unchangedCount += 1
             } else {
                 add(cell.value.old, cell.key, .updatedOld, old)
             }
@@ -195,17 +196,17 @@ extension ChangesetEncoder {
         reserve(size.bytes, cells: size.cells)
         let scratch = integers(2 * count + 2 * max(new.valueCount, old.valueCount, new.rowCount))
         for (index, cell) in cells.enumerated() { scratch[index] = cell.key }
-        touched.withUnsafeBufferPointer { touched in
+        unchanged.withUnsafeBufferPointer { unchanged in
             updateBlock(
-                column, scratch, count, touched.baseAddress.unsafelyUnwrapped, touchedCount, new, newBound, old,
+                column, scratch, count, unchanged.baseAddress.unsafelyUnwrapped, unchangedCount, new, newBound, old,
                 oldBound)
         }
-        for (key, place, value) in later { elements(column, key, place, value) }
+        for (key, owner, value) in later { elements(column, key, owner, value) }
     }
 }
 
 extension Value {
-    /// About the bytes that it takes encoded, never less.
+    /// An upper estimate of the number of bytes that the value takes when encoded.
     fileprivate var roughByteCount: Int {
         switch self {
         case .string(let string): string.utf8.count + 16

@@ -1,41 +1,45 @@
-/// What one version changed, or several together, as plain values: for observers, tools and tests, decoded without the application's classes.
+/// The changes of one version, or of several together, as plain values: for observers, tools and tests. Decoding
+/// needs no model classes of the application.
 ///
-/// It takes memory in proportion to what changed; recovery and following read the encoded form block by block instead (`ChangesetReader`).
-public struct Changeset: Sendable, Hashable {
-    /// The version that it leads to.
-    public var version: UInt64
-    /// When that was committed, in nanoseconds since 1970.
-    public var time: Int64
-    /// The schema from this version on, where it changed.
-    public var schema: StoreSchema?
-    /// Tables with changes; none of them is empty.
-    public var tables: [TableID: TableChanges]
+/// It takes memory in proportion to what changed. Recovery and followers read the encoded form block by block instead
+/// (`ChangesetReader`).
+package struct Changeset: Sendable, Hashable {
+    /// The version that the changeset leads to.
+    package var version: UInt64
+    /// The time of that version's commit, in nanoseconds since 1970.
+    package var time: Int64
+    /// The schema from this version on, if it changed.
+    package var schema: StoreSchema?
+    /// Tables with changes. None of them is empty.
+    package var tables: [TableID: TableChanges]
 
-    public init(version: UInt64 = 0, time: Int64 = 0, schema: StoreSchema? = nil, tables: [TableID: TableChanges] = [:])
-    {
+    package init(
+        version: UInt64 = 0, time: Int64 = 0, schema: StoreSchema? = nil, tables: [TableID: TableChanges] = [:]
+    ) {
         self.version = version
         self.time = time
         self.schema = schema
         self.tables = tables
     }
 
-    public var isEmpty: Bool { schema == nil && tables.isEmpty }
+    package var isEmpty: Bool { schema == nil && tables.isEmpty }
 }
 
-/// What changed in one table.
-public struct TableChanges: Sendable, Hashable {
-    /// New rows, each with the values of its columns by their numbers.
-    public var inserted: [Int64: [Int: Value]]
-    /// Rows that went, with their old values.
-    public var deleted: [Int64: [Int: Value]]
-    /// Cells that were assigned, by column and key. Their rows are neither new nor gone.
-    public var updated: [Int: [Int64: CellChange]]
-    /// Edits of collections, by column and key. Of rows that are neither new nor gone, and of cells that are not in `updated`.
-    public var scripts: [Int: [Int64: ListScript]]
-    /// The table's keys go on from here, where that is known.
-    public var nextKey: Int64?
+/// The changes in one table.
+package struct TableChanges: Sendable, Hashable {
+    /// New rows, each with the values of its columns by column number.
+    package var inserted: [Int64: [Int: Value]]
+    /// Deleted rows, with their old values.
+    package var deleted: [Int64: [Int: Value]]
+    /// Cells that were assigned, by column and key. Their rows are neither inserted nor deleted in this changeset.
+    package var updated: [Int: [Int64: CellChange]]
+    /// Edits of collections, by column and key. Their rows are neither inserted nor deleted, and their cells are not
+    /// in `updated`.
+    package var scripts: [Int: [Int64: ListScript]]
+    /// The table's next key, if it is known.
+    package var nextKey: Int64?
 
-    public init(
+    package init(
         inserted: [Int64: [Int: Value]] = [:], deleted: [Int64: [Int: Value]] = [:],
         updated: [Int: [Int64: CellChange]] = [:], scripts: [Int: [Int64: ListScript]] = [:], nextKey: Int64? = nil
     ) {
@@ -46,44 +50,48 @@ public struct TableChanges: Sendable, Hashable {
         self.nextKey = nextKey
     }
 
-    public var isEmpty: Bool {
+    package var isEmpty: Bool {
         inserted.isEmpty && deleted.isEmpty && updated.isEmpty && scripts.isEmpty && nextKey == nil
     }
 }
 
-/// One cell's new and old value.
-public struct CellChange: Sendable, Hashable {
-    public var new: Value
-    public var old: Value
-    /// The value assigned was the old one.
-    public var isTouched: Bool
+/// The new and the old value of one cell.
+package struct CellChange: Sendable, Hashable {
+    package var new: Value
+    package var old: Value
+    /// Whether the assigned value is equal to the old one.
+    package var isUnchanged: Bool
 
-    public init(new: Value, old: Value, isTouched: Bool = false) {
+    package init(new: Value, old: Value, isUnchanged: Bool = false) {
         self.new = new
         self.old = old
-        self.isTouched = isTouched
+        self.isUnchanged = isUnchanged
     }
 }
 
 extension Changeset {
-    /// The changeset that leads back, from this version to the one before it. The schema, where it changed, is not led back (the changeset does not
-    /// hold the old one), and keys are never given out again.
-    public func inverted() -> Changeset {
+    /// The changeset that leads back from this version to the one before it.
+    ///
+    /// If the schema changed, it is not changed back (the changeset does not hold the old one). Keys are never
+    /// assigned again.
+    package func inverted() -> Changeset {
         var result = self
         for (id, changes) in tables {
             result.tables[id] = TableChanges(
                 inserted: changes.deleted, deleted: changes.inserted,
                 updated: changes.updated.mapValues { cells in
-                    cells.mapValues { CellChange(new: $0.old, old: $0.new, isTouched: $0.isTouched) }
+                    cells.mapValues { CellChange(new: $0.old, old: $0.new, isUnchanged: $0.isUnchanged) }
                 },
                 scripts: changes.scripts.mapValues { $0.mapValues { $0.inverted() } }, nextKey: changes.nextKey)
         }
         return result
     }
 
-    /// What this changeset and then `later`, that of the next version, do together. An insert and an update make an insert, an insert and a delete
-    /// nothing, two updates one with the first old and the last new value; a cell assigned at all stays one; scripts follow each other.
-    public func composed(with later: Changeset) -> Changeset {
+    /// This changeset and `later`, that of the next version, as one changeset.
+    ///
+    /// An insert and an update make an insert. An insert and a delete make nothing. Two updates make one with the
+    /// first old and the last new value. A cell that was assigned at all stays assigned. Scripts are concatenated.
+    package func composed(with later: Changeset) -> Changeset {
         var result = self
         result.version = later.version
         result.time = later.time
@@ -97,7 +105,7 @@ extension Changeset {
 }
 
 extension TableChanges {
-    /// Adds what came next.
+    /// Adds the changes of the next version.
     mutating func append(_ later: TableChanges) {
         for (key, values) in later.deleted { delete(key, values) }
         for (key, values) in later.inserted { insert(key, values) }
@@ -116,7 +124,7 @@ extension TableChanges {
             inserted[key] = values
             return
         }
-        // Only going back brings a row back: it is the old one with other values.
+        // A deleted row only comes back when time runs backwards. It is then the old row with other values.
         for column in Set(old.keys).union(values.keys) {
             guard let before = old[column], let after = values[column] else { continue }
             if before != after { update(column, key, CellChange(new: after, old: before)) }
@@ -141,7 +149,7 @@ extension TableChanges {
             inserted[key]?[column] = cell.new
         } else if let first = updated[column]?[key] {
             updated[column]?[key] = CellChange(
-                new: cell.new, old: first.old, isTouched: first.isTouched && cell.isTouched)
+                new: cell.new, old: first.old, isUnchanged: first.isUnchanged && cell.isUnchanged)
         } else if let script = scripts[column]?.removeValue(forKey: key) {
             let old = cell.old.applying(script.inverted().edits) ?? cell.old
             updated[column, default: [:]][key] = CellChange(new: cell.new, old: old)
@@ -155,9 +163,9 @@ extension TableChanges {
             inserted[key]?[column] = value.applying(edits) ?? value
         } else if let cell = updated[column]?[key] {
             updated[column]?[key]?.new = cell.new.applying(edits) ?? cell.new
-            updated[column]?[key]?.isTouched = cell.isTouched && edits.isEmpty
+            updated[column]?[key]?.isUnchanged = cell.isUnchanged && edits.isEmpty
         } else {
-            // Edits stay as they are, so that undoing and redoing gives them back.
+            // Edits are kept as they are, so that undoing and redoing restores them.
             let before = scripts[column]?[key]?.edits ?? []
             scripts[column, default: [:]][key] = ListScript(before + edits)
         }
@@ -170,7 +178,7 @@ extension TableChanges {
 }
 
 extension Value {
-    /// A collection's elements as scripts see them; nil for other values.
+    /// A collection's elements in the form that scripts use, nil for other values.
     var scriptElements: [Value]? {
         switch self {
         case .list(let elements), .set(let elements): elements
@@ -179,7 +187,7 @@ extension Value {
         }
     }
 
-    /// The collection after the edits; nil where this is none, or they are not about it.
+    /// The collection after the edits. Nil if the value is not a collection, or if the edits don't fit it.
     func applying(_ edits: [ListEdit]) -> Value? {
         guard var elements = scriptElements, ListScript.apply(edits, to: &elements) else { return nil }
         switch self {
@@ -194,7 +202,7 @@ extension Value {
         }
     }
 
-    /// Puts elements behind those of a collection of the same kind; false where it is none.
+    /// Appends elements to a collection of the same kind. Returns false if the value is not one.
     mutating func append(elements: Value) -> Bool {
         switch (self, elements) {
         case (.list(let a), .list(let b)): self = .list(a + b)
@@ -207,7 +215,8 @@ extension Value {
 }
 
 extension ListScript {
-    /// Does the edits to a collection's elements. False, with `elements` in any state, where an index is beyond them.
+    /// Applies the edits to a collection's elements. If an index is out of range, returns false and leaves `elements`
+    /// in an undefined state.
     static func apply(_ edits: [ListEdit], to elements: inout [Value]) -> Bool {
         for edit in edits {
             switch edit {
@@ -229,7 +238,7 @@ extension ListScript {
         return true
     }
 
-    /// The single edits of operations. There are as many elements as the operations want.
+    /// The single edits of operations. `new` and `old` must have as many elements as the operations need.
     static func edits(_ operations: [ChangesetBlock.Operation], new: [Value], old: [Value]) -> [ListEdit] {
         var edits: [ListEdit] = []
         edits.reserveCapacity(max(new.count, old.count))

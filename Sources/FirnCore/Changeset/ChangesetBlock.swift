@@ -1,24 +1,24 @@
 import FirnBytes
 
-/// One block of a changeset, checked and ready to be read. Valid only while the reader lends it.
+/// One block of a changeset, checked and ready to be read. Valid only during the call that the reader passes it to.
 enum ChangesetBlock {
     /// The schema that holds from this version on.
     case schema(StoreSchema)
-    /// Rows that are new.
+    /// New rows.
     case insert(Rows)
     /// More columns of new rows.
     case insertMore(Rows)
-    /// Old values of rows that go.
+    /// Old values of deleted rows.
     case deleteOld(Rows)
-    /// Rows that go.
+    /// Deleted rows.
     case delete(TableID, IntRun)
     /// Cells of one column that were assigned.
     case update(Cells)
     /// Edits of one collection.
     case script(Script)
-    /// More elements of a collection that a block before left empty.
+    /// More elements of a collection that an earlier block left empty.
     case elements(Elements)
-    /// The table's keys go on from here.
+    /// The table's next key.
     case nextKey(TableID, Int64)
 
     struct Rows {
@@ -31,28 +31,28 @@ enum ChangesetBlock {
         let table: TableID
         let column: Int
         let keys: IntRun
-        fileprivate let touched: UnsafeRawPointer?
-        fileprivate let touchedCount: Int
+        fileprivate let unchanged: UnsafeRawPointer?
+        fileprivate let unchangedCount: Int
         var new: ColumnDecoder
-        /// Of the cells that are not touched; nil going forward, or where all are touched.
+        /// The old values of the cells whose value changed. Nil when reading forward, or if no value changed.
         var old: ColumnDecoder?
 
-        /// Whether the value assigned is the old one.
-        func isTouched(_ index: Int) -> Bool { touched.map { ColumnDecoder.bit($0, index) } ?? false }
+        /// Whether the assigned value is equal to the old one.
+        func isUnchanged(_ index: Int) -> Bool { unchanged.map { ColumnDecoder.bit($0, index) } ?? false }
     }
 
-    /// Steps of a script: each index is about the collection as the steps before have left it.
+    /// Steps of a script. The indices of each step refer to the collection as the steps before it have left it.
     enum Operation {
-        /// `count` new elements, the first of which then stands at the index.
+        /// Inserts `count` new elements. The first one then has the index.
         case insert(Int, count: Int)
-        /// `count` elements from the index on go.
+        /// Removes `count` elements from the index on.
         case remove(Int, count: Int)
-        /// `count` elements from the index on are replaced.
+        /// Replaces `count` elements from the index on.
         case set(Int, count: Int)
-        /// The element at `from` goes to where it then stands at `to`.
+        /// Moves the element at `from`, so that its new index is `to`.
         case move(from: Int, to: Int)
 
-        /// Adds a step, to the last operation where it goes on with it.
+        /// Adds a step. A step that continues the last operation is merged into it.
         static func extend(_ operations: inout [Operation], _ step: Operation) {
             switch (operations.last, step) {
             case (.insert(let start, let count)?, .insert(let index, let more)) where index == start + count:
@@ -71,9 +71,9 @@ enum ChangesetBlock {
         let column: Int
         let key: Int64
         let operations: [Operation]
-        /// A row of the new elements, of as many as the operations want.
+        /// One row with the new elements, as many as the operations need.
         var new: ColumnDecoder
-        /// A row of the old ones; nil going forward, or where there are none.
+        /// One row with the old elements. Nil when reading forward, or if there are none.
         var old: ColumnDecoder?
         let oldCount: Int
     }
@@ -82,12 +82,12 @@ enum ChangesetBlock {
         let table: TableID
         let column: Int
         let key: Int64
-        let place: ElementsOwner
+        let owner: ElementsOwner
         /// One row of elements.
         var values: ColumnDecoder
     }
 
-    /// What the body of a reader throws where values make no sense: the reader adds the place.
+    /// The error that the body of a reader throws if values are invalid. The reader adds version, part and offset.
     struct Refusal: Error {
         let reason: String
         init(_ reason: String) { self.reason = reason }
@@ -114,12 +114,12 @@ enum ChangesetBlock {
             let table = try ChangesetBlock.table(&reader)
             let column = try reader.readCount(limit: Limits.columnCount - 1)
             let key = try ChangesetBlock.key(&reader)
-            guard let place = ElementsOwner(rawValue: try reader.readUInt8()) else {
-                throw BytesError(.invalid("elements of an unknown place"), offset: start)
+            guard let owner = ElementsOwner(rawValue: try reader.readUInt8()) else {
+                throw BytesError(.invalid("elements with an unknown owner"), offset: start)
             }
-            mayBeOld = place.isOld
+            mayBeOld = owner.isOld
             let values = try ChangesetBlock.collection(&reader, &context)
-            self = .elements(Elements(table: table, column: column, key: key, place: place, values: values))
+            self = .elements(Elements(table: table, column: column, key: key, owner: owner, values: values))
         case .nextKey:
             let table = try ChangesetBlock.table(&reader)
             self = .nextKey(table, try ChangesetBlock.key(&reader))
@@ -140,7 +140,7 @@ enum ChangesetBlock {
         switch self {
         case .update(var cells):
             guard table == cells.table, column == cells.column else { break }
-            let old = try ColumnDecoder(&reader, cells.keys.count - cells.touchedCount, &context)
+            let old = try ColumnDecoder(&reader, cells.keys.count - cells.unchangedCount, &context)
             guard old.type == cells.new.type, old.collection == cells.new.collection else { break }
             cells.old = old
             self = .update(cells)
@@ -177,7 +177,7 @@ enum ChangesetBlock {
         try context.take(count, at: start)
         let keys = try IntRun(&reader, count)
         guard keys.fits(0, ChangesetFormat.keyLimit) else {
-            throw BytesError(.invalid("a key is beyond what keys can be"), offset: start)
+            throw BytesError(.invalid("a key is out of range"), offset: start)
         }
         if ascending, keys.width != IntRun.ascending, count > 1 {
             for index in 1..<count where keys[index - 1] >= keys[index] {
@@ -213,29 +213,30 @@ enum ChangesetBlock {
         let column = try reader.readCount(limit: Limits.columnCount - 1)
         let keys = try keys(&reader, &context, ascending: false)
         let start = reader.offset
-        var touched: UnsafeRawPointer?
-        var touchedCount = 0
+        var unchanged: UnsafeRawPointer?
+        var unchangedCount = 0
         switch try reader.readUInt8() {
         case 0: break
         case 1:
             let bitmap = try ColumnDecoder.bitmap(&reader, keys.count)
-            for index in 0..<keys.count where ColumnDecoder.bit(bitmap, index) { touchedCount += 1 }
-            touched = bitmap
-        default: throw BytesError(.invalid("an update block is neither with nor without touched cells"), offset: start)
+            for index in 0..<keys.count where ColumnDecoder.bit(bitmap, index) { unchangedCount += 1 }
+            unchanged = bitmap
+        default: throw BytesError(.invalid("an update block has an unknown flag for unchanged cells"), offset: start)
         }
         let new = try ColumnDecoder(&reader, keys.count, &context)
         return Cells(
-            table: table, column: column, keys: keys, touched: touched, touchedCount: touchedCount, new: new, old: nil)
+            table: table, column: column, keys: keys, unchanged: unchanged, unchangedCount: unchangedCount, new: new,
+            old: nil)
     }
 
-    /// A run of one row, which is a collection.
+    /// Reads a run of one row, which is a collection.
     private static func collection(
         _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context
     ) throws(BytesError) -> ColumnDecoder {
         let start = reader.offset
         let values = try ColumnDecoder(&reader, 1, &context)
         guard values.collection != .none else {
-            throw BytesError(.invalid("the elements of a collection are none"), offset: start)
+            throw BytesError(.invalid("the elements of a collection are not stored as one"), offset: start)
         }
         return values
     }
@@ -258,9 +259,9 @@ enum ChangesetBlock {
             let first = try reader.readCount(limit: Limits.listCount - 1)
             let second = try reader.readCount(limit: Limits.listCount - 1)
             guard code == 4 || second > 0 else {
-                throw BytesError(.invalid("an operation of a script is about no elements"), offset: start)
+                throw BytesError(.invalid("an operation of a script has no elements"), offset: start)
             }
-            // At most 2^20 operations of at most 2^31 elements: the sums can't overflow.
+            // There are at most 2^20 operations of at most 2^31 elements each, so the sums can't overflow.
             switch code {
             case 1:
                 operations.append(.insert(first, count: second))
@@ -279,7 +280,8 @@ enum ChangesetBlock {
         let new = try collection(&reader, &context)
         guard new.integers[0] == newCount else {
             throw BytesError(
-                .invalid("a script's operations take \(newCount) new elements, and it has others"), offset: start)
+                .invalid("a script's operations need \(newCount) new elements, and it has another number"),
+                offset: start)
         }
         return Script(
             table: table, column: column, key: key, operations: operations, new: new, old: nil, oldCount: oldCount)
@@ -296,7 +298,8 @@ enum ChangesetBlock {
             let id = try reader.readVarint()
             let length = try reader.readCount(limit: Limits.schemaByteCount)
             guard let blob = context.blobs.take(id, length) else {
-                throw BytesError(.invalid("the schema is blob \(id), which did not come before it"), offset: start)
+                throw BytesError(
+                    .invalid("the schema refers to blob \(id), which did not come before it"), offset: start)
             }
             bytes = blob
         default: throw BytesError(.invalid("a schema of an unknown form"), offset: start)

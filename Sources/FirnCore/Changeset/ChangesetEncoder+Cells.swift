@@ -1,10 +1,10 @@
 import FirnBytes
 
-/// A cell that was assigned: where it lies now, and where it lay in the version before.
+/// A cell that was assigned: where it is now, and where it was in the version before.
 struct UpdatedCell {
     let key: Int64
     let chunk: Chunk
-    /// As it lies: packed perhaps, and unpacked only while it is looked at.
+    /// The old node as it is stored. It may be packed, and is unpacked only while it is read.
     private let oldNode: Node
     let row: Int32
     let oldRow: Int32
@@ -19,9 +19,10 @@ struct UpdatedCell {
 
     var oldChunk: Chunk { @inline(__always) get { Chunk(at: oldNode) } }
 
-    /// Whether the two cells hold the same bytes. A long value is the same where it is the same node.
+    /// Whether the two cells hold the same bytes. A collection in a tree is the same only if it is the same node;
+    /// blobs are compared by their bytes.
     @inline(__always)
-    var isTouched: Bool {
+    var isUnchanged: Bool {
         let oldChunk = oldChunk
         let (a, b) = (Int(row), Int(oldRow))
         switch chunk.form {
@@ -37,7 +38,7 @@ struct UpdatedCell {
         }
     }
 
-    /// Whether both are blobs of the same bytes.
+    /// Whether both are blobs with the same bytes.
     private var isSameLong: Bool {
         let oldChunk = oldChunk
         guard chunk.slot(Int(row)).length == Chunk.Slot.blob, oldChunk.slot(Int(oldRow)).length == Chunk.Slot.blob,
@@ -57,7 +58,7 @@ struct UpdatedCell {
     }
 }
 
-/// A row of the version before that went.
+/// A deleted row of the version before.
 struct DeletedRow {
     let leaf: Leaf
     let row: Int
@@ -66,7 +67,7 @@ struct DeletedRow {
 extension ChangesetEncoder {
     // MARK: Updates
 
-    /// The cell was assigned. Written with others of its column, later.
+    /// Reports that a cell was assigned. It is written later, together with other cells of its column.
     @inline(__always)
     mutating func updated(column: Int, _ cell: UpdatedCell) {
         while workspace.pendingUpdates.count <= column { workspace.pendingUpdates.append([]) }
@@ -74,7 +75,7 @@ extension ChangesetEncoder {
         if workspace.pendingUpdates[column].count == ChangesetFormat.updateCellCount { flushUpdates(column) }
     }
 
-    /// The cells of one column were assigned.
+    /// Writes cells of one column that were assigned.
     mutating func updated(column: Int, _ cells: UnsafeBufferPointer<UpdatedCell>) {
         guard let column = columns.first(where: { $0.number == column }) else {
             preconditionFailure("Firn: an update of column \(column), which table \(table.index) does not have")
@@ -95,28 +96,28 @@ extension ChangesetEncoder {
         swap(&cells, &workspace.pendingUpdates[column])
     }
 
-    private mutating func updateBlocks(_ column: Column, _ cells: UnsafeBufferPointer<UpdatedCell>) {
+    private mutating func updateBlocks(_ column: NumberedColumn, _ cells: UnsafeBufferPointer<UpdatedCell>) {
         let count = cells.count
         guard count > 0 else { return }
         let new = stage(0, column.type, column.collection, isNullable: column.isNullable)
         let old = stage(1, column.type, column.collection, isNullable: column.isNullable)
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) { touched in
-            updateBlocks(column, cells, new, old, touched.baseAddress.unsafelyUnwrapped)
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) { unchanged in
+            updateBlocks(column, cells, new, old, unchanged.baseAddress.unsafelyUnwrapped)
         }
     }
 
     private mutating func updateBlocks(
-        _ column: Column, _ cells: UnsafeBufferPointer<UpdatedCell>, _ new: StagedColumn, _ old: StagedColumn,
-        _ touched: UnsafeMutablePointer<UInt8>
+        _ column: NumberedColumn, _ cells: UnsafeBufferPointer<UpdatedCell>, _ new: StagedColumn, _ old: StagedColumn,
+        _ unchanged: UnsafeMutablePointer<UInt8>
     ) {
         let count = cells.count
-        var touchedCount = 0
+        var unchangedCount = 0
         for index in 0..<count {
             let cell = cells[index]
             new.add(cell.chunk, Int(cell.row))
-            let isTouched = cell.isTouched
-            touched[index] = isTouched ? 1 : 0
-            if isTouched { touchedCount &+= 1 } else { old.add(cell.oldChunk, Int(cell.oldRow)) }
+            let isUnchanged = cell.isUnchanged
+            unchanged[index] = isUnchanged ? 1 : 0
+            if isUnchanged { unchangedCount &+= 1 } else { old.add(cell.oldChunk, Int(cell.oldRow)) }
         }
         let newBound = 128 &+ IntRun.bound(count) &+ count &+ new.byteBound
         let oldBound = 128 &+ old.byteBound
@@ -133,46 +134,47 @@ extension ChangesetEncoder {
         reserve(size.bytes, cells: cellCount)
         let scratch = integers(count + 2 * max(new.valueCount, old.valueCount, new.rowCount) + count)
         for index in 0..<count { scratch[index] = cells[index].key }
-        updateBlock(column, scratch, count, touched, touchedCount, new, newBound, old, oldBound)
+        updateBlock(column, scratch, count, unchanged, unchangedCount, new, newBound, old, oldBound)
         for index in new.deferred {
             let cell = cells[index]
             elements(column, cell.key, .updated, ListCell(cell.chunk, Int(cell.row), ElementLayout(column)))
         }
-        // Elements use the staging areas: what is deferred of the old ones is found again.
+        // Writing elements reuses the staging areas, so the deferred old collections are determined again.
         let layout = ElementLayout(column)
-        for cell in cells where column.collection != .none && !cell.isTouched {
+        for cell in cells where column.collection != .none && !cell.isUnchanged {
             let list = ListCell(cell.oldChunk, Int(cell.oldRow), layout)
             if ChangesetEncoder.isDeferred(list) { elements(column, cell.key, .updatedOld, list) }
         }
     }
 
-    /// Writes an update block and the updateOld block that belongs to it. `keys` has `count` keys, and room behind them.
+    /// Writes an update block and the updateOld block that belongs to it. `keys` has `count` keys, and space behind
+    /// them.
     mutating func updateBlock(
-        _ column: Column, _ keys: UnsafeMutablePointer<Int64>, _ count: Int, _ touched: UnsafePointer<UInt8>,
-        _ touchedCount: Int, _ new: StagedColumn, _ newBound: Int, _ old: StagedColumn, _ oldBound: Int
+        _ column: NumberedColumn, _ keys: UnsafeMutablePointer<Int64>, _ count: Int, _ unchanged: UnsafePointer<UInt8>,
+        _ unchangedCount: Int, _ new: StagedColumn, _ newBound: Int, _ old: StagedColumn, _ oldBound: Int
     ) {
         let table = table
-        let rest = keys + count
+        let scratch = keys + count
         block(.update, newBound) { cursor in
             cursor.varint(table.index)
             cursor.varint(column.number)
             cursor.varint(count)
             IntRun.encode(keys, count, &cursor)
-            cursor.byte(touchedCount > 0 ? 1 : 0)
-            if touchedCount > 0 { cursor.bitmap(touched, count) }
-            ColumnCoding.encode(new, rest, &cursor)
+            cursor.byte(unchangedCount > 0 ? 1 : 0)
+            if unchangedCount > 0 { cursor.bitmap(unchanged, count) }
+            ColumnCoding.encode(new, scratch, &cursor)
         }
-        guard touchedCount < count else { return }
+        guard unchangedCount < count else { return }
         block(.updateOld, old: true, oldBound) { cursor in
             cursor.varint(table.index)
             cursor.varint(column.number)
-            ColumnCoding.encode(old, rest, &cursor)
+            ColumnCoding.encode(old, scratch, &cursor)
         }
     }
 
     // MARK: Deletes
 
-    /// A row went. Written with others of its table, later.
+    /// Reports that a row was deleted. It is written later, together with other rows of its table.
     mutating func deleted(_ leaf: Leaf, _ row: Int) {
         workspace.pendingDeletes.append(DeletedRow(leaf: leaf, row: row))
         if workspace.pendingDeletes.count == 1024 { flushDeletes() }
@@ -182,8 +184,8 @@ extension ChangesetEncoder {
         guard !workspace.pendingDeletes.isEmpty else { return }
         var rows: [DeletedRow] = []
         swap(&rows, &workspace.pendingDeletes)
-        // Neighbours in a leaf go straight from their chunks; lone rows are brought together.
-        var lone: [DeletedRow] = []
+        // Runs of neighbours in a leaf are written straight from their chunks. Single rows are staged together.
+        var single: [DeletedRow] = []
         var start = 0
         while start < rows.count {
             var end = start + 1
@@ -195,11 +197,11 @@ extension ChangesetEncoder {
             if end - start >= 32 {
                 deleted(rows[start].leaf, rows[start].row..<rows[start].row + end - start)
             } else {
-                lone += rows[start..<end]
+                single += rows[start..<end]
             }
             start = end
         }
-        deleteBlocks(lone[...])
+        deleteBlocks(single[...])
         rows.removeAll(keepingCapacity: true)
         swap(&rows, &workspace.pendingDeletes)
     }
@@ -213,8 +215,8 @@ extension ChangesetEncoder {
         let count = rows.count
         var size = RowsSize(bytes: 256 + 2 * IntRun.bound(count), cells: 2 * count, blobs: 0)
         var staged: [StagedColumn] = []
-        for (place, column) in columns.enumerated() {
-            let stage = stage(place, column.type, column.collection, isNullable: column.isNullable)
+        for (index, column) in columns.enumerated() {
+            let stage = stage(index, column.type, column.collection, isNullable: column.isNullable)
             for row in rows {
                 precondition(row.leaf.hasChunk(column.number), "Firn: a leaf lacks column \(column.number)")
                 stage.add(row.leaf.chunk(column.number), row.row)

@@ -1,10 +1,11 @@
 import FirnBytes
 
 extension ChangesetEncoder {
-    /// Bytes of elements in one block.
+    /// The number of bytes of elements in one block.
     private static let elementsByteCount = 256 << 10
 
-    /// Whether a collection is too long for its row's block. The same count as `StagedColumn.add(elementsOf:)` makes.
+    /// Whether a collection is too long for its row's block. It counts in the same way as
+    /// `StagedColumn.add(elementsOf:)`.
     static func isDeferred(_ cell: ListCell) -> Bool {
         let count = cell.count
         let layout = cell.layout
@@ -22,41 +23,42 @@ extension ChangesetEncoder {
         return passed < count
     }
 
-    /// A collection that its row's block left empty, in as many blocks as it takes.
-    mutating func elements(_ column: Column, _ key: Int64, _ place: ElementsOwner, _ cell: ListCell) {
+    /// Writes a collection that its row's block left empty, in as many blocks as it needs.
+    mutating func elements(_ column: NumberedColumn, _ key: Int64, _ owner: ElementsOwner, _ cell: ListCell) {
         let count = cell.count
         var next = 0
         while next < count {
             let stage = stage(0, column.type, column.collection, isNullable: column.isNullable)
             next = stage.add(elementsOf: cell, count, from: next, limit: ChangesetEncoder.elementsByteCount)
             stage.endCollection(since: 0)
-            elementsBlock(column.number, key, place, stage)
+            elementsBlock(column.number, key, owner, stage)
         }
     }
 
-    mutating func elementsBlock(_ column: Int, _ key: Int64, _ place: ElementsOwner, _ stage: StagedColumn) {
-        sendBlobs(of: stage, old: place.isOld)
+    mutating func elementsBlock(_ column: Int, _ key: Int64, _ owner: ElementsOwner, _ stage: StagedColumn) {
+        sendBlobs(of: stage, old: owner.isOld)
         let bound = 64 + stage.byteBound
         reserve(bound + 64, cells: stage.cellCount)
         let scratch = integers(2 * max(stage.valueCount, 1))
         let table = table
-        block(.elements, old: place.isOld, bound) { cursor in
+        block(.elements, old: owner.isOld, bound) { cursor in
             cursor.varint(table.index)
             cursor.varint(column)
             cursor.varint(Int(key))
-            cursor.byte(place.rawValue)
+            cursor.byte(owner.rawValue)
             ColumnCoding.encode(stage, scratch, &cursor)
         }
     }
 
     // MARK: Scripts
 
-    /// What was done to the collection of one cell, whose row this changeset does not insert.
+    /// Writes the edits of the collection in one cell. This changeset must not insert the cell's row.
     mutating func script(column: Int, key: Int64, _ script: ListScript) {
         guard let column = columns.first(where: { $0.number == column }) else {
             preconditionFailure("Firn: a script of column \(column), which table \(table.index) does not have")
         }
-        precondition(column.collection != .none, "Firn: a script of column \(column.number), which is no collection")
+        precondition(
+            column.collection != .none, "Firn: a script of column \(column.number), which holds no collections")
         let (new, old) = (
             stage(0, column.type, column.collection, isNullable: column.isNullable),
             stage(1, column.type, column.collection, isNullable: column.isNullable)
@@ -84,13 +86,13 @@ extension ChangesetEncoder {
             }
             flushScript(column, key, &operations, new, old)
         }
-        // A script of no edits still says that the collection was assigned.
+        // A script without edits still says that the collection was assigned.
         if !operations.isEmpty || script.isEmpty { scriptBlock(column, key, operations, new, old) }
     }
 
-    /// Writes what is staged of a script once it is long enough.
+    /// Writes the staged part of a script once it is long enough.
     private mutating func flushScript(
-        _ column: Column, _ key: Int64, _ operations: inout [ChangesetBlock.Operation], _ new: StagedColumn,
+        _ column: NumberedColumn, _ key: Int64, _ operations: inout [ChangesetBlock.Operation], _ new: StagedColumn,
         _ old: StagedColumn
     ) {
         let byteCount =
@@ -109,7 +111,7 @@ extension ChangesetEncoder {
     }
 
     private mutating func scriptBlock(
-        _ column: Column, _ key: Int64, _ operations: [ChangesetBlock.Operation], _ new: StagedColumn,
+        _ column: NumberedColumn, _ key: Int64, _ operations: [ChangesetBlock.Operation], _ new: StagedColumn,
         _ old: StagedColumn
     ) {
         new.endCollection(since: 0)

@@ -1,26 +1,30 @@
 import FirnBytes
 
-/// Writes a changeset, block by block, and hands out each part as soon as it is full, so that compressing and writing it overlap with encoding
-/// the next.
+/// Writes a changeset block by block, and passes each part on as soon as it is full, so that compressing and writing
+/// it overlap with encoding the next one.
 ///
-/// The order of calls is the order of blocks: `schema`, then for each table `beginTable`, its rows, cells and scripts, and at the end `finish`.
-/// A row's insert comes before updates of its cells. What is said cell by cell (`updated`, `deleted(_:_:)`) is gathered and written by the column,
-/// at the latest when the next table begins; the nodes it refers to must stay until then.
+/// The calls come in the order of the blocks: `schema`, then for each table `beginTable`, its rows, cells and
+/// scripts, and at the end `finish`. A row's insert comes before updates of its cells. Changes that are reported cell
+/// by cell (`updated`, `deleted(_:_:)`) are collected and written by column, at the latest when the next table
+/// begins. The nodes they refer to must stay valid until then.
 ///
-/// Cost (measured in release on the machine of FACTS, 256 rows at a time): 14 ns for a `Person` of 9 properties that is inserted in a run (148 bytes), 29 ns for
-/// an updated integer, 100 ns for an updated string, 0.65 µs for a changeset of one new object. Memory: the part that is being filled, and a few hundred KiB of places of values.
+/// Cost (measured in release on the machine of FACTS, 256 rows at a time): 14 ns for a `Person` of 9 properties that
+/// is inserted in a run (148 bytes), 29 ns for an updated integer, 100 ns for an updated string, 0.65 µs for a
+/// changeset of one new object. Memory: the part that is being filled, and a few hundred KiB for the locations of
+/// values.
 struct ChangesetEncoder: ~Copyable {
-    /// Takes a part that is full, or the last one, and gives back a writer, emptied, to go on with: the same one where it was dealt with at once.
+    /// Takes a part that is full, or the last one, and returns an empty writer to continue with. That is the same one
+    /// if the part was processed at once.
     typealias Sink = (_ part: consuming ByteWriter, _ isLast: Bool) -> ByteWriter
 
     var part: ByteWriter
     private var partCells = 0
-    /// Parts that went before.
+    /// The number of parts that were passed to the sink.
     private(set) var partCount = 0
     private let sink: Sink
 
     private(set) var table = TableID(0)
-    var columns: [Column] = []
+    var columns: [NumberedColumn] = []
     private var nextBlob = 0
     let workspace: Workspace
     private(set) var isFinished = false
@@ -28,7 +32,7 @@ struct ChangesetEncoder: ~Copyable {
     /// The encoder's memory. It serves one changeset after another, and one encoder at a time.
     final class Workspace {
         @exclusivity(unchecked) fileprivate var measures: [ColumnCoding.Measure] = []
-        /// One for each column that needs it, made when it first does.
+        /// One for each column that needs one, made at first use.
         @exclusivity(unchecked) fileprivate var stages: [StagedColumn] = []
         @exclusivity(unchecked) fileprivate var scratch = RawStack(capacity: 256)
         @exclusivity(unchecked) var pendingUpdates: [[UpdatedCell]] = []
@@ -36,33 +40,16 @@ struct ChangesetEncoder: ~Copyable {
 
         deinit { scratch.dispose() }
 
-        /// Forgets what an encoder that was not finished has left.
+        /// Drops what an encoder that was not finished has left.
         func removeAll() {
             for column in pendingUpdates.indices { pendingUpdates[column].removeAll(keepingCapacity: true) }
             pendingDeletes.removeAll(keepingCapacity: true)
         }
     }
 
-    /// A column that is there, and how its chunks lie.
-    struct Column: Sendable {
-        let number: Int
-        let type: ColumnType
-        let collection: CollectionKind
-        let isNullable: Bool
-        let layout: ChunkLayout
-
-        init(_ number: Int, _ schema: ColumnSchema) {
-            self.number = number
-            type = schema.type
-            collection = schema.collection
-            isNullable = schema.isNullable
-            layout = schema.layout
-        }
-    }
-
-    /// `part` is written to from its start.
+    /// Writes to `part` from its start.
     ///
-    /// - Parameter workspace: of an encoder that is done.
+    /// - Parameter workspace: the workspace of an encoder that has finished.
     init(
         part: consuming ByteWriter = ByteWriter(capacity: 4096), workspace: Workspace = Workspace(),
         sink: @escaping Sink
@@ -76,18 +63,13 @@ struct ChangesetEncoder: ~Copyable {
 
     // MARK: Tables and parts
 
-    /// What follows is about this table.
+    /// Begins a table. The calls that follow refer to it.
     mutating func beginTable(_ id: TableID, _ schema: TableSchema) {
-        beginTable(id, columns: ChangesetEncoder.columns(of: schema))
+        beginTable(id, columns: schema.presentColumns)
     }
 
-    /// A table's columns, for `beginTable`.
-    static func columns(of schema: TableSchema) -> [Column] {
-        schema.columns.indices.filter { !schema.columns[$0].isRemoved }.map { Column($0, schema.columns[$0]) }
-    }
-
-    /// As the other, with columns that were made before.
-    mutating func beginTable(_ id: TableID, columns: [Column]) {
+    /// Begins a table whose columns were computed before.
+    mutating func beginTable(_ id: TableID, columns: [NumberedColumn]) {
         endTable()
         table = id
         self.columns = columns
@@ -96,7 +78,7 @@ struct ChangesetEncoder: ~Copyable {
         }
     }
 
-    /// Writes out what is pending of the table.
+    /// Writes the table's pending cells and rows.
     mutating func endTable() {
         flushDeletes()
         for column in 0..<workspace.pendingUpdates.count where !workspace.pendingUpdates[column].isEmpty {
@@ -104,15 +86,15 @@ struct ChangesetEncoder: ~Copyable {
         }
     }
 
-    /// The last part goes out, empty though it may be. Nothing may be written after it.
-    mutating func finish() {
+    /// Passes on the last part, even if it is empty. Nothing may be written after it.
+    mutating func flush() {
         endTable()
         precondition(!isFinished, "Firn: a changeset was finished twice")
         isFinished = true
-        handOut(isLast: true)
+        emitPart(isLast: true)
     }
 
-    private mutating func handOut(isLast: Bool) {
+    private mutating func emitPart(isLast: Bool) {
         var next = ByteWriter(capacity: 16)
         swap(&next, &part)
         part = sink(next, isLast)
@@ -121,25 +103,26 @@ struct ChangesetEncoder: ~Copyable {
         partCount += 1
     }
 
-    /// Room for blocks of this size in one part.
+    /// Makes sure that blocks of this size fit in the current part.
     mutating func reserve(_ bound: Int, cells: Int) {
         precondition(
-            bound <= Limits.partByteCount && cells <= Limits.partCellCount, "Firn: a block is longer than a part")
+            bound <= Limits.partByteCount && cells <= Limits.partCellCount, "Firn: a block is longer than a part may be"
+        )
         if part.count &+ bound > Limits.partByteCount || partCells &+ cells > Limits.partCellCount {
-            handOut(isLast: false)
+            emitPart(isLast: false)
         }
         partCells &+= cells
     }
 
-    /// Writes a block whose body takes at most `bound` bytes. The room was reserved.
+    /// Writes a block whose body takes at most `bound` bytes. The space must have been reserved.
     @inline(__always)
     mutating func block(
         _ kind: BlockKind, old: Bool = false, _ bound: Int, _ body: (inout RawCursor) -> Void
     ) {
         let start = part.count
         var length = 0
-        part.append(count: bound &+ ChangesetFormat.headerByteCount) { room in
-            let base = room.baseAddress.unsafelyUnwrapped
+        part.append(count: bound &+ ChangesetFormat.headerByteCount) { buffer in
+            let base = buffer.baseAddress.unsafelyUnwrapped
             var cursor = RawCursor(base + ChangesetFormat.headerByteCount)
             body(&cursor)
             length = cursor.address - base
@@ -159,12 +142,12 @@ struct ChangesetEncoder: ~Copyable {
         return workspace.scratch.grow(count * 8).assumingMemoryBound(to: Int64.self)
     }
 
-    /// The staging area of a column, emptied. `place` tells apart what is staged at the same time.
-    mutating func stage(_ place: Int, _ type: ColumnType, _ collection: CollectionKind, isNullable: Bool)
+    /// The emptied staging area of a column. Values that are staged at the same time have different slots.
+    mutating func stage(_ slot: Int, _ type: ColumnType, _ collection: CollectionKind, isNullable: Bool)
         -> StagedColumn
     {
-        while workspace.stages.count <= place { workspace.stages.append(StagedColumn()) }
-        let stage = workspace.stages[place]
+        while workspace.stages.count <= slot { workspace.stages.append(StagedColumn()) }
+        let stage = workspace.stages[slot]
         stage.begin(type, collection)
         stage.isNullable = isNullable
         return stage
@@ -172,7 +155,7 @@ struct ChangesetEncoder: ~Copyable {
 
     // MARK: Blobs
 
-    /// Sends the long values of `column` ahead and gives them their ids.
+    /// Writes the long values of `column` as blobs before its block, and gives them their ids.
     mutating func sendBlobs(of column: StagedColumn, old: Bool) {
         guard column.longByteCount > 0 else { return }
         for index in 0..<column.keys.count where column.keys[index].isLong {
@@ -189,7 +172,7 @@ struct ChangesetEncoder: ~Copyable {
         let overhead = ChangesetFormat.headerByteCount + 2 * Varint.maximumByteCount
         var offset = 0
         while offset < bytes.count {
-            if part.count + overhead + 4096 > Limits.partByteCount { handOut(isLast: false) }
+            if part.count + overhead + 4096 > Limits.partByteCount { emitPart(isLast: false) }
             let count = min(bytes.count - offset, Limits.partByteCount - part.count - overhead)
             let start = offset
             block(.blob, old: old, overhead + count) { cursor in
@@ -204,7 +187,7 @@ struct ChangesetEncoder: ~Copyable {
 
     // MARK: Whole stores
 
-    /// The schema that holds from this version on. It comes first.
+    /// Writes the schema that holds from this version on. It comes first.
     mutating func schema(_ schema: StoreSchema) {
         var encoded = ByteWriter(capacity: 1024)
         SchemaCoding.encode(schema, into: &encoded)
@@ -228,7 +211,7 @@ struct ChangesetEncoder: ~Copyable {
         }
     }
 
-    /// The table's keys go on from `key`.
+    /// Writes the table's next key.
     mutating func nextKey(_ key: Int64) {
         let table = table
         reserve(64, cells: 0)
@@ -242,12 +225,12 @@ struct ChangesetEncoder: ~Copyable {
 // MARK: - Rows in runs
 
 extension ChangesetEncoder {
-    /// Rows of a leaf that are new, side by side: straight from their chunks.
+    /// Writes neighbouring new rows of a leaf, straight from their chunks.
     mutating func inserted(_ leaf: Leaf, _ rows: Range<Int>) {
         rowBlocks(.insert, leaf, rows)
     }
 
-    /// Rows of a leaf of the version before that went, side by side.
+    /// Writes neighbouring deleted rows of a leaf of the version before.
     mutating func deleted(_ leaf: Leaf, _ rows: Range<Int>) {
         guard !rows.isEmpty else { return }
         rowBlocks(.deleteOld, leaf, rows)
@@ -283,7 +266,7 @@ extension ChangesetEncoder {
         }
     }
 
-    /// One row that takes more than a part: as many columns at a time as fit.
+    /// Writes one row that takes more than a part, in groups of as many columns as fit.
     private mutating func wideRow(_ kind: BlockKind, _ leaf: Leaf, _ row: Range<Int>) {
         var first = 0
         while first < columns.count {
@@ -307,19 +290,20 @@ extension ChangesetEncoder {
         var cells: Int
         var blobs: Int
 
-        /// Blobs before a block stay far below what a reader must hold.
+        /// Blobs before a block stay far below the most that a reader must hold.
         var fits: Bool {
             bytes <= Limits.partByteCount - 64 && cells <= Limits.partCellCount
                 && blobs <= ChangesetFormat.blobByteCount
         }
     }
 
-    /// What rows take at most. What does not lie in chunks as it will be written is staged, at the place of its column.
-    private mutating func measure(_ leaf: Leaf, _ rows: Range<Int>, _ places: Range<Int>) -> RowsSize {
+    /// The most space that rows take. A column whose chunk does not have the form that will be written is staged, in
+    /// the slot of its index.
+    private mutating func measure(_ leaf: Leaf, _ rows: Range<Int>, _ columnIndices: Range<Int>) -> RowsSize {
         let count = rows.count
         var size = RowsSize(bytes: 64 &+ IntRun.bound(count), cells: count, blobs: 0)
-        for place in places {
-            let column = columns[place]
+        for columnIndex in columnIndices {
+            let column = columns[columnIndex]
             size.bytes &+= 8
             guard leaf.hasChunk(column.number) else { continue }
             if column.layout.form != .variable {
@@ -330,16 +314,16 @@ extension ChangesetEncoder {
             let chunk = leaf.chunk(column.number)
             if column.collection == .none {
                 let measure = ColumnCoding.measure(chunk, rows)
-                workspace.measures[place] = measure
+                workspace.measures[columnIndex] = measure
                 if measure.isPlain {
                     size.bytes &+= ColumnCoding.bound(measure, count)
                     size.cells &+= count
                     continue
                 }
             }
-            let stage = stage(place, column.type, column.collection, isNullable: column.isNullable)
+            let stage = stage(columnIndex, column.type, column.collection, isNullable: column.isNullable)
             for row in rows { stage.add(chunk, row) }
-            workspace.measures[place].longest = .max
+            workspace.measures[columnIndex].longest = .max
             size.bytes &+= stage.byteBound
             size.cells &+= stage.cellCount
             size.blobs &+= stage.longByteCount
@@ -348,30 +332,31 @@ extension ChangesetEncoder {
     }
 
     private mutating func rowBlock(
-        _ kind: BlockKind, _ leaf: Leaf, _ rows: Range<Int>, _ places: Range<Int>, _ size: RowsSize
+        _ kind: BlockKind, _ leaf: Leaf, _ rows: Range<Int>, _ columnIndices: Range<Int>, _ size: RowsSize
     ) {
         let isOld = kind == .deleteOld
         var scratchCount = rows.count
         var hasDeferred = false
         var present = 0
-        for place in places where leaf.hasChunk(columns[place].number) {
+        for columnIndex in columnIndices where leaf.hasChunk(columns[columnIndex].number) {
             present &+= 1
-            guard isStaged(place) else { continue }
-            sendBlobs(of: workspace.stages[place], old: isOld)
-            scratchCount = max(scratchCount, workspace.stages[place].valueCount, workspace.stages[place].rowCount)
-            if !workspace.stages[place].deferred.isEmpty { hasDeferred = true }
+            guard isStaged(columnIndex) else { continue }
+            sendBlobs(of: workspace.stages[columnIndex], old: isOld)
+            scratchCount = max(
+                scratchCount, workspace.stages[columnIndex].valueCount, workspace.stages[columnIndex].rowCount)
+            if !workspace.stages[columnIndex].deferred.isEmpty { hasDeferred = true }
         }
         reserve(size.bytes + 64, cells: size.cells)
         let scratch = integers(2 * scratchCount)
         let table = table
-        // The closure must not touch `self`, which the block is written into.
+        // The closure must not access `self`, which the block is written into.
         let (columns, workspace) = (columns, workspace)
         block(kind, old: isOld, size.bytes) { cursor in
             cursor.varint(table.index)
             ChangesetEncoder.keys(leaf, rows, &cursor)
             cursor.varint(present)
-            for place in places {
-                let column = columns[place]
+            for columnIndex in columnIndices {
+                let column = columns[columnIndex]
                 guard leaf.hasChunk(column.number) else { continue }
                 cursor.varint(column.number)
                 let chunk = leaf.chunk(column.number)
@@ -381,17 +366,17 @@ extension ChangesetEncoder {
                         nullFlags: column.layout.form == .nullable
                             ? UnsafePointer(chunk.nullFlags + rows.lowerBound) : nil,
                         rows.count, scratch, &cursor)
-                } else if column.collection == .none, workspace.measures[place].isPlain {
-                    ColumnCoding.encode(chunk, rows, workspace.measures[place], column.type, &cursor)
+                } else if column.collection == .none, workspace.measures[columnIndex].isPlain {
+                    ColumnCoding.encode(chunk, rows, workspace.measures[columnIndex], column.type, &cursor)
                 } else {
-                    ColumnCoding.encode(workspace.stages[place], scratch, &cursor)
+                    ColumnCoding.encode(workspace.stages[columnIndex], scratch, &cursor)
                 }
             }
         }
         guard hasDeferred else { return }
-        for place in places where leaf.hasChunk(columns[place].number) && isStaged(place) {
-            let column = columns[place]
-            for index in workspace.stages[place].deferred {
+        for columnIndex in columnIndices where leaf.hasChunk(columns[columnIndex].number) && isStaged(columnIndex) {
+            let column = columns[columnIndex]
+            for index in workspace.stages[columnIndex].deferred {
                 let row = rows.lowerBound + index
                 elements(
                     column, leaf.key(row), isOld ? .deleted : .inserted,
@@ -400,14 +385,14 @@ extension ChangesetEncoder {
         }
     }
 
-    private func isStaged(_ place: Int) -> Bool {
-        columns[place].layout.form == .variable
-            && (columns[place].collection != .none || !workspace.measures[place].isPlain)
+    private func isStaged(_ columnIndex: Int) -> Bool {
+        columns[columnIndex].layout.form == .variable
+            && (columns[columnIndex].collection != .none || !workspace.measures[columnIndex].isPlain)
     }
 }
 
 extension ElementLayout {
-    init(_ column: ChangesetEncoder.Column) {
+    init(_ column: NumberedColumn) {
         self.init(type: column.type, collection: column.collection, isNullable: column.isNullable)
     }
 }

@@ -1,13 +1,14 @@
 import FirnBytes
 
-/// Reads a changeset part by part and hands its blocks to whoever applies, shows or keeps them.
+/// Reads a changeset part by part and passes its blocks to a closure that applies, shows or stores them.
 ///
-/// Nothing in the bytes is trusted: whatever they are, the reader hands out blocks that can be read without a check, or throws a
-/// `ChangesetError` that names version, part and offset. What it does not check is whether tables, columns and rows exist: see `ColumnDecoder.matches`.
-/// A reader holds one part's blobs at a time and nothing else. It is used by one thread.
+/// The bytes are not trusted. Whatever they contain, the reader either returns blocks that can be read without a
+/// check, or throws a `ChangesetError` that names version, part and offset. It does not check whether tables, columns
+/// and rows exist: see `ColumnDecoder.matches`. A reader holds one part's blobs at a time and nothing else. It is
+/// used by one thread.
 final class ChangesetReader {
     enum Direction {
-        /// New values only: blocks of old values are skipped by their length.
+        /// New values only. Blocks of old values are skipped by their length.
         case forward
         /// Old values too.
         case both
@@ -18,7 +19,7 @@ final class ChangesetReader {
     private(set) var part = 0
     private var endOfLast = 0
     private var blobs = BlobTable()
-    /// Whether the blobs belong to a block that was already read.
+    /// Whether the blobs belong to a block that has been read.
     private var blobsAreDue = false
 
     init(version: UInt64, direction: Direction) {
@@ -28,7 +29,7 @@ final class ChangesetReader {
 
     deinit { blobs.removeAll() }
 
-    /// Hands the blocks of the next part to `body`. What a block refers to is gone when `body` returns.
+    /// Passes the blocks of the next part to `body`. What a block refers to is freed when `body` returns.
     func read(_ bytes: UnsafeRawBufferPointer, _ body: (inout ChangesetBlock) throws -> Void) throws {
         guard bytes.count <= Limits.partByteCount else {
             throw error(0, "a part of \(bytes.count) bytes is longer than \(Limits.partByteCount)")
@@ -58,7 +59,7 @@ final class ChangesetReader {
         part += 1
     }
 
-    /// Says that there are no more parts.
+    /// Checks that the changeset may end here. There are no more parts.
     func finish() throws {
         guard blobsAreDue || blobs.isEmpty else {
             part = max(part - 1, 0)
@@ -78,7 +79,7 @@ final class ChangesetReader {
         let isOld: Bool
         let isOptional: Bool
         let offset: Int
-        /// The body, at the same offsets as in the part: a reader of it begins at `start`.
+        /// The end of the body, as an offset in the part. The body begins after the header.
         let end: Int
     }
 
@@ -97,7 +98,7 @@ final class ChangesetReader {
             offset: start, end: reader.offset + length)
     }
 
-    /// The next block; nil where it is skipped.
+    /// The next block, nil if it is skipped.
     private func next(_ reader: inout ByteReader, _ cells: inout Int) throws(BytesError) -> ChangesetBlock? {
         let header = try header(&reader)
         guard let kind = BlockKind(rawValue: header.kind) else {
@@ -112,7 +113,8 @@ final class ChangesetReader {
             try reader.skip(header.end - reader.offset)
             return nil
         }
-        // The body alone, so that no field can reach into the next block; offsets stay those of the part.
+        // The reader gets the body alone, so that no field can reach into the next block. Offsets stay those of the
+        // part.
         var body = ByteReader(UnsafeRawBufferPointer(rebasing: reader.bytes[..<header.end]))
         try body.skip(reader.offset)
         try reader.skip(header.end - reader.offset)
@@ -126,7 +128,7 @@ final class ChangesetReader {
             cells = context.cells
             blobs = context.blobs
         }
-        // `context` has the blobs' only reference meanwhile, so that they are not copied.
+        // `context` has the only reference to the blobs meanwhile, so that they are not copied.
         blobs = BlobTable()
         var block = try ChangesetBlock(kind, header.isOld, &body, &context)
         try body.expectEnd()
@@ -134,7 +136,7 @@ final class ChangesetReader {
         return block
     }
 
-    /// The old values that follow an update or a script at once.
+    /// Reads the old values, which directly follow an update or a script.
     private func pair(
         _ block: inout ChangesetBlock, _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context
     ) throws(BytesError) {
@@ -167,13 +169,14 @@ final class ChangesetReader {
         let offset = try reader.readCount(limit: ChangesetFormat.blobByteCount)
         let piece = try reader.readBytes(reader.remaining)
         guard !piece.isEmpty, blobs.append(piece, to: id, at: offset) else {
-            throw BytesError(.invalid("a piece of blob \(id) at \(offset) is out of place or too long"), offset: start)
+            throw BytesError(
+                .invalid("a piece of blob \(id) at \(offset) does not continue it, or is too long"), offset: start)
         }
     }
 }
 
 extension BytesError {
-    /// What was wrong, without the place.
+    /// The reason without the offset.
     var reason: String {
         let text = description
         let prefix = "at byte \(offset): "

@@ -14,16 +14,17 @@ import FirnBytes
 /// collections                                 an `IntRun` of counts · a map's keys as strings · all elements as a run
 /// ```
 ///
-/// This type writes runs: straight from chunks where rows lie side by side, else from a `StagedColumn`. `ColumnDecoder` reads them.
+/// This type writes runs: straight from chunks if the rows are neighbours, and otherwise from a `StagedColumn`.
+/// `ColumnDecoder` reads them.
 enum ColumnCoding {
     // MARK: From chunks
 
-    /// What is known of a variable chunk's rows after one pass over their slots.
+    /// What one pass over the slots of a variable chunk's rows finds out.
     struct Measure {
         var shortest: UInt32 = .max
         var longest: UInt32 = 0
         var total = 0
-        /// Not 0 where a value does not begin where the one before it ends.
+        /// Not 0 if a value does not begin where the value before it ends.
         var gaps: UInt32 = 0
 
         /// Whether every row's bytes lie in the chunk and none is null.
@@ -48,10 +49,10 @@ enum ColumnCoding {
         return measure
     }
 
-    /// Bytes that the rows of a plain variable chunk take at most.
+    /// The most bytes that the rows of a plain variable chunk take.
     static func bound(_ measure: Measure, _ count: Int) -> Int { 32 &+ count &* 2 &+ measure.total }
 
-    /// Bytes that `count` values of a fixed width take at most.
+    /// The most bytes that `count` values of a fixed width take.
     static func fixedBound(_ width: Int, _ count: Int) -> Int { 64 &+ count &* (width &+ 1) }
 
     /// Writes rows of a variable chunk whose values all lie in it.
@@ -84,7 +85,7 @@ enum ColumnCoding {
             cursor.bytes(heap + Int(chunk.slot(rows.lowerBound).offset), measure.total)
             return
         }
-        // Copy runs of neighbours at a time.
+        // Copies runs of neighbouring values at a time.
         var start = 0
         var end = 0
         for row in rows {
@@ -100,8 +101,8 @@ enum ColumnCoding {
         cursor.bytes(heap + start, end &- start)
     }
 
-    /// Writes values of a fixed width that lie one after the other. `nullFlags` has a byte each, where some may be null; `scratch` has room for twice
-    /// as many integers.
+    /// Writes values of a fixed width that lie one after the other. `nullFlags` has a byte for each value if some may
+    /// be null. `scratch` has space for twice as many integers.
     static func encodeFixed(
         _ type: ColumnType, _ values: UnsafeRawPointer, nullFlags: UnsafePointer<UInt8>?, _ count: Int,
         _ scratch: UnsafeMutablePointer<Int64>, _ cursor: inout RawCursor
@@ -136,7 +137,7 @@ enum ColumnCoding {
         }
     }
 
-    /// Integers into `target`; a null takes the value of another row, so that it widens nothing.
+    /// Copies integers to `target`. A null gets the value of another row, so that it does not make the run wider.
     @inline(__always)
     private static func gather(
         _ nullFlags: UnsafePointer<UInt8>?, _ count: Int, _ target: UnsafeMutablePointer<Int64>, _ value: (Int) -> Int64
@@ -176,7 +177,7 @@ enum ColumnCoding {
 
     // MARK: From staged values
 
-    /// Writes all that is staged. The long values have their blobs' ids by then.
+    /// Writes everything that is staged. The long values must have their blobs' ids by then.
     static func encode(_ column: StagedColumn, _ scratch: UnsafeMutablePointer<Int64>, _ cursor: inout RawCursor) {
         if column.collection != .none {
             cursor.byte(ChangesetFormat.header(column.type, column.collection))
@@ -215,7 +216,7 @@ enum ColumnCoding {
         if blobs > 0 {
             cursor.varint(blobs)
             for index in 0..<count where pieces[index].isLong {
-                assert(pieces[index].blob >= 0, "Firn: a long value did not go ahead")
+                assert(pieces[index].blob >= 0, "Firn: a long value was not sent before its block")
                 cursor.varint(index)
                 cursor.varint(pieces[index].blob)
                 cursor.varint(pieces[index].count)

@@ -1,25 +1,27 @@
 import FirnBytes
 
-/// Reads a run of values of one column as `ColumnCoding` wrote it, from bytes that nobody vouches for.
+/// Reads a run of values of one column as `ColumnCoding` wrote it, from untrusted bytes.
 ///
-/// Making one checks every length, so that nothing read from it afterwards looks beyond the bytes, whatever they hold. It allocates nothing (but for
-/// collections and blobs) and copies no values: its memory, the part's and the blobs', must stay while it is used.
+/// Creating a decoder checks every length, so that no read afterwards goes beyond the bytes, whatever they contain.
+/// It allocates nothing (except for collections and blobs) and copies no values: the part's memory and that of the
+/// blobs must stay valid while it is used.
 ///
-/// Values are taken in order by `next…`, or, of fixed-width types, by whole ranges into a chunk's memory by `fill`.
+/// Values are read in order by `next…`. Values of fixed-width types can also be read in ranges, into a chunk's
+/// memory, by `fill`.
 struct ColumnDecoder {
     let type: ColumnType
     let collection: CollectionKind
-    /// Rows.
+    /// The number of rows.
     let count: Int
     private let nulls: UnsafeRawPointer?
-    /// Integers, seconds, lengths, counts of elements.
+    /// Integers, seconds, lengths, or numbers of elements.
     let integers: IntRun
     private let nanoseconds: IntRun
     /// Fixed values, a bitmap of bools, or the bytes of all values of varying length.
     private let bytes: UnsafeRawPointer
     private let boolForm: UInt8
     private let blobs: [BlobLocation]
-    /// Of a collection: the run of a map's keys, and that of the elements.
+    /// For a collection: the run of a map's keys, and the run of the elements.
     private(set) var parts: [ColumnDecoder]
     private var row = 0
     private var byteOffset = 0
@@ -30,7 +32,7 @@ struct ColumnDecoder {
         let bytes: UnsafeRawBufferPointer
     }
 
-    /// What a part may still hold, and the blobs that came before the block.
+    /// How many more cells the part may hold, and the blobs that came before the block.
     struct Context {
         var cells: Int
         var blobs: BlobTable
@@ -67,21 +69,21 @@ struct ColumnDecoder {
         var nanoseconds = integers
         var bytes = anchor
         var boolForm: UInt8 = 0
-        var places: [BlobLocation] = []
+        var locations: [BlobLocation] = []
         var parts: [ColumnDecoder] = []
         guard collection == .none || !hasNulls && !hasBlobs && outer == nil, type.fixedWidth == nil || !hasBlobs,
             type != .link || !hasNulls
-        else { throw BytesError(.invalid("a column's header \(header) makes no sense"), offset: start) }
+        else { throw BytesError(.invalid("a column has an invalid header \(header)"), offset: start) }
         nulls = hasNulls ? try ColumnDecoder.bitmap(&reader, count) : nil
         if collection != .none {
             integers = try IntRun(&reader, count)
             guard let total = integers.sum(each: Int64(Limits.partCellCount), atMost: context.cells) else {
-                throw BytesError(.invalid("the elements of collections are too many"), offset: start)
+                throw BytesError(.invalid("collections have too many elements"), offset: start)
             }
             if collection == .map {
                 let keys = try ColumnDecoder(&reader, total, &context, within: collection)
                 guard keys.type == .string, keys.nulls == nil else {
-                    throw BytesError(.invalid("a map's keys are no strings"), offset: start)
+                    throw BytesError(.invalid("a map's keys are not strings"), offset: start)
                 }
                 parts.append(keys)
             }
@@ -100,7 +102,7 @@ struct ColumnDecoder {
             case .link:
                 integers = try IntRun(&reader, count)
                 guard integers.fits(-1, ChangesetFormat.keyLimit) else {
-                    throw BytesError(.invalid("a link leads to no possible key"), offset: start)
+                    throw BytesError(.invalid("a link's key is out of range"), offset: start)
                 }
             case .float, .double, .objectID, .uuid, .decimal:
                 let width = type.fixedWidth.unsafelyUnwrapped
@@ -112,11 +114,11 @@ struct ColumnDecoder {
                     throw BytesError(.invalid("a date has more than a second of nanoseconds"), offset: start)
                 }
             case .string, .data, .mixed:
-                if hasBlobs { places = try ColumnDecoder.places(&reader, count, &context.blobs) }
+                if hasBlobs { locations = try ColumnDecoder.locations(&reader, count, &context.blobs) }
                 integers = try IntRun(&reader, count)
                 guard let total = integers.sum(each: Int64(ChangesetFormat.cellByteCount), atMost: reader.remaining)
                 else {
-                    throw BytesError(.invalid("the lengths of values are beyond what follows"), offset: start)
+                    throw BytesError(.invalid("the lengths of values add up to more than what follows"), offset: start)
                 }
                 bytes = try reader.readBytes(total).baseAddress ?? anchor
             }
@@ -125,11 +127,11 @@ struct ColumnDecoder {
         self.nanoseconds = nanoseconds
         self.bytes = bytes
         self.boolForm = boolForm
-        blobs = places
+        blobs = locations
         self.parts = parts
     }
 
-    /// A bit for each of `count`; the spare ones must be 0.
+    /// A bitmap with a bit for each of `count`. The spare bits must be 0.
     static func bitmap(_ reader: inout ByteReader, _ count: Int) throws(BytesError) -> UnsafeRawPointer {
         let start = reader.offset
         let bytes = try reader.readBytes(RawCursor.bitmapByteCount(count))
@@ -139,11 +141,11 @@ struct ColumnDecoder {
         return bytes.baseAddress ?? reader.bytes.baseAddress.unsafelyUnwrapped
     }
 
-    private static func places(
+    private static func locations(
         _ reader: inout ByteReader, _ count: Int, _ blobs: inout BlobTable
     ) throws(BytesError) -> [BlobLocation] {
         let number = try reader.readCount(limit: count)
-        var places: [BlobLocation] = []
+        var locations: [BlobLocation] = []
         var next = 0
         for _ in 0..<number {
             let start = reader.offset
@@ -153,10 +155,10 @@ struct ColumnDecoder {
             guard row >= next, let bytes = blobs.take(id, length) else {
                 throw BytesError(.invalid("a value refers to blob \(id), which did not come before it"), offset: start)
             }
-            places.append(BlobLocation(row: row, bytes: bytes))
+            locations.append(BlobLocation(row: row, bytes: bytes))
             next = row + 1
         }
-        return places
+        return locations
     }
 
     // MARK: By row
@@ -174,14 +176,17 @@ struct ColumnDecoder {
         bitmap.load(fromByteOffset: index >> 3, as: UInt8.self) >> UInt8(index & 7) & 1 == 1
     }
 
-    /// Whether the run is what the column holds. Nullability may have changed since.
+    /// Whether the run has the column's type. Its nullability may have changed since.
     func matches(_ column: ColumnSchema) -> Bool { type == column.type && collection == column.collection }
 
-    /// Writes rows of a fixed-width type as they lie in a chunk; where `nullFlags` is given, a byte for each, 1 for null, whose value is then zeros.
-    /// Without it nulls become zeros. About 0.5 ns a row.
+    /// Writes rows of a fixed-width type in the layout of a chunk. About 0.5 ns a row.
+    ///
+    /// `nullFlags`, if given, gets a byte for each row, 1 for null. The value of a null becomes zeros, with or
+    /// without flags.
     func fill(_ rows: Range<Int>, into target: UnsafeMutableRawPointer, nullFlags: UnsafeMutablePointer<UInt8>?) {
         precondition(
-            collection == .none && rows.lowerBound >= 0 && rows.upperBound <= count, "Firn: rows beyond a run of values"
+            collection == .none && rows.lowerBound >= 0 && rows.upperBound <= count,
+            "Firn: rows beyond the end of a run of values"
         )
         let first = rows.lowerBound
         switch type {
@@ -220,15 +225,15 @@ struct ColumnDecoder {
     /// The next row of ints or links.
     @inline(__always)
     mutating func nextInt() -> Int64 {
-        precondition(row < count, "Firn: a value beyond a run")
+        precondition(row < count, "Firn: a value beyond the end of a run")
         row &+= 1
         return integers[row &- 1]
     }
 
-    /// The bytes of the next row of strings, data or mixed values; nil for null.
+    /// The bytes of the next row of strings, data or mixed values, nil for null.
     @inline(__always)
     mutating func nextBytes() -> UnsafeRawBufferPointer? {
-        precondition(row < count, "Firn: a value beyond a run")
+        precondition(row < count, "Firn: a value beyond the end of a run")
         let row = row
         let length = Int(integers[row])
         let start = bytes + byteOffset
@@ -242,10 +247,12 @@ struct ColumnDecoder {
         return UnsafeRawBufferPointer(start: start, count: length)
     }
 
-    /// The bytes of the next `rows` values of varying length, one after the other, where none is null or a blob; else nil, and nothing is taken.
+    /// The bytes of the next `rows` values of varying length, one after the other. Nil if one may be null or a blob,
+    /// and then nothing is consumed.
+    ///
     /// Their lengths are in `integers`, from `position` on.
     mutating func nextBytes(ofRows rows: Int) -> UnsafeRawBufferPointer? {
-        precondition(row + rows <= count, "Firn: values beyond a run")
+        precondition(row + rows <= count, "Firn: values beyond the end of a run")
         guard nulls == nil, blobs.isEmpty else { return nil }
         var length = 0
         for index in row..<row + rows { length &+= Int(integers[index]) }
@@ -255,31 +262,32 @@ struct ColumnDecoder {
         return UnsafeRawBufferPointer(start: start, count: length)
     }
 
-    /// Whether all values are text without blobs and nulls, and ASCII. About 0.03 ns a byte.
+    /// Whether all remaining values are ASCII text, without blobs and nulls. About 0.03 ns a byte.
     var isASCII: Bool {
         var all = self
         return all.nextBytes(ofRows: count - row)?.isASCII ?? false
     }
 
-    /// Rows taken so far.
+    /// The number of rows that have been read.
     var position: Int { row }
 
-    /// The number of elements of the next row of collections. They are taken from `elements`, and a map's keys from `keys`.
+    /// The number of elements of the next row of collections. The elements are read from `elements`, and a map's keys
+    /// from `keys`.
     mutating func nextCount() -> Int { Int(nextInt()) }
 
-    /// A run of collections has its elements in one run.
+    /// The elements of a run of collections, which are one run.
     var elements: ColumnDecoder {
         get { parts[parts.count - 1] }
         _modify { yield &parts[parts.count - 1] }
     }
 
-    /// A run of maps has its keys in one run, in step with `elements`.
+    /// The keys of a run of maps, which are one run, in step with `elements`.
     var keys: ColumnDecoder {
         get { parts[0] }
         _modify { yield &parts[0] }
     }
 
-    /// The next row as a value, or nil where its bytes are none: text that is not UTF-8, a mixed value that makes no sense.
+    /// The next row as a value. Nil if its bytes are invalid: text that is not UTF-8, or an undefined mixed value.
     mutating func nextValue() -> Value? {
         switch collection {
         case .none: return nextScalar()
@@ -298,7 +306,7 @@ struct ColumnDecoder {
         }
     }
 
-    /// The next `count` elements of a run of collections; a map's are maps of one entry.
+    /// The next `count` elements of a run of collections. A map's elements are maps of one entry.
     mutating func nextElements(_ count: Int) -> [Value]? {
         var result: [Value] = []
         result.reserveCapacity(count)
@@ -330,7 +338,7 @@ struct ColumnDecoder {
             default: return MixedCoding.decode(bytes)
             }
         }
-        precondition(row < count, "Firn: a value beyond a run")
+        precondition(row < count, "Firn: a value beyond the end of a run")
         let row = row
         self.row = row &+ 1
         if isNull(row) { return .null }
@@ -354,7 +362,7 @@ extension IntRun {
     }
 }
 
-/// Values that came ahead of the block that holds them.
+/// The blobs that came before the block that refers to them.
 struct BlobTable {
     private var blobs: [UInt64: UnsafeMutableRawBufferPointer] = [:]
     private var lengths: [UInt64: Int] = [:]
@@ -362,7 +370,8 @@ struct BlobTable {
 
     var isEmpty: Bool { blobs.isEmpty }
 
-    /// Adds a piece at the end of a blob. False where it does not go on where the one before ended, or is too much.
+    /// Adds a piece at the end of a blob. Returns false if it does not continue where the last piece ended, or if
+    /// there are too many bytes.
     mutating func append(_ piece: UnsafeRawBufferPointer, to id: UInt64, at offset: Int) -> Bool {
         let length = lengths[id] ?? 0
         guard offset == length, lengths[id] != nil || blobs.count < ChangesetFormat.blobCount,
@@ -384,7 +393,7 @@ struct BlobTable {
         return true
     }
 
-    /// The blob, which must be whole. Its memory stays until `removeAll`.
+    /// The blob, which must be complete. Its memory stays valid until `removeAll`.
     mutating func take(_ id: UInt64, _ length: Int) -> UnsafeRawBufferPointer? {
         guard let memory = blobs[id], lengths[id] == length else { return nil }
         lengths[id] = -1

@@ -1,6 +1,6 @@
 import FirnBytes
 
-/// Integers as a minimum and codes of as few bytes as the widest of them needs.
+/// Integers as a minimum, and codes with as few bytes as the widest of them needs.
 ///
 /// ```
 /// ┌──────────┬─────────────────┬──────────────────────────┐   value i = minimum + code i, modulo 2^64
@@ -8,7 +8,7 @@ import FirnBytes
 /// └──────────┴─────────────────┴──────────────────────────┘   or 16: no codes, value i = minimum + i
 /// ```
 ///
-/// This type reads a run that lies in memory; `encode` writes one.
+/// This type reads a run in memory; `encode` writes one.
 struct IntRun {
     let count: Int
     let width: Int
@@ -17,7 +17,7 @@ struct IntRun {
 
     static let ascending = 16
 
-    /// No run takes more bytes.
+    /// The most bytes that a run takes.
     static func bound(_ count: Int) -> Int { 11 &+ 8 &* count }
 
     // MARK: Writing
@@ -68,13 +68,13 @@ struct IntRun {
         }
     }
 
-    /// Keys that are known to be `first` and its successors.
+    /// Writes keys that are known to be `first` and its successors.
     static func encodeAscending(from first: Int64, _ count: Int, _ cursor: inout RawCursor) {
         cursor.byte(count > 1 ? UInt8(ascending) : 0)
         cursor.zigzag(count > 0 ? first : 0)
     }
 
-    /// Width and minimum. Codes of 8 bytes are the values themselves.
+    /// Writes width and minimum. Codes of 8 bytes are the values themselves.
     static func writeHeader(_ range: UInt64, _ low: Int64, _ cursor: inout RawCursor) {
         cursor.byte(range == 0 ? 0 : range <= 0xFF ? 1 : range <= 0xFFFF ? 2 : range <= 0xFFFF_FFFF ? 4 : 8)
         cursor.zigzag(range > 0xFFFF_FFFF ? 0 : low)
@@ -108,7 +108,7 @@ struct IntRun {
         self.width = width
     }
 
-    /// A run of nothing. `codes` is never read.
+    /// An empty run. `codes` is never read.
     init(empty anchor: UnsafeRawPointer) {
         count = 0
         width = 0
@@ -131,7 +131,8 @@ struct IntRun {
 
     /// Writes the values of a range, one after the other, to `target`. About 0.5 ns a value.
     func expand(_ range: Range<Int>, into target: UnsafeMutablePointer<Int64>) {
-        precondition(range.lowerBound >= 0 && range.upperBound <= count, "Firn: a range beyond a run of values")
+        precondition(
+            range.lowerBound >= 0 && range.upperBound <= count, "Firn: a range beyond the end of a run of values")
         let first = range.lowerBound
         switch width {
         case 0: target.update(repeating: minimum, count: range.count)
@@ -159,7 +160,7 @@ struct IntRun {
         }
     }
 
-    /// The least and the greatest value; nil for none.
+    /// The least and the greatest value, nil if there is no value.
     var bounds: ClosedRange<Int64>? {
         guard count > 0 else { return nil }
         var low = self[0]
@@ -173,11 +174,11 @@ struct IntRun {
         return low...high
     }
 
-    /// The sum of values that are all within 0 ... limit, or nil where one is not or the sum is above `total`.
+    /// The sum of the values. Nil if a value is not within 0 ... limit, or if the sum is above `total`.
     func sum(each limit: Int64, atMost total: Int) -> Int? {
         guard count > 0 else { return 0 }
         guard let bounds, bounds.lowerBound >= 0, bounds.upperBound <= limit else { return nil }
-        // At most 2^20 values of at most 2^31 each.
+        // There are at most 2^20 values of at most 2^31 each.
         var sum = 0
         if width == 0 {
             sum = Int(minimum) * count

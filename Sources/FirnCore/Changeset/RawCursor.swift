@@ -1,8 +1,9 @@
 import FirnBytes
 
-/// A place in memory that bytes are written to, without a check: whoever makes one has counted a bound of what will be written.
+/// A position in memory at which bytes are written without a check: the caller has computed a bound for everything
+/// that will be written.
 ///
-/// This is how the hot path of a commit writes; all else uses `ByteWriter`.
+/// The hot path of a commit writes with it. Everything else uses `ByteWriter`.
 struct RawCursor {
     var address: UnsafeMutableRawPointer
 
@@ -43,7 +44,8 @@ struct RawCursor {
         var index = 0
         let raw = UnsafeRawPointer(flags)
         while index &+ 8 <= count {
-            // Flags are 0 or 1: the product gathers the lowest bit of each byte in the top byte, the first byte's lowest.
+            // Flags are 0 or 1. The product gathers the lowest bit of each byte in the top byte; the first byte's bit
+            // becomes the lowest.
             let eight = UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: index, as: UInt64.self))
             byte(UInt8(truncatingIfNeeded: (eight &* 0x0102_0408_1020_4080) >> 56))
             index &+= 8

@@ -1,6 +1,6 @@
 import FirnBytes
 
-/// The whole schema as bytes. A table's place is its number, a column's likewise.
+/// The encoding of a complete schema. The position of a table is its number, and so is that of a column.
 ///
 /// ```
 /// version · number of tables · per table:                                    (numbers are varints)
@@ -8,8 +8,8 @@ import FirnBytes
 ///         name · type u8 · flags u8 · target table, if bit 5
 /// ```
 ///
-/// A table's flags: bit 0 embedded, 1 removed, 2 has a primary key. A column's: bits 0–1 the collection's kind, 2 nullable, 3 indexed, 4 removed,
-/// 5 has a target. A name is its length in bytes, then UTF-8.
+/// A table's flags: bit 0 embedded, 1 removed, 2 has a primary key. A column's: bits 0–1 the collection's kind, 2
+/// nullable, 3 indexed, 4 removed, 5 has a target. A name is its length in bytes, then UTF-8.
 enum SchemaCoding {
     private enum TableFlag {
         static let embedded: UInt8 = 1
@@ -53,7 +53,7 @@ enum SchemaCoding {
         return writer.array()
     }
 
-    /// The schema that the bytes are, all of them. Nothing in them is trusted.
+    /// Decodes a schema that takes up all of the bytes. Nothing in them is trusted.
     static func decode(_ bytes: UnsafeRawBufferPointer) throws(BytesError) -> StoreSchema {
         var reader = ByteReader(bytes)
         let version = try reader.readVarint()

@@ -1,16 +1,17 @@
-/// Values of one column, brought together from wherever they lie, ready to be encoded.
+/// Values of one column, collected from anywhere in memory and ready to be encoded.
 ///
-/// Fixed-width values lie one after the other in `fixed`, with a byte of null flag each; of values of varying length only the places are kept
-/// (`pieces`), so the memory they lie in must stay until they are encoded. Of a collection's column the elements are kept that way, the number
-/// per row in `counts`, a map's keys in `keys`.
+/// Fixed-width values are copied one after the other to `fixed`, with a byte of null flag each. For values of varying
+/// length only their locations are kept (`pieces`), so their memory must stay valid until they are encoded. In a
+/// column of collections these hold the elements, `counts` holds the number of elements per row, and `keys` a map's
+/// keys.
 ///
-/// It belongs to one encoder, on one thread, and is used again and again: filling it allocates nothing once it has grown.
+/// It belongs to one encoder, on one thread, and is reused: filling it allocates nothing once it has grown.
 final class StagedColumn {
     @exclusivity(unchecked) private(set) var type: ColumnType = .int
     @exclusivity(unchecked) private(set) var collection: CollectionKind = .none
-    /// Rows, whatever they hold.
+    /// The number of rows, whatever they contain.
     @exclusivity(unchecked) private(set) var rowCount = 0
-    /// Values, of a collection's column elements.
+    /// The number of values. In a column of collections, the number of elements.
     @exclusivity(unchecked) private(set) var valueCount = 0
     @exclusivity(unchecked) private(set) var hasNulls = false
     @exclusivity(unchecked) private(set) var fixed = RawStack(capacity: 256)
@@ -18,10 +19,10 @@ final class StagedColumn {
     @exclusivity(unchecked) private(set) var counts = RawStack(capacity: 64)
     @exclusivity(unchecked) var pieces: [Piece] = []
     @exclusivity(unchecked) var keys: [Piece] = []
-    /// Bytes of the pieces and keys that lie in the block, and of those that go ahead as blobs.
+    /// The bytes of the pieces and keys that are written in the block, and of those that are sent before it as blobs.
     @exclusivity(unchecked) private(set) var inlineByteCount = 0
     @exclusivity(unchecked) private(set) var longByteCount = 0
-    /// Rows whose collection is too long for the block: it is staged as empty, and its elements are to follow.
+    /// Rows whose collection is too long for the block. It is staged as empty, and its elements are to follow.
     @exclusivity(unchecked) private(set) var deferred: [Int] = []
     @exclusivity(unchecked) private var arena = RawArena()
 
@@ -51,9 +52,9 @@ final class StagedColumn {
         arena.removeAll()
     }
 
-    // MARK: What it takes
+    // MARK: Size
 
-    /// No encoding of it takes more bytes.
+    /// The most bytes that any encoding of it takes.
     var byteBound: Int {
         var bound = 64 &+ (collection == .none ? 0 : IntRun.bound(rowCount))
         if let width = type.fixedWidth {
@@ -68,9 +69,9 @@ final class StagedColumn {
 
     var cellCount: Int { rowCount &+ (collection == .none ? 0 : valueCount &+ keys.count) }
 
-    // MARK: Filling it
+    // MARK: Filling
 
-    /// Fixed-width values one after the other. `nullFlags` has a byte for each.
+    /// Adds fixed-width values that lie one after the other. `nullFlags` has a byte for each.
     func addFixed(_ values: UnsafeRawPointer, _ count: Int, nullFlags: UnsafePointer<UInt8>?) {
         let width = type.fixedWidth.unsafelyUnwrapped
         fixed.grow(count &* width).copyMemory(from: values, byteCount: count &* width)
@@ -115,13 +116,13 @@ final class StagedColumn {
 
     func endRows(_ count: Int) { rowCount &+= count }
 
-    /// Ends a collection's row that began when there were `before` values.
+    /// Ends the row of a collection. `before` is the number of values when the row began.
     func endCollection(since before: Int) {
         counts.grow(8).storeBytes(of: Int64(valueCount &- before), as: Int64.self)
         rowCount &+= 1
     }
 
-    /// The row of `chunk`, of a column of scalars or a collection.
+    /// Adds a row of `chunk`, which is of a column of scalars or of collections.
     func add(_ chunk: Chunk, _ row: Int) {
         guard collection == .none else {
             addCollection(ListCell(chunk, row, layout))
@@ -130,14 +131,14 @@ final class StagedColumn {
         switch chunk.form {
         case .fixed: addFixed(chunk.address(row), width: chunk.node.width, isNull: false)
         case .nullable: addFixed(chunk.address(row), width: chunk.node.width, isNull: chunk.isNullFlag(row))
-        // What was unpacked into the thread's memory does not stay there.
+        // Values that were unpacked into the thread's memory don't stay there, so they are copied.
         case .variable: addPiece(chunk.node.isScratch ? copied(chunk.bytes(row)) : Piece(chunk.bytes(row)))
         }
         rowCount &+= 1
     }
 
     private var layout: ElementLayout { ElementLayout(type: type, collection: collection, isNullable: isNullable) }
-    /// Whether elements may be null, which the layout of their cells depends on.
+    /// Whether elements may be null. The layout of their cells depends on that.
     @exclusivity(unchecked) var isNullable = false
 
     // MARK: Collections
@@ -150,7 +151,8 @@ final class StagedColumn {
         let long: Int
     }
 
-    /// A whole collection as a row; where it is too long, an empty one, and the row is entered in `deferred`.
+    /// Adds a collection as a row. If it is too long, an empty collection is added, and the row is entered in
+    /// `deferred`.
     private func addCollection(_ cell: ListCell) {
         let before = State(
             values: valueCount, fixed: fixed.count, keys: keys.count, inline: inlineByteCount, long: longByteCount)
@@ -170,7 +172,8 @@ final class StagedColumn {
         endCollection(since: before.values)
     }
 
-    /// Adds elements from `start` on until they take `limit` bytes; gives the place behind the last one added. At least one is.
+    /// Adds elements from `start` on until they take `limit` bytes, but at least one. Returns the index behind the
+    /// last one added.
     func add(elementsOf cell: ListCell, _ count: Int, from start: Int, limit: Int) -> Int {
         guard start < count else { return start }
         let layout = cell.layout
@@ -195,7 +198,7 @@ final class StagedColumn {
         return next
     }
 
-    /// An element in its plain bytes; a map's values of fixed width come that way too.
+    /// Adds an element by its plain bytes. A map's values of fixed width are added in this way too.
     private func addElementBytes(_ bytes: UnsafeRawBufferPointer?) {
         guard let width = type.fixedWidth else {
             addPiece(Piece(bytes))
@@ -213,7 +216,7 @@ final class StagedColumn {
 
     // MARK: Values
 
-    /// A row's value, of the column's type.
+    /// Adds the value of a row. It must be of the column's type.
     func add(_ value: Value) {
         switch value {
         case .list(let elements) where collection == .list, .set(let elements) where collection == .set:
@@ -225,20 +228,20 @@ final class StagedColumn {
             for entry in entries { addElement(.map([entry])) }
             endCollection(since: before)
         default:
-            precondition(collection == .none, "Firn: \(value) is no value for a column of collections")
+            precondition(collection == .none, "Firn: \(value) is not a collection, but its column holds collections")
             addScalar(value)
             rowCount &+= 1
         }
     }
 
-    /// A collection's element; a map's is a map of one entry.
+    /// Adds an element of a collection. An element of a map is a map of one entry.
     func addElement(_ element: Value) {
         guard collection == .map else {
             addScalar(element)
             return
         }
         guard case .map(let entries) = element, let entry = entries.first, entries.count == 1 else {
-            preconditionFailure("Firn: \(element) is no entry of a map")
+            preconditionFailure("Firn: \(element) is not an entry of a map")
         }
         PlainCoding.withBytes(.string(entry.key), as: .string) { addKey(copied($0)) }
         addScalar(entry.value)

@@ -1,4 +1,4 @@
-/// A growing run of bytes that is filled by address. Whoever holds it frees it.
+/// A growing run of bytes that is filled by address. Its owner frees it.
 struct RawStack {
     private(set) var base: UnsafeMutableRawPointer
     private(set) var count = 0
@@ -18,13 +18,13 @@ struct RawStack {
         self.count = count
     }
 
-    /// Room for `added` bytes at the end, counted as written.
+    /// Adds `added` bytes at the end, counts them as written, and returns their address.
     @inline(__always)
     mutating func grow(_ added: Int) -> UnsafeMutableRawPointer {
         if count &+ added > capacity { enlarge(added) }
-        let place = base + count
+        let address = base + count
         count &+= added
-        return place
+        return address
     }
 
     @inline(never)
@@ -37,34 +37,34 @@ struct RawStack {
     }
 }
 
-/// Copies of bytes whose addresses stay until all of them go at once.
+/// Copies of bytes. Their addresses stay valid until all of them are removed at once.
 struct RawArena {
     private var blocks: [UnsafeMutableRawPointer] = []
     private var used = 0
-    private var room = 0
+    private var capacity = 0
     private static let blockByteCount = 64 << 10
 
     mutating func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawPointer {
-        if used + bytes.count > room {
-            room = max(RawArena.blockByteCount, bytes.count)
-            blocks.append(.allocate(byteCount: room, alignment: 16))
+        if used + bytes.count > capacity {
+            capacity = max(RawArena.blockByteCount, bytes.count)
+            blocks.append(.allocate(byteCount: capacity, alignment: 16))
             used = 0
         }
         guard let last = blocks.last else { return RawArena.nothing }
-        let place = last + used
-        if let source = bytes.baseAddress { place.copyMemory(from: source, byteCount: bytes.count) }
+        let address = last + used
+        if let source = bytes.baseAddress { address.copyMemory(from: source, byteCount: bytes.count) }
         used += bytes.count
-        return UnsafeRawPointer(place)
+        return UnsafeRawPointer(address)
     }
 
     mutating func removeAll() {
         for block in blocks { block.deallocate() }
         blocks.removeAll(keepingCapacity: true)
         used = 0
-        room = 0
+        capacity = 0
     }
 
-    /// An address for no bytes.
+    /// An address for empty byte ranges.
     static nonisolated(unsafe) let nothing = UnsafeRawPointer(
         UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 16))
 }
@@ -74,7 +74,7 @@ struct Piece {
     var address: UnsafeRawPointer
     /// -1 for null.
     var count: Int
-    /// The id of the blob that the value went ahead as, or -1.
+    /// The id of the blob that was sent with this value, or -1.
     var blob: Int = -1
 
     @inline(__always)
@@ -94,7 +94,7 @@ struct Piece {
     }
 
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: address, count: max(count, 0)) }
-    /// Bytes that it takes in its block.
+    /// The number of bytes that it takes in its block.
     var inlineCount: Int { count > ChangesetFormat.cellByteCount ? 0 : max(count, 0) }
     var isLong: Bool { count > ChangesetFormat.cellByteCount }
 }

@@ -1,8 +1,8 @@
-/// A set of small integers, a bit each.
+/// A set of small integers, with one bit for each.
 struct BitSet {
     private var words: [UInt64]
 
-    /// - Parameter count: what is asked for is below it, or below the end of what was inserted.
+    /// - Parameter count: callers ask only for members below it, or below the end of what was inserted.
     init(count: Int) { words = [UInt64](repeating: 0, count: count / 64 + 1) }
 
     @inline(__always)
@@ -17,21 +17,21 @@ struct BitSet {
 
     mutating func remove(_ member: Int) { words[member >> 6] &= ~(1 << UInt64(member & 63)) }
 
-    /// The least member above another number.
+    /// Returns the least member above a number; nil if there is none.
     func next(after member: Int) -> Int? {
         let end = words.count * 64
         let next = next(from: member + 1, to: end, isMember: true)
         return next < end ? next : nil
     }
 
-    /// How many members lie in a range, which may end behind the last possible one.
+    /// Returns how many members lie in a range, which may end beyond the last possible member.
     func count(in range: Range<Int>) -> Int {
         var count = 0
         BitSet.forEachWord(of: range.clamped(to: 0..<words.count * 64)) { count += (words[$0] & $1).nonzeroBitCount }
         return count
     }
 
-    /// Calls `body` with each run in a range, as long as can be, that has no member.
+    /// Calls `body` with each maximal run in a range that has no member.
     func forEachGap(in range: Range<Int>, _ body: (Range<Int>) -> Void) {
         var start = range.lowerBound
         while start < range.upperBound {
@@ -42,26 +42,27 @@ struct BitSet {
         }
     }
 
-    /// The first place from `start` on that is a member or not, or `end`.
+    /// Returns the first number from `start` on that is a member (or is not one, if `isMember` is false); `end` if
+    /// there is none below it.
     private func next(from start: Int, to end: Int, isMember: Bool) -> Int {
-        var place = start
-        while place < end {
-            let word = (isMember ? words[place >> 6] : ~words[place >> 6]) >> UInt64(place & 63)
-            if word != 0 { return min(end, place + word.trailingZeroBitCount) }
-            place = (place >> 6 + 1) << 6
+        var number = start
+        while number < end {
+            let word = (isMember ? words[number >> 6] : ~words[number >> 6]) >> UInt64(number & 63)
+            if word != 0 { return min(end, number + word.trailingZeroBitCount) }
+            number = (number >> 6 + 1) << 6
         }
         return end
     }
 
-    /// Calls `body` with each word's place and the bits of it that are in a range.
+    /// Calls `body` with the index of each word that a range covers, and the bits of that word that are in the range.
     static func forEachWord(of range: Range<Int>, _ body: (Int, UInt64) -> Void) {
         guard !range.isEmpty else { return }
         let (first, last) = (range.lowerBound >> 6, (range.upperBound - 1) >> 6)
-        for place in first...last {
+        for index in first...last {
             var mask = UInt64.max
-            if place == first { mask &= .max << UInt64(range.lowerBound & 63) }
-            if place == last { mask &= .max >> UInt64(63 - (range.upperBound - 1) & 63) }
-            body(place, mask)
+            if index == first { mask &= .max << UInt64(range.lowerBound & 63) }
+            if index == last { mask &= .max >> UInt64(63 - (range.upperBound - 1) & 63) }
+            body(index, mask)
         }
     }
 }

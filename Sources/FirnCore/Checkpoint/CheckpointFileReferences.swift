@@ -1,21 +1,23 @@
 import FirnStorage
 import Synchronization
 
-/// The files of checkpoints that some space of this store has open: they stay, though a newer checkpoint needs them no more, until no version reaches into them.
+/// Counts which files of checkpoints are open in some mapping of this store. Such a file is kept, although a newer
+/// checkpoint no longer needs it, until no version reaches into it.
 ///
-/// A file may be in more than one space, so they are counted. The lock is that of `Guarded`; the atomic is for commits, which ask whether there may be something to remove.
+/// A file may be open in more than one mapping, so the mappings are counted. `Guarded` holds the lock; the atomic is
+/// for commits, which ask whether there may be something to remove.
 final class CheckpointFileReferences: Sendable {
     private let counts = Guarded<[UInt64: Int]>(.innermost, [:])
     private let released = Atomic<Bool>(false)
 
-    /// Whether a file was let go by the last space since the last `takeReleased`, or one from before is still to be
-    /// removed.
+    /// Whether the last mapping has released a file since the last `takeReleased`, or a file that was released
+    /// earlier has still to be removed.
     @inline(__always) var hasReleased: Bool { released.load(ordering: .relaxed) }
 
-    /// Who calls it looks at `ids` afterwards, and removes what is not there.
+    /// Clears `hasReleased`. The caller then reads `ids`, and removes the files that are not among them.
     func takeReleased() { released.store(false, ordering: .sequentiallyConsistent) }
 
-    /// What was let go could not be removed yet.
+    /// Sets `hasReleased` again, because a released file could not be removed yet.
     func noteReleased() { released.store(true, ordering: .sequentiallyConsistent) }
 
     var ids: Set<UInt64> { counts.withLock { Set($0.keys) } }
@@ -37,6 +39,6 @@ final class CheckpointFileReferences: Sendable {
         if isLast { noteReleased() }
     }
 
-    /// Whether more than one space has the file open, or is just opening it.
+    /// Whether more than one mapping has the file open, or is just opening it.
     func isShared(_ id: UInt64) -> Bool { counts.withLock { $0[id] ?? 0 > 1 } }
 }

@@ -3,47 +3,53 @@ import FirnLog
 import FirnStorage
 import Synchronization
 
-/// The files of a checkpoint in memory: nodes that are read where they lie.
+/// The files of a checkpoint in memory: nodes that are read in place.
 ///
-/// Every file is mapped at its place in the space. A node is **touched** when it is first reached: its checksum is compared and its references, distances in the file, become addresses. That is done
-/// in memory that is this process's alone, so a page that holds references costs memory once it has been touched; nodes that hold references lie together for that
-/// reason. Whether a node has been touched is one bit per 32 bytes, looked at whenever a reference to a node of a file is followed (`firn_disk_node`): some 2 ns.
+/// Every file is mapped at its offset in one reserved range of addresses. A node is **validated** when it is first
+/// reached: its checksum is compared, and its references, which are distances in the mapping, become addresses. This
+/// is done in memory that is private to the process, so a page that holds references costs memory once one of its
+/// nodes has been validated; nodes that hold references lie together for that reason. One bit per 32 bytes says
+/// whether a node has been validated. The bit is read whenever a reference to a node of a file is followed
+/// (`firn_disk_node`), which costs some 2 ns.
 ///
-/// No two nodes that have been touched share a byte: what touching one writes is never part of another that was checked before. A second bit per 32 bytes says which of them touched nodes cover;
-/// nobody but touching looks at it.
+/// No two validated nodes share a byte: what validating one node writes is never part of another node that was
+/// checked before. A second bit per 32 bytes says which units the validated nodes cover; only validation reads it.
 ///
-/// A space lives as long as a version, or a transaction, reaches into it: `VersionTable.Entry` holds it. The bits are atomic; `lock` guards touching, and the list of files, to which a
-/// later checkpoint may add. Whoever sees a node's bit sees what touching it did.
-final class CheckpointMapping: @unchecked Sendable {
-    /// The room for files, and behind it the bits of the nodes that have been touched, and those of the units that such nodes cover.
+/// A mapping lives as long as a version, or a transaction, reaches into it: `VersionTable.Entry` holds it. The bits
+/// are atomic; `lock` guards validation and the list of files, to which a later checkpoint may add. A thread that
+/// sees a node's bit set sees everything that validating the node wrote.
+final class CheckpointMapping: VersionFiles, @unchecked Sendable {
+    /// The reserved range for the files, and behind it the bits of the validated nodes, and those of the units that
+    /// such nodes cover.
     private let memory: ReservedMemory
     private let covered: UnitBits
     private let byteCount: Int
     private let log: Log?
     private let lock = Lock(.mapping)
-    private var places: [Place] = []
-    /// Where the last file that was added ends; it may be part of the space no more.
+    private var mappedFiles: [MappedFile] = []
+    /// Where the last file that was added ends. That file may no longer be part of the mapping.
     private var end = 0
     /// Bytes of all files.
     private var fileByteCount = 0
     private var dead: FreeSpaceMap
     private let descriptor: UnsafeMutablePointer<firn_mapping_t>
-    /// What is told of damage before the program stops.
+    /// Called with the damage before the program stops.
     private let onDamage: (@Sendable (StoreDamage) -> Void)?
-    /// Where the files are counted.
+    /// Counts in how many mappings each file is open.
     private let fileReferences: CheckpointFileReferences
     private var claims = NodeClaims()
 
     private static let numbers = Atomic<UInt64>(0)
-    /// Guards the entering and leaving of all spaces: the addresses of one that has gone may be another thread's new one at once. Nothing is locked under it.
-    private static var entering: GlobalLock { .checkpointMappings }
+    /// Guards registering and unregistering all mappings: the addresses of a mapping that has gone may at once be
+    /// those of another thread's new one. No other lock is taken under it.
+    private static var registration: GlobalLock { .checkpointMappings }
 
-    /// What is known of the version that a file was written for, whose nodes are all part of it.
+    /// What is known of the version that a file was written for. All nodes of the file are part of that version.
     final class Origin {
         fileprivate let schema: ResolvedSchema
         /// No node of the version is younger.
         fileprivate let stamp: UInt64
-        /// Whether the file was there when the store was opened; else this process has written it.
+        /// Whether the file existed when the store was opened; if not, this process has written it.
         fileprivate let isOpened: Bool
         fileprivate let standIns: StandIns
 
@@ -55,119 +61,125 @@ final class CheckpointMapping: @unchecked Sendable {
         }
     }
 
-    private struct Place {
+    /// A file, and how it is read.
+    private struct MappedFile {
         let entry: Checkpoint.File
         let path: String
         let origin: Origin
         /// The least stamp of the versions that reach into the file.
         var firstStamp: UInt64 = 0
-        /// Where the file is read into memory piece by piece: the file, and which blocks of 64 KiB have been read.
+        /// Set if the file is read into memory piece by piece: the file, and which blocks of 64 KiB have been read.
         var reading: (file: any StorageFile, blocks: [Bool])?
     }
 
-    /// Rows, entries or elements that a byte of a file may stand for: twice what 256 rows of a leaf without columns
-    /// take. Whatever is walked by its count, stand-ins of damaged nodes among it, is walked in O(bytes of the files).
+    /// Rows, entries or elements that one byte of a file may stand for: twice as many as in a leaf of 256 rows
+    /// without columns. So whatever is walked by its count, stand-ins of damaged nodes included, is walked in O(bytes
+    /// of the files).
     private static let mostPerByte = 8
 
-    /// Bytes of a block that is read at a time where files are not mapped.
+    /// Bytes of a block, the unit of reading for files that are not mapped.
     private static let blockByteCount = ReservedMemory.alignment
 
-    /// A space with room for files of `byteCount` bytes.
+    /// Reserves addresses for files of `byteCount` bytes.
     ///
     /// - Parameters:
-    ///   - holes: where in the files nothing is to be read, in ascending order.
+    ///   - holes: the ranges of the files in which nothing is to be read, ascending.
     init(
         byteCount: Int, holes: [Range<Int>] = [], log: Log?, fileReferences: CheckpointFileReferences,
         onDamage: (@Sendable (StoreDamage) -> Void)?
     ) throws(StorageError) {
-        let room = ReservedMemory.roundUp(byteCount)
-        // A bit for each unit, which the system gives as zeros that cost memory only where nodes are touched.
-        let bitByteCount = ReservedMemory.roundUp(room / OnDiskNode.unit / 8)
-        memory = try ReservedMemory(byteCount: room + 2 * bitByteCount)
-        self.byteCount = room
+        let reserved = ReservedMemory.roundUp(byteCount)
+        // One bit for each unit. The system provides these as zeros, which cost memory only where nodes are
+        // validated.
+        let bitByteCount = ReservedMemory.roundUp(reserved / OnDiskNode.unit / 8)
+        memory = try ReservedMemory(byteCount: reserved + 2 * bitByteCount)
+        self.byteCount = reserved
         dead = FreeSpaceMap(holes: holes)
-        try memory.fill(length: 2 * bitByteCount, at: room)
-        covered = UnitBits(memory.base + room + bitByteCount)
+        try memory.fill(length: 2 * bitByteCount, at: reserved)
+        covered = UnitBits(memory.base + reserved + bitByteCount)
         self.log = log
         self.onDamage = onDamage
         self.fileReferences = fileReferences
         descriptor = .allocate(capacity: 1)
         descriptor.initialize(
             to: firn_mapping_t(
-                base: UInt(bitPattern: memory.base), length: UInt(room),
-                touched: (memory.base + room).assumingMemoryBound(to: UInt64.self),
+                base: UInt(bitPattern: memory.base), length: UInt(reserved),
+                validated: (memory.base + reserved).assumingMemoryBound(to: UInt64.self),
                 number: CheckpointMapping.numbers.wrappingAdd(1, ordering: .relaxed).newValue,
                 owner: UnsafeMutableRawPointer(bitPattern: 1).unsafelyUnwrapped))
         descriptor.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
         CheckpointMapping.install()
-        CheckpointMapping.entering.withLock { firn_register_mapping(descriptor) }
+        CheckpointMapping.registration.withLock { firn_register_mapping(descriptor) }
     }
 
     deinit {
-        CheckpointMapping.entering.withLock { firn_unregister_mapping(descriptor) }
+        CheckpointMapping.registration.withLock { firn_unregister_mapping(descriptor) }
         descriptor.deallocate()
-        fileReferences.release(places.map(\.entry.id))
+        fileReferences.release(mappedFiles.map(\.entry.id))
     }
 
     var base: UnsafeMutableRawPointer { memory.base }
 
     /// The files, first to last.
-    var files: [Checkpoint.File] { lock.withLock { places.map(\.entry) } }
+    var files: [Checkpoint.File] { lock.withLock { mappedFiles.map(\.entry) } }
 
-    /// Where the next file may begin, or nil where the space has no room for one of `byteCount` bytes.
+    /// Returns where the next file may begin; nil if the mapping has no room for a file of `byteCount` bytes.
     func nextStart(byteCount: Int) -> Int? {
         let start = ReservedMemory.roundUp(lock.withLock { end })
         return start + byteCount <= self.byteCount ? start : nil
     }
 
-    /// Whether an address lies in the space.
+    /// Whether an address lies in the mapping.
     func contains(_ address: UInt) -> Bool {
         address >= UInt(bitPattern: base) && address < UInt(bitPattern: base) + UInt(byteCount)
     }
 
-    /// The reference, as memory has it, to the node at a place.
-    func ref(to place: Int) -> NodeRef { NodeRef(UInt64(UInt(bitPattern: base)) + UInt64(place) | 1) }
+    /// Returns the reference, as it is in memory, to the node at an offset.
+    func ref(to offset: Int) -> NodeRef { NodeRef(UInt64(UInt(bitPattern: base)) + UInt64(offset) | 1) }
 
     // MARK: Files
 
-    /// Puts a file at its place.
+    /// Adds a file at its offset.
     ///
-    /// - Parameter byMapping: false reads it into memory, piece by piece, as it is touched.
+    /// - Parameter byMapping: if false, the file is read into memory instead, piece by piece, as its nodes are
+    ///   reached.
     func add(
         _ entry: Checkpoint.File, _ file: any StorageFile, _ origin: Origin, byMapping: Bool
     ) throws(StorageError) {
-        var place = Place(entry: entry, path: file.path, origin: origin, reading: nil)
+        var mappedFile = MappedFile(entry: entry, path: file.path, origin: origin, reading: nil)
         var isMapped = false
-        if byMapping { isMapped = try memory.place(file, length: entry.byteCount, at: entry.start) }
+        if byMapping { isMapped = try memory.map(file, length: entry.byteCount, at: entry.start) }
         if isMapped {
             file.close()
         } else {
             try memory.fill(length: entry.byteCount, at: entry.start)
             let blocks = (entry.byteCount + CheckpointMapping.blockByteCount - 1) / CheckpointMapping.blockByteCount
-            place.reading = (file, [Bool](repeating: false, count: blocks))
+            mappedFile.reading = (file, [Bool](repeating: false, count: blocks))
         }
         fileReferences.retain([entry.id])
         lock.lock()
-        places.append(place)
+        mappedFiles.append(mappedFile)
         fileByteCount += entry.byteCount
         end = max(end, entry.range.upperBound)
         lock.unlock()
     }
 
-    /// Only versions from this stamp on reach into a file.
+    /// Notes that only versions from this stamp on reach into a file.
     func reach(_ id: UInt64, from stamp: UInt64) {
         lock.withLock {
-            if let index = places.firstIndex(where: { $0.entry.id == id }) { places[index].firstStamp = stamp }
+            if let index = mappedFiles.firstIndex(where: { $0.entry.id == id }) {
+                mappedFiles[index].firstStamp = stamp
+            }
         }
     }
 
-    /// Lets files go that nothing reaches into any more.
+    /// Removes files that no version reaches into any more.
     func remove(_ files: [Checkpoint.File]) throws(StorageError) {
         guard !files.isEmpty else { return }
         for file in files { try memory.clear(length: file.byteCount, at: file.start) }
         lock.withLock {
-            places.removeAll { files.contains($0.entry) }
-            fileByteCount = places.reduce(0) { $0 + $1.entry.byteCount }
+            mappedFiles.removeAll { files.contains($0.entry) }
+            fileByteCount = mappedFiles.reduce(0) { $0 + $1.entry.byteCount }
             for file in files { dead.forget(file.range) }
             claims.forget(files.map { OnDiskNode.units($0.range) })
         }
@@ -176,32 +188,32 @@ final class CheckpointMapping: @unchecked Sendable {
 
     // MARK: Dead nodes
 
-    /// Takes note of nodes that no version above the stamp reaches; gives their bytes.
+    /// Records nodes that no version above the stamp reaches; returns their bytes.
     func addDead(_ nodes: [(address: UInt, byteCount: Int)], after stamp: UInt64) -> Int {
         lock.lock()
         defer { lock.unlock() }
         var total = 0
         for (address, byteCount) in nodes {
-            let place = Int(address - UInt(bitPattern: base))
-            dead.add(place..<(place + byteCount), after: stamp)
+            let offset = Int(address - UInt(bitPattern: base))
+            dead.add(offset..<(offset + byteCount), after: stamp)
             total += byteCount
-            if let dictionary = dictionary(ofChunkAt: place) { dead.suspect(dictionary, after: stamp) }
+            if let dictionary = dictionary(ofChunkAt: offset) { dead.suspect(dictionary, after: stamp) }
         }
         return total
     }
 
-    /// Where the dictionary lies that a node names, which has been touched; nil where it names none. Nobody may have
-    /// touched the dictionary: its length is what its header says. The lock is held.
-    private func dictionary(ofChunkAt place: Int) -> Range<Int>? {
-        let node = Node(base + place)
+    /// Returns where the dictionary lies that a validated node refers to; nil if it refers to none. The dictionary
+    /// itself may not have been validated: its length is what its header says. The lock is held.
+    private func dictionary(ofChunkAt offset: Int) -> Range<Int>? {
+        let node = Node(base + offset)
         guard node.kindNumber == Node.Kind.chunk.rawValue, node.form == ChunkEncoding.Form.dictionary.rawValue else {
             return nil
         }
         let start = Int(
             NodeRef(node.load(ChunkEncoding.dictionaryOffset, as: UInt64.self)).address - UInt(bitPattern: base))
-        guard let index = places.lastIndex(where: { $0.entry.start <= start }) else { return nil }
-        let inFile = start - places[index].entry.start
-        guard inFile + Node.headerByteCount <= places[index].entry.byteCount,
+        guard let index = mappedFiles.lastIndex(where: { $0.entry.start <= start }) else { return nil }
+        let inFile = start - mappedFiles[index].entry.start
+        guard inFile + Node.headerByteCount <= mappedFiles[index].entry.byteCount,
             read(index, inFile..<inFile + Node.headerByteCount) == nil
         else { return nil }
         return start..<start + min(Node(base + start).byteCount, Limits.chunkByteCount)
@@ -214,74 +226,78 @@ final class CheckpointMapping: @unchecked Sendable {
         return body(&dead)
     }
 
-    /// Frees the dead nodes that none of the versions with these stamps, in ascending order, reaches: all those in the space that are active.
-    func settle(active stamps: [UInt64]) {
+    /// Frees the dead nodes that no active version reaches. The stamps are those of all active versions in the
+    /// mapping, ascending.
+    func reclaim(active stamps: [UInt64]) {
         lock.lock()
         defer { lock.unlock() }
-        dead.settle { node in
-            let first = places.last { $0.entry.start <= node.range.lowerBound }?.firstStamp ?? 0
-            let place = stamps.firstIndex(notBelow: first)
-            return place < stamps.count && stamps[place] <= node.after
+        dead.reclaim { node in
+            let first = mappedFiles.last { $0.entry.start <= node.range.lowerBound }?.firstStamp ?? 0
+            let index = stamps.firstIndex(notBelow: first)
+            return index < stamps.count && stamps[index] <= node.after
         }
     }
 
-    /// Checks that no node that a version reaches in the space is taken for dead. O(nodes that it reaches).
+    /// Checks that no node that a version reaches in the mapping is recorded as dead. O(nodes that it reaches).
     func checkAlive(_ snapshot: Snapshot, at stamp: UInt64) {
         var alive = BitSet(count: lock.withLock { end } / OnDiskNode.unit)
-        snapshot.forEachStoredNode(below: self) { root in
+        snapshot.forEachOnDiskNode(below: self) { root in
             if let damage = mark(from: root, in: &alive) { preconditionFailure("Firn: \(damage)") }
         }
         withDead { dead in
             for range in dead.free + dead.waiting.filter({ $0.after < stamp }).map(\.range) {
                 precondition(
                     alive.count(in: OnDiskNode.units(range)) == 0,
-                    "Firn: of \(range) something is taken for dead and is reached")
+                    "Firn: a node in \(range) is recorded as dead, but the version reaches it")
             }
         }
     }
 
-    // MARK: Touching
+    // MARK: Validating
 
-    /// How many nodes have been touched. O(the room of the space).
-    var touchedCount: Int {
+    /// How many nodes have been validated. O(the reserved bytes of the mapping).
+    var validatedCount: Int {
         (0..<Int(descriptor.pointee.length) / OnDiskNode.unit / 64).reduce(0) {
-            $0 + descriptor.pointee.touched[$1].nonzeroBitCount
+            $0 + descriptor.pointee.validated[$1].nonzeroBitCount
         }
     }
 
-    /// Each time: a child that is forked amid the first use of a lazy global would wait for it for ever.
+    /// Sets the function that validates a node. This is done for each mapping, not in the initializer of a lazy
+    /// global: a child that is forked during the first use of such a global would wait for it forever.
     private static func install() {
         firn_set_validate { mapping, address in
-            Unmanaged<CheckpointMapping>.fromOpaque(mapping.pointee.owner).takeUnretainedValue().touch(address)
+            Unmanaged<CheckpointMapping>.fromOpaque(mapping.pointee.owner).takeUnretainedValue().validate(address)
         }
     }
 
-    /// Makes the node at `address` ready to be read. Where it can't be, notes that and gives a node to read instead, or, where nobody would be told, stops the program after telling.
-    private func touch(_ address: UInt) -> UnsafeMutableRawPointer {
-        if let damage = tryTouch(address) {
+    /// Validates the node at `address` and returns it. If the node is damaged, records the damage and returns a
+    /// stand-in; if nobody would learn of the damage that way, reports it to the application and stops the program.
+    private func validate(_ address: UInt) -> UnsafeMutableRawPointer {
+        if let damage = tryValidate(address) {
             if let standIn = standIn(address), Faults.note(damage) { return standIn.address }
-            LockRank.expectNone("the application is told of damage")
+            LockRank.expectNone("damage is reported to the application")
             onDamage?(damage)
             fatalError("Firn: \(damage)")
         }
         return base + Int(address - UInt(bitPattern: base))
     }
 
-    /// What is read in the place of a damaged node; nil where nothing says what it should be.
+    /// Returns what is read in place of a damaged node; nil if no claim says what the node should be.
     private func standIn(_ address: UInt) -> Node? {
         lock.lock()
         defer { lock.unlock() }
         let offset = Int(address - UInt(bitPattern: base))
         guard let claim = claims.find(offset / OnDiskNode.unit) else { return nil }
-        return place(of: offset)?.origin.standIns.node(claim)
+        return file(at: offset)?.origin.standIns.node(claim)
     }
 
-    /// The file that a place is part of. The lock is held.
-    private func place(of offset: Int) -> Place? {
-        places.last { $0.entry.start <= offset && offset < $0.entry.start + $0.entry.byteCount }
+    /// The file that an offset lies in. The lock is held.
+    private func file(at offset: Int) -> MappedFile? {
+        mappedFiles.last { $0.entry.start <= offset && offset < $0.entry.start + $0.entry.byteCount }
     }
 
-    /// Says what a node has to be that a node on the heap refers to. What it refers to itself says so when it is touched.
+    /// Claims a node that a node on the heap refers to. What the claimed node refers to is claimed when it is
+    /// validated.
     func claim(_ word: UInt64, _ claim: NodeClaim) {
         lock.lock()
         defer { lock.unlock() }
@@ -289,30 +305,32 @@ final class CheckpointMapping: @unchecked Sendable {
         assert(isRight, "Firn: a node that was just written is claimed as two different things")
     }
 
-    /// Says what the root of the version is that the space was opened with, and checks it.
-    func openRoot(at place: Int) -> StoreDamage? {
+    /// Claims and validates the root of the version that the mapping was opened with; returns the damage if it is
+    /// damaged.
+    func openRoot(at offset: Int) -> StoreDamage? {
         lock.lock()
-        let fault = fault(of: UInt64(truncatingIfNeeded: place) | 1)
-        if fault == nil { _ = claims.enter(NodeClaim(.root), place / OnDiskNode.unit) }
+        let fault = fault(of: UInt64(truncatingIfNeeded: offset) | 1)
+        if fault == nil { _ = claims.enter(NodeClaim(.root), offset / OnDiskNode.unit) }
         lock.unlock()
         if let fault { return StoreDamage(path: files.last.map { path(of: $0) } ?? "", offset: 0, detail: fault) }
-        return tryTouch(UInt(bitPattern: base) + UInt(place))
+        return tryValidate(UInt(bitPattern: base) + UInt(offset))
     }
 
     private func path(of file: Checkpoint.File) -> String {
-        lock.withLock { places.first { $0.entry == file }?.path ?? "" }
+        lock.withLock { mappedFiles.first { $0.entry == file }?.path ?? "" }
     }
 
-    /// Why a reference, as a file has it, can't lead to a node; nil where it may. The lock is held.
+    /// Returns why a reference, as a file has it, can't lead to a node; nil if it may. The lock is held.
     private func fault(of word: UInt64) -> String? {
-        let place = word &- 1
-        guard word & 1 == 1, place % UInt64(OnDiskNode.unit) == 0, place < UInt64(byteCount),
-            places.contains(where: { $0.entry.nodes.contains(Int(place)) })
-        else { return "a reference leads to no place where a node can lie" }
+        let offset = word &- 1
+        guard word & 1 == 1, offset % UInt64(OnDiskNode.unit) == 0, offset < UInt64(byteCount),
+            mappedFiles.contains(where: { $0.entry.nodes.contains(Int(offset)) })
+        else { return "a reference leads to an offset where no node can lie" }
         return nil
     }
 
-    /// Checks a node, whose bytes are whole, against what is claimed of it, enters claims for those that it refers to, and makes addresses of its references. The lock is held.
+    /// Checks a node, whose bytes are intact, against its claim, enters claims for the nodes that it refers to, and
+    /// turns its references into addresses. Returns what is wrong, or nil. The lock is held.
     private func prepare(_ node: Node, _ claim: NodeClaim, _ origin: Origin) -> String? {
         guard node.stamp <= origin.stamp else { return "a node is younger than the version that it is part of" }
         var check = NodeCheck(node, claim, origin.schema, isOpened: origin.isOpened)
@@ -320,9 +338,9 @@ final class CheckpointMapping: @unchecked Sendable {
             return fault
         }
         guard claims.enter(check.full, Int(UInt(bitPattern: node.address) - UInt(bitPattern: base)) / OnDiskNode.unit)
-        else { return "a node is of another level or size than was expected" }
+        else { return "a node does not have the level or size that was expected" }
         for ref in check.refs {
-            let word = ref.place.loadUnaligned(as: UInt64.self)
+            let word = ref.address.loadUnaligned(as: UInt64.self)
             if let fault = fault(of: word) { return fault }
             let offset = Int(word - 1)
             let unit = offset / OnDiskNode.unit
@@ -330,58 +348,61 @@ final class CheckpointMapping: @unchecked Sendable {
             guard claims.enter(ref.claim, unit) else {
                 return "a node is referred to as two different things"
             }
-            // A version that this process has made may refer to what the one before refers to.
+            // For opened files only: a version that this process made may refer to what the version before it refers
+            // to.
             if origin.isOpened, ref.claim.role.isOwned, !claims.take(unit) { return "a node is referred to twice" }
-            // What was checked before is checked for what this node expects of it.
-            if firn_is_touched(descriptor, UInt(bitPattern: base) + UInt(offset)) != 0 {
-                guard isKnown || place(of: offset)?.origin.isOpened == false,
+            // A node that was validated before is checked for what this node expects of it.
+            if firn_is_validated(descriptor, UInt(bitPattern: base) + UInt(offset)) != 0 {
+                guard isKnown || file(at: offset)?.origin.isOpened == false,
                     check.isEnough(Node(base + offset), ref.claim)
-                else { return "a node is referred to as another thing than it is" }
+                else { return "a node is not what a second reference expects" }
             }
         }
         let distance = UInt64(UInt(bitPattern: base))
         for ref in check.refs {
-            ref.place.storeBytes(of: ref.place.loadUnaligned(as: UInt64.self) &+ distance, as: UInt64.self)
+            ref.address.storeBytes(of: ref.address.loadUnaligned(as: UInt64.self) &+ distance, as: UInt64.self)
         }
         return nil
     }
 
-    /// As `touch`, but gives the damage back.
-    func tryTouch(_ address: UInt) -> StoreDamage? {
+    /// Validates the node at `address`; returns the damage if it is damaged.
+    func tryValidate(_ address: UInt) -> StoreDamage? {
         lock.lock()
         defer { lock.unlock() }
-        guard firn_is_touched(descriptor, address) == 0 else { return nil }
+        guard firn_is_validated(descriptor, address) == 0 else { return nil }
         let offset = Int(address - UInt(bitPattern: base))
-        guard let index = places.lastIndex(where: { $0.entry.start <= offset }),
-            offset - places[index].entry.start < places[index].entry.byteCount
+        guard let index = mappedFiles.lastIndex(where: { $0.entry.start <= offset }),
+            offset - mappedFiles[index].entry.start < mappedFiles[index].entry.byteCount
         else {
             return StoreDamage(
-                path: places.last?.path ?? "", offset: offset, detail: "a reference leads behind the checkpoint's files"
+                path: mappedFiles.last?.path ?? "", offset: offset,
+                detail: "a reference leads beyond the checkpoint's files"
             )
         }
-        let entry = places[index].entry
+        let entry = mappedFiles[index].entry
         let inFile = offset - entry.start
         let start = base + offset
-        let room = entry.byteCount - inFile
+        let remaining = entry.byteCount - inFile
         if let error = read(index, inFile..<min(inFile + Node.headerByteCount, entry.byteCount)) { return error }
-        if room >= Node.headerByteCount {
-            let length = min(room, Int(start.load(fromByteOffset: 28, as: UInt32.self)))
+        if remaining >= Node.headerByteCount {
+            let length = min(remaining, Int(start.load(fromByteOffset: 28, as: UInt32.self)))
             if let error = read(index, inFile..<(inFile + length)) { return error }
         }
-        if let fault = OnDiskNode.fault(at: start, place: offset, room: room) {
-            return StoreDamage(path: places[index].path, offset: inFile, detail: fault)
+        if let fault = OnDiskNode.fault(at: start, offset: offset, remaining: remaining) {
+            return StoreDamage(path: mappedFiles[index].path, offset: inFile, detail: fault)
         }
         let units = OnDiskNode.units(offset..<offset + Node(start).byteCount)
         guard !covered.areAny(in: units) else {
             return StoreDamage(
-                path: places[index].path, offset: inFile, detail: "a node shares bytes with another one")
+                path: mappedFiles[index].path, offset: inFile, detail: "a node shares bytes with another one")
         }
         if let claim = claims.find(offset / OnDiskNode.unit) {
-            if let fault = prepare(Node(start), claim, places[index].origin) {
-                return StoreDamage(path: places[index].path, offset: inFile, detail: fault)
+            if let fault = prepare(Node(start), claim, mappedFiles[index].origin) {
+                return StoreDamage(path: mappedFiles[index].path, offset: inFile, detail: fault)
             }
         } else {
-            // This process has written it, and what refers to it does not tell what it is: see `Rebase.claim`.
+            // This process has written the node, and what refers to it does not say what it is: see
+            // `NodeShape.claim`.
             let distance = UInt64(UInt(bitPattern: base))
             OnDiskNode.forEachRef(Node(start)) { slot in
                 let word = slot.loadUnaligned(as: UInt64.self)
@@ -389,17 +410,18 @@ final class CheckpointMapping: @unchecked Sendable {
             }
         }
         covered.insert(units)
-        firn_set_touched(descriptor, address)
+        firn_set_validated(descriptor, address)
         return nil
     }
 
-    /// Enters the units of a node, and of all nodes that it leads to and that are not there yet, in a set; gives damage that is met.
+    /// Adds the units of a node, and of all nodes below it that are not in the set yet, to the set; returns damage
+    /// that is met.
     func mark(from address: UInt, in units: inout BitSet) -> StoreDamage? {
-        let place = Int(address - UInt(bitPattern: base))
-        guard !units.contains(place / OnDiskNode.unit) else { return nil }
-        if let damage = tryTouch(address) { return damage }
-        let node = Node(base + place)
-        units.insert(OnDiskNode.units(place..<place + node.byteCount))
+        let offset = Int(address - UInt(bitPattern: base))
+        guard !units.contains(offset / OnDiskNode.unit) else { return nil }
+        if let damage = tryValidate(address) { return damage }
+        let node = Node(base + offset)
+        units.insert(OnDiskNode.units(offset..<offset + node.byteCount))
         var damage: StoreDamage?
         OnDiskNode.forEachRef(node) { slot in
             let word = slot.loadUnaligned(as: UInt64.self)
@@ -408,13 +430,13 @@ final class CheckpointMapping: @unchecked Sendable {
         return damage
     }
 
-    /// Checks every node of a file, none of which may have been touched yet. O(bytes).
+    /// Checks every node of a file. None of them may have been validated yet. O(bytes).
     func verify(_ entry: Checkpoint.File) -> StoreDamage? {
         lock.lock()
         defer { lock.unlock() }
-        guard let index = places.firstIndex(where: { $0.entry == entry }) else { return nil }
+        guard let index = mappedFiles.firstIndex(where: { $0.entry == entry }) else { return nil }
         if let damage = read(index, 0..<entry.byteCount) { return damage }
-        var offset = CheckpointFileWriter.headByteCount
+        var offset = CheckpointFileWriter.headerByteCount
         let start = base + entry.start
         let holes = dead.holes.filter { $0.lowerBound >= entry.start }
         var next = 0
@@ -424,25 +446,26 @@ final class CheckpointMapping: @unchecked Sendable {
                 next += 1
                 continue
             }
-            let room = entry.byteCount - offset
+            let remaining = entry.byteCount - offset
             // The file is rounded to 64 bytes.
-            if room == OnDiskNode.unit,
+            if remaining == OnDiskNode.unit,
                 (0..<4).allSatisfy({ start.load(fromByteOffset: offset + 8 * $0, as: UInt64.self) == 0 })
             {
                 return nil
             }
-            if let fault = OnDiskNode.fault(at: start + offset, place: entry.start + offset, room: room) {
-                return StoreDamage(path: places[index].path, offset: offset, detail: fault)
+            if let fault = OnDiskNode.fault(at: start + offset, offset: entry.start + offset, remaining: remaining) {
+                return StoreDamage(path: mappedFiles[index].path, offset: offset, detail: fault)
             }
             offset += Node(start + offset).byteCount
         }
         return nil
     }
 
-    /// Reads what a range of a file lacks in memory, where the file is not mapped. The lock is held.
+    /// Reads those blocks of a range of a file that are not in memory yet, if the file is not mapped. Returns the
+    /// damage if that fails. The lock is held.
     private func read(_ index: Int, _ range: Range<Int>) -> StoreDamage? {
-        guard !range.isEmpty, let reading = places[index].reading else { return nil }
-        let entry = places[index].entry
+        guard !range.isEmpty, let reading = mappedFiles[index].reading else { return nil }
+        let entry = mappedFiles[index].entry
         for block in range.lowerBound / CheckpointMapping.blockByteCount...(range.upperBound - 1)
             / CheckpointMapping.blockByteCount
         where !reading.blocks[block] {
@@ -451,13 +474,23 @@ final class CheckpointMapping: @unchecked Sendable {
             let target = UnsafeMutableRawBufferPointer(start: base + entry.start + offset, count: length)
             do throws(StorageError) {
                 guard try reading.file.read(into: target, at: offset) == length else {
-                    return StoreDamage(path: places[index].path, offset: offset, detail: "the file ends early")
+                    return StoreDamage(path: mappedFiles[index].path, offset: offset, detail: "the file ends early")
                 }
             } catch {
-                return StoreDamage(path: places[index].path, offset: offset, detail: error.description)
+                return StoreDamage(path: mappedFiles[index].path, offset: offset, detail: error.description)
             }
-            places[index].reading?.blocks[block] = true
+            mappedFiles[index].reading?.blocks[block] = true
         }
         return nil
     }
+}
+
+extension VersionTable.Entry {
+    /// The checkpoint that holds the version's older nodes, if any.
+    var mapping: CheckpointMapping? { files.map { unsafeDowncast($0, to: CheckpointMapping.self) } }
+}
+
+extension Pin {
+    /// The checkpoint that holds the version's older nodes, if any.
+    var mapping: CheckpointMapping? { files.map { unsafeDowncast($0, to: CheckpointMapping.self) } }
 }

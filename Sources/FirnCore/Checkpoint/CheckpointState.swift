@@ -2,25 +2,27 @@ import FirnBytes
 import FirnLog
 import FirnStorage
 
-/// What a checkpoint's foot says to FirnCore: its `state`.
+/// The `state` in a checkpoint's footer: what it says to FirnCore.
 ///
 /// ```
 /// byte   0                       8
 ///        ┌───────────────────────┬───────────────────────┐
-///        │ place of the root     │ stamp                 │   in its space; the highest of any node
+///        │ offset of the root    │ stamp                 │   in the mapping; the highest of any node
 ///     16 ├───────────────────────┼───────────────────────┤
 ///        │ garbage, bytes; bit   │ holes (with bit 63)   │   of nodes outside of holes that the version does not reach
 ///        │ 63: holes follow      │ schema (SchemaCoding) │
 ///        └───────────────────────┴───────────────────────┘
-/// holes: count (varint), then for each the distance from the end of the one before (from 0 for the first) and its length, both in units of 32 bytes (varints)
+/// holes: count (varint), then for each the distance from the end of the one before (from 0 for the first)
+///        and its length, both in units of 32 bytes (varints)
 /// ```
 ///
-/// A **hole** is a run of dead nodes with whole blocks of 4 KiB in it, which the system may have got back: what lies there is not to be read. Its ends are nodes' ends.
+/// A **hole** is a run of dead nodes that contains whole blocks of 4 KiB. The system may have got these blocks back,
+/// so nothing in a hole may be read. A hole begins and ends where nodes begin and end.
 struct CheckpointState {
     var root: Int
     var stamp: UInt64
     var garbage: Int
-    /// Places in the space, ascending and apart from each other.
+    /// Ranges of offsets in the mapping, ascending and disjoint.
     var holes: [Range<Int>] = []
     var schema: StoreSchema
 
@@ -64,7 +66,7 @@ struct CheckpointState {
         return try result.get()
     }
 
-    /// What a checkpoint's foot says.
+    /// Reads the state in a checkpoint's footer.
     static func read(_ checkpoint: Checkpoint, _ log: Log) throws(StoreError) -> CheckpointState {
         do throws(BytesError) { return try decode(checkpoint.state) } catch {
             throw StoreError(
@@ -79,7 +81,7 @@ struct CheckpointState {
         holes.reserveCapacity(count)
         var end = 0
         for _ in 0..<count {
-            // More than there are addresses must not overflow.
+            // A number above any address must not overflow.
             let start = end + Int(min(try reader.readVarint(), 1 << 42)) * OnDiskNode.unit
             end = start + Int(min(try reader.readVarint(), 1 << 42)) * OnDiskNode.unit
             guard end > start, end <= 2 * LogLimits.checkpointByteCount else {
@@ -91,24 +93,32 @@ struct CheckpointState {
     }
 }
 
-/// A version that a store begins with, as it lies in a checkpoint.
+/// How the files of a checkpoint are read.
+struct CheckpointReading: Sendable {
+    /// If false, the pieces that are needed are read into memory, and the files are not mapped.
+    let isByMapping: Bool
+    /// Called with damage that a getter meets, before the program stops.
+    let onDamage: (@Sendable (StoreDamage) -> Void)?
+}
+
+/// A version in a checkpoint that a store begins with.
 struct CheckpointBase {
     let checkpoint: Checkpoint
     let mapping: CheckpointMapping
-    let stored: CheckpointState
+    let state: CheckpointState
 
     init(
-        _ checkpoint: Checkpoint, _ log: Log, _ options: StoreOptions, _ fileReferences: CheckpointFileReferences
+        _ checkpoint: Checkpoint, _ log: Log, _ reading: CheckpointReading, _ fileReferences: CheckpointFileReferences
     ) throws(StoreError) {
         self.checkpoint = checkpoint
-        (mapping, stored) = try CheckpointMapping.open(checkpoint, log, options, fileReferences)
+        (mapping, state) = try CheckpointMapping.open(checkpoint, log, reading, fileReferences)
     }
 }
 
 extension CheckpointMapping {
-    /// Opens the files of a checkpoint, and checks the node of the root.
+    /// Opens the files of a checkpoint and validates its root.
     static func open(
-        _ checkpoint: Checkpoint, _ log: Log, _ options: StoreOptions, _ fileReferences: CheckpointFileReferences
+        _ checkpoint: Checkpoint, _ log: Log, _ reading: CheckpointReading, _ fileReferences: CheckpointFileReferences
     ) throws(StoreError) -> (mapping: CheckpointMapping, version: CheckpointState) {
         let last = checkpoint.files[checkpoint.files.count - 1]
         let version = try CheckpointState.read(checkpoint, log)
@@ -127,32 +137,33 @@ extension CheckpointMapping {
         let mapping: CheckpointMapping
         do {
             mapping = try CheckpointMapping(
-                byteCount: roomFor(last.start + last.byteCount), holes: version.holes, log: log,
-                fileReferences: fileReferences, onDamage: options.onDamage)
+                byteCount: reservedByteCount(for: last.start + last.byteCount), holes: version.holes, log: log,
+                fileReferences: fileReferences, onDamage: reading.onDamage)
         } catch { throw StoreError(LogError(error)) }
         let origin = Origin(reference, stamp: version.stamp, isOpened: true)
-        for file in checkpoint.files { try mapping.add(file, log, options, origin) }
+        for file in checkpoint.files { try mapping.add(file, log, reading, origin) }
         if let damage = mapping.openRoot(at: version.root) {
             throw StoreError(.damage, damage.description)
         }
         return (mapping, version)
     }
 
-    /// How much a space reserves that begins with so many bytes: what later checkpoints may add before everything is written anew. Addresses cost nothing.
-    static func roomFor(_ byteCount: Int) -> Int { 8 * byteCount + (1 << 30) }
+    /// Returns how many bytes of addresses a mapping reserves that begins with `byteCount` bytes: enough for what
+    /// later checkpoints may add before everything is written again. Addresses cost nothing.
+    static func reservedByteCount(for byteCount: Int) -> Int { 8 * byteCount + (1 << 30) }
 
     func add(
-        _ entry: Checkpoint.File, _ log: Log, _ options: StoreOptions, _ origin: Origin
+        _ entry: Checkpoint.File, _ log: Log, _ reading: CheckpointReading, _ origin: Origin
     ) throws(StoreError) {
         do throws(LogError) {
             let file = try log.openCheckpointFile(entry)
-            do throws(StorageError) { try add(entry, file, origin, byMapping: options.readsByMapping) } catch {
+            do throws(StorageError) { try add(entry, file, origin, byMapping: reading.isByMapping) } catch {
                 throw LogError(error)
             }
         } catch {
             throw StoreError(error)
         }
-        if options.log?.verify.includes(entry.byteCount) == true, let damage = verify(entry) {
+        if log.options.verify.includes(entry.byteCount), let damage = verify(entry) {
             throw StoreError(.damage, damage.description)
         }
     }

@@ -1,4 +1,4 @@
-/// Writing chunks: column by column, packed where that makes them smaller.
+/// Writes chunks column by column, encoded if that makes them smaller.
 extension CheckpointWriter {
     /// Writes the chunks of one column of neighbouring leaves.
     mutating func write(
@@ -7,20 +7,22 @@ extension CheckpointWriter {
         let schema = layout.columns[column]
         var words: [UInt64] = []
         if schema.collection == .none, schema.type == .string || schema.type == .data,
-            // What lies packed in another space is copied as it is.
+            // A chunk that is encoded in another mapping is copied as it is.
             leaves.allSatisfy({ !ChunkEncoding.isEncoded($0.chunkNode(column)) }),
             let dictionary = TextDictionary(leaves, column)
         {
-            let place = write(dictionary, leaves, column)
+            let dictionaryRef = write(dictionary, leaves, column)
             for (index, leaf) in leaves.enumerated() {
                 let packed = dictionary.codes[index].withUnsafeBytes { codes in
                     append(
-                        ChunkEncoder.Packed(form: .dictionary, first: place, payload: codes), leaf.chunkNode(column),
+                        ChunkEncoder.EncodedChunk(form: .dictionary, first: dictionaryRef, payload: codes),
+                        leaf.chunkNode(column),
                         rows: leaf.count, refs: [])
                 }
                 words.append(packed)
             }
-            dictionaries.append(WrittenNodes.Dictionary(place: Int(place & ~1), chunks: words.map { Int($0 & ~1) }))
+            dictionaries.append(
+                WrittenNodes.Dictionary(offset: Int(dictionaryRef & ~1), chunks: words.map { Int($0 & ~1) }))
             try flushIfFull()
             return words
         }
@@ -28,7 +30,7 @@ extension CheckpointWriter {
             words.append(
                 try write(
                     chunk: leaf.chunkNode(column), rows: leaf.count, schema,
-                    mayPress: !layout.indexed.contains(column)))
+                    mayCompress: !layout.indexed.contains(column)))
             try flushIfFull()
         }
         return words
@@ -38,7 +40,7 @@ extension CheckpointWriter {
     mutating func write(_ dictionary: TextDictionary, _ leaves: [Leaf], _ column: Int) -> UInt64 {
         let count = dictionary.firsts.count
         let heap = dictionary.firsts.reduce(0) { $0 + leaves[$1.leaf].chunk(column).slot($1.row).heapLength }
-        let place = buffer.append(byteCount: 64 + 4 * count + heap) { memory in
+        let offset = buffer.append(byteCount: 64 + 4 * count + heap) { memory in
             memory.initializeMemory(as: UInt8.self, repeating: 0, count: 64)
             let node = Node(memory)
             node.stamp = leaves[0].node.stamp
@@ -58,48 +60,48 @@ extension CheckpointWriter {
                 used += slot.heapLength
             }
         }
-        return UInt64(place) | 1
+        return UInt64(offset) | 1
     }
 
     mutating func write(
-        chunk node: Node, rows: Int, _ schema: ColumnSchema, mayPress: Bool
+        chunk node: Node, rows: Int, _ schema: ColumnSchema, mayCompress: Bool
     ) throws(StoreError) -> UInt64 {
-        if node.isOnDisk { return try write(stored: node, rows: rows) }
+        if node.isOnDisk { return try write(onDisk: node, rows: rows) }
         let chunk = Chunk(node)
         guard chunk.form == .variable else {
-            if let packed = packer.packNumbers(chunk, rows: rows, schema) {
+            if let packed = packer.encodeNumbers(chunk, rows: rows, schema) {
                 return append(packed, node, rows: rows, refs: [])
             }
             return append(plain: chunk, rows: rows, refs: [])
         }
         let cell = ElementLayout(schema)
         if schema.collection == .none {
-            // What is to be referred to is written first, as it moves the packer's memory on.
+            // The referenced nodes are written first, because writing them reuses the packer's memory.
             var moved: [UInt64: UInt64] = [:]
-            for place in CellRefs.places(in: chunk, rows: rows, schema) {
-                let word = place.loadUnaligned(as: UInt64.self)
+            for address in CellRefs.addresses(in: chunk, rows: rows, schema) {
+                let word = address.loadUnaligned(as: UInt64.self)
                 moved[word] = try write(cell: word, cell)
             }
-            if let packed = packer.packText(chunk, rows: rows, mayPress: mayPress && schema.type != .mixed) {
+            if let packed = packer.encodeText(chunk, rows: rows, mayCompress: mayCompress && schema.type != .mixed) {
                 return append(packed, node, rows: rows, refs: packed.refs.map { ($0.offset, moved[$0.word] ?? 0) })
             }
         }
         var refs: [(offset: Int, word: UInt64)] = []
-        for place in CellRefs.places(in: chunk, rows: rows, schema) {
-            refs.append((place - node.address, try write(cell: place.loadUnaligned(as: UInt64.self), cell)))
+        for address in CellRefs.addresses(in: chunk, rows: rows, schema) {
+            refs.append((address - node.address, try write(cell: address.loadUnaligned(as: UInt64.self), cell)))
         }
         return append(plain: chunk, rows: rows, refs: refs)
     }
 
-    /// Writes a packed chunk.
+    /// Writes an encoded chunk.
     ///
-    /// - Parameter refs: where in the payload references lie, and what they are in the file.
+    /// - Parameter refs: where in the payload references lie, and their values in the file.
     mutating func append(
-        _ packed: ChunkEncoder.Packed, _ node: Node, rows: Int, refs: [(offset: Int, word: UInt64)]
+        _ packed: ChunkEncoder.EncodedChunk, _ node: Node, rows: Int, refs: [(offset: Int, word: UInt64)]
     ) -> UInt64 {
         let table = (64 + packed.payload.count + 3) & ~3
         let byteCount = refs.isEmpty ? 64 + packed.payload.count : table + 4 * refs.count
-        let place = buffer.append(byteCount: byteCount) { memory in
+        let offset = buffer.append(byteCount: byteCount) { memory in
             memory.initializeMemory(as: UInt8.self, repeating: 0, count: 64)
             let copy = Node(memory)
             copy.stamp = node.stamp
@@ -122,33 +124,33 @@ extension CheckpointWriter {
             copy.store(UInt32(refs.isEmpty ? 0 : table), 32)
             copy.store(UInt32(refs.count), 36)
         }
-        let ref = UInt64(place) | 1
+        let ref = UInt64(offset) | 1
         forwarding.set(UInt(bitPattern: node.address), ref, rows: rows)
         return ref
     }
 
-    /// Copies a node of another space, whose reference table says where its references lie.
-    mutating func write(stored node: Node, rows: Int) throws(StoreError) -> UInt64 {
+    /// Copies a node of another mapping, whose reference table says where its references lie.
+    mutating func write(onDisk node: Node, rows: Int) throws(StoreError) -> UInt64 {
         var refs: [(offset: Int, word: UInt64)] = []
-        var places: [UnsafeMutableRawPointer] = []
-        OnDiskNode.forEachRef(node) { places.append($0) }
-        for place in places {
-            refs.append((place - node.address, try write(cell: place.loadUnaligned(as: UInt64.self), nil)))
+        var addresses: [UnsafeMutableRawPointer] = []
+        OnDiskNode.forEachRef(node) { addresses.append($0) }
+        for address in addresses {
+            refs.append((address - node.address, try write(cell: address.loadUnaligned(as: UInt64.self), nil)))
         }
         return append(node, rows: rows) { copy in
             for (offset, word) in refs { copy.address.storeBytes(of: word, toByteOffset: offset, as: UInt64.self) }
         }
     }
 
-    /// Writes a chunk that lies on the heap, with room for its rows alone and a reference table behind.
+    /// Writes a chunk that is on the heap, with space for its rows alone and a reference table behind them.
     mutating func append(plain chunk: Chunk, rows: Int, refs: [(offset: Int, word: UInt64)]) -> UInt64 {
         let width = chunk.form == .variable ? 4 : chunk.node.width
         let used = chunk.form == .variable ? CellRefs.heapEnd(of: chunk, rows: rows) : 0
         let values = 64 + width * rows
-        let whole = chunk.form == .nullable ? values + rows : values + used
-        let table = (whole + 3) & ~3
-        let place = buffer.append(byteCount: refs.isEmpty ? whole : table + 4 * refs.count) { memory in
-            // Not the count, to which the writer may be adding.
+        let byteCount = chunk.form == .nullable ? values + rows : values + used
+        let table = (byteCount + 3) & ~3
+        let position = buffer.append(byteCount: refs.isEmpty ? byteCount : table + 4 * refs.count) { memory in
+            // The count is not copied, because the writer may be adding to it.
             let copy = Node(memory)
             copy.stamp = chunk.node.stamp
             copy.store(chunk.node.load(16, as: UInt32.self), 16)
@@ -161,7 +163,7 @@ extension CheckpointWriter {
             case .variable:
                 (memory + values).copyMemory(from: chunk.heap, byteCount: used)
             }
-            // Where a reference stood in the chunk with its spare rows, and stands in the copy without.
+            // The distance between a reference in the chunk, which has spare rows, and in the copy, which has none.
             let shift = (chunk.node.capacity - rows) * 4
             for (index, ref) in refs.enumerated() {
                 let offset = ref.offset - shift
@@ -171,7 +173,7 @@ extension CheckpointWriter {
             copy.store(UInt32(refs.isEmpty ? 0 : table), 32)
             copy.store(UInt32(refs.count), 36)
         }
-        let ref = UInt64(place) | 1
+        let ref = UInt64(position) | 1
         forwarding.set(UInt(bitPattern: chunk.node.address), ref, rows: rows)
         return ref
     }

@@ -1,6 +1,7 @@
-/// Writing what cells have nodes of their own for, indexes and backlinks.
+/// Writes the nodes that cells refer to, indexes and backlinks.
 extension CheckpointWriter {
-    /// Writes what a cell refers to: a blob, or the tree of a collection. What lies in another space needs no layout, as its reference tables say all.
+    /// Writes what a cell refers to: a blob, or the tree of a collection. A node in another mapping needs no layout,
+    /// because its reference table says where its references lie.
     mutating func write(cell word: UInt64, _ layout: ElementLayout?) throws(StoreError) -> UInt64 {
         if let known = known(word) { return known }
         let node = NodeRef(word).node
@@ -17,22 +18,22 @@ extension CheckpointWriter {
                 for (child, word) in words.enumerated() { ListTree.Inner(copy).refs[child] = word }
             }
         default:
-            guard !node.isOnDisk, let layout else { return try write(stored: node, rows: 0) }
+            guard !node.isOnDisk, let layout else { return try write(onDisk: node, rows: 0) }
             return try write(listLeaf: ListTree.Leaf(node, layout))
         }
     }
 
     mutating func write(listLeaf leaf: ListTree.Leaf) throws(StoreError) -> UInt64 {
         var refs: [(offset: Int, word: UInt64)] = []
-        var places: [UnsafeMutableRawPointer] = []
-        leaf.block.forEachBlobPlace { places.append($0) }
-        for place in places {
-            let word = place.loadUnaligned(as: UInt64.self)
-            refs.append((place - leaf.node.address, try write(cell: word, leaf.layout)))
+        var addresses: [UnsafeMutableRawPointer] = []
+        leaf.block.forEachBlobRef { addresses.append($0) }
+        for address in addresses {
+            let word = address.loadUnaligned(as: UInt64.self)
+            refs.append((address - leaf.node.address, try write(cell: word, leaf.layout)))
         }
         let used = ListTree.Leaf.blockOffset + leaf.length
         let table = (used + 3) & ~3
-        let place = buffer.append(byteCount: refs.isEmpty ? used : table + 4 * refs.count) { memory in
+        let offset = buffer.append(byteCount: refs.isEmpty ? used : table + 4 * refs.count) { memory in
             memory.copyMemory(from: leaf.node.address, byteCount: used)
             let copy = Node(memory)
             for (index, ref) in refs.enumerated() {
@@ -41,7 +42,7 @@ extension CheckpointWriter {
             }
             copy.store(UInt32(refs.count), 32)
         }
-        let ref = UInt64(place) | 1
+        let ref = UInt64(offset) | 1
         forwarding.set(UInt(bitPattern: leaf.node.address), ref)
         try flushIfFull()
         return ref
@@ -60,11 +61,11 @@ extension CheckpointWriter {
         default: break
         }
         if node.kindNumber == Node.Kind.integerIndexLeaf.rawValue, !node.isOnDisk,
-            let steps = IntegerIndexRow.steps(IntegerIndexLeaf(node))
+            let steps = IntegerIndexProgression.steps(IntegerIndexLeaf(node))
         {
             let leaf = IntegerIndexLeaf(node)
-            return append(node, byteCount: IntegerIndexRow.byteCount) { copy in
-                copy.form = IntegerIndexLeaf.rowForm
+            return append(node, byteCount: IntegerIndexProgression.byteCount) { copy in
+                copy.form = IntegerIndexLeaf.progressionForm
                 copy.store(leaf.keys[0], 32)
                 copy.store(steps.key, 40)
                 copy.store(leaf.values[0], 48)

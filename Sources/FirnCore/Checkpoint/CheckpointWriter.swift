@@ -1,27 +1,29 @@
 import CFirn
 import FirnLog
 
-/// Writes a version out: every node that it reaches and that does not lie in the checkpoint's space yet, children before their parents.
+/// Writes a version out: every node that it reaches and that is not in the checkpoint's mapping yet, children before
+/// parents.
 ///
-/// The chunks of one column of the (at most 64) leaves below one inner node are written one behind the other, so that a scan of a column reads that column alone, and then the leaves, so that nodes with
-/// references lie together.
+/// The chunks of one column of the (at most 64) leaves below one inner node are written one after the other, so that
+/// a scan of a column reads that column alone. The leaves follow, so that nodes with references lie together.
 ///
-/// It belongs to one thread. The version must be pinned while it runs; the writer of the next versions goes on beside it, and may append rows behind those of this version's last leaf
-/// in the very chunks that are read here: only the rows that this version counts are looked at.
+/// A writer belongs to one thread. The version must be pinned while it runs. The transactions that make the next
+/// versions go on beside it, and may append rows behind those of this version's last leaf in the very chunks that are
+/// read here: only the rows that this version counts are read.
 struct CheckpointWriter: ~Copyable {
     private let snapshot: Snapshot
     private let file: CheckpointFileWriter
-    /// What lies here needs not be written: the space that the file is added to. Nil where everything is written.
+    /// The mapping that the file is added to: nodes in it need not be written. Nil if everything is written.
     private let mapping: CheckpointMapping?
-    /// What is written although it lies there.
+    /// The nodes that are written although they are in the mapping.
     private let cleaning: CleaningPlan?
     var buffer: NodeBuffer
     var packer = ChunkEncoder()
-    /// Where the nodes went.
+    /// Where the nodes were written to.
     let forwarding = Forwarding()
     /// The dictionaries that were made.
     var dictionaries: [WrittenNodes.Dictionary] = []
-    /// Called whenever a piece has been written, outside of all locks: it may wait, or throw to give the checkpoint up.
+    /// Called after each piece that is written, outside all locks: it may wait, or throw to abandon the checkpoint.
     private let afterPiece: (Int) throws(StoreError) -> Void
 
     init(
@@ -34,19 +36,19 @@ struct CheckpointWriter: ~Copyable {
         self.mapping = mapping
         self.cleaning = cleaning
         self.afterPiece = afterPiece
-        buffer = NodeBuffer(place: file.start + file.byteCount, fileStart: file.start)
+        buffer = NodeBuffer(offset: file.start + file.byteCount, fileStart: file.start)
     }
 
-    /// Writes everything; returns the reference of the root as the file has it.
+    /// Writes everything; returns the reference of the root, as the file has it.
     mutating func write() throws(StoreError) -> UInt64 {
         let root = RootNode(snapshot.root)
         var words: [UInt64] = []
         for id in 0..<root.tableCount { words.append(try write(table: root.slot(id).pointee, TableID(id))) }
-        let place = append(root.node) { copy in
+        let ref = append(root.node) { copy in
             for (id, word) in words.enumerated() { RootNode(copy).slot(id).pointee = word }
         }
         try flush()
-        return place
+        return ref
     }
 
     /// The nodes of the finished file.
@@ -56,7 +58,8 @@ struct CheckpointWriter: ~Copyable {
 
     // MARK: Nodes
 
-    /// The reference of a node that is written already, or lies in the space; nil for one that has to be written.
+    /// Returns the reference of a node that is already written or in the mapping; nil for a node that has to be
+    /// written.
     @inline(__always)
     func known(_ word: UInt64) -> UInt64? {
         if word == 0 { return 0 }
@@ -67,25 +70,26 @@ struct CheckpointWriter: ~Copyable {
         return forwarding.find(address)?.ref
     }
 
-    /// Writes a copy of a node, which `change` gives the references that it has in the file. Of a whole node, what it
-    /// does not use is zero in the copy: on the heap it holds whatever the program freed there.
+    /// Writes a copy of a node; `change` stores the references that it has in the file. In a node that is copied
+    /// completely, the bytes that it does not use are zero in the copy: on the heap they hold whatever the program
+    /// freed there.
     mutating func append(
         _ node: Node, byteCount: Int? = nil, rows: Int = 0, _ change: (Node) -> Void = { _ in }
     ) -> UInt64 {
         let used = byteCount ?? node.byteCount
-        let place = buffer.append(byteCount: used) { memory in
+        let offset = buffer.append(byteCount: used) { memory in
             CheckpointWriter.copyHeader(node, to: memory)
             (memory + Node.headerByteCount).copyMemory(
                 from: node.address + Node.headerByteCount, byteCount: used - Node.headerByteCount)
             if byteCount == nil { OnDiskNode.clearUnused(Node(memory)) }
             change(Node(memory))
         }
-        let ref = UInt64(place) | 1
+        let ref = UInt64(offset) | 1
         forwarding.set(UInt(bitPattern: node.address), ref, rows: rows)
         return ref
     }
 
-    /// What a node's header says, but its link: the writer may be putting the node on a dead list.
+    /// Copies a node's header except its link: the writer may be putting the node on a dead list at this moment.
     private static func copyHeader(_ node: Node, to memory: UnsafeMutableRawPointer) {
         memory.copyMemory(from: node.address, byteCount: 8)
         (memory + 16).copyMemory(from: node.address + 16, byteCount: Node.headerByteCount - 16)
@@ -148,13 +152,13 @@ struct CheckpointWriter: ~Copyable {
         }
     }
 
-    /// Writes the leaves below one inner node: column by column, then the leaves themselves.
+    /// Writes the leaves below one inner node: their chunks column by column, then the leaves themselves.
     private mutating func write(
         leaves words: UnsafeBufferPointer<UInt64>, _ layout: TableLayout
     ) throws(StoreError) -> [UInt64] {
         var refs = words.map { known($0) ?? 0 }
-        let places = refs.indices.filter { refs[$0] == 0 }
-        let leaves = places.map { Leaf(NodeRef(words[$0]).node) }
+        let missing = refs.indices.filter { refs[$0] == 0 }
+        let leaves = missing.map { Leaf(NodeRef(words[$0]).node) }
         var chunks = [[UInt64]](repeating: [], count: leaves.count)
         for column in layout.columns.indices {
             let fresh = leaves.indices.filter { index in
@@ -178,7 +182,7 @@ struct CheckpointWriter: ~Copyable {
                     known(leaf.keysSlot.pointee)
                     ?? append(plain: Chunk(NodeRef(leaf.keysSlot.pointee).node), rows: leaf.count, refs: [])
             }
-            refs[places[index]] = append(leaf.node) { copy in
+            refs[missing[index]] = append(leaf.node) { copy in
                 let copy = Leaf(copy)
                 copy.keysSlot.pointee = keys
                 for (column, word) in chunks[index].enumerated() { copy.chunkSlot(column).pointee = word }

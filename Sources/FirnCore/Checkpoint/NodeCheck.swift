@@ -1,17 +1,19 @@
-/// Checks a node of a checkpoint, when it is first touched, against what it has to be (`NodeClaim`): every number in it is bounded by the node's own length, by what its parent counts, and by the
-/// schema, so that what reads it afterwards need look at none again. Its checksum has been found right; that says nothing of who made it.
+/// Checks a node of a checkpoint against what it must be (`NodeClaim`), when the node is validated. Every number in
+/// it is bounded by the node's own length, by what its parent counts, and by the schema, so that code that reads the
+/// node afterwards need not check any number again. The node's checksum has been found right before; that says
+/// nothing about who made it.
 ///
-/// Cost: O(bytes of the node), as the checksum.
+/// Cost: O(bytes of the node), as for the checksum.
 struct NodeCheck {
     let node: Node
     let claim: NodeClaim
     let schema: ResolvedSchema
-    /// Whether the node is of the version that was opened, whose chunks have the rows of their leaves and no more: a
-    /// leaf of that version is the only one that refers to one.
+    /// Whether the node is part of the version that was opened. A chunk of that version has exactly the rows of its
+    /// leaf, because that leaf is the only one that refers to it.
     let isOpened: Bool
-    /// Where the node's references lie, and what they lead to.
-    private(set) var refs: [(place: UnsafeMutableRawPointer, claim: NodeClaim)] = []
-    /// Rows, entries or elements in a node of a tree and below.
+    /// The addresses of the node's references, and what they lead to.
+    private(set) var refs: [(address: UnsafeMutableRawPointer, claim: NodeClaim)] = []
+    /// Rows, entries or elements in a node of a tree and below it.
     private var total: Int?
 
     init(_ node: Node, _ claim: NodeClaim, _ schema: ResolvedSchema, isOpened: Bool) {
@@ -21,12 +23,13 @@ struct NodeCheck {
         self.isOpened = isOpened
     }
 
-    /// No tree is higher: each level but the root's has at least two children, or the tree would hold more than there are addresses.
+    /// The highest level of a node of a tree. A higher tree, in which each node has its least number of children,
+    /// would hold more than there are addresses.
     static let highestLevel = 12
-    /// The keys that objects may have: those that a changeset may name. Counting on from them never overflows.
+    /// The keys that objects may have: those that a changeset may name. Counting up from one of them never overflows.
     private static let keys = 0..<ChangesetFormat.keyLimit
 
-    /// Says why the node is not what it has to be; nil where it is, and `refs` are its references then.
+    /// Returns why the node is not what it must be, or nil if it is; then `refs` are its references.
     mutating func fault() -> String? {
         total = node.count
         return switch claim.role {
@@ -42,7 +45,8 @@ struct NodeCheck {
         }
     }
 
-    /// The claim with what the parent did not say and the node does: with it the node can't be taken for one of another level.
+    /// The claim, completed by what the node says and the parent did not. Once it is entered, the node can't be used
+    /// as one of another level.
     var full: NodeClaim {
         switch claim.role {
         case .rows, .pairs, .bytes, .list: NodeClaim(claim.role, level: node.width, count: total)
@@ -50,21 +54,21 @@ struct NodeCheck {
         }
     }
 
-    /// Says that the node, or one that it refers to, counts more than there can be; nil where it does not. Once `fault`
-    /// has given nil.
+    /// Returns a message if the node, or one that it refers to, counts more than there can be; nil if not. Call it
+    /// after `fault` has returned nil.
     func countFault(most: Int) -> String? {
         let count = refs.reduce(full.count ?? 0) { max($0, $1.claim.count ?? 0) }
         return count <= most ? nil : "a node counts \(count) rows, entries or elements, more than its files can hold"
     }
 
-    mutating func add(_ place: UnsafeMutableRawPointer, _ claim: NodeClaim) { refs.append((place, claim)) }
+    mutating func add(_ address: UnsafeMutableRawPointer, _ claim: NodeClaim) { refs.append((address, claim)) }
 
-    /// Whether a node that was checked before has what another parent expects of it, beyond what a claim can say.
+    /// Whether a node that was validated before has what another parent expects of it, beyond what a claim can say.
     func isEnough(_ child: Node, _ claim: NodeClaim) -> Bool {
         switch claim.role {
         // All of its rows have been checked.
         case .chunk, .dictionary: return hasRows(child, claim)
-        // Of keys, only as many as were claimed.
+        // Only as many keys have been checked as were claimed.
         case .keys:
             var check = NodeCheck(child, claim, schema, isOpened: isOpened)
             return check.fault() == nil
@@ -72,7 +76,7 @@ struct NodeCheck {
         }
     }
 
-    /// Whether a chunk has the rows that are wanted of it.
+    /// Whether a chunk has the rows that a claim asks for.
     func hasRows(_ chunk: Node, _ claim: NodeClaim) -> Bool {
         let wanted = claim.count ?? 0
         // Neighbouring leaves share a dictionary.
@@ -106,14 +110,15 @@ struct NodeCheck {
         guard node.byteCount >= 64, table.columnCount == layout.columns.count,
             TableNode.byteCount(columns: table.columnCount) <= node.byteCount
         else { return "a table's node does not fit its \(layout.columns.count) columns" }
-        // That it lies above the last key is looked at by who hands it out: `RowWriter.append`.
-        // One that is the limit, or just below it, is handed out to nobody: `WriteTransaction.beginRow`.
+        // `RowWriter.append` checks, when it uses the next key, that it lies above the last key. A next key that is
+        // the limit, or just below it, is never used: `WriteTransaction.beginRow`.
         guard (0...1 << 48).contains(table.rowCount), (0...ChangesetFormat.keyLimit).contains(table.nextKey) else {
             return "a table of \(table.rowCount) rows, whose next key is \(table.nextKey)"
         }
-        // An empty leaf would have chunks without room, where whoever appends takes them to have some.
+        // An empty leaf would have chunks without space for a row, and the code that appends assumes that they have
+        // some.
         guard (table.rows.pointee != 0) == (table.rowCount > 0) else {
-            return "a table of \(table.rowCount) rows has none, or has a row tree without any"
+            return "a table of \(table.rowCount) rows has no row tree, or has one although it has no rows"
         }
         let count = Int(table.rowCount)
         if table.rows.pointee != 0 {
@@ -121,11 +126,13 @@ struct NodeCheck {
         }
         for (column, schema) in layout.columns.enumerated() {
             if table.index(column).pointee != 0 {
-                guard layout.indexed.contains(column) else { return "a column without an index has one" }
-                let isPairs = ColumnIndex(schema).isPairs
+                guard layout.indexed.contains(column) else {
+                    return "a column that has no index in the schema has an index tree"
+                }
+                let usesIntegerTree = ColumnIndex(schema).usesIntegerTree
                 add(
                     UnsafeMutableRawPointer(table.index(column)),
-                    NodeClaim(isPairs ? .pairs : .bytes, count: schema.isLink ? nil : count))
+                    NodeClaim(usesIntegerTree ? .pairs : .bytes, count: schema.isLink ? nil : count))
             }
             if table.backlinks(column).pointee != 0 {
                 guard layout.links.contains(column) else { return "a column without links has backlinks" }
@@ -165,7 +172,7 @@ struct NodeCheck {
         return nil
     }
 
-    /// The level of an inner node; nil where it can't be one.
+    /// Returns the level of an inner node; nil if the node can't be one.
     private func innerLevel(_ kind: Node.Kind, byteCount: Int) -> Int? {
         guard isKind(kind), (1...Self.highestLevel).contains(node.level), claim.level ?? node.level == node.level,
             node.byteCount >= byteCount, (1...Limits.fanout).contains(node.count)
@@ -173,7 +180,7 @@ struct NodeCheck {
         return node.level
     }
 
-    /// Adds the children of an inner node, each of which has its own count; nil where all is well.
+    /// Adds the children of an inner node, each with its own count; returns what is wrong with them, or nil.
     private mutating func addChildren(
         _ refs: UnsafeMutablePointer<UInt64>, _ level: Int, most: Int, _ count: (Int) -> Int
     ) -> String? {
@@ -181,7 +188,7 @@ struct NodeCheck {
         for child in 0..<node.count {
             let below = count(child)
             guard refs[child] != 0, below > 0, below <= most else {
-                return "a child of \(below) entries, where \(most) are possible"
+                return "a child has \(below) entries, where at most \(most) are possible"
             }
             total += below
             add(UnsafeMutableRawPointer(refs + child), NodeClaim(claim.role, level: level - 1, count: below))
@@ -191,7 +198,8 @@ struct NodeCheck {
             ? nil : "an inner node counts \(total) entries, where \(claim.count ?? 0) were expected"
     }
 
-    /// Entries below a node of a level, if each leaf has `leaf` at most; no more than fits a claim.
+    /// Returns how many entries a node of a level can have below it if each leaf has at most `leaf`; never more than
+    /// fits in a claim.
     private static func most(_ leaf: Int, level: Int) -> Int { leaf << min(6 * level, 46 - 10) }
 
     private mutating func rowInner(_ table: Int) -> String? {
@@ -210,7 +218,7 @@ struct NodeCheck {
         guard isKind(.chunk), node.byteCount >= 64, node.width == 8, hasRows(node, claim),
             node.capacity <= Limits.rowsPerLeaf
         else { return Self.wrongKind }
-        // They are never packed: whoever reads or writes them takes them for numbers of 8 bytes.
+        // Keys are never encoded: code that reads or writes them expects numbers of 8 bytes.
         guard node.form == Chunk.Form.fixed.rawValue else { return "a leaf's keys are of the form \(node.form)" }
         guard 64 + 8 * node.capacity <= node.byteCount else { return "a leaf's keys end early" }
         var last: Int64 = -1
@@ -236,16 +244,20 @@ struct NodeCheck {
 
     private func integerIndexLeaf() -> String? {
         guard isKind(.integerIndexLeaf), claim.level ?? 0 == 0 else { return Self.wrongKind }
-        let isRow = node.form == IntegerIndexLeaf.rowForm
-        guard node.form <= IntegerIndexLeaf.rowForm, [4, 16, 64].contains(node.capacity), node.count <= node.capacity,
-            // Only a root is small: neighbours are merged as if each had the room of a full leaf.
+        let isProgression = node.form == IntegerIndexLeaf.progressionForm
+        guard node.form <= IntegerIndexLeaf.progressionForm, [4, 16, 64].contains(node.capacity),
+            node.count <= node.capacity,
+            // Only a root may be small: merging neighbours assumes that each has the capacity of a full leaf.
             node.capacity == IntegerIndexTree.fanout || claim.level == nil, node.count > 0,
             node.count == claim.count ?? node.count,
-            (isRow ? IntegerIndexRow.byteCount : IntegerIndexLeaf.byteCount(capacity: node.capacity)) <= node.byteCount
+            (isProgression ? IntegerIndexProgression.byteCount : IntegerIndexLeaf.byteCount(capacity: node.capacity))
+                <= node.byteCount
         else { return "a leaf of an index has \(node.count) entries, where \(claim.count ?? 0) were expected" }
         for index in 0..<node.count {
             let value =
-                isRow ? IntegerIndexRow(node).value(index) : node.load(32 + 8 * (node.capacity + index), as: Int64.self)
+                isProgression
+                ? IntegerIndexProgression(node).value(index)
+                : node.load(32 + 8 * (node.capacity + index), as: Int64.self)
             guard Self.keys.contains(value) else { return "an index leads to object \(value)" }
         }
         return nil
@@ -257,14 +269,14 @@ struct NodeCheck {
         guard isKind(level == 0 ? .bytesIndexLeaf : .bytesIndexInner), level <= Self.highestLevel,
             claim.level ?? level == level
         else { return Self.wrongKind }
-        // As of `integerIndexLeaf`, only a root is small.
+        // As in `integerIndexLeaf`, only a root may be small.
         let mayBeSmall = level == 0 && claim.level == nil
         guard node.byteCount == SlottedPage.fullByteCount || mayBeSmall && [256, 1024].contains(node.byteCount),
             node.count > 0, node.count <= node.byteCount / 16, page.heapStart <= node.byteCount,
             SlottedPage.slotsOffset + 8 * node.count <= page.heapStart
-        else { return "a page of an index of \(node.count) entries in \(node.byteCount) bytes" }
-        do { try BytesIndexTree.checkBytes(page, "") } catch { return "a page of an index makes no sense:\(error)" }
-        // What was a reference must not be part of another entry once it is an address.
+        else { return "a page of an index has \(node.count) entries in \(node.byteCount) bytes" }
+        do { try BytesIndexTree.checkBytes(page, "") } catch { return "a page of an index is invalid:\(error)" }
+        // A reference becomes an address, so it must not be part of another entry.
         var ranges = (0..<node.count).map { index in
             let offset = Int(page.slots[index] >> 16 & 0xFFFF)
             return offset..<(offset + (page.fixedWords + page.key(index).wordCount) * 8)
@@ -282,7 +294,7 @@ struct NodeCheck {
         for index in 0..<node.count {
             let below = page.childCount(index)
             guard page.refSlot(index).pointee != 0, below > 0, below <= most else {
-                return "a child of \(below) entries"
+                return "a child has \(below) entries, where at most \(most) are possible"
             }
             total += below
             add(UnsafeMutableRawPointer(page.refSlot(index)), NodeClaim(.bytes, level: level - 1, count: below))
@@ -291,7 +303,7 @@ struct NodeCheck {
         return total == claim.count ?? total ? nil : "an inner page counts \(total) entries"
     }
 
-    /// Whether no two ranges share a byte.
+    /// Whether no two ranges share a byte. Sorts the ranges.
     static func areApart(_ ranges: inout [Range<Int>]) -> Bool {
         ranges.sort { $0.lowerBound < $1.lowerBound }
         return zip(ranges, ranges.dropFirst()).allSatisfy { $0.upperBound <= $1.lowerBound }
@@ -305,8 +317,9 @@ struct NodeCheck {
         let most = Self.most(ListTree.leafElementCount, level: level - 1)
         let fault = addChildren(inner.refs, level, most: most) { Int(inner.ends[$0]) - inner.start($0) }
         if let fault { return fault }
-        // An insertion into a longer one stops the program.
-        return inner.total <= Limits.listCount ? nil : "a collection of \(inner.total) elements"
+        // An insertion into a longer collection would stop the program.
+        return inner.total <= Limits.listCount
+            ? nil : "a collection has \(inner.total) elements, more than \(Limits.listCount)"
     }
 
     private mutating func listLeaf(_ cells: CellClass) -> String? {
@@ -314,9 +327,9 @@ struct NodeCheck {
         guard isKind(.listLeaf), claim.level ?? 0 == 0, cells.collection != .none else { return Self.wrongKind }
         guard node.byteCount >= 64, node.capacity <= ListTree.leafByteCount, start + node.capacity <= node.byteCount,
             node.count > 0, node.count <= ListTree.leafElementCount, node.count == claim.count ?? node.count
-        else { return "a leaf of a collection of \(node.count) elements in \(node.capacity) bytes" }
+        else { return "a leaf of a collection has \(node.count) elements in \(node.capacity) bytes" }
         guard let found = block(at: start, length: node.capacity, cells), found == node.count else {
-            return "a leaf of a collection whose elements make no sense"
+            return "the elements of a leaf of a collection are invalid"
         }
         return refsAreListed(table: (start + node.capacity + 3) & ~3, countAt: 32)
     }
@@ -324,8 +337,8 @@ struct NodeCheck {
     private func blob(_ cells: CellClass) -> String? {
         guard isKind(.blob) else { return Self.wrongKind }
         guard node.count <= ChangesetFormat.blobByteCount, 32 + node.count <= node.byteCount else {
-            return "a value of \(node.count) bytes in a node of \(node.byteCount)"
+            return "a value has \(node.count) bytes in a node of \(node.byteCount)"
         }
-        return isValue(Blob(node).bytes, cells) ? nil : "a value is no \(cells.type)"
+        return isValue(Blob(node).bytes, cells) ? nil : "a value is not a valid \(cells.type)"
     }
 }

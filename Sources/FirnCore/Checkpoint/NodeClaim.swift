@@ -1,8 +1,9 @@
-/// What a node of a checkpoint has to be, by what the node that refers to it is, and by the schema.
+/// What a node of a checkpoint must be, according to the node that refers to it and to the schema.
 ///
-/// A node's own bytes do not say what table or column it serves; who reads it trusts its parent for that, and looks at nothing again. So a parent, when it is touched, enters a claim for each of its
-/// children, and a child is checked against its claim when it is touched: `NodeCheck`. Roles only lead downwards (root, table, rows by falling level, leaf, chunk, tree by falling
-/// level, blob), so no path through checked nodes is a circle.
+/// A node's own bytes do not say what table or column it serves. Code that reads a node trusts its parent for that,
+/// and checks nothing again. So a parent, when it is validated, enters a claim for each of its children, and a child
+/// is checked against its claim when it is validated: `NodeCheck`. Roles only lead downwards (root, table, rows by
+/// falling level, leaf, chunk, tree by falling level, blob), so no path through validated nodes is a circle.
 enum NodeRole: Hashable {
     case root
     /// A table's node, by the table's number.
@@ -13,7 +14,7 @@ enum NodeRole: Hashable {
     case keys
     /// The chunk of a column.
     case chunk(CellClass)
-    /// The values that the chunks of a column name by number.
+    /// The values that the chunks of a column refer to by number.
     case dictionary(CellClass)
     /// A node of an index of numbers, or of backlinks.
     case pairs
@@ -24,8 +25,8 @@ enum NodeRole: Hashable {
     /// A value of a column, or an element of a collection: `CellClass.value`.
     case blob(CellClass)
 
-    /// Whether a version refers to the node once, so that whoever replaces it may let it go. Neighbouring chunks share
-    /// a dictionary; a value is never written to.
+    /// Whether a version refers to the node only once, so that code that replaces it may free it. Neighbouring chunks
+    /// share a dictionary; a blob is never written to.
     var isOwned: Bool {
         switch self {
         case .root, .table, .rows, .keys, .chunk, .pairs, .bytes, .list: true
@@ -34,59 +35,13 @@ enum NodeRole: Hashable {
     }
 }
 
-/// What the cells of a column are, as far as their layout goes.
-struct CellClass: Hashable {
-    let type: ColumnType
-    let collection: CollectionKind
-    let isNullable: Bool
-
-    /// Links are the same, whether they may be null or not: `mayBeNull`.
-    init(_ column: ColumnSchema) {
-        self.init(column.type, column.collection, isNullable: column.isNullable && column.type != .link)
-    }
-
-    private init(_ type: ColumnType, _ collection: CollectionKind, isNullable: Bool) {
-        self.type = type
-        self.collection = collection
-        self.isNullable = isNullable
-    }
-
-    /// What a blob's bytes are: the same in each version, whether the column's values may be null in it or not.
-    var value: CellClass { CellClass(type, .none, isNullable: false) }
-
-    /// A key of a map.
-    static let key = CellClass(.string, .none, isNullable: false)
-
-    fileprivate init?(bits: UInt64) {
-        guard let type = ColumnType(rawValue: UInt8(bits & 15)),
-            let kind = CollectionKind(rawValue: UInt8(bits >> 4 & 3))
-        else { return nil }
-        self.type = type
-        collection = kind
-        isNullable = bits >> 6 & 1 != 0
-    }
-
-    fileprivate var bits: UInt64 {
-        UInt64(type.rawValue) | UInt64(collection.rawValue) << 4 | (isNullable ? 1 << 6 : 0)
-    }
-
-    /// As a column, for what asks no more of it.
-    var column: ColumnSchema {
-        ColumnSchema(
-            name: "", type: type, collection: collection, isNullable: isNullable,
-            target: type == .link ? TableID(0) : nil)
-    }
-
-    /// Whether a value, or an element, may be null.
-    var mayBeNull: Bool { isNullable || type == .mixed || type == .link }
-}
-
-/// A role, and what the parent counts in the child.
+/// What a parent expects of a child: its role, its level, and what the parent counts in it.
 struct NodeClaim: Hashable {
     let role: NodeRole
-    /// The level above the leaves; nil for the root of a tree, which may have any.
+    /// The level above the leaves; nil for the root of a tree, which may have any level.
     var level: Int?
-    /// Rows, entries or elements in the node and below; of a chunk, at least so many rows. Nil where the parent does not say.
+    /// Rows, entries or elements in the node and below it; for a chunk, the least number of rows. Nil if the parent
+    /// does not say.
     var count: Int?
 
     init(_ role: NodeRole, level: Int? = nil, count: Int? = nil) {
@@ -96,7 +51,8 @@ struct NodeClaim: Hashable {
     }
 }
 
-/// The claims on the nodes of a space, by place: a hash table in raw memory, 16 bytes an entry, one for each node that a touched one refers to. It is guarded by the space's lock.
+/// The claims on the nodes of a mapping, by unit: a hash table of 16 bytes per entry, with one entry for each node
+/// that a validated node refers to. It is guarded by the mapping's lock.
 struct NodeClaims: ~Copyable {
     /// ```
     /// key    ┌ unit + 1 (44 bits) ┬ kind of role (4) ┬ its detail (16) ┐      0: free
@@ -112,20 +68,20 @@ struct NodeClaims: ~Copyable {
 
     func find(_ unit: Int) -> NodeClaim? {
         guard !entries.isEmpty else { return nil }
-        let entry = entries[place(of: unit)]
+        let entry = entries[index(of: unit)]
         return entry.key == 0 ? nil : Self.decode(entry)
     }
 
-    /// Enters a claim. False where another one contradicts it.
+    /// Enters a claim. Returns false if another claim contradicts it.
     mutating func enter(_ claim: NodeClaim, _ unit: Int) -> Bool {
         if (count + 1) * 3 > entries.count * 2 { grow() }
-        let place = place(of: unit)
-        guard entries[place].key != 0 else {
+        let index = index(of: unit)
+        guard entries[index].key != 0 else {
             count += 1
-            entries[place] = Self.encode(claim, unit)
+            entries[index] = Self.encode(claim, unit)
             return true
         }
-        guard var known = Self.decode(entries[place]), known.role == claim.role,
+        guard var known = Self.decode(entries[index]), known.role == claim.role,
             known.level == nil || claim.level == nil || known.level == claim.level
         else { return false }
         switch claim.role {
@@ -137,32 +93,32 @@ struct NodeClaims: ~Copyable {
             known.count = known.count ?? claim.count
         }
         known.level = known.level ?? claim.level
-        let taken = entries[place].value & Self.takenBit
-        entries[place] = Self.encode(known, unit)
-        entries[place].value |= taken
+        let taken = entries[index].value & Self.takenBit
+        entries[index] = Self.encode(known, unit)
+        entries[index].value |= taken
         return true
     }
 
-    /// Takes a node that is claimed, for the one that refers to it. False where another one has taken it.
+    /// Takes a claimed node for the node that refers to it. Returns false if another node has taken it.
     mutating func take(_ unit: Int) -> Bool {
-        let place = place(of: unit)
-        guard entries[place].value & Self.takenBit == 0 else { return false }
-        entries[place].value |= Self.takenBit
+        let index = index(of: unit)
+        guard entries[index].value & Self.takenBit == 0 else { return false }
+        entries[index].value |= Self.takenBit
         return true
     }
 
-    private func place(of unit: Int) -> Int {
+    private func index(of unit: Int) -> Int {
         let mask = entries.count - 1
-        var place = Int(truncatingIfNeeded: UInt64(unit) &* 0x9E37_79B9_7F4A_7C15 >> 24) & mask
-        while entries[place].key != 0, entries[place].key >> Self.unitShift != UInt64(unit) + 1 {
-            place = (place + 1) & mask
+        var index = Int(truncatingIfNeeded: UInt64(unit) &* 0x9E37_79B9_7F4A_7C15 >> 24) & mask
+        while entries[index].key != 0, entries[index].key >> Self.unitShift != UInt64(unit) + 1 {
+            index = (index + 1) & mask
         }
-        return place
+        return index
     }
 
     private mutating func grow() { remake(entries.filter { $0.key != 0 }, capacity: max(64, entries.count * 2)) }
 
-    /// Forgets what is claimed of nodes in some ranges of units: their files are part of the space no more. O(claims).
+    /// Forgets the claims on nodes in some ranges of units, whose files are no longer part of the mapping. O(claims).
     mutating func forget(_ ranges: [Range<Int>]) {
         let left = entries.filter { entry in
             let unit = Int(entry.key >> Self.unitShift) - 1
@@ -176,7 +132,7 @@ struct NodeClaims: ~Copyable {
     private mutating func remake(_ left: [Entry], capacity: Int) {
         entries = [Entry](repeating: (0, 0), count: capacity)
         count = left.count
-        for entry in left { entries[place(of: Int(entry.key >> Self.unitShift) - 1)] = entry }
+        for entry in left { entries[index(of: Int(entry.key >> Self.unitShift) - 1)] = entry }
     }
 
     private static func encode(_ claim: NodeClaim, _ unit: Int) -> Entry {

@@ -1,7 +1,9 @@
 import CFirn
 
-/// What is read in the place of nodes of a space that are damaged, by work that will throw (`Faults`): nodes of the kind and shape that the parent expects, with as many rows, entries or elements as it
-/// counts there, all of them blank. No key that an object can have is found in one. They are made when they are asked for, on the heap, and live as long as their space. Guarded by the space's lock.
+/// Makes the nodes that are read in place of a mapping's damaged ones, by work that will throw (`Faults`). A stand-in
+/// has the kind and shape that the parent expects, with as many rows, entries or elements as the parent counts there,
+/// all of them blank. None holds a key that an object can have. Stand-ins are made on the heap when they are first
+/// needed, and live as long as their mapping. Guarded by the mapping's lock.
 final class StandIns {
     private let schema: ResolvedSchema
     private var made: [NodeClaim: Node] = [:]
@@ -50,7 +52,7 @@ final class StandIns {
             let level = claim.level ?? Self.level(of: count, leaf: ListTree.leafElementCount)
             return level == 0 ? listLeaf(cells, min(max(count, 1), ListTree.leafElementCount)) : listInner(claim, level)
         case .blob(let cells):
-            // A mixed value has at least a tag, that of null.
+            // A mixed value has at least a tag: here, that of null.
             return allocate(.blob, byteCount: 64, count: cells.type == .mixed ? 1 : 0)
         }
     }
@@ -62,7 +64,7 @@ final class StandIns {
         guard let memory = firn_allocate_zeros(1, length) else { fatalError("Firn: there is no memory left") }
         self.memory.append(memory)
         let node = Node(memory)
-        // As a checkpoint's: it is never written, and never freed.
+        // Marked as a node of a checkpoint, so that it is never written to and never freed.
         node.store(kind.rawValue | Node.onDiskBit, 16)
         node.form = form
         node.width = width
@@ -74,14 +76,15 @@ final class StandIns {
 
     // MARK: Trees
 
-    /// The least level at which a node holds so many.
+    /// Returns the least level at which a node can hold `count` rows, entries or elements.
     private static func level(of count: Int, leaf: Int) -> Int {
         var level = 0
         while leaf << (6 * level) < count, level < NodeCheck.highestLevel { level += 1 }
         return level
     }
 
-    /// How many there are in each child of a node at a level: full ones, and a last one with the rest.
+    /// Returns how many rows, entries or elements each child of a node at a level has: full children, and a last one
+    /// with the rest.
     private static func shares(_ count: Int, _ level: Int, leaf: Int) -> [Int] {
         let most = leaf << min(6 * (level - 1), 36)
         var rest = max(count, 1)
@@ -104,10 +107,10 @@ final class StandIns {
         let node = allocate(
             .rowInner, byteCount: RowNode.byteCount, count: children.count, capacity: Limits.fanout, width: level)
         let inner = RowNode(node)
-        for (place, child) in children.enumerated() {
-            inner.keys[place] = Self.firstKey + Int64(place)
-            inner.refs[place] = NodeRef(child.node).word
-            inner.counts[place] = Int64(child.count)
+        for (index, child) in children.enumerated() {
+            inner.keys[index] = Self.firstKey + Int64(index)
+            inner.refs[index] = NodeRef(child.node).word
+            inner.counts[index] = Int64(child.count)
         }
         return node
     }
@@ -131,10 +134,10 @@ final class StandIns {
             .integerIndexInner, byteCount: IntegerIndexInner.byteCount, count: children.count,
             capacity: IntegerIndexTree.fanout, width: level)
         let inner = IntegerIndexInner(node)
-        for (place, child) in children.enumerated() {
-            inner.keys[place] = .max
-            inner.refs[place] = NodeRef(child.node).word
-            inner.counts[place] = Int64(child.count)
+        for (index, child) in children.enumerated() {
+            inner.keys[index] = .max
+            inner.refs[index] = NodeRef(child.node).word
+            inner.counts[index] = Int64(child.count)
         }
         return node
     }
@@ -145,14 +148,14 @@ final class StandIns {
             .integerIndexLeaf, byteCount: IntegerIndexLeaf.byteCount(capacity: capacity), count: count,
             capacity: capacity)
         let leaf = IntegerIndexLeaf(node)
-        for place in 0..<count {
-            leaf.keys[place] = .max
-            leaf.values[place] = .max - 1
+        for index in 0..<count {
+            leaf.keys[index] = .max
+            leaf.values[index] = .max - 1
         }
         return node
     }
 
-    /// Entries of a page, of 8 bytes of slot and 32 at most of entry.
+    /// Entries of a page. Each takes a slot of 8 bytes and at most 32 bytes of entry.
     private static let pageEntries = 64
 
     private func bytesPage(_ claim: NodeClaim, _ level: Int) -> Node {
@@ -165,13 +168,13 @@ final class StandIns {
             level == 0 ? .bytesIndexLeaf : .bytesIndexInner, byteCount: length, count: count, capacity: start,
             width: level)
         let page = SlottedPage(node)
-        for place in 0..<count {
-            // Without a key.
-            page.slots[place] = UInt64(start + 8 * words * place) << 16
-            page.entry(place)[0] = UInt64(bitPattern: .max - 1)
+        for index in 0..<count {
+            // The entry has no key.
+            page.slots[index] = UInt64(start + 8 * words * index) << 16
+            page.entry(index)[0] = UInt64(bitPattern: .max - 1)
             guard level > 0 else { continue }
-            page.entry(place)[1] = NodeRef(children[place].node).word
-            page.entry(place)[2] = UInt64(children[place].count)
+            page.entry(index)[1] = NodeRef(children[index].node).word
+            page.entry(index)[2] = UInt64(children[index].count)
         }
         return node
     }
@@ -181,17 +184,17 @@ final class StandIns {
         let node = allocate(.listInner, byteCount: ListTree.Inner.byteCount, count: children.count, width: level)
         let inner = ListTree.Inner(node)
         var end = 0
-        for (place, child) in children.enumerated() {
+        for (index, child) in children.enumerated() {
             end += child.count
-            inner.refs[place] = NodeRef(child.node).word
-            inner.ends[place] = UInt32(truncatingIfNeeded: end)
+            inner.refs[index] = NodeRef(child.node).word
+            inner.ends[index] = UInt32(truncatingIfNeeded: end)
         }
         return node
     }
 
     // MARK: Values
 
-    /// As a checkpoint's it has no room for more rows, so nobody appends to it.
+    /// Makes a chunk. Like a checkpoint's, it has no space for more rows, so nothing is appended to it.
     private func chunk(_ cells: CellClass, _ rows: Int) -> Node {
         let layout = cells.column.layout
         let node = allocate(
@@ -210,14 +213,14 @@ final class StandIns {
 
     private func listLeaf(_ cells: CellClass, _ count: Int) -> Node {
         let layout = ElementLayout(cells.column)
-        // An element of varying length takes a byte: a null, or no bytes. A map's key is empty.
+        // An element of variable length takes one byte: it is null or empty. A map's key is empty.
         let each = layout.form == .variable ? (layout.collection == .map ? 2 : 1) : layout.width
         let length = 2 + count * (each + (layout.form == .nullable ? 1 : 0))
         let start = ListTree.Leaf.blockOffset
         let node = allocate(.listLeaf, byteCount: start + length, count: count, capacity: length)
         (node.address + start).storeBytes(of: UInt16(count), as: UInt16.self)
         guard layout.form == .variable else { return node }
-        // Code 2 stands for no bytes. A value of a map of numbers, and a mixed one, is none without bytes, but may be null.
+        // Code 2 stands for an empty value. A number in a map, and a mixed value, can't be empty, but may be null.
         let value: UInt8 = cells.type == .string || cells.type == .data ? 2 : 0
         for element in 0..<count {
             if layout.collection == .map {

@@ -1,4 +1,5 @@
-/// A bit for each unit of a space, in memory that is somebody else's, begins as zeros, and costs nothing where no bit was ever set.
+/// One bit for each unit of a mapping. The bits lie in memory that the caller owns, which begins as zeros and costs
+/// nothing where no bit was ever set.
 struct UnitBits {
     private let words: UnsafeMutablePointer<UInt64>
 

@@ -1,6 +1,7 @@
 extension Chunk {
-    /// Writes a value of up to `Limits.inlineByteCount` bytes (or, with a `length` above, a reference) to a row, in place of an old value that is
-    /// no longer than it if there is one. False where the heap has no room; nothing is changed then.
+    /// Writes a value of up to `Limits.inlineByteCount` bytes to a row, or a reference if `length` is that of a blob
+    /// or a tree. If `replacing` is set, it overwrites an old value that is at least as long. Returns false if the
+    /// heap has no room; nothing is changed then.
     func put(_ bytes: UnsafeRawBufferPointer, length: UInt16, _ row: Int, replacing: Bool) -> Bool {
         let old = slot(row)
         if replacing, old.heapLength >= bytes.count, bytes.count > 0 {
@@ -16,7 +17,8 @@ extension Chunk {
         return true
     }
 
-    /// Writes a short value to a row whose cell holds none. False, and nothing is changed, where the cell holds something or there is no room.
+    /// Writes a short value to a row whose cell holds none. If the cell holds something, or there is no room, it
+    /// returns false and changes nothing.
     @inline(__always)
     func putFirst(_ bytes: UnsafeRawBufferPointer, _ row: Int) -> Bool {
         let count = bytes.count
@@ -31,7 +33,7 @@ extension Chunk {
         return true
     }
 
-    /// Writes what a new row's cell is.
+    /// Writes the initial value of a new row's cell.
     @inline(__always)
     func putBlank(_ layout: ChunkLayout, _ row: Int) {
         switch layout.form {
@@ -53,7 +55,7 @@ extension Chunk {
         case .nullable:
             nullFlags[row] = 1
             address(row).initializeMemory(as: UInt8.self, repeating: 0, count: node.width)
-        case .fixed: preconditionFailure("Firn: a null in a column that has none")
+        case .fixed: preconditionFailure("Firn: a null in a column that is not nullable")
         }
     }
 

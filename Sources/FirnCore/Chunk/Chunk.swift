@@ -8,30 +8,29 @@ import CFirn
 /// │ node header   │ marks, 256 bit │ values                                           │
 /// └───────────────┴────────────────┴──────────────────────────────────────────────────┘
 ///   fixed            width x capacity bytes
-///   fixed, nullable  width x capacity bytes, then capacity bytes: 1 where the row is null (its value bytes are then 0)
+///   fixed, nullable  width x capacity bytes, then capacity bytes: 1 if the row is null (its value bytes are then 0)
 ///   variable         a slot of 4 bytes per row, then the heap
 ///
 ///   slot  ┌───────────────┬───────────────┐   offset of the value within the heap, its length;
 ///         │ offset (u16)  │ length (u16)  │   lengths from 0xFFFD on are no lengths:
-///         └───────────────┴───────────────┘   FFFF null · FFFE a blob · FFFD a list's tree: the heap then holds the node's reference (u64)
+///         └───────────────┴───────────────┘   FFFF null · FFFE a blob · FFFD a list's tree
+///                                             (for these two the heap holds the node's reference, u64)
 /// ```
 ///
-/// * `form` and `width` are of the column; `capacity` is how many rows there is room for; a variable chunk's `count` is the heap's used length.
-/// * A **mark** says that the running transaction assigned the row's value, whatever the value. A chunk copied from an older transaction's starts
-///   with none. Once committed, the marks of a chunk mean nothing.
-/// * Rows behind the leaf's count do not exist for readers, so an append writes them in place, into a chunk of whatever age: a version reads only
-///   the rows that its own leaf counts. All else is written only in chunks that bear the transaction's stamp.
+/// * `form` and `width` are those of the column; `capacity` is how many rows there is room for; a variable chunk's
+///   `count` is the used length of the heap.
+/// * A **mark** says that the running transaction assigned the row's value, whether or not the value differs. A copy
+///   of an older transaction's chunk starts without marks. Once committed, the marks of a chunk mean nothing.
+/// * Rows after the leaf's count do not exist for readers: a version reads only the rows that its own leaf counts. So
+///   an append writes its row in place, into a chunk of any age. All else is written only in chunks that have the
+///   transaction's stamp.
 @frozen
 public struct Chunk {
     public let node: Node
 
     @inlinable @inline(__always) public init(_ node: Node) { self.node = node }
 
-    public enum Form: UInt8, Sendable {
-        case fixed = 0
-        case variable = 1
-        case nullable = 2
-    }
+    public typealias Form = ChunkForm
 
     @inlinable public var data: UnsafeMutableRawPointer {
         @inline(__always) get { node.address + 64 }
@@ -41,14 +40,15 @@ public struct Chunk {
         @inline(__always) get { Form(rawValue: node.form).unsafelyUnwrapped }
     }
 
-    /// The chunk that a reference to a checkpoint's node leads to: in the file, or, where it is packed there, unpacked (see `Node.isScratch`).
+    /// The chunk that a reference to an on-disk node leads to: the node itself, or its decoded form if it is encoded
+    /// (see `Node.isScratch`).
     @usableFromInline @inline(never)
-    static func stored(_ word: UInt64) -> Chunk { Chunk(at: NodeRef(word).node) }
+    static func onDisk(_ word: UInt64) -> Chunk { Chunk(at: NodeRef(word).node) }
 
-    /// The chunk that lies at a node, unpacked where it is packed there.
+    /// The chunk at a node, decoded if the node is encoded.
     @inline(__always)
     init(at node: Node) {
-        self.init(ChunkEncoding.isEncoded(node) ? ChunkEncoding.unpacked(node) : node)
+        self.init(ChunkEncoding.isEncoded(node) ? ChunkEncoding.decoded(node) : node)
     }
 
     // MARK: Marks
@@ -68,10 +68,10 @@ public struct Chunk {
     @inline(__always)
     func forEachMark(in rows: Range<Int>, _ body: (Int) -> Void) {
         guard !rows.isEmpty else { return }
-        for place in rows.lowerBound >> 6...(rows.upperBound - 1) >> 6 {
-            var word = node.load(32 + place << 3, as: UInt64.self)
+        for index in rows.lowerBound >> 6...(rows.upperBound - 1) >> 6 {
+            var word = node.load(32 + index << 3, as: UInt64.self)
             while word != 0 {
-                let row = place << 6 + word.trailingZeroBitCount
+                let row = index << 6 + word.trailingZeroBitCount
                 if rows.contains(row) { body(row) }
                 word &= word &- 1
             }
@@ -98,7 +98,7 @@ public struct Chunk {
     @inline(__always)
     func address(_ row: Int) -> UnsafeMutableRawPointer { data + row &* node.width }
 
-    /// Where a nullable chunk's null flags begin.
+    /// The null flags of a nullable chunk, one byte per row.
     @inlinable public var nullFlags: UnsafeMutablePointer<UInt8> {
         @inline(__always) get { (data + node.capacity &* node.width).assumingMemoryBound(to: UInt8.self) }
     }
@@ -155,7 +155,7 @@ public struct Chunk {
 
     var heapCapacity: Int { node.byteCount - 64 - node.capacity * 4 }
 
-    /// The bytes of the row's value wherever they lie; nil where it is null. See `VariableCell.bytes`.
+    /// The bytes of the row's value, wherever they are; nil if it is null. See `VariableCell.bytes`.
     @inlinable @inline(__always)
     public func bytes(_ row: Int) -> UnsafeRawBufferPointer? {
         cell(row).bytes
@@ -167,7 +167,7 @@ public struct Chunk {
         (heap + Int(slot.offset)).loadUnaligned(as: UInt64.self)
     }
 
-    /// The node that the row's value lies in, where it has one of its own: a blob, or the root of a list's tree.
+    /// The node that holds the row's value, if the value has one of its own: a blob, or the root of a list's tree.
     func ownNode(_ row: Int) -> (isTree: Bool, node: Node)? {
         let slot = slot(row)
         guard slot.length == Slot.blob || slot.length == Slot.tree else { return nil }
@@ -175,7 +175,8 @@ public struct Chunk {
     }
 }
 
-/// A value above `Limits.inlineByteCount`, in a node of its own: header, then the bytes. `count` is their number. Versions share it.
+/// A value of more than `Limits.inlineByteCount` bytes, in a node of its own: the header, then the bytes. `count` is
+/// the number of bytes. Versions share the node.
 @frozen
 public struct Blob {
     public let node: Node

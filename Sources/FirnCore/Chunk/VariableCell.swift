@@ -1,42 +1,43 @@
-/// What a row of a variable column holds, and where: found in a chunk, or in a packed one without unpacking it.
+/// The content of one cell of a variable column, and its address. It is found in a chunk, or in an encoded chunk
+/// without decoding that.
 ///
-/// The bytes are the store's own: valid as long as the version they were read from is pinned, those of compressed text until the thread has unpacked 16 other
-/// chunks (see `Node.isScratch`).
+/// The bytes belong to the store. They are valid as long as the version that they were read from is pinned; those of
+/// compressed text, until the thread has decoded 16 other nodes (see `Node.isScratch`).
 @frozen
 public struct VariableCell {
-    /// A slot's: the value's length, or what else the cell is.
+    /// The length in the cell's slot: that of the value, or a number that says what else the cell is.
     @usableFromInline let length: UInt16
-    /// Where the value lies; of a blob or a tree, its reference.
-    @usableFromInline let place: UnsafeRawPointer
+    /// The address of the value; for a blob or a tree, the address of its reference.
+    @usableFromInline let address: UnsafeRawPointer
 
     @inlinable @inline(__always)
-    init(length: UInt16, at place: UnsafeRawPointer) {
+    init(length: UInt16, at address: UnsafeRawPointer) {
         self.length = length
-        self.place = place
+        self.address = address
     }
 
     @inlinable public var isNull: Bool {
         @inline(__always) get { length == Chunk.Slot.null }
     }
 
-    /// The value's bytes wherever they lie; nil where it is null. A list's tree has no bytes: ask `tree` first.
+    /// The value's bytes, wherever they are; nil if it is null. A list's tree has no bytes: ask `tree` first.
     @inlinable public var bytes: UnsafeRawBufferPointer? {
         @inline(__always) get {
-            if length < Chunk.Slot.tree { return UnsafeRawBufferPointer(start: place, count: Int(length)) }
+            if length < Chunk.Slot.tree { return UnsafeRawBufferPointer(start: address, count: Int(length)) }
             return length == Chunk.Slot.blob ? Blob(NodeRef(word).node).bytes : nil
         }
     }
 
-    /// The root of a list's tree; nil where the cell is none.
+    /// The root of a list's tree; nil if the cell is none.
     @inlinable public var tree: NodeRef? {
         @inline(__always) get { length == Chunk.Slot.tree ? NodeRef(word) : nil }
     }
 
-    /// The node that the value lies in, where it has one of its own: a blob, or the root of a list's tree.
+    /// The node that holds the value, if the value has one of its own: a blob, or the root of a list's tree.
     var ownNode: Node? { length == Chunk.Slot.blob || length == Chunk.Slot.tree ? NodeRef(word).node : nil }
 
     @inlinable var word: UInt64 {
-        @inline(__always) get { place.loadUnaligned(as: UInt64.self) }
+        @inline(__always) get { address.loadUnaligned(as: UInt64.self) }
     }
 }
 

@@ -1,42 +1,47 @@
 import FirnLog
 
-/// Which nodes a checkpoint writes anew although they lie in the files that it adds to: those that share blocks with dead nodes, so that the system gets these blocks back.
+/// Decides which nodes a checkpoint writes again although they lie in the files that it adds to: those that share
+/// blocks with dead nodes, so that holes can be punched there.
 ///
-/// The version's nodes in the space are walked once, which tells exactly what of the files is alive. Then the parts of the files of which the least is, are cleared of it: their nodes are written to the new
-/// file, and with them the nodes above them, as these refer to them. So what is rewritten at a time is a part of the store, and a version that is held keeps no more than that part beside the newest one's. (The
-/// cleaning of segments of a log-structured file system, Rosenblum and Ousterhout 1992, with trees for the segment summaries.)
+/// The version's nodes in the mapping are walked once, which shows exactly what of the files is live. Then the parts
+/// of the files with the smallest live share are cleared: their live nodes are written to the new file, and with them
+/// the nodes above them, because these refer to them. So only a part of the store is rewritten at a time, and a
+/// version that is held keeps no more than that part beside the newest version's nodes. (This is the cleaning of
+/// segments of a log-structured file system, Rosenblum and Ousterhout 1992, with trees for the segment summaries.)
 ///
-/// It belongs to one thread; the version must be pinned.
+/// A plan belongs to one thread; the version must be pinned.
 final class CleaningPlan {
-    /// What is cleared at a time.
+    /// The unit of clearing.
     private static let partByteCount = 64 << 10
 
     private let mapping: CheckpointMapping
     private let base: UInt
     /// The units of all nodes that the version reaches.
     private var live: BitSet
-    /// The first units of the nodes that were decided on, and of those that move.
+    /// The first units of the nodes for which a decision was made, and of those that move.
     private var decided: BitSet
     private var moving: BitSet
     private var isCleared: [Bool] = []
-    /// Where the nodes that move lie.
+    /// The ranges of the nodes that move.
     private(set) var moved: [Range<Int>] = []
-    /// Bytes of the nodes in the space that the version reaches.
+    /// Bytes of the nodes in the mapping that the version reaches.
     private(set) var liveByteCount = 0
-    /// Bytes of the others, outside of holes.
+    /// Bytes of all other nodes, outside of holes.
     private(set) var deadByteCount = 0
-    /// Nodes that nothing reaches and nobody knew of: those that were written and never used, and what an earlier process has let go.
+    /// Nodes that nothing reaches and that were not known to be dead: those that were written and never used, and
+    /// those that an earlier process released.
     private(set) var unknown: [Range<Int>] = []
 
-    /// Whether the node at an address of the space is written anew.
+    /// Whether the node at an address of the mapping is written again.
     @inline(__always)
     func moves(_ address: UInt) -> Bool { moving.contains(Int(address - base) / OnDiskNode.unit) }
 
     /// - Parameters:
-    ///   - holes: what the checkpoint will list.
-    ///   - byteCount: given how many bytes of dead nodes there are outside of holes, how many of them are to lie in what is cleared.
+    ///   - holes: the holes that the checkpoint will list.
+    ///   - byteCount: takes how many bytes of dead nodes there are outside of holes, and returns how many of them
+    ///     must lie in what is cleared.
     ///   - fileCount: how many files may keep anything; nil for all.
-    ///   - compactor: asked now and then whether to go on.
+    ///   - compactor: asked from time to time whether to continue.
     init(
         _ snapshot: Snapshot, in mapping: CheckpointMapping, besides holes: [Range<Int>],
         clearing byteCount: (Int) -> Int,
@@ -50,10 +55,10 @@ final class CleaningPlan {
         decided = BitSet(count: unitCount)
         moving = BitSet(count: unitCount)
         var roots: [UInt] = []
-        snapshot.forEachStoredNode(below: mapping) { roots.append($0) }
+        snapshot.forEachOnDiskNode(below: mapping) { roots.append($0) }
         for root in roots {
             if let damage = mapping.mark(from: root, in: &live) { throw StoreError(.damage, damage.description) }
-            try compactor.checkGoingOn()
+            try compactor.checkNotStopped()
         }
         liveByteCount = live.count(in: 0..<unitCount) * OnDiskNode.unit
         choose(files, holes.map(FreeSpaceMap.blocks), byteCount)
@@ -62,11 +67,11 @@ final class CleaningPlan {
         findUnknown(files)
     }
 
-    private func place(_ address: UInt) -> Int { Int(address - base) }
+    private func offset(_ address: UInt) -> Int { Int(address - base) }
 
     // MARK: What moves
 
-    /// Chooses the parts that are cleared, those first of which the least is alive.
+    /// Chooses the parts that are cleared, those with the smallest live share first.
     private func choose(_ files: [Checkpoint.File], _ holes: [Range<Int>], _ byteCount: (Int) -> Int) {
         deadByteCount = files.reduce(0) { $0 + $1.nodes.count } - liveByteCount - holes.reduce(0) { $0 + $1.count }
         let partCount = (files.last?.range.upperBound ?? 0) / CleaningPlan.partByteCount + 1
@@ -75,58 +80,58 @@ final class CleaningPlan {
         guard left > 0 else { return }
         var parts = (0..<partCount).map { part in
             let units = OnDiskNode.units(part * CleaningPlan.partByteCount..<(part + 1) * CleaningPlan.partByteCount)
-            return (number: part, room: 0, alive: live.count(in: units) * OnDiskNode.unit)
+            return (number: part, size: 0, alive: live.count(in: units) * OnDiskNode.unit)
         }
-        func addRoom(_ range: Range<Int>, _ sign: Int) {
+        func addSize(_ range: Range<Int>, _ sign: Int) {
             var start = range.lowerBound
             while start < range.upperBound {
                 let part = start / CleaningPlan.partByteCount
                 let end = min(range.upperBound, (part + 1) * CleaningPlan.partByteCount)
-                parts[part].room += sign * (end - start)
+                parts[part].size += sign * (end - start)
                 start = end
             }
         }
-        for file in files { addRoom(file.nodes, 1) }
-        for hole in holes { addRoom(hole, -1) }
-        parts.removeAll { $0.room <= $0.alive }
-        parts.sort { $0.alive * $1.room < $1.alive * $0.room }
+        for file in files { addSize(file.nodes, 1) }
+        for hole in holes { addSize(hole, -1) }
+        parts.removeAll { $0.size <= $0.alive }
+        parts.sort { $0.alive * $1.size < $1.alive * $0.size }
         for part in parts where left > 0 {
-            // Where nothing is alive, nothing is moved.
+            // A part in which nothing is live is cleared without moving anything.
             isCleared[part.number] = true
-            left -= part.room - part.alive
+            left -= part.size - part.alive
         }
     }
 
-    /// Clears the files of which the least is alive.
+    /// Clears the files with the fewest live bytes, so that `count` files are left.
     private func clear(_ files: [Checkpoint.File], keeping count: Int) {
         let byLife = files.map { (file: $0, alive: live.count(in: OnDiskNode.units($0.nodes))) }
         for (file, _) in byLife.sorted(by: { $0.alive > $1.alive }).dropFirst(count) {
-            // Files begin with a part.
+            // A file begins where a part begins.
             let last = (file.range.upperBound - 1) / CleaningPlan.partByteCount
             for part in file.start / CleaningPlan.partByteCount...last { isCleared[part] = true }
         }
     }
 
-    /// Whether a node moves: it lies in what is cleared, or leads to a node that does.
+    /// Decides whether a node moves: it does if it lies in a part that is cleared, or refers to a node that moves.
     private func decide(_ address: UInt) -> Bool {
-        let place = place(address)
-        let unit = place / OnDiskNode.unit
+        let offset = offset(address)
+        let unit = offset / OnDiskNode.unit
         guard !decided.contains(unit) else { return moving.contains(unit) }
         decided.insert(unit)
-        let node = Node(mapping.base + place)
-        var moves = isCleared[place / CleaningPlan.partByteCount]
+        let node = Node(mapping.base + offset)
+        var moves = isCleared[offset / CleaningPlan.partByteCount]
         OnDiskNode.forEachRef(node) { slot in
             let word = slot.loadUnaligned(as: UInt64.self)
             if word != 0, decide(NodeRef(word).address) { moves = true }
         }
         if moves {
             moving.insert(unit)
-            moved.append(place..<place + node.byteCount)
+            moved.append(offset..<offset + node.byteCount)
         }
         return moves
     }
 
-    // MARK: What nobody knew of
+    // MARK: Dead nodes that were not known
 
     private func findUnknown(_ files: [Checkpoint.File]) {
         var known = live
@@ -143,10 +148,11 @@ final class CleaningPlan {
 }
 
 extension Snapshot {
-    /// Calls `body` with the address of each node in a space that the root or a node on the heap refers to, some more than once. O(nodes on the heap).
-    func forEachStoredNode(below mapping: CheckpointMapping, _ body: (UInt) -> Void) {
-        func walk(_ place: UnsafeMutableRawPointer, _ shape: NodeShape) {
-            let ref = NodeRef(place.loadUnaligned(as: UInt64.self))
+    /// Calls `body` with the address of each node in a mapping that the root or a node on the heap refers to; some
+    /// addresses come more than once. O(nodes on the heap).
+    func forEachOnDiskNode(below mapping: CheckpointMapping, _ body: (UInt) -> Void) {
+        func walk(_ address: UnsafeMutableRawPointer, _ shape: NodeShape) {
+            let ref = NodeRef(address.loadUnaligned(as: UInt64.self))
             if ref.isNone { return }
             if mapping.contains(ref.address) { return body(ref.address) }
             shape.forEachRef(of: ref.node) { walk($0, $1) }

@@ -2,9 +2,11 @@ import FirnLog
 import FirnStorage
 import Synchronization
 
-/// Writes checkpoints: one at a time, on a thread of its own where the rule asks for one, or on that of the caller of `Store.compact`.
+/// Writes checkpoints: one at a time, on a thread of its own if the rule asks for one, or on the thread that calls
+/// `Store.compact`.
 ///
-/// `lock` guards everything but four atomics: `asked`, which keeps the commits after the one that asked from asking again, `stopping`, `hurrying` and `ending`.
+/// `lock` guards everything except four atomics: `asked`, which keeps the commits after the one that asked from
+/// asking again, `stopping`, `hurrying` and `ending`.
 final class Compactor: @unchecked Sendable {
     private let lock = Lock(.innermost)
     private let changed = Condition()
@@ -16,49 +18,53 @@ final class Compactor: @unchecked Sendable {
     private let ending = Atomic<Bool>(false)
     private let asked = Atomic<Bool>(false)
 
-    /// From now on checkpoints are written as fast as the disk allows, as somebody waits for them.
+    /// Writes checkpoints as fast as the disk allows from now on, because somebody waits for them.
     func hurry() {
         hurrying.store(true, ordering: .relaxed)
         lock.withLock { changed.broadcast() }
     }
 
-    /// The process ends: from now on no checkpoint waits long for a transaction, which may never end.
+    /// Notes that the process is ending: from now on no checkpoint waits long for a transaction, which may never end.
     func processEnds() {
         ending.store(true, ordering: .relaxed)
         hurry()
     }
 
-    /// Nanoseconds for which a checkpoint waits for a transaction, each time that it needs the write lock; nil where it waits to the end.
-    var transactionPatience: Int64? { ending.load(ordering: .relaxed) ? Self.endingPatience : nil }
-    private static let endingPatience: Int64 = 1_000_000_000
+    /// Nanoseconds for which a checkpoint waits for a transaction, each time that it needs the write lock; nil if it
+    /// waits until the transaction ends.
+    var transactionTimeout: Int64? { ending.load(ordering: .relaxed) ? Self.endingTimeout : nil }
+    private static let endingTimeout: Int64 = 1_000_000_000
 
-    /// Lets the thread that writes a checkpoint rest until `end`, in nanoseconds of the monotonic clock, unless somebody waits for it.
+    /// Lets the thread that writes a checkpoint rest until `end`, in nanoseconds of the monotonic clock, unless
+    /// somebody waits for the checkpoint.
     func rest(until end: Int64) {
         lock.withLock {
             while !hurrying.load(ordering: .relaxed), !isStopping, changed.wait(lock, until: end) {}
         }
     }
 
-    /// Whether the store is being closed: a checkpoint that is being written is given up.
+    /// Whether the store is being closed, so that the checkpoint that is being written is abandoned.
     private var isStopping: Bool { stopping.load(ordering: .relaxed) }
 
-    /// Throws where a checkpoint that is being written is to be given up.
-    func checkGoingOn() throws(StoreError) {
+    /// Throws if the checkpoint that is being written must be abandoned.
+    func checkNotStopped() throws(StoreError) {
         if isStopping { throw StoreError(.closed, "the store was closed while a checkpoint was being written") }
     }
 
-    /// What kept the last automatic checkpoint from being written; nil where nothing did.
+    /// The error that kept the last automatic checkpoint from being written; nil if there was none.
     var lastFailure: StoreError? { lock.withLock { failure } }
 
     /// Runs `body` while no other checkpoint is written. Throws `.closed` once the store is being closed: nothing
-    /// begins after `stop`, as what an unfinished checkpoint leaves behind may be another process's by then.
+    /// begins after `stop`, because what an unfinished checkpoint leaves behind may belong to another process by
+    /// then.
     func run<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
         lock.lock()
         while isRunning { changed.wait(lock) }
         return try runAlone(body)
     }
 
-    /// The same, but nothing if another is still being written at `deadline`, a time of the monotonic clock in nanoseconds.
+    /// Runs `body` in the same way, but does nothing if another checkpoint is still being written at `deadline`, a
+    /// time of the monotonic clock in nanoseconds.
     func run(until deadline: Int64, _ body: () throws(StoreError) -> Void) throws(StoreError) {
         lock.lock()
         while isRunning {
@@ -69,10 +75,11 @@ final class Compactor: @unchecked Sendable {
         try runAlone(body)
     }
 
-    /// The lock is held; it is given up.
+    /// Runs `body` as the only checkpoint. The lock is held when it is called; the method unlocks it.
     private func runAlone<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
-        // `stop` has taken the lock since it said so, or will, and then waits for this one.
-        do throws(StoreError) { try checkGoingOn() } catch {
+        // If this check does not see that `stop` was called, `stop` has yet to take the lock, and then waits for this
+        // checkpoint.
+        do throws(StoreError) { try checkNotStopped() } catch {
             lock.unlock()
             throw error
         }
@@ -87,7 +94,7 @@ final class Compactor: @unchecked Sendable {
         return try body()
     }
 
-    /// Starts `body` on a thread of its own, unless it was started and has not ended.
+    /// Starts `body` on a thread of its own, unless one was started that has not ended.
     func start(_ body: @escaping @Sendable () throws(StoreError) -> Void) {
         if asked.load(ordering: .relaxed) || asked.exchange(true, ordering: .acquiringAndReleasing) { return }
         lock.lock()
@@ -108,7 +115,7 @@ final class Compactor: @unchecked Sendable {
         }
     }
 
-    /// Gives up what is being written, and returns when nothing is.
+    /// Abandons what is being written, and returns when nothing is.
     func stop() {
         stopping.store(true, ordering: .relaxed)
         lock.lock()

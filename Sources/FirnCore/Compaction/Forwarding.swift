@@ -1,13 +1,15 @@
 import CFirn
 
-/// Where the nodes of a version went when it was written out: from a node's address to its new reference, and for a chunk the number of rows that went along.
+/// Maps the nodes of a version to where they were written: from a node's address to its new reference, and for a
+/// chunk the number of rows that were written.
 ///
-/// An open-addressing table in raw memory, 16 bytes an entry, as there is one for each node. It belongs to one thread at a time.
+/// It is an open-addressing table in raw memory, with 16 bytes per entry, because there is one entry for each node.
+/// It belongs to one thread at a time.
 final class Forwarding {
     private struct Entry {
-        /// The address; 0 where the entry is free.
+        /// The address; 0 if the entry is free.
         var address: UInt
-        /// The reference in the lower 48 bits, the rows above.
+        /// The reference in the lower 48 bits, the number of rows above them.
         var target: UInt64
     }
 
@@ -31,30 +33,30 @@ final class Forwarding {
     }
 
     @inline(__always)
-    private func place(of address: UInt) -> Int {
-        // Nodes lie on multiples of 16; Fibonacci hashing spreads what is left.
-        var place = Int(truncatingIfNeeded: UInt64(address >> 4) &* 0x9E37_79B9_7F4A_7C15 >> 20) & (capacity - 1)
-        while entries[place].address != 0, entries[place].address != address { place = (place + 1) & (capacity - 1) }
-        return place
+    private func index(of address: UInt) -> Int {
+        // Nodes lie at multiples of 16; Fibonacci hashing spreads the other bits.
+        var index = Int(truncatingIfNeeded: UInt64(address >> 4) &* 0x9E37_79B9_7F4A_7C15 >> 20) & (capacity - 1)
+        while entries[index].address != 0, entries[index].address != address { index = (index + 1) & (capacity - 1) }
+        return index
     }
 
-    /// The new reference of a node, and the rows that it has of a chunk.
+    /// Returns the new reference of a node, and the rows of a chunk that it has; nil if the node was not written.
     func find(_ address: UInt) -> (ref: UInt64, rows: Int)? {
-        let entry = entries[place(of: address)]
+        let entry = entries[index(of: address)]
         return entry.address == 0 ? nil : (entry.target & (1 << 48 - 1), Int(entry.target >> 48))
     }
 
     func set(_ address: UInt, _ ref: UInt64, rows: Int = 0) {
         if count * 3 > capacity * 2 { grow() }
-        let place = place(of: address)
-        if entries[place].address == 0 { count += 1 }
-        entries[place] = Entry(address: address, target: ref | UInt64(rows) << 48)
+        let index = index(of: address)
+        if entries[index].address == 0 { count += 1 }
+        entries[index] = Entry(address: address, target: ref | UInt64(rows) << 48)
     }
 
     /// Calls `body` with each node's address and its new reference.
     func forEach(_ body: (UInt, UInt64) -> Void) {
-        for place in 0..<capacity where entries[place].address != 0 {
-            body(entries[place].address, entries[place].target & (1 << 48 - 1))
+        for index in 0..<capacity where entries[index].address != 0 {
+            body(entries[index].address, entries[index].target & (1 << 48 - 1))
         }
     }
 
@@ -62,8 +64,8 @@ final class Forwarding {
         let (old, length) = (entries, capacity)
         capacity *= 2
         entries = Forwarding.makeEntries(capacity)
-        for place in 0..<length where old[place].address != 0 {
-            entries[self.place(of: old[place].address)] = old[place]
+        for index in 0..<length where old[index].address != 0 {
+            entries[self.index(of: old[index].address)] = old[index]
         }
         firn_deallocate(old)
     }

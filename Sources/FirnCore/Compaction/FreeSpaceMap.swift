@@ -1,47 +1,51 @@
 import FirnStorage
 
-/// Where in a space nodes lie that the newest version no longer reaches.
+/// Records where in a mapping the nodes lie that the newest version no longer reaches.
 ///
-/// A node of a file is **waiting** as long as an older version may reach it, and **free** once none does. Runs of dead nodes that contain whole blocks of the file system become **holes**: a checkpoint that does not reach
-/// them lists them, and once it is the one that the store begins from, the system gets those blocks back that are free, and the others as they become so. What lies in a hole is not read to check the file.
+/// A node of a file is **waiting** as long as an older version may reach it, and **free** once none does. Runs of
+/// dead nodes that contain whole blocks of the file system become **holes**: a checkpoint that does not reach them
+/// lists them. Once it is the checkpoint that the store begins from, the blocks in them that are free are punched,
+/// and the others as soon as they become free. A check of the file does not read what lies in a hole.
 ///
-/// Ranges are places in the space, and consist of whole nodes.
+/// Ranges are ranges of offsets in the mapping, and consist of complete nodes.
 struct FreeSpaceMap {
     private static let blockByteCount = FileRange.blockByteCount
 
-    /// Dead after the version with the stamp `after`, the last that reached it.
+    /// A dead node. `after` is the stamp of the last version that reached it.
     struct Waiting {
         var range: Range<Int>
         var after: UInt64
     }
 
     private(set) var waiting: [Waiting] = []
-    /// Dictionaries of texts that a dead chunk names, by their places: several chunks share one, so that only a walk
-    /// tells whether a dictionary is dead as well (`CleaningPlan`). `after` is of the last of its chunks that died.
+    /// Dictionaries of texts that a dead chunk refers to, by their offsets. Several chunks share a dictionary, so
+    /// only a walk shows whether it is dead as well (`CleaningPlan`). `after` is that of the last of its chunks that
+    /// died.
     private(set) var suspects: [Int: Waiting] = [:]
-    /// Ascending and apart from each other, as are `holes`.
+    /// The free ranges. They are ascending and disjoint, as are `holes`.
     private(set) var free: [Range<Int>]
-    /// The runs that the checkpoint lists which the store begins from.
+    /// The holes that the checkpoint lists which the store begins from.
     var holes: [Range<Int>]
-    /// Runs of blocks that the system has got back.
-    private(set) var given: Set<Range<Int>> = []
+    /// Runs of blocks that have been punched.
+    private(set) var punched: Set<Range<Int>> = []
 
-    /// - Parameter holes: those that the checkpoint lists. Which of them were given back does not matter: it can be done twice.
+    /// - Parameter holes: the holes that the checkpoint lists. It does not matter which of them were punched before:
+    ///   a hole can be punched twice.
     init(holes: [Range<Int>] = []) {
         free = holes
         self.holes = holes
     }
 
-    /// The whole blocks in a range; empty where there is none.
+    /// Returns the whole blocks in a range; an empty range if there is none.
     static func blocks(_ range: Range<Int>) -> Range<Int> {
         let start = (range.lowerBound + blockByteCount - 1) & ~(blockByteCount - 1)
         return start..<max(start, range.upperBound & ~(blockByteCount - 1))
     }
 
-    /// Bytes of the blocks in holes.
+    /// Returns the bytes of the whole blocks in holes.
     static func blockByteCount(of holes: [Range<Int>]) -> Int { holes.reduce(0) { $0 + blocks($1).count } }
 
-    /// Bytes of the nodes that wait, in some holes and outside of them.
+    /// Returns the bytes of the waiting nodes that lie in some holes, and of those outside of them.
     func waitingByteCount(besides holes: [Range<Int>]) -> (inHoles: Int, outside: Int) {
         var result = (inHoles: 0, outside: 0)
         var next = 0
@@ -60,22 +64,24 @@ struct FreeSpaceMap {
         waiting.append(Waiting(range: range, after: stamp))
     }
 
-    /// A chunk died that names the dictionary in a range.
+    /// Notes that a chunk died that refers to the dictionary in a range.
     mutating func suspect(_ range: Range<Int>, after stamp: UInt64) {
         let known = suspects[range.lowerBound]?.after ?? 0
         suspects[range.lowerBound] = Waiting(range: range, after: max(stamp, known))
     }
 
-    /// Bytes of the dictionaries that a version with a stamp may not reach.
+    /// Returns the bytes of the suspected dictionaries that a version with this stamp may no longer reach.
     func suspectedByteCount(before stamp: UInt64) -> Int {
         suspects.values.reduce(0) { $0 + ($1.after < stamp ? $1.range.count : 0) }
     }
 
-    /// A walk of a version with a stamp has told which of its dictionaries are dead.
+    /// Drops the suspects that a walk of a version with this stamp has decided on: it found which of its dictionaries
+    /// are dead.
     mutating func dropSuspects(before stamp: UInt64) { suspects = suspects.filter { $0.value.after >= stamp } }
 
-    /// Frees what `isReached` says no version reaches. O(n log n) in what waits and what is free.
-    mutating func settle(_ isReached: (Waiting) -> Bool) {
+    /// Frees the waiting nodes that no version reaches, as `isReached` says. O(n log n) for n waiting and free
+    /// ranges.
+    mutating func reclaim(_ isReached: (Waiting) -> Bool) {
         var left: [Waiting] = []
         var freed: [Range<Int>] = []
         for node in waiting {
@@ -86,9 +92,10 @@ struct FreeSpaceMap {
         free = FreeSpaceMap.joined(free, freed)
     }
 
-    /// The holes that a checkpoint with a stamp may list: of the dead nodes that versions from it on do not reach, those that `mayBeHole` allows, and what is a hole already.
-    func dug(before stamp: UInt64, where mayBeHole: (Range<Int>) -> Bool) -> [Range<Int>] {
-        var dug: [Range<Int>] = []
+    /// Returns the holes that a checkpoint with a stamp may list: among the dead nodes that no version from that
+    /// stamp on reaches, those that `mayBeHole` allows, and what is a hole already.
+    func findHoles(before stamp: UInt64, where mayBeHole: (Range<Int>) -> Bool) -> [Range<Int>] {
+        var found: [Range<Int>] = []
         var next = 0
         for range in FreeSpaceMap.joined(free, waiting.filter { $0.after < stamp }.map(\.range)) {
             var within: [Range<Int>] = []
@@ -97,45 +104,45 @@ struct FreeSpaceMap {
                 next += 1
             }
             if FreeSpaceMap.blocks(range).isEmpty { continue }
-            if mayBeHole(range) { dug.append(range) } else { dug += within }
+            if mayBeHole(range) { found.append(range) } else { found += within }
         }
-        return dug
+        return found
     }
 
-    /// The blocks that are to be given back: in holes, and free.
-    var blocksToGive: [Range<Int>] {
+    /// The blocks to punch: free blocks in holes that have not been punched.
+    var blocksToPunch: [Range<Int>] {
         var blocks: [Range<Int>] = []
         var next = 0
         for range in free {
             while next < holes.count, holes[next].upperBound <= range.lowerBound { next += 1 }
-            var place = next
-            while place < holes.count, holes[place].lowerBound < range.upperBound {
-                let run = FreeSpaceMap.blocks(range.clamped(to: holes[place]))
-                if !run.isEmpty, !given.contains(run) { blocks.append(run) }
-                place += 1
+            var index = next
+            while index < holes.count, holes[index].lowerBound < range.upperBound {
+                let run = FreeSpaceMap.blocks(range.clamped(to: holes[index]))
+                if !run.isEmpty, !punched.contains(run) { blocks.append(run) }
+                index += 1
             }
         }
         return blocks
     }
 
-    /// The system has got them back. Those that are part of a run now are remembered as that run. `blocks` are as
-    /// `blocksToGive` gives them: ascending and apart from each other.
-    mutating func give(_ blocks: [Range<Int>]) {
+    /// Notes that blocks were punched. Runs noted before that are part of one of these are replaced by it. `blocks`
+    /// is a value of `blocksToPunch`: ascending and disjoint.
+    mutating func notePunched(_ blocks: [Range<Int>]) {
         guard !blocks.isEmpty else { return }
         var next = 0
-        for run in given.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+        for run in punched.sorted(by: { $0.lowerBound < $1.lowerBound }) {
             while next < blocks.count, blocks[next].upperBound < run.upperBound { next += 1 }
-            if next < blocks.count, blocks[next].lowerBound <= run.lowerBound { given.remove(run) }
+            if next < blocks.count, blocks[next].lowerBound <= run.lowerBound { punched.remove(run) }
         }
-        given.formUnion(blocks)
+        punched.formUnion(blocks)
     }
 
-    /// Forgets what lies in a range: its file is part of the space no more.
+    /// Forgets what lies in a range, whose file is no longer part of the mapping.
     mutating func forget(_ range: Range<Int>) {
         free.removeAll { range.contains($0.lowerBound) }
         suspects = suspects.filter { !range.contains($0.key) }
         holes.removeAll { range.contains($0.lowerBound) }
-        given = given.filter { !range.contains($0.lowerBound) }
+        punched = punched.filter { !range.contains($0.lowerBound) }
     }
 
     /// Whether all of a range is free.
@@ -143,7 +150,7 @@ struct FreeSpaceMap {
         free.contains { $0.lowerBound <= range.lowerBound && $0.upperBound >= range.upperBound }
     }
 
-    /// The union of two sets of ranges: `first` is ascending, `second` in any order.
+    /// Returns the union of two sets of ranges: `first` is ascending, `second` in any order.
     private static func joined(_ first: [Range<Int>], _ second: [Range<Int>]) -> [Range<Int>] {
         if second.isEmpty { return first }
         var result: [Range<Int>] = []

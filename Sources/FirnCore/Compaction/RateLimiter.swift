@@ -1,13 +1,14 @@
 import FirnStorage
 
-/// Keeps work in the background to so many bytes a second, by a rest after each piece.
+/// Limits background work to a number of bytes per second, by a rest after each piece.
 struct RateLimiter {
     let bytesPerSecond: Int
     private var next: Int64 = 0
 
     init(bytesPerSecond: Int) { self.bytesPerSecond = bytesPerSecond }
 
-    /// Until when to rest, in nanoseconds of the monotonic clock, for what is left of the time that `byteCount` bytes may take; nil if nothing is.
+    /// Returns until when to rest, in nanoseconds of the monotonic clock: for what is left of the time that
+    /// `byteCount` bytes may take. Nil if nothing is left.
     mutating func restEnd(after byteCount: Int) -> Int64? {
         let now = SystemClock.shared.monotonic()
         let share = Int64(min(Double(byteCount) / Double(bytesPerSecond) * 1e9, 1e15))

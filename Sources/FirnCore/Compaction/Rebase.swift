@@ -1,20 +1,27 @@
 import FirnLog
 
-/// Puts a checkpoint in the place of the nodes that it was written from: the newest version becomes an equal one whose older nodes lie in the checkpoint and whose newer ones are copies that refer to it. Then nothing
-/// but versions that are held needs the old nodes, and the heap is free again.
+/// Replaces the newest version's tree by an equal one: nodes that are in the new checkpoint are used there, and newer
+/// ones become copies that refer to it. After that only held versions need the old nodes, and the heap is free again.
 ///
-/// 1. `Forwarding` says where each node of the checkpoint's version P went. A node of a later version was made after P, or is one of P's: history is linear, so nothing else can be there.
-/// 2. `catchUp` copies, from a version that is pinned, the nodes made since P (or since the last call), with references forwarded. It runs beside the writer and is repeated until little is left.
-/// 3. `finish` does it once more for the tip, under the write lock, and makes the copy the tip: the number, the content and the time stay, the stamp is new. What the lock is held for is what was
-///    written during the last `catchUp`.
-/// 4. `release` enters what the version before reached on the heap as dead after it, bucketed by birth, which needs no lock: nobody else writes to those nodes any more. And it notes which nodes of the
-///    checkpoint are not part of the tip, as they died while it was written.
+/// 1. `Forwarding` says where each node of the checkpoint's version P was written. A node of a later version was made
+///    after P, or is one of P's: history is linear, so there is no third possibility.
+/// 2. `catchUp` copies, from a pinned version, the nodes that were made since P (or since the last call), with their
+///    references forwarded. It runs beside the writer and is repeated until little is left.
+/// 3. `finish` does it once more for the tip, under the write lock, and makes the copy the tip: the number, the
+///    content and the time stay, the stamp is new. The lock is held only as long as it takes to copy what was written
+///    during the last `catchUp`.
+/// 4. `release` records what the version before reached on the heap as dead after it, bucketed by birth stamp. This
+///    needs no lock, because nobody else writes to those nodes any more. `noteDead` records which nodes of the
+///    checkpoint are not part of the tip because they died while it was written.
 ///
-/// All copies bear one stamp that lies above all that the writer draws meanwhile, so that they are born, for the rule of `DeadList`, when they become part of the tip.
+/// All copies have one stamp, which is above all stamps that the writer draws meanwhile. So, for the rule of
+/// `DeadList`, they are born when they become part of the tip.
 ///
-/// An append may have put rows behind those of P's last leaf into the very chunk that was written: such a chunk is copied, as its rows in the checkpoint are too few.
+/// An append may have put rows behind those of P's last leaf into the very chunk that was written. Such a chunk is
+/// copied, because the checkpoint has too few of its rows.
 struct Rebase {
-    private let store: Store
+    private let heap: NodeHeap
+    private let versions: VersionTable
     private let mapping: CheckpointMapping
     private let forwarding: Forwarding
     private let cleaning: CleaningPlan?
@@ -22,93 +29,59 @@ struct Rebase {
     private let written: Pin
     private var nodes: WrittenNodes
     private let writer: NodeWriter
-    /// That of the new tip: no version before it reaches into the file that was written.
+    /// The stamp of the new tip: no version before it reaches into the file that was written.
     let stamp: UInt64
     private var copied = 0
 
-    /// Stamps that the writer may draw while a rebase runs.
-    private static let stampRoom: UInt64 = 1 << 32
-    /// What may be left for the write lock.
-    private static let smallRound = 1000
-    private static let maximumRounds = 16
-
     /// - Parameters:
-    ///   - written: the version that the checkpoint is.
-    ///   - nodes: those of its file.
+    ///   - written: the version that the checkpoint holds.
+    ///   - nodes: the nodes of its file.
     init(
-        _ store: Store, from written: Pin, to mapping: CheckpointMapping, _ nodes: WrittenNodes,
-        _ forwarding: Forwarding,
-        moving cleaning: CleaningPlan?
+        _ versions: VersionTable, stamp: UInt64, from written: Pin, to mapping: CheckpointMapping,
+        _ nodes: WrittenNodes, _ forwarding: Forwarding, moving cleaning: CleaningPlan?
     ) {
-        self.store = store
+        self.versions = versions
+        heap = versions.heap
         self.written = written
         self.mapping = mapping
         self.nodes = nodes
         self.forwarding = forwarding
         self.cleaning = cleaning
-        stamp = store.stamps.load(ordering: .relaxed) + Rebase.stampRoom
+        self.stamp = stamp
         writer = NodeWriter(stamp: stamp)
-        if let spill = store.heap.spill { writer.spill(to: spill, heapByteCount: store.heap.byteCount) }
-    }
-
-    /// Does all of it. Where it throws, the tip is what it was.
-    mutating func run() throws(StoreError) {
+        if let spill = heap.spill { writer.spill(to: spill, heapByteCount: heap.byteCount) }
         let old = written.mapping
         forwarding.forEach { address, target in
-            if !(old?.contains(address) ?? false) { nodes.leave(Int(target & ~1)) }
+            if !(old?.contains(address) ?? false) { self.nodes.leave(Int(target & ~1)) }
         }
-        // Held to the end: nodes are known by their addresses, which none of them may give up to another.
-        var rounds: [Pin] = []
-        for _ in 0..<Rebase.maximumRounds {
-            let pin = store.versions.pinForStore(.published)
-            rounds.append(pin)
-            copied = 0
-            do throws(StoreError) {
-                try Faults.throwing { () throws(StoreError) in
-                    _ = move(NodeRef(pin.snapshot.root).word, .root(pin.snapshot.reference))
-                }
-            } catch {
-                discard()
-                throw error
-            }
-            if copied < Rebase.smallRound { break }
-        }
-        guard store.acquireForCheckpoint() else {
-            discard()
-            throw Store.endsBesideTransaction
-        }
-        let before: Pin
-        do throws(StoreError) {
-            before = store.versions.pinForStore(.tip)
-            // What is not durable yet may still never have been.
-            try store.waitUntilPublished(before.version)
-        } catch {
-            store.queue.release()
-            discard()
-            throw error
-        }
-        precondition(store.stamps.load(ordering: .relaxed) < stamp, "Firn: a rebase ran out of stamps")
-        let root: UInt64
-        do throws(StoreError) {
-            root = try Faults.throwing { () throws(StoreError) in
-                move(NodeRef(before.snapshot.root).word, .root(before.snapshot.reference))
-            }
-        } catch {
-            store.queue.release()
-            discard()
-            throw error
-        }
-        store.heap.account(nodes: writer.state.pointee.nodeDelta, bytes: writer.state.pointee.byteDelta)
-        store.versions.replaceTip(stamp: stamp, root: NodeRef(root).node, mapping: mapping)
-        let after = store.versions.pinForStore(.published)
-        store.stamps.store(stamp, ordering: .relaxed)
-        store.queue.release()
-        withExtendedLifetime(rounds) {}
-        release(before, after)
-        noteDead(before)
     }
 
-    /// The reference, for the new tip, of what `word` leads to.
+    /// Copies what `pin`'s version has made since the last call, with its references forwarded. Runs beside the writer.
+    ///
+    /// - Returns: how many nodes it copied.
+    mutating func catchUp(to pin: Pin) throws(StoreError) -> Int {
+        copied = 0
+        _ = try copyTree(of: pin)
+        return copied
+    }
+
+    /// Makes the new tip from `tip`, the tip so far. The caller holds the write lock.
+    ///
+    /// - Returns: a pin on the new tip.
+    mutating func finish(_ tip: Pin) throws(StoreError) -> Pin {
+        let root = try copyTree(of: tip)
+        heap.account(nodes: writer.state.pointee.nodeDelta, bytes: writer.state.pointee.byteDelta)
+        versions.replaceTip(stamp: stamp, root: NodeRef(root).node, files: mapping)
+        return versions.pinForStore(.published)
+    }
+
+    private mutating func copyTree(of pin: Pin) throws(StoreError) -> UInt64 {
+        try Faults.throwing { () throws(StoreError) in
+            move(NodeRef(pin.snapshot.root).word, .root(pin.snapshot.reference))
+        }
+    }
+
+    /// Returns the reference, for the new tip, to what `word` leads to.
     private mutating func move(_ word: UInt64, _ shape: NodeShape) -> UInt64 {
         if word == 0 { return 0 }
         let ref = NodeRef(word)
@@ -118,9 +91,11 @@ struct Rebase {
             let target = isWritten ? mapping.ref(to: Int(target & ~1)).word : target
             switch shape {
             case .chunk(_, let wanted) where wanted > rows, .keys(let wanted) where wanted > rows:
-                // Nobody has seen a copy yet.
+                // Nobody has seen the copy yet.
                 if !isWritten { writer.retire(NodeRef(target).node) }
             default:
+                // The tip's nodes on the heap claim what they refer to in the file. (What was in the mapping before was
+                // claimed when the nodes that lead to it were validated.)
                 if isWritten, let claim = shape.claim(ref.node) { mapping.claim(target, claim) }
                 return target
             }
@@ -133,19 +108,17 @@ struct Rebase {
         }
         forwarding.set(ref.address, NodeRef(copy).word, rows: rows)
         copied += 1
-        // Its places first: moving what they lead to must not disturb the walk.
-        var places: [(UnsafeMutableRawPointer, NodeShape)] = []
-        shape.forEachRef(of: copy) { places.append(($0, $1)) }
-        for (place, shape) in places {
-            let moved = move(place.loadUnaligned(as: UInt64.self), shape)
-            place.storeBytes(of: moved, as: UInt64.self)
+        // The references are collected first: moving what they lead to must not disturb the walk.
+        var refs: [(UnsafeMutableRawPointer, NodeShape)] = []
+        shape.forEachRef(of: copy) { refs.append(($0, $1)) }
+        for (address, shape) in refs {
+            let moved = move(address.loadUnaligned(as: UInt64.self), shape)
+            address.storeBytes(of: moved, as: UInt64.self)
         }
         return NodeRef(copy).word
     }
 
-    // What the tip's nodes on the heap refer to in the file is claimed by them. (What lies in the space already was claimed when the nodes were touched that have led there.)
-
-    /// A copy of a node; of a chunk to which the writer may be appending, of no more than its rows.
+    /// Copies a node; of a chunk to which the writer may be appending, only the rows that the leaf counts.
     private func copy(_ node: Node, _ shape: NodeShape) -> Node {
         switch shape {
         case .chunk(_, let rows), .keys(let rows):
@@ -155,50 +128,55 @@ struct Rebase {
         }
     }
 
-    /// Lets the versions before go: what they had on the heap dies after the version that the new tip equals.
-    private mutating func release(_ before: Pin, _ after: Pin) {
-        // Copies of nodes that died before the end.
+    /// Releases what the versions before had on the heap: it dies after the version that the new tip equals.
+    mutating func release(_ before: Pin, _ after: Pin) {
+        // Copies of nodes that died before the rebase ended are freed.
         var kept = Set<UInt>()
         after.snapshot.forEachHeapNode { kept.insert(UInt(bitPattern: $0.address)) }
         var unused = NodeList()
-        for place in 0..<writer.state.pointee.madeCount {
-            let node = writer.state.pointee.made[place]
+        for index in 0..<writer.state.pointee.madeCount {
+            let node = writer.state.pointee.made[index]
             if !kept.contains(UInt(bitPattern: node.address)) { unused.push(node) }
         }
         writer.dispose().deallocate()
-        store.heap.free(unused)
+        heap.free(unused)
         var dead = NodeList()
         before.snapshot.forEachHeapNode { node in
-            if let place = placeInFile(of: UInt(bitPattern: node.address)) { nodes.reach(place) }
+            if let offset = offsetInMapping(of: UInt(bitPattern: node.address)) { nodes.reach(offset) }
             dead.push(node)
         }
-        store.versions.addDead(dead, after: before.stamp)
+        versions.addDead(dead, after: before.stamp)
     }
 
-    /// Where in the space a node was written to that the tip has from there; nil where it has a copy, or the node was not written.
-    private func placeInFile(of address: UInt) -> Int? {
+    /// Returns the offset in the mapping that a node was written to, if the tip uses it from there; nil if the tip
+    /// has a copy, or the node was not written.
+    private func offsetInMapping(of address: UInt) -> Int? {
         guard let target = forwarding.find(address)?.ref, target & 1 == 1 else { return nil }
         return Int(target & ~1)
     }
 
-    /// Takes note of what is dead in files: copies that came too late, and what has moved, which the versions up to the one before reach where it was.
-    private mutating func noteDead(_ before: Pin) {
-        // What was written from a file and died meanwhile was counted as garbage there. Its copy is that now.
+    /// Records what is dead in files: nodes that died before they could become part of the tip, and nodes that have
+    /// moved, which the versions up to the one before reach at their old offsets.
+    ///
+    /// - Returns: by how many bytes the garbage in the files has grown.
+    mutating func noteDead(_ before: Pin) -> Int {
+        // A node that was written from a file and died meanwhile was counted as garbage there. Now its copy is that
+        // garbage.
         var counted = 0
         var late = Set<Int>()
         if let old = written.mapping {
             old.withDead { dead in
                 for node in dead.waiting where node.after >= written.stamp && node.after < before.stamp {
                     let address = UInt(bitPattern: old.base) + UInt(node.range.lowerBound)
-                    guard let place = placeInFile(of: address) else { continue }
-                    nodes.leave(place)
+                    guard let offset = offsetInMapping(of: address) else { continue }
+                    nodes.leave(offset)
                     counted += node.range.count
                     late.insert(node.range.lowerBound)
                 }
             }
             suspectCopies(old)
         }
-        let unreached = nodes.unreachedPlaces
+        let unreached = nodes.unreachedRanges
         mapping.withDead { dead in
             for range in cleaning?.moved ?? [] where !late.contains(range.lowerBound) {
                 dead.add(range, after: before.stamp)
@@ -206,23 +184,23 @@ struct Rebase {
             for range in unreached { dead.add(range, after: 0) }
         }
         let byteCount = unreached.reduce(0) { $0 + $1.count }
-        store.checkpointGarbage.wrappingAdd(byteCount - counted, ordering: .relaxed)
+        return byteCount - counted
     }
 
-    /// Of dictionaries that a chunk named which died meanwhile the copies may be dead.
+    /// Suspects the copies of dictionaries if a chunk that refers to the original died meanwhile: they may be dead.
     private func suspectCopies(_ old: CheckpointMapping) {
-        for (place, suspect) in old.withDead({ $0.suspects }) where suspect.after >= written.stamp {
-            guard let copy = placeInFile(of: UInt(bitPattern: old.base) + UInt(place)) else { continue }
+        for (offset, suspect) in old.withDead({ $0.suspects }) where suspect.after >= written.stamp {
+            guard let copy = offsetInMapping(of: UInt(bitPattern: old.base) + UInt(offset)) else { continue }
             mapping.withDead { $0.suspect(copy..<copy + suspect.range.count, after: suspect.after) }
         }
     }
 
-    /// Nothing came of it: the copies go.
-    private func discard() {
+    /// Frees the copies, because the rebase failed.
+    func discard() {
         var unused = NodeList()
-        for place in 0..<writer.state.pointee.madeCount { unused.push(writer.state.pointee.made[place]) }
-        store.heap.account(nodes: writer.state.pointee.nodeDelta, bytes: writer.state.pointee.byteDelta)
+        for index in 0..<writer.state.pointee.madeCount { unused.push(writer.state.pointee.made[index]) }
+        heap.account(nodes: writer.state.pointee.nodeDelta, bytes: writer.state.pointee.byteDelta)
         writer.dispose().deallocate()
-        store.heap.free(unused)
+        heap.free(unused)
     }
 }

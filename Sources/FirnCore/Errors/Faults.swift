@@ -1,14 +1,15 @@
 import CFirn
 
-/// The first damage that work has met which is to throw at its end.
+/// The first damage that a thread's work has met. The work throws it when it ends.
 struct FaultRecord {
     fileprivate var fault: Fault?
-    /// Of the realm whose transaction the work is: what its accessors remember of the transaction's nodes holds no more once damage is met.
+    /// The core of the realm whose transaction does the work. Once damage is met, the realm's accessors can no longer
+    /// trust what they remember of the transaction's nodes.
     var core: UnsafeMutablePointer<firn_realm_core_t>?
 
     final class Fault {
         let text: String
-        /// Where it is; nil where something contradicts itself.
+        /// Where the damage is; nil if something contradicts itself.
         let damage: StoreDamage?
 
         init(_ text: String, _ damage: StoreDamage?) {
@@ -21,7 +22,7 @@ struct FaultRecord {
     @inline(__always)
     var isSet: Bool { fault != nil }
 
-    /// What was met; nil while all is well.
+    /// A description of the damage; nil if none was met so far.
     var text: String? { fault?.text }
     var damage: StoreDamage? { fault?.damage }
 
@@ -32,21 +33,25 @@ struct FaultRecord {
         FaultRecord.hide(core)
     }
 
-    /// Lets accessors find nothing without asking the transaction.
+    /// Hides the transaction's nodes from accessors, which then find nothing without asking the transaction.
     static func hide(_ core: UnsafeMutablePointer<firn_realm_core_t>) {
         core.pointee.root = 0
         core.pointee.stamp = .max
     }
 }
 
-/// Damage met deep inside of work that throws.
+/// Damage that is met deep inside an operation that throws.
 ///
-/// Trees are read and changed by code that can't throw: a throw at each step would cost every reader, for something that hardly ever happens. So who runs such work (opening, replay, following, a write
-/// transaction, a compaction, `Store.verify`) enters a **record** on its thread. A node that can't be read is then noted there, and the reader is given a **stand-in**, an empty node of the same
-/// kind and shape (`StandIns`), with which the work goes on. Whoever entered the record looks at it before anything becomes visible, drops what was done, and throws. Without a record, that is in a
-/// getter, the program stops after `StoreOptions.onDamage`.
+/// Trees are read and changed by code that can't throw: a throw at each step would cost every reader, for something
+/// that hardly ever happens. So each operation that throws (opening, replay, following, a write transaction, a
+/// compaction, `Store.verify`) enters a **record** on its thread. When a node can't be read, that is noted in the
+/// record, and the reader gets a **stand-in**, an empty node of the same kind and shape (`StandIns`), with which the
+/// work continues. The code that entered the record looks at it before anything becomes visible. If damage was noted,
+/// it drops what was done, and throws. A getter enters no record: there the program stops after
+/// `StoreOptions.onDamage`.
 ///
-/// **Nothing that comes from a stand-in outlives the work, or leaves it.** Once a record is set, what the thread unpacks is kept for nobody (`ChunkEncoding`), and a transaction shows its state to nobody but itself
+/// **Nothing that comes from a stand-in outlives the work, or leaves it.** Once damage is noted in a record, what the
+/// thread decodes is not cached (`ChunkEncoding`), and a transaction shows its state to nobody but itself
 /// (`WriteTransaction.snapshot`).
 enum Faults {
     typealias Record = UnsafeMutablePointer<FaultRecord>
@@ -57,10 +62,11 @@ enum Faults {
     /// Whether the thread's work has met damage.
     static var isSet: Bool { current?.pointee.isSet ?? false }
 
-    /// What the thread's record holds.
+    /// A description of the damage that the thread's work has met; nil if it has met none.
     static var text: String? { current?.pointee.text }
 
-    /// Notes what was found, unless something was before. False where nobody would be told.
+    /// Notes damage in the thread's record, unless the record already holds some. Returns false if the thread has no
+    /// record.
     static func note(_ damage: StoreDamage) -> Bool {
         note { FaultRecord.Fault(damage.description, damage) }
     }
@@ -71,13 +77,14 @@ enum Faults {
         return true
     }
 
-    /// Something in the store contradicts itself although its checksums are right: noted, or, where nobody would be told, a stop.
+    /// Notes that something in the store contradicts itself although its checksums are right. Stops the program if
+    /// the thread has no record.
     static func contradiction(_ text: @autoclosure () -> String) {
         let text = text()
         if !note({ FaultRecord.Fault("\(text); run `firn verify`", nil) }) { preconditionFailure("Firn: \(text)") }
     }
 
-    /// Runs `body` with a record on this thread.
+    /// Runs `body` with `record` as the record of this thread.
     @inline(__always)
     static func with<Result, Failure: Error>(
         _ record: Record, _ body: () throws(Failure) -> Result
@@ -87,7 +94,7 @@ enum Faults {
         return try body()
     }
 
-    /// Runs `body`, and throws the damage that it met, whatever else it threw or gave.
+    /// Runs `body` and throws the damage that it met, even if `body` returned a result or threw another error.
     static func throwing<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         var record = FaultRecord()
         let result = withUnsafeMutablePointer(to: &record) { pointer in
@@ -97,7 +104,7 @@ enum Faults {
         return try result.get()
     }
 
-    /// Throws what this thread's work has met so far.
+    /// Throws the damage that this thread's work has met so far, if any.
     static func check() throws(StoreError) {
         if let text { throw StoreError(.damage, text) }
     }

@@ -1,12 +1,13 @@
-/// Damage met while a store is read: what was found, and where.
-public struct StoreDamage: Sendable, CustomStringConvertible {
-    /// The file.
-    public let path: String
-    /// Where in it, in bytes.
-    public let offset: Int
-    public let detail: String
+/// Damage that was met while a store was read: what was found, and where.
+package struct StoreDamage: Sendable, CustomStringConvertible {
+    /// The path of the damaged file.
+    package let path: String
+    /// The offset of the damage in the file, in bytes.
+    package let offset: Int
+    /// A description of the damage.
+    package let detail: String
 
-    public var description: String {
+    package var description: String {
         "\(path) is damaged at byte \(offset): \(detail). Nothing was changed; close the store and run `firn verify` on its folder, which shows all that is damaged."
     }
 }

@@ -1,34 +1,35 @@
 import FirnBytes
 import FirnLog
 
-/// What a store refuses, or what befell it: what happened, where, and what to do.
-public struct StoreError: Error, Sendable, CustomStringConvertible {
-    public enum Code: Sendable, Equatable {
-        /// The log or its files: see the error within.
+/// An error of a store: a call that it refuses, or a failure. The text says what happened, where, and what to do.
+package struct StoreError: Error, Sendable, CustomStringConvertible {
+    package enum Code: Sendable, Equatable {
+        /// The log or its files failed: see the error inside.
         case log(LogError)
         /// Something in the files contradicts itself although its checksums are right.
         case damage
-        /// An object with that primary key exists.
+        /// An object with that primary key already exists.
         case primaryKeyTaken
-        /// The schema asked for does not fit the store's, or itself.
+        /// The requested schema does not fit the schema of the store, or contradicts itself.
         case schema
-        /// Another process has changed the schema in a way that this one can't go on with.
+        /// Another process has changed the schema in a way that this process can't follow.
         case schemaChangedElsewhere
-        /// A limit of `Limits` was passed.
+        /// A limit of `Limits` was exceeded.
         case limit
-        /// More is held than `StoreOptions.maximumNumberOfActiveVersions` or `maximumRetainedByteCount` allows; the text lists the holders.
+        /// More is held than `StoreOptions.maximumNumberOfActiveVersions` or `maximumRetainedByteCount` allows. The
+        /// text lists the holders.
         case tooManyActiveVersions
         /// The store is read-only.
         case readOnly
         /// The version is not retained, and nothing holds it.
         case versionNotRetained
-        /// There is no such version yet.
+        /// The version does not exist yet.
         case versionNotYet
         /// The store has been closed, or its process was forked.
         case closed
     }
 
-    public let code: Code
+    package let code: Code
     private let text: String
 
     init(_ code: Code, _ text: String) {
@@ -41,5 +42,5 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         text = error.description
     }
 
-    public var description: String { text }
+    package var description: String { text }
 }

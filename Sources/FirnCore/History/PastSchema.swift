@@ -1,14 +1,16 @@
 extension StoreSchema {
-    /// This schema, an earlier form of `later`, with the tables, columns and indexes that came since. What is new is blank and empty. What has gone since stays as long as it
-    /// was there; what came and went is there from the beginning, so that each schema between can be extended in turn and follow the one before.
+    /// Returns this schema, an earlier form of `later`, with the tables, columns and indexes that were added since.
+    /// Added tables are empty, and added columns blank. What was removed since stays as long as it existed. What was
+    /// added and then removed is there from the beginning, so that each schema between the two can be extended in
+    /// turn and follow the one before.
     func extended(to later: StoreSchema) -> StoreSchema {
         var result = self
-        for (place, table) in later.tables.enumerated() {
-            if place == result.tables.count {
+        for (index, table) in later.tables.enumerated() {
+            if index == result.tables.count {
                 result.tables.append(TableSchema(name: table.name, isEmbedded: table.isEmbedded, columns: []))
             }
-            guard !result.tables[place].isRemoved else { continue }
-            var own = result.tables[place]
+            guard !result.tables[index].isRemoved else { continue }
+            var own = result.tables[index]
             for (column, now) in zip(own.columns.indices, table.columns)
             where !now.isRemoved && !own.columns[column].isRemoved { own.columns[column].isIndexed = now.isIndexed }
             for var new in table.columns.dropFirst(own.columns.count) {
@@ -16,18 +18,19 @@ extension StoreSchema {
                 own.columns.append(new)
             }
             own.primaryKey = table.primaryKey
-            result.tables[place] = own
+            result.tables[index] = own
         }
         return result
     }
 
-    /// This schema extended, with its columns null or not as they are now: rows of it can be read as rows of `later`.
+    /// Returns this schema extended, with its columns optional or required as they are now: rows of it can be read as
+    /// rows of `later`.
     func conformed(to later: StoreSchema) -> StoreSchema {
         var result = extended(to: later)
-        for (place, table) in later.tables.enumerated() where !table.isRemoved && !result.tables[place].isRemoved {
+        for (index, table) in later.tables.enumerated() where !table.isRemoved && !result.tables[index].isRemoved {
             for (column, now) in table.columns.enumerated()
-            where !now.isRemoved && !result.tables[place].columns[column].isRemoved {
-                result.tables[place].columns[column].isNullable = now.isNullable
+            where !now.isRemoved && !result.tables[index].columns[column].isRemoved {
+                result.tables[index].columns[column].isNullable = now.isNullable
             }
         }
         return result
@@ -37,25 +40,26 @@ extension StoreSchema {
     func serves(_ later: StoreSchema) -> Bool { self == later || conformed(to: later) == self }
 }
 
-/// How past versions are shown in the schema of today: that of each version is extended on the way (`Schema.extended(to:)`), which costs nothing for rows that are yet to
-/// come, and columns that became optional or required since are converted at the end. It belongs to its `PastStore`.
+/// Shows past versions in today's schema. The schema of each version is extended on the way
+/// (`StoreSchema.extended(to:)`), which costs nothing for rows that are added later, and columns that have become
+/// optional or required since are converted at the end. It belongs to its `PastStore`.
 final class PastSchema {
-    /// The schema of today.
+    /// Today's schema.
     let target: StoreSchema
-    /// The schemas as they were, each from a version on; ascending.
+    /// The schemas as they were, each with the version from which it held, ascending.
     private var known: [(from: UInt64, schema: StoreSchema)]
-    /// False once columns have been converted: the commits that follow are about the columns as they were.
-    private(set) var canGoOn = true
+    /// False once columns have been converted, because the commits that follow are about the columns as they were.
+    private(set) var canContinue = true
 
-    init(_ base: HistoryBase, as target: StoreSchema) {
+    init(from version: UInt64, _ schema: StoreSchema, as target: StoreSchema) {
         self.target = target
-        known = [(base.version, base.schema)]
+        known = [(version, schema)]
     }
 
-    /// The schema that a version had; it must have been reached.
+    /// Returns the schema that a version had. The version must have been reached.
     func schema(at version: UInt64) -> StoreSchema {
         guard let found = known.last(where: { $0.from <= version }) else {
-            preconditionFailure("Firn: version \(version) is before the base of its past")
+            preconditionFailure("Firn: version \(version) is older than the base that it is replayed from")
         }
         return found.schema
     }
@@ -63,12 +67,12 @@ final class PastSchema {
     // MARK: In a transaction that replays
 
     func begin(_ transaction: WriteTransaction) throws(StoreError) {
-        precondition(canGoOn, "Firn: a converted version is no base for the next")
+        precondition(canContinue, "Firn: a converted version cannot be the base of the next one")
         let extended = schema(at: transaction.base.version).extended(to: target)
         if extended != transaction.reference.schema { try transaction.changeSchema(to: extended) }
     }
 
-    /// Notes a schema that holds from a version on, and gives the one that the store is to have.
+    /// Records a schema that holds from a version on, and returns the schema that the store must have.
     func follow(_ schema: StoreSchema, from version: UInt64) -> StoreSchema {
         // A replay that failed may have come here before.
         known.removeAll { $0.from >= version }
@@ -81,9 +85,9 @@ final class PastSchema {
         let conformed = schema.conformed(to: target)
         guard conformed != schema else { return }
         try transaction.changeSchema(to: conformed)
-        canGoOn = false
+        canContinue = false
     }
 
-    /// The transaction failed, and what it has converted is undone with it.
-    func resume() { canGoOn = true }
+    /// Allows the replay to continue after a transaction failed: what it converted is undone with it.
+    func resume() { canContinue = true }
 }

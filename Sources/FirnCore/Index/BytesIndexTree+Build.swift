@@ -1,38 +1,40 @@
-/// Builds a `BytesIndexTree` from pairs in any order: collects the keys in one stretch of memory, sorts them, and writes full pages.
+/// Builds a `BytesIndexTree` from pairs in any order: collects the keys in one block of memory, sorts them, and
+/// writes full pages.
 ///
-/// Some 150 ns a pair for a million of strings. The memory is freed by `finish`, or by `discard`.
+/// About 150 ns a pair for a million strings. The memory is freed when `finish` returns, or when the builder goes out
+/// of scope.
 struct BytesIndexTreeBuilder: ~Copyable {
-    /// For each pair: value, byte count, key words.
+    /// For each pair: its value, its key's byte count, its key's words.
     private var arena: UnsafeMutablePointer<UInt64>
     private var capacity: Int
     private var used = 0
-    private var places: [Int64] = []
-    /// Bytes with which all keys begin.
+    private var entryOffsets: [Int64] = []
+    /// The number of bytes that all keys have in common at their beginning.
     private var commonPrefix = Int.max
 
-    /// `expectedCount` pairs are expected.
+    /// Reserves memory for about `expectedCount` pairs.
     init(expectedCount: Int = 0) {
         capacity = max(64, expectedCount * 5)
         arena = .allocate(capacity: capacity)
-        places.reserveCapacity(expectedCount)
+        entryOffsets.reserveCapacity(expectedCount)
     }
 
     deinit { arena.deallocate() }
 
     mutating func append(_ key: IndexKey, _ value: Int64) {
-        precondition(value > .min && value < .max, "Firn: an index takes no value Int64.min or Int64.max")
+        precondition(value > .min && value < .max, "Firn: an index can't hold the values Int64.min and Int64.max")
         let wordCount = key.wordCount
         if used + wordCount + 2 > capacity { grow() }
         let entry = arena + used
         entry[0] = UInt64(bitPattern: value)
         entry[1] = UInt64(key.byteCount)
         (entry + 2).update(from: key.words, count: wordCount)
-        if places.isEmpty {
+        if entryOffsets.isEmpty {
             commonPrefix = key.byteCount
         } else if commonPrefix > 0 {
             commonPrefix = min(commonPrefix, key.commonPrefix(self.key(0)))
         }
-        places.append(Int64(used))
+        entryOffsets.append(Int64(used))
         used += wordCount + 2
     }
 
@@ -44,44 +46,44 @@ struct BytesIndexTreeBuilder: ~Copyable {
         capacity *= 2
     }
 
-    private func key(_ place: Int64) -> IndexKey {
-        let entry = arena + Int(place)
+    private func key(_ entryOffset: Int64) -> IndexKey {
+        let entry = arena + Int(entryOffset)
         return IndexKey(words: UnsafePointer(entry + 2), byteCount: Int(entry[1]))
     }
 
-    private func value(_ place: Int64) -> Int64 { Int64(bitPattern: arena[Int(place)]) }
+    private func value(_ entryOffset: Int64) -> Int64 { Int64(bitPattern: arena[Int(entryOffset)]) }
 
-    /// The tree of all pairs.
+    /// Builds the tree of all pairs.
     consuming func finish(_ writer: NodeWriter) -> NodeRef {
-        let count = places.count
+        let count = entryOffsets.count
         guard count > 0 else { return .none }
-        var places = places
-        self.places = []
+        var entryOffsets = entryOffsets
+        self.entryOffsets = []
         let heads = UnsafeMutablePointer<UInt64>.allocate(capacity: count * 3)
         defer { heads.deallocate() }
         let other = UnsafeMutablePointer<Int64>(OpaquePointer(heads + count * 2))
-        places.withUnsafeMutableBufferPointer {
+        entryOffsets.withUnsafeMutableBufferPointer {
             sort($0.baseAddress.unsafelyUnwrapped, count, commonPrefix, heads, heads + count, other)
         }
-        return write(places, writer)
+        return write(entryOffsets, writer)
     }
 
-    /// Orders the places by key from byte `offset` on, the keys being the same before it, and then by value.
+    /// Orders the entries by key from byte `offset` on, and then by value. Up to `offset` all keys are the same.
     ///
-    /// By radix in steps of eight bytes where there are many, by comparing where there are few.
+    /// It sorts by radix in steps of eight bytes if there are many entries, and by comparing if there are few.
     private func sort(
-        _ places: UnsafeMutablePointer<Int64>, _ count: Int, _ offset: Int, _ heads: UnsafeMutablePointer<UInt64>,
-        _ otherHeads: UnsafeMutablePointer<UInt64>, _ otherPlaces: UnsafeMutablePointer<Int64>
+        _ entryOffsets: UnsafeMutablePointer<Int64>, _ count: Int, _ offset: Int, _ heads: UnsafeMutablePointer<UInt64>,
+        _ otherHeads: UnsafeMutablePointer<UInt64>, _ otherEntryOffsets: UnsafeMutablePointer<Int64>
     ) {
         if count <= 256 || offset >= IndexKey.maximumByteCount {
-            var group = UnsafeMutableBufferPointer(start: places, count: count)
+            var group = UnsafeMutableBufferPointer(start: entryOffsets, count: count)
             group.sort { isBelow($0, $1, offset / 8) }
             return
         }
-        for index in 0..<count { heads[index] = key(places[index]).eightBytes(offset) }
-        if RadixSort.sort(heads, places, otherHeads, otherPlaces, count) {
+        for index in 0..<count { heads[index] = key(entryOffsets[index]).eightBytes(offset) }
+        if RadixSort.sort(heads, entryOffsets, otherHeads, otherEntryOffsets, count) {
             heads.update(from: otherHeads, count: count)
-            places.update(from: otherPlaces, count: count)
+            entryOffsets.update(from: otherEntryOffsets, count: count)
         }
         var start = 0
         while start < count {
@@ -89,7 +91,8 @@ struct BytesIndexTreeBuilder: ~Copyable {
             while end < count, heads[end] == heads[start] { end += 1 }
             if end - start > 1 {
                 sort(
-                    places + start, end - start, offset + 8, heads + start, otherHeads + start, otherPlaces + start)
+                    entryOffsets + start, end - start, offset + 8, heads + start, otherHeads + start,
+                    otherEntryOffsets + start)
             }
             start = end
         }
@@ -101,19 +104,20 @@ struct BytesIndexTreeBuilder: ~Copyable {
         return order < 0 || order == 0 && value(a) < value(b)
     }
 
-    private func write(_ places: [Int64], _ writer: NodeWriter) -> NodeRef {
+    private func write(_ entryOffsets: [Int64], _ writer: NodeWriter) -> NodeRef {
         var level: [BytesIndexTree.Split] = []
         var previous: SlottedPage?
         var start = 0
-        places.withUnsafeBufferPointer { places in
-            let base = places.baseAddress.unsafelyUnwrapped
-            while start < places.count {
-                // Adding up the lengths also brings the entries into the cache, many at a time: they lie in any order.
+        entryOffsets.withUnsafeBufferPointer { entryOffsets in
+            let base = entryOffsets.baseAddress.unsafelyUnwrapped
+            while start < entryOffsets.count {
+                // Adding up the lengths also brings the entries into the cache, many at a time: they lie in any order
+                // in memory.
                 var end = start
                 var size = 0
-                while end < places.count {
+                while end < entryOffsets.count {
                     size &+= (key(base[end]).wordCount &+ 2) &* 8
-                    if size > SlottedPage.room { break }
+                    if size > SlottedPage.entryByteCapacity { break }
                     end &+= 1
                 }
                 let leaf = SlottedPage.make(level: 0, writer)
@@ -147,7 +151,7 @@ struct BytesIndexTreeBuilder: ~Copyable {
                         keyByteCount: page.key(0).byteCount))
             }
             for child in level {
-                if !page.hasRoom(wordCount: (child.keyByteCount + 7) / 8) {
+                if !page.hasSpace(wordCount: (child.keyByteCount + 7) / 8) {
                     closeInner(page)
                     page = SlottedPage.make(level: height, writer)
                 }

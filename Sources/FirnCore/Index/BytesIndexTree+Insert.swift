@@ -1,7 +1,7 @@
 extension BytesIndexTree {
     /// Adds the pair.
     static func insert(_ key: IndexKey, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) {
-        precondition(value > .min && value < .max, "Firn: an index takes no value Int64.min or Int64.max")
+        precondition(value > .min && value < .max, "Firn: an index can't hold the values Int64.min and Int64.max")
         assert(key.byteCount <= IndexKey.maximumByteCount, "Firn: an index key of \(key.byteCount) bytes")
         if root.pointee == 0 {
             let leaf = SlottedPage.make(level: 0, byteCount: SlottedPage.smallByteCount, writer)
@@ -18,7 +18,7 @@ extension BytesIndexTree {
             slot = page.refSlot(index)
             page = SlottedPage(writer.own(slot))
         }
-        if !page.hasRoom(wordCount: key.wordCount) {
+        if !page.hasSpace(wordCount: key.wordCount) {
             guard page.node.byteCount < SlottedPage.fullByteCount else {
                 insertSplitting(key, value, at: root, writer)
                 return
@@ -28,7 +28,7 @@ extension BytesIndexTree {
         page.insert(key, value, at: page.upperBound(key, value))
     }
 
-    /// Puts a root leaf's entries into one of another size.
+    /// Moves a root leaf's entries into a leaf of another size.
     static func resize(
         _ page: SlottedPage, byteCount: Int, at slot: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
     ) -> SlottedPage {
@@ -39,7 +39,7 @@ extension BytesIndexTree {
         return resized
     }
 
-    /// Inserts where the leaf is full. The pages on the way are owned and count the new pair already.
+    /// Inserts when the leaf is full. The pages on the path are already owned and already count the new pair.
     @inline(never)
     private static func insertSplitting(
         _ key: IndexKey, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
@@ -53,12 +53,12 @@ extension BytesIndexTree {
         root.pointee = NodeRef(parent.node).word
     }
 
-    /// Enters a split-off page in its parent, which has room.
+    /// Adds a split-off page to its parent, which has space for it.
     static func add(_ split: Split, to parent: SlottedPage, at index: Int) {
         withSeparator(split) { parent.insert($0, split.value, ref: split.ref, count: split.count, at: index) }
     }
 
-    /// Lends the separator of a split-off page.
+    /// Passes the separator of a split-off page to `body`, which must not keep it.
     @inline(__always)
     static func withSeparator<Result>(_ split: Split, _ body: (IndexKey) -> Result) -> Result {
         let key = SlottedPage(NodeRef(split.ref).node).key(0)
@@ -66,7 +66,7 @@ extension BytesIndexTree {
             let words = buffer.baseAddress.unsafelyUnwrapped
             let wordCount = (split.keyByteCount + 7) / 8
             words.update(from: key.words, count: wordCount)
-            // Behind its end a key has zeros.
+            // Behind its end a key is filled up with zeros.
             let tail = split.keyByteCount & 7
             if tail != 0 { words[wordCount - 1] &= ~0 << UInt64(64 - tail * 8) }
             return body(IndexKey(words: words, byteCount: split.keyByteCount))
@@ -83,7 +83,7 @@ extension BytesIndexTree {
         let below = split(page.refSlot(index), key, value, isRightEdge: isRightEdge && isLast, writer)
         guard below.ref != 0 else { return .none }
         page.addToChildCount(index, -below.count)
-        if page.hasRoom(wordCount: (below.keyByteCount + 7) / 8) {
+        if page.hasSpace(wordCount: (below.keyByteCount + 7) / 8) {
             add(below, to: page, at: index + 1)
             return .none
         }
@@ -125,7 +125,7 @@ extension BytesIndexTree {
         return between(leaf, right)
     }
 
-    /// What stands in the parent for the right one of two neighbouring leaves.
+    /// The parent's entry for the right one of two neighbouring leaves.
     static func between(_ left: SlottedPage, _ right: SlottedPage) -> Split {
         let last = left.key(left.count - 1)
         let first = right.key(0)

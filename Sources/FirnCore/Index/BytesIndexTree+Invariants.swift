@@ -1,13 +1,13 @@
 extension BytesIndexTree {
-    /// Throws what is wrong with the tree. O(n).
+    /// Throws if the tree breaks an invariant. O(n).
     ///
-    /// Checks kinds, levels, the order of pairs within and across leaves, separators, counts, each page's bytes and heads, and that no node is
-    /// younger than its parent.
+    /// Checks kinds, levels, the order of pairs within and across leaves, separators, counts, each page's bytes and
+    /// heads, and that no node is younger than its parent.
     static func checkInvariants(_ root: NodeRef) throws {
         guard !root.isNone else { return }
         let page = SlottedPage(root.node)
         try InvariantViolation.check(
-            page.count >= (page.isLeaf ? 1 : 2), "bytes tree: the root has \(page.count) entries")
+            page.count >= (page.isLeaf ? 1 : 2), "bytes index tree: the root has \(page.count) entries")
         var previous: Bound?
         _ = try check(
             page, level: page.node.width, lower: nil, upper: nil, stamp: page.node.stamp, isRoot: true, &previous)
@@ -33,36 +33,37 @@ extension BytesIndexTree {
         _ previous: inout Bound?
     ) throws -> Int {
         let node = page.node
-        let place = "bytes tree, node at \(node.address), level \(level):"
-        try InvariantViolation.check(node.stamp <= stamp, "\(place) stamp \(node.stamp) is above its parent's \(stamp)")
-        try InvariantViolation.check(node.width == level, "\(place) says it is of level \(node.width)")
+        let location = "bytes index tree, node at \(node.address), level \(level):"
         try InvariantViolation.check(
-            node.kind == (level == 0 ? .bytesIndexLeaf : .bytesIndexInner), "\(place) kind \(node.kind)")
-        try InvariantViolation.check(page.count >= 1, "\(place) is empty")
+            node.stamp <= stamp, "\(location) stamp \(node.stamp) is above its parent's \(stamp)")
+        try InvariantViolation.check(node.width == level, "\(location) says that its level is \(node.width)")
+        try InvariantViolation.check(
+            node.kind == (level == 0 ? .bytesIndexLeaf : .bytesIndexInner), "\(location) kind \(node.kind)")
+        try InvariantViolation.check(page.count >= 1, "\(location) is empty")
         try InvariantViolation.check(
             node.byteCount == SlottedPage.fullByteCount
                 || isRoot && level == 0 && (node.byteCount == 256 || node.byteCount == 1024),
-            "\(place) length \(node.byteCount)")
-        try checkBytes(page, place)
+            "\(location) length \(node.byteCount)")
+        try checkBytes(page, location)
         var total = 0
         for index in 0..<page.count {
             let bound = Bound(page, index)
             if index > page.first {
                 try InvariantViolation.check(
-                    !Bound(page, index - 1).isAbove(bound), "\(place) entry \(index) is below the one before it")
+                    !Bound(page, index - 1).isAbove(bound), "\(location) entry \(index) is below the one before it")
             }
             if level == 0 {
                 if let previous {
                     try InvariantViolation.check(
-                        !previous.isAbove(bound), "\(place) entry \(index) is below the last of the leaf before")
+                        !previous.isAbove(bound), "\(location) entry \(index) is below the last of the leaf before")
                 }
                 if let lower {
                     try InvariantViolation.check(
-                        !lower.isAbove(bound), "\(place) entry \(index) is below the separator")
+                        !lower.isAbove(bound), "\(location) entry \(index) is below the separator")
                 }
                 if let upper {
                     try InvariantViolation.check(
-                        !bound.isAbove(upper), "\(place) entry \(index) is above the separator")
+                        !bound.isAbove(upper), "\(location) entry \(index) is above the separator")
                 }
                 previous = bound
                 total += 1
@@ -74,13 +75,13 @@ extension BytesIndexTree {
                 &previous)
             try InvariantViolation.check(
                 count == page.childCount(index),
-                "\(place) counts \(page.childCount(index)) pairs in child \(index), which has \(count)")
+                "\(location) counts \(page.childCount(index)) pairs in child \(index), which has \(count)")
             total += count
         }
         return total
     }
 
-    static func checkBytes(_ page: SlottedPage, _ place: String) throws {
+    static func checkBytes(_ page: SlottedPage, _ location: String) throws {
         var bytes = 0
         for index in 0..<page.count {
             let key = page.key(index)
@@ -89,23 +90,24 @@ extension BytesIndexTree {
             try InvariantViolation.check(
                 offset % 8 == 0 && offset >= page.heapStart && offset + length <= page.node.byteCount
                     && key.byteCount <= IndexKey.maximumByteCount,
-                "\(place) entry \(index) of \(length) bytes at \(offset) is out of bounds")
+                "\(location) entry \(index) of \(length) bytes at \(offset) is out of bounds")
             bytes += length
             try InvariantViolation.check(
                 key.byteCount & 7 == 0
                     || key.words[key.wordCount - 1] << UInt64((key.byteCount & 7) * 8) == 0,
-                "\(place) key \(index) has bytes behind its end")
+                "\(location) key \(index) has bytes behind its end")
             if index < page.first { continue }
             try InvariantViolation.check(
                 page.prefix <= key.commonPrefix(page.key(page.first)),
-                "\(place) key \(index) has not the page's prefix of \(page.prefix) bytes")
+                "\(location) key \(index) does not begin with the page's prefix of \(page.prefix) bytes")
             try InvariantViolation.check(
-                UInt64(key.head(page.prefix)) == page.slots[index] >> 32, "\(place) slot \(index) has a wrong head")
+                UInt64(key.head(page.prefix)) == page.slots[index] >> 32, "\(location) slot \(index) has a wrong head")
         }
         try InvariantViolation.check(
-            SlottedPage.slotsOffset + page.count * 8 <= page.heapStart, "\(place) slots and entries overlap")
+            SlottedPage.slotsOffset + page.count * 8 <= page.heapStart, "\(location) slots and entries overlap")
         try InvariantViolation.check(
             page.heapStart + bytes + page.garbage == page.node.byteCount,
-            "\(place) \(bytes) bytes of entries and \(page.garbage) of garbage from \(page.heapStart) on")
+            "\(location) \(bytes) bytes of entries, \(page.garbage) of garbage: not the page from \(page.heapStart) on"
+        )
     }
 }

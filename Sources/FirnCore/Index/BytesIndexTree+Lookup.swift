@@ -8,7 +8,7 @@ extension BytesIndexTree {
         return page.lowerBound(key, .min + 1) == page.count ? firstValueBySearch(of: key, in: root) : nil
     }
 
-    /// Where the first pair that is not below the key lies in the next leaf.
+    /// Finds the first value if the first pair that is not below the key lies in the next leaf.
     @inline(never)
     private static func firstValueBySearch(of key: IndexKey, in root: NodeRef) -> Int64? {
         guard let run = run(from: lowerBound(key, in: root), in: root), run.key(0).compare(key) == 0 else { return nil }
@@ -37,7 +37,7 @@ extension BytesIndexTree {
 
     // MARK: Positions
 
-    /// All pairs.
+    /// The number of pairs in the tree.
     static func count(in root: NodeRef) -> Int { root.isNone ? 0 : SlottedPage(root.node).total }
 
     /// How many pairs are below (key, value).

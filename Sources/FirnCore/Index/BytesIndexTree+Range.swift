@@ -1,5 +1,6 @@
 extension BytesIndexTree {
-    /// The pairs from `position` to the end of its leaf; nil behind the last pair. To walk on, ask again at `position + count`.
+    /// The pairs from `position` to the end of its leaf, nil behind the last pair. To continue, call again with
+    /// `position + count`.
     static func run(from position: Int, in root: NodeRef) -> Run? {
         guard !root.isNone, position >= 0 else { return nil }
         var page = SlottedPage(root.node)
@@ -8,8 +9,8 @@ extension BytesIndexTree {
         return position < page.count ? Run(page, position, page.count - position) : nil
     }
 
-    /// The pairs from the beginning of its leaf up to and without `position`; nil before the first pair. For walking backwards: ask again at
-    /// `position - count`.
+    /// The pairs from the beginning of its leaf up to but not including `position`, nil before the first pair. To
+    /// walk backwards, call again with `position - count`.
     static func run(upTo position: Int, in root: NodeRef) -> Run? {
         guard !root.isNone, position > 0 else { return nil }
         var page = SlottedPage(root.node)
@@ -18,13 +19,14 @@ extension BytesIndexTree {
         return last < page.count ? Run(page, 0, last + 1) : nil
     }
 
-    /// The pairs at `positions` in runs of neighbours, ascending, until `body` returns false. A call per leaf.
+    /// Calls `body` with the pairs at `positions` in runs of neighbours, ascending, until it returns false. One call
+    /// per leaf.
     static func forEachRun(_ positions: Range<Int>, in root: NodeRef, _ body: (Run) -> Bool) {
         guard !root.isNone, !positions.isEmpty else { return }
         _ = forEachRun(SlottedPage(root.node), positions.lowerBound, positions.upperBound, body)
     }
 
-    /// The same runs from the last to the first. Within a run the pairs ascend.
+    /// Calls `body` with the same runs from the last to the first. Within a run the pairs ascend.
     static func forEachRunBackwards(_ positions: Range<Int>, in root: NodeRef, _ body: (Run) -> Bool) {
         guard !root.isNone, !positions.isEmpty else { return }
         _ = forEachRunBackwards(SlottedPage(root.node), positions.lowerBound, positions.upperBound, body)
@@ -67,7 +69,7 @@ extension BytesIndexTree {
     @inline(__always)
     private static func run(_ page: SlottedPage, _ lower: Int, _ upper: Int) -> Run {
         let end = min(upper, page.count)
-        precondition(lower < end, "Firn: positions behind the end of an index")
+        precondition(lower < end, "Firn: positions beyond the end of an index")
         return Run(page, lower, end - lower)
     }
 }

@@ -1,16 +1,17 @@
 extension BytesIndexTree {
-    /// Takes one occurrence of the pair away; false where there is none.
+    /// Removes one occurrence of the pair. Returns false if there is none.
     static func remove(
         _ key: IndexKey, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
     ) -> Bool {
         guard root.pointee != 0 else { return false }
-        // Looked for first, so that nothing is copied for a pair that isn't there.
+        // Searches first, so that nothing is copied for a pair that isn't there.
         var page = SlottedPage(NodeRef(root.pointee).node)
         while !page.isLeaf { page = SlottedPage(page.child(page.lowerChild(key, value))) }
         let index = page.lowerBound(key, value)
         var position = -1
         if index == page.count {
-            // The pair may be the first of the next leaf, as a separator may be equal to it; then it is found by its position.
+            // The pair may be the first of the next leaf, as a separator may be equal to it. Then it is found by its
+            // position.
             position = rank(key, value, in: NodeRef(root.pointee))
             guard let run = run(from: position, in: NodeRef(root.pointee)), run.value(0) == value,
                 run.key(0).compare(key) == 0
@@ -23,7 +24,7 @@ extension BytesIndexTree {
         return true
     }
 
-    /// Removes the pair at `position`, or where that is negative, the one that `lowerChild` leads to.
+    /// Removes the pair at `position`, or if that is negative, the pair that `lowerChild` leads to.
     private static func remove(
         _ key: IndexKey, _ value: Int64, _ position: Int, _ slot: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
     ) {
@@ -40,34 +41,37 @@ extension BytesIndexTree {
         if child.count == 0 {
             writer.retire(child.node)
             page.remove(at: index)
-        } else if child.used < SlottedPage.room / 2 {
+        } else if child.used < SlottedPage.entryByteCapacity / 2 {
             if !merge(page, index - 1, writer) { _ = merge(page, index, writer) }
         }
     }
 
-    /// Makes one page of two neighbours, where that leaves some room.
-    private static func merge(_ parent: SlottedPage, _ place: Int, _ writer: NodeWriter) -> Bool {
-        guard place >= 0, place + 1 < parent.count else { return false }
-        let right = SlottedPage(parent.child(place + 1))
-        // The eighth that is left free also has room for an inner page's bound, which stands in the parent: the right
-        // page's own first separator is but a hint, and may be shorter.
-        guard SlottedPage(parent.child(place)).used + right.used <= SlottedPage.room / 8 * 7 else { return false }
-        let left = SlottedPage(writer.own(parent.refSlot(place)))
+    /// Merges two neighbours into one page, if that leaves some space free.
+    private static func merge(_ parent: SlottedPage, _ leftIndex: Int, _ writer: NodeWriter) -> Bool {
+        guard leftIndex >= 0, leftIndex + 1 < parent.count else { return false }
+        let right = SlottedPage(parent.child(leftIndex + 1))
+        // The eighth that stays free also has space for an inner page's bound, which is in the parent: the right
+        // page's own first separator is only a hint, and may be shorter.
+        guard SlottedPage(parent.child(leftIndex)).used + right.used <= SlottedPage.entryByteCapacity / 8 * 7 else {
+            return false
+        }
+        let left = SlottedPage(writer.own(parent.refSlot(leftIndex)))
         if right.isLeaf {
             left.append(from: right, 0..<right.count)
         } else {
-            let (separator, value) = (parent.key(place + 1), parent.value(place + 1))
+            let (separator, value) = (parent.key(leftIndex + 1), parent.value(leftIndex + 1))
             left.insert(
                 separator, value, ref: right.refSlot(0).pointee, count: right.childCount(0), at: left.count)
             left.append(from: right, 1..<right.count)
         }
-        parent.addToChildCount(place, parent.childCount(place + 1))
-        parent.remove(at: place + 1)
+        parent.addToChildCount(leftIndex, parent.childCount(leftIndex + 1))
+        parent.remove(at: leftIndex + 1)
         writer.retire(right.node)
         return true
     }
 
-    /// A root of one child gives way to it, an empty one to nothing, and a leaf that holds little becomes a small one.
+    /// Shrinks the root: a root with one child is replaced by it, an empty root is removed, and a leaf with few pairs
+    /// becomes a small one.
     private static func trimRoot(_ root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) {
         var page = SlottedPage(NodeRef(root.pointee).node)
         while !page.isLeaf, page.count == 1 {
@@ -84,7 +88,7 @@ extension BytesIndexTree {
         }
     }
 
-    /// The whole tree goes, or as much as is met before damage is. O(nodes).
+    /// Retires every node of the tree, or as many as it reaches before it meets damage. O(nodes).
     static func retireAll(_ root: NodeRef, _ writer: NodeWriter) {
         guard !root.isNone else { return }
         let page = SlottedPage(root.node)
@@ -94,7 +98,7 @@ extension BytesIndexTree {
         writer.retire(page.node)
     }
 
-    /// Every node, parents first. It ends once damage has been met.
+    /// Calls `body` with every node, parents first. Stops once damage has been met.
     static func forEachNode(_ root: NodeRef, _ body: (Node) -> Void) {
         guard !root.isNone else { return }
         let page = SlottedPage(root.node)

@@ -16,7 +16,8 @@ extension ColumnIndex {
         withKey(bytes) { BytesIndexTree.remove($0, object, at: root, writer) }
     }
 
-    /// The lowest key of an object with the bytes; where `IndexKey.isExact(bytes.count)` is false, a candidate.
+    /// The lowest key of an object with the bytes. If `IndexKey.isExact(bytes.count)` is false, the object is only a
+    /// candidate.
     @inline(__always)
     func firstObject(bytes: UnsafeRawBufferPointer?, in root: NodeRef) -> Int64? {
         withKey(bytes) { BytesIndexTree.firstValue(of: $0, in: root) }
@@ -31,12 +32,14 @@ extension ColumnIndex {
         withKey(bytes) { BytesIndexTree.forEachValue(of: $0, in: root, body) }
     }
 
-    /// The positions of the values that begin with the bytes, which are no more than `Limits.indexKeyByteCount` less 8.
+    /// The positions of the values that begin with the bytes. There may be at most `Limits.indexKeyByteCount` less 8
+    /// bytes.
     func positions(beginningWith bytes: UnsafeRawBufferPointer, in root: NodeRef) -> Range<Int> {
-        precondition(bytes.count <= Limits.indexKeyByteCount - 8, "Firn: an index holds the first 120 bytes of a value")
+        precondition(bytes.count <= Limits.indexKeyByteCount - 8, "Firn: an index can't find prefixes above 120 bytes")
         assert(type == .string || type == .data)
         let lower = IndexKey.withBytes(bytes) { BytesIndexTree.lowerBound($0, in: root) }
-        // The least key that begins otherwise: the last byte that can be is raised, what follows it dropped. The tag in front always can.
+        // The upper bound is the least key above all keys with the prefix: the last byte that is not 0xFF is raised
+        // by one, and what follows it is dropped. If all bytes are 0xFF, the tag in front is raised.
         let upper = IndexKey.withKey(
             { encoder in
                 guard let last = bytes.lastIndex(where: { $0 != 0xFF }) else { return encoder.append(UInt8(2)) }
@@ -56,12 +59,14 @@ extension ColumnIndex {
 
     // MARK: The whole tree
 
-    /// All entries.
-    func count(in root: NodeRef) -> Int { isPairs ? IntegerIndexTree.count(in: root) : BytesIndexTree.count(in: root) }
+    /// The number of entries.
+    func count(in root: NodeRef) -> Int {
+        usesIntegerTree ? IntegerIndexTree.count(in: root) : BytesIndexTree.count(in: root)
+    }
 
-    /// The objects at the positions, in the order of the index, until `body` returns false.
+    /// Calls `body` with the objects at the positions, in the order of the index, until it returns false.
     func forEachObject(at positions: Range<Int>, in root: NodeRef, descending: Bool = false, _ body: (Int64) -> Bool) {
-        switch (isPairs, descending) {
+        switch (usesIntegerTree, descending) {
         case (true, false):
             IntegerIndexTree.forEachRun(positions, in: root) { run in
                 for index in 0..<run.count where !body(run.value(index)) { return false }
@@ -91,26 +96,26 @@ extension ColumnIndex {
 
     /// The object at a position.
     func object(at position: Int, in root: NodeRef) -> Int64? {
-        isPairs
+        usesIntegerTree
             ? IntegerIndexTree.entry(at: position, in: root)?.value
             : BytesIndexTree.run(from: position, in: root)?.value(0)
     }
 
-    /// The tree goes.
+    /// Retires every node of the tree.
     func retireAll(_ root: NodeRef, _ writer: NodeWriter) {
-        isPairs ? IntegerIndexTree.retireAll(root, writer) : BytesIndexTree.retireAll(root, writer)
+        usesIntegerTree ? IntegerIndexTree.retireAll(root, writer) : BytesIndexTree.retireAll(root, writer)
     }
 
     func forEachNode(_ root: NodeRef, _ body: (Node) -> Void) {
-        isPairs ? IntegerIndexTree.forEachNode(root, body) : BytesIndexTree.forEachNode(root, body)
+        usesIntegerTree ? IntegerIndexTree.forEachNode(root, body) : BytesIndexTree.forEachNode(root, body)
     }
 
     func checkInvariants(_ root: NodeRef) throws {
-        isPairs ? try IntegerIndexTree.checkInvariants(root) : try BytesIndexTree.checkInvariants(root)
+        usesIntegerTree ? try IntegerIndexTree.checkInvariants(root) : try BytesIndexTree.checkInvariants(root)
     }
 }
 
-/// Builds a column's index from values in any order, at a fraction of what inserting them costs.
+/// Builds a column's index from values in any order, at a fraction of the cost of inserting them.
 struct ColumnIndexBuilder: ~Copyable {
     private let index: ColumnIndex
     private var keys: [UInt64] = []
@@ -119,29 +124,29 @@ struct ColumnIndexBuilder: ~Copyable {
 
     init(_ index: ColumnIndex, expectedCount: Int = 0) {
         self.index = index
-        bytes = BytesIndexTreeBuilder(expectedCount: index.isPairs ? 0 : expectedCount)
-        if index.isPairs {
+        bytes = BytesIndexTreeBuilder(expectedCount: index.usesIntegerTree ? 0 : expectedCount)
+        if index.usesIntegerTree {
             keys.reserveCapacity(expectedCount)
             objects.reserveCapacity(expectedCount)
         }
     }
 
     mutating func append(_ value: Value, _ object: Int64) {
-        guard index.isPairs else {
+        guard index.usesIntegerTree else {
             IndexKey.withValue(value, in: index.type) { bytes.append($0, object) }
             return
         }
         switch (index.type, value) {
         case (.link, .null), (.link, .link(-1)): return
         default:
-            keys.append(index.pairKey(value))
+            keys.append(index.integerKey(value))
             objects.append(object)
         }
     }
 
     /// For columns of ints and links. nil is null.
     mutating func append(int: Int64?, _ object: Int64) {
-        if index.isPairs {
+        if index.usesIntegerTree {
             guard let int else { return }
             keys.append(index.type == .link ? UInt64(bitPattern: int) : IndexKey.ordered(int))
             objects.append(object)
@@ -161,9 +166,9 @@ struct ColumnIndexBuilder: ~Copyable {
         }
     }
 
-    /// The tree of all that was appended.
+    /// Builds the tree of everything that was appended.
     consuming func finish(_ writer: NodeWriter) -> NodeRef {
-        if index.isPairs { return IntegerIndexTree.build(sorting: &keys, &objects, writer) }
+        if index.usesIntegerTree { return IntegerIndexTree.build(sorting: &keys, &objects, writer) }
         return bytes.finish(writer)
     }
 }

@@ -1,4 +1,5 @@
-/// A column's index spoken to by cells: what a transaction needs when a row comes, changes or goes.
+/// The operations on a column's index that take cells: what a transaction needs when it inserts, changes or deletes a
+/// row.
 extension ColumnIndex {
     static func insert(
         _ schema: ColumnSchema, _ chunk: Chunk, _ row: Int, key: Int64, at root: UnsafeMutablePointer<UInt64>,
@@ -12,7 +13,7 @@ extension ColumnIndex {
         }
     }
 
-    /// False where the cell was not in the index.
+    /// Returns false if the cell was not in the index.
     static func remove(
         _ schema: ColumnSchema, _ chunk: Chunk, _ row: Int, key: Int64, at root: UnsafeMutablePointer<UInt64>,
         _ writer: NodeWriter
@@ -25,7 +26,7 @@ extension ColumnIndex {
         }
     }
 
-    /// The candidates for a value, by ascending key, until `body` returns false.
+    /// Calls `body` with the candidates for a value, by ascending key, until it returns false.
     static func forEachKey(_ schema: ColumnSchema, _ value: Value, in root: NodeRef, _ body: (Int64) -> Bool) {
         ColumnIndex(schema).forEachObject(of: value, in: root, body)
     }
@@ -65,7 +66,7 @@ extension ColumnIndex {
         return chunk.bytes(row).map { PlainCoding.load($0, as: schema.type) } ?? .null
     }
 
-    /// Indexes a column anew: gathers all its cells, sorts them, and builds the tree from left to right.
+    /// Builds the index of a column: gathers all its cells, sorts them, and builds the tree from left to right.
     static func build(
         _ schema: ColumnSchema, _ column: Int, rows: UInt64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
     ) {

@@ -1,32 +1,33 @@
 /// The index of a column: which tree it is, and how the column's values become keys.
 ///
-/// Made from a column's schema; copying it costs nothing, so a transaction keeps one for each indexed column. An entry is (the value's key, the object's
-/// key); `object` is an object key throughout. Strings and data above `Limits.indexKeyByteCount` bytes, mixed collections and decimals are found as
-/// **candidates**: the caller compares with the row (`isExact`), and goes through `forEachObject` rather than `firstObject`.
+/// It is made from a column's schema. Copying it costs nothing, so a transaction keeps one for each indexed column.
+/// An entry is (the value's key, the object's key); `object` is an object key throughout. Strings and data above
+/// `Limits.indexKeyByteCount` bytes, mixed collections and decimals are only found as **candidates**: the caller
+/// compares them with the row (`isExact`), and uses `forEachObject` rather than `firstObject`.
 ///
-/// A link column's index is its backlinks, a pair tree of (target, source): null is not in it.
+/// A link column's index is its backlinks, an integer index tree of (target, source). It has no entries for null.
 struct ColumnIndex {
     let type: ColumnType
-    /// Whether it is a `IntegerIndexTree`; else it is a `BytesIndexTree`.
-    let isPairs: Bool
+    /// Whether it is an `IntegerIndexTree`. Otherwise it is a `BytesIndexTree`.
+    let usesIntegerTree: Bool
 
     init(_ column: ColumnSchema) {
         type = column.type
         switch column.type {
-        case .bool, .int, .float, .double: isPairs = !column.isNullable
-        case .link: isPairs = true
-        case .string, .data, .date, .objectID, .uuid, .decimal, .mixed: isPairs = false
+        case .bool, .int, .float, .double: usesIntegerTree = !column.isNullable
+        case .link: usesIntegerTree = true
+        case .string, .data, .date, .objectID, .uuid, .decimal, .mixed: usesIntegerTree = false
         }
     }
 
-    /// Lends `body` the key of a value of the column. Traps where the value is not of the column's type.
+    /// Passes the key of a value of the column to `body`. Traps if the value is not of the column's type.
     @inline(__always)
     private func withKey<Result>(_ value: Value, pair: (UInt64) -> Result, bytes: (IndexKey) -> Result) -> Result {
-        isPairs ? pair(pairKey(value)) : IndexKey.withValue(value, in: type, bytes)
+        usesIntegerTree ? pair(integerKey(value)) : IndexKey.withValue(value, in: type, bytes)
     }
 
-    /// A value's key in a pair tree.
-    func pairKey(_ value: Value) -> UInt64 {
+    /// A value's key in an integer index tree.
+    func integerKey(_ value: Value) -> UInt64 {
         switch (type, value) {
         case (.bool, .bool(let x)): return x ? 1 : 0
         case (.int, .int(let x)): return IndexKey.ordered(x)
@@ -34,16 +35,16 @@ struct ColumnIndex {
         case (.double, .double(let x)): return IndexKey.orderedBits(x)
         case (.link, .link(let x)): return UInt64(bitPattern: x)
         case (.link, .null): return UInt64(bitPattern: -1)
-        default: preconditionFailure("Firn: an index of \(type) has no place for \(value)")
+        default: preconditionFailure("Firn: an index of type \(type) can't hold \(value)")
         }
     }
 
-    /// Whether objects found under the value's key have that value for sure.
+    /// Whether all objects found under the value's key are certain to have that value.
     func isExact(_ value: Value) -> Bool {
         switch value {
         case .string(let x): IndexKey.isExact(x.utf8.count)
         case .data(let x): IndexKey.isExact(x.count)
-        // Keys of numbers are the same where the values are equal, not only where the bits are.
+        // Numbers that are equal have the same key, even if their bits differ.
         case .decimal, .list, .set, .map: false
         case .int, .float, .double: type != .mixed
         default: true
@@ -59,7 +60,7 @@ struct ColumnIndex {
             bytes: { BytesIndexTree.insert($0, object, at: root, writer) })
     }
 
-    /// False where it was not there.
+    /// Returns false if the entry was not there.
     func remove(_ value: Value, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) -> Bool {
         withKey(
             value, pair: { IntegerIndexTree.remove($0, object, at: root, writer) },
@@ -73,7 +74,7 @@ struct ColumnIndex {
             bytes: { BytesIndexTree.firstValue(of: $0, in: root) })
     }
 
-    /// The objects with the value, by ascending key, until `body` returns false.
+    /// Calls `body` with the objects that have the value, by ascending key, until it returns false.
     func forEachObject(of value: Value, in root: NodeRef, _ body: (Int64) -> Bool) {
         withKey(
             value, pair: { IntegerIndexTree.forEachValue(of: $0, in: root, body) },
@@ -87,7 +88,8 @@ struct ColumnIndex {
         )
     }
 
-    /// How many objects have a value below this one. Objects in the order of the index stand at positions; see `forEachObject(at:)`.
+    /// How many objects have a value below this one: the position of the value's first object in the order of the
+    /// index (see `forEachObject(at:)`).
     func lowerBound(_ value: Value, in root: NodeRef) -> Int {
         withKey(
             value, pair: { IntegerIndexTree.lowerBound($0, in: root) },
@@ -111,13 +113,13 @@ struct ColumnIndex {
     // MARK: Ints and links
 
     @inline(__always)
-    private func pairKey(int: Int64) -> UInt64 { type == .link ? UInt64(bitPattern: int) : IndexKey.ordered(int) }
+    private func integerKey(int: Int64) -> UInt64 { type == .link ? UInt64(bitPattern: int) : IndexKey.ordered(int) }
 
     /// For columns of ints and, by target, of links. nil is null.
     @inline(__always)
     func insert(int: Int64?, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) {
         assert(type == .int || type == .link)
-        if isPairs, let int { return IntegerIndexTree.insert(pairKey(int: int), object, at: root, writer) }
+        if usesIntegerTree, let int { return IntegerIndexTree.insert(integerKey(int: int), object, at: root, writer) }
         if type == .link { return }
         withIntKey(int) { BytesIndexTree.insert($0, object, at: root, writer) }
     }
@@ -125,7 +127,7 @@ struct ColumnIndex {
     @inline(__always)
     func remove(int: Int64?, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) -> Bool {
         assert(type == .int || type == .link)
-        if isPairs, let int { return IntegerIndexTree.remove(pairKey(int: int), object, at: root, writer) }
+        if usesIntegerTree, let int { return IntegerIndexTree.remove(integerKey(int: int), object, at: root, writer) }
         if type == .link { return false }
         return withIntKey(int) { BytesIndexTree.remove($0, object, at: root, writer) }
     }
@@ -133,7 +135,7 @@ struct ColumnIndex {
     @inline(__always)
     func firstObject(int: Int64?, in root: NodeRef) -> Int64? {
         assert(type == .int || type == .link)
-        if isPairs, let int { return IntegerIndexTree.firstValue(of: pairKey(int: int), in: root) }
+        if usesIntegerTree, let int { return IntegerIndexTree.firstValue(of: integerKey(int: int), in: root) }
         if type == .link { return nil }
         return withIntKey(int) { BytesIndexTree.firstValue(of: $0, in: root) }
     }
@@ -143,14 +145,14 @@ struct ColumnIndex {
 
     func forEachObject(int: Int64?, in root: NodeRef, _ body: (Int64) -> Bool) {
         assert(type == .int || type == .link)
-        if isPairs, let int { return IntegerIndexTree.forEachValue(of: pairKey(int: int), in: root, body) }
+        if usesIntegerTree, let int { return IntegerIndexTree.forEachValue(of: integerKey(int: int), in: root, body) }
         if type == .link { return }
         withIntKey(int) { BytesIndexTree.forEachValue(of: $0, in: root, body) }
     }
 
     @inline(__always)
     private func withIntKey<Result>(_ int: Int64?, _ body: (IndexKey) -> Result) -> Result {
-        precondition(!isPairs, "Firn: a column that is not nullable has no null to look for")
+        precondition(!usesIntegerTree, "Firn: the index of a column that is not nullable was asked for null")
         if let int { return IndexKey.withInt(int, body) }
         return IndexKey.withNull(body)
     }

@@ -1,14 +1,17 @@
-/// A decimal128 taken apart.
+/// The parts of a decimal128.
 ///
 /// ```
 /// bytes in a key, 19 for every finite number:
 ///   0      1           3                              19
-/// ┌──────┬───────────┬──────────────────────────────┐  class 0 NaN (then its 16 bytes) · 1 -infinity · 2 negative · 3 zero · 4 positive · 5 infinity
-/// │class │ exponent  │ coefficient of 34 digits     │  exponent of the first digit, + 8192; of a negative number both are inverted;
-/// └──────┴───────────┴──────────────────────────────┘  zero and the infinities have zeros there
+/// ┌──────┬───────────┬──────────────────────────────┐
+/// │class │ exponent  │ coefficient of 34 digits     │
+/// └──────┴───────────┴──────────────────────────────┘
+/// class        0 NaN (then its 16 bytes) · 1 -infinity · 2 negative · 3 zero · 4 positive · 5 infinity
+/// exponent     that of the first digit, + 8192
+///              both are inverted in a negative number, and zero in zero and the infinities
 /// ```
 ///
-/// Numbers that are equal have the same bytes, however many zeros they were written with.
+/// Numbers that are equal have the same bytes, even if they were written with a different number of zeros.
 enum DecimalParts {
     case notANumber
     case infinity(isNegative: Bool)
@@ -24,7 +27,7 @@ enum DecimalParts {
         } else if bits.high >> 58 & 31 == 30 {
             self = .infinity(isNegative: isNegative)
         } else if bits.high >> 61 & 3 == 3 {
-            // This form's coefficients are all above the largest one, which makes them zero.
+            // Coefficients of this form are all above the largest one, so they count as zero.
             self = .finite(isNegative: isNegative, coefficient: 0, exponent: 0)
         } else {
             let coefficient = UInt128(bits.high & (1 << 49 - 1)) << 64 | UInt128(bits.low)

@@ -5,15 +5,17 @@
 /// ┌─────┬──────────────────────┬─────────────────────────────┐
 /// │ 1   │ class                │ bytes as in a typed column  │   a null is the tag 0 alone
 /// └─────┴──────────────────────┴─────────────────────────────┘
-/// class  1 bool · 2 number · 3 string · 4 data · 5 date · 6 object id · 7 UUID · 8 link: table (u32), key (i64) · 9 list · 10 set · 11 map
+/// class  1 bool · 2 number · 3 string · 4 data · 5 date · 6 object id · 7 UUID
+///        8 link: table (u32), key (i64) · 9 list · 10 set · 11 map
 /// number ┌───────────────────────────────┬──────────────┬───────────────────────────┐
 ///        │ the largest double not above  │ 0 equal to   │ the number as a decimal   │
-///        │ it, ordered bits (u64)        │ it · 1 above │ (19 bytes), where above   │
+///        │ it, ordered bits (u64)        │ it · 1 above │ (19 bytes), if above      │
 ///        └───────────────────────────────┴──────────────┴───────────────────────────┘
 /// ```
 ///
-/// A number's key is the same whatever type it is of, if the value is exactly the same; so ints above 2^53 and decimals order exactly among doubles.
-/// A decimal NaN stands among the other NaNs, below all numbers: 0 for the double, then its 16 bytes. Collections of one kind share a key: what a lookup finds is a candidate.
+/// Numbers with exactly the same value have the same key, whatever their types. So ints above 2^53 and decimals order
+/// exactly among doubles. A decimal NaN sorts among the other NaNs, below all numbers: 0 for the double, then its 16
+/// bytes. Collections of one kind share a key: a lookup finds them as candidates.
 extension IndexKey.Encoder {
     mutating func appendMixed(_ value: Value) {
         if case .null = value {
@@ -74,7 +76,7 @@ extension IndexKey.Encoder {
 
     private mutating func append(number: Int64) {
         var floor = Double(number)
-        // 2^63, to which the highest ints are rounded up, is no Int64.
+        // The highest ints are rounded up to 2^63, which is not an Int64.
         if floor >= 0x1p63 || Int64(floor) > number { floor = floor.nextDown }
         append(bigEndian: IndexKey.orderedBits(floor))
         if Int64(floor) == number {
@@ -104,10 +106,11 @@ extension IndexKey.Encoder {
 
 /// Compares decimals with doubles exactly.
 enum ExactNumber {
-    /// The largest double that is not above ±coefficient x 10^exponent, and whether it is equal to it.
+    /// The largest double that is not above ±coefficient x 10^exponent, and whether it is equal to that number.
     static func floor(isNegative: Bool, _ coefficient: UInt128, _ exponent: Int) -> (Double, isExact: Bool) {
         guard coefficient != 0 else { return (0, true) }
-        // The parser rounds correctly to the nearest double, which is the one below, the one above, or it.
+        // The parser rounds correctly to the nearest double, which is the one below the number, the one above it, or
+        // the number itself.
         let nearest = Double("\(coefficient)e\(exponent)") ?? .infinity
         let order = compare(nearest, coefficient, exponent)
         if order == 0 { return (isNegative ? -nearest : nearest, true) }
@@ -138,15 +141,15 @@ enum ExactNumber {
         return left.compare(right)
     }
 
-    /// A natural number of any size; lowest word first, the highest word not 0.
+    /// A natural number of any size. The lowest word comes first, and the highest word is not 0.
     private struct Natural {
         private var words: [UInt32] = []
 
         init(_ number: UInt128) {
-            var rest = number
-            while rest != 0 {
-                words.append(UInt32(truncatingIfNeeded: rest))
-                rest >>= 32
+            var remaining = number
+            while remaining != 0 {
+                words.append(UInt32(truncatingIfNeeded: remaining))
+                remaining >>= 32
             }
         }
 

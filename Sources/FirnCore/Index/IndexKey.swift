@@ -1,21 +1,22 @@
-/// A key of a `BytesIndexTree`: up to 136 bytes whose order is the order of the values they stand for.
+/// A key of a `BytesIndexTree`: up to 136 bytes in the same order as the values that they stand for.
 ///
 /// ```
 ///   0    1                                        up to 129
 /// ┌─────┬───────────────────────────────────────┐
-/// │ tag │ bytes of the value                    │   tag 0: null, and nothing follows; 1: a value; `IndexKey+Mixed` draws mixed values
+/// │ tag │ bytes of the value                    │   tag 0: null, and nothing follows; 1: a value
 /// └─────┴───────────────────────────────────────┘
 ///   bool, link, int, float, double    big-endian, sign bit flipped (floats: see `orderedBits`)
 ///   string, data                      UTF-8, or as it is; above 128 bytes the first 120 and a hash of the whole (u64)
 ///   date                              seconds (8), nanoseconds (4), each like an int
 ///   object id, UUID                   their 12 or 16 bytes
 ///   decimal                           19 bytes, see `IndexKey+Decimal`
+///   mixed                             see `IndexKey+Mixed`
 /// ```
 ///
-/// In memory the bytes stand in words of eight as **numbers** (the first byte highest), the last one filled up with zeros. So two keys compare word
-/// by word, and where all words are equal, by length.
+/// In memory the bytes are held in words of eight, as **numbers** (the first byte is the highest). The last word is
+/// filled up with zeros. So two keys are compared word by word, and if all words are equal, by length.
 ///
-/// A key is a view of memory that its maker lends for the length of a call.
+/// A key is a view of memory that is valid only during the call it is passed to.
 struct IndexKey {
     let words: UnsafePointer<UInt64>
     let byteCount: Int
@@ -29,11 +30,11 @@ struct IndexKey {
     var wordCount: Int { @inline(__always) get { (byteCount &+ 7) &>> 3 } }
 
     static let maximumByteCount = Limits.indexKeyByteCount + 8
-    /// Words that hold any key.
+    /// The number of words that hold any key.
     static let maximumWordCount = maximumByteCount / 8
 
-    /// Whether keys of strings or data of this length are equal only where the values are. Of a longer value the key holds a hash: what a lookup
-    /// finds is then a candidate, which the caller compares with the row.
+    /// Whether keys of strings or data of this length are equal only if the values are. The key of a longer value
+    /// holds a hash: a lookup finds it as a candidate, which the caller compares with the row.
     @inline(__always)
     static func isExact(_ byteCount: Int) -> Bool { byteCount <= Limits.indexKeyByteCount }
 
@@ -42,7 +43,8 @@ struct IndexKey {
         UInt8(truncatingIfNeeded: words[index &>> 3] &>> UInt64(56 &- (index & 7) &* 8))
     }
 
-    /// Negative, zero or positive as this key is below, equal to or above `other`, both known to agree in their first `equalWords` words.
+    /// Negative, zero or positive as this key is below, equal to or above `other`. The two must agree in their first
+    /// `equalWords` words.
     @inline(__always)
     func compare(_ other: IndexKey, from equalWords: Int = 0) -> Int {
         let common = min(wordCount, other.wordCount)
@@ -55,7 +57,7 @@ struct IndexKey {
         return byteCount &- other.byteCount
     }
 
-    /// How many bytes at the beginning are the same in both.
+    /// The number of bytes at the beginning that both keys have in common.
     func commonPrefix(_ other: IndexKey) -> Int {
         let limit = min(byteCount, other.byteCount)
         var index = 0
@@ -67,24 +69,24 @@ struct IndexKey {
         return limit
     }
 
-    /// The four bytes from `offset` on as a number; zeros behind the end.
+    /// The four bytes from `offset` on as a number, with zeros behind the end.
     @inline(__always)
     func head(_ offset: Int) -> UInt32 { UInt32(truncatingIfNeeded: eightBytes(offset) &>> 32) }
 
-    /// The eight bytes from `offset` on as a number; zeros behind the end.
+    /// The eight bytes from `offset` on as a number, with zeros behind the end.
     @inline(__always)
     func eightBytes(_ offset: Int) -> UInt64 {
-        let place = offset &>> 3
+        let wordIndex = offset &>> 3
         let shift = UInt64(truncatingIfNeeded: offset & 7) &* 8
-        let high = place < wordCount ? words[place] : 0
+        let high = wordIndex < wordCount ? words[wordIndex] : 0
         if shift == 0 { return high }
-        let low = place &+ 1 < wordCount ? words[place &+ 1] : 0
+        let low = wordIndex &+ 1 < wordCount ? words[wordIndex &+ 1] : 0
         return high &<< shift | low &>> (64 &- shift)
     }
 }
 
 extension IndexKey {
-    /// Writes a key's bytes, then hands it out.
+    /// Writes a key's bytes, then returns the key.
     struct Encoder {
         private let base: UnsafeMutableRawPointer
         private var count = 0
@@ -107,7 +109,7 @@ extension IndexKey {
         @inline(__always)
         mutating func append(_ number: Int64) { append(bigEndian: UInt64(bitPattern: number) ^ 1 &<< 63) }
 
-        /// A string's or data's bytes; a long one's beginning and hash.
+        /// Appends a string's or data's bytes, or the beginning and the hash of a long value.
         @inline(__always)
         mutating func append(_ bytes: UnsafeRawBufferPointer) {
             guard let start = bytes.baseAddress else { return }
@@ -126,7 +128,7 @@ extension IndexKey {
         fileprivate func finish() -> IndexKey {
             let words = base.assumingMemoryBound(to: UInt64.self)
             let wordCount = (count &+ 7) &>> 3
-            // The tail of the last word was never written.
+            // The rest of the last word was never written.
             let tail = count & 7
             if tail != 0 {
                 words[wordCount &- 1] = words[wordCount &- 1] & (1 &<< UInt64(truncatingIfNeeded: tail &* 8) &- 1)
@@ -136,7 +138,7 @@ extension IndexKey {
         }
     }
 
-    /// Lends `body` the key that `encode` writes.
+    /// Passes the key that `encode` writes to `body`.
     @inline(__always)
     static func withKey<Result>(_ encode: (inout Encoder) -> Void, _ body: (IndexKey) -> Result) -> Result {
         withUnsafeTemporaryAllocation(of: UInt64.self, capacity: maximumWordCount) { buffer in
@@ -147,7 +149,7 @@ extension IndexKey {
         }
     }
 
-    /// The key of a null.
+    /// Passes the key of null to `body`.
     @inline(__always)
     static func withNull<Result>(_ body: (IndexKey) -> Result) -> Result { withKey({ $0.append(UInt8(0)) }, body) }
 
@@ -160,7 +162,7 @@ extension IndexKey {
             }, body)
     }
 
-    /// The key of a string's UTF-8 bytes, or of data.
+    /// Passes the key of a string's UTF-8 bytes, or of data, to `body`.
     @inline(__always)
     static func withBytes<Result>(_ bytes: UnsafeRawBufferPointer, _ body: (IndexKey) -> Result) -> Result {
         withKey(
@@ -170,7 +172,8 @@ extension IndexKey {
             }, body)
     }
 
-    /// The key of any value in a column of `type`. A value of another type is the caller's mistake, except in a mixed column.
+    /// Passes the key of any value in a column of `type` to `body`. A value of another type stops the program, except
+    /// in a mixed column.
     static func withValue<Result>(_ value: Value, in type: ColumnType, _ body: (IndexKey) -> Result) -> Result {
         withKey(
             { encoder in
@@ -180,12 +183,12 @@ extension IndexKey {
                     encoder.append(UInt8(0))
                 } else {
                     encoder.append(UInt8(1))
-                    precondition(encoder.append(value, of: type), "Firn: an index of \(type) has no place for \(value)")
+                    precondition(encoder.append(value, of: type), "Firn: an index of type \(type) can't hold \(value)")
                 }
             }, body)
     }
 
-    /// A hash of the bytes that never changes, as it is part of the file format.
+    /// A hash of the bytes that never changes, because it is part of the file format.
     static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         var hash: UInt64 = 0x9E37_79B9_7F4A_7C15 ^ UInt64(bytes.count)
         func mix(_ word: UInt64) {
@@ -205,7 +208,7 @@ extension IndexKey {
 }
 
 extension IndexKey.Encoder {
-    /// Appends the value's bytes; false where it is not of the type.
+    /// Appends the value's bytes. Returns false if the value is not of the type.
     mutating func append(_ value: Value, of type: ColumnType) -> Bool {
         switch (type, value) {
         case (.bool, .bool(let x)): append(UInt8(x ? 1 : 0))
@@ -246,9 +249,10 @@ extension IndexKey.Encoder {
 }
 
 extension IndexKey {
-    /// A number whose unsigned order is the doubles' order: every NaN (each by its bits) < -infinity < … < -0.0 = 0.0 < … < infinity.
+    /// A number whose unsigned order is the order of doubles: every NaN (each by its bits) < -infinity < … < -0.0 =
+    /// 0.0 < … < infinity.
     ///
-    /// The usual flip leaves the positive NaNs above infinity; adding 2^52 - 1 turns them around to the bottom.
+    /// The usual flip leaves the positive NaNs above infinity. Adding 2^52 - 1 wraps them around to the bottom.
     @inline(__always)
     static func orderedBits(_ value: Double) -> UInt64 {
         let bits = value == 0 ? 0 : value.bitPattern
@@ -264,7 +268,7 @@ extension IndexKey {
         return flipped &+ (1 &<< 23 &- 1)
     }
 
-    /// The key of an int in a `IntegerIndexTree`.
+    /// The key of an int in an `IntegerIndexTree`.
     @inline(__always)
     static func ordered(_ value: Int64) -> UInt64 { UInt64(bitPattern: value) ^ 1 &<< 63 }
 }

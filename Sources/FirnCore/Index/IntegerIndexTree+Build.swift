@@ -1,5 +1,6 @@
 extension IntegerIndexTree {
-    /// A tree of `count` pairs that lie in ascending order. Its nodes are full. O(n), some 2 ns a pair.
+    /// Builds a tree of `count` pairs that are already in ascending order. Its nodes are full. O(n), about 2 ns a
+    /// pair.
     static func build(
         _ keys: UnsafePointer<UInt64>, _ values: UnsafePointer<Int64>, count: Int, _ writer: NodeWriter
     ) -> NodeRef {
@@ -46,10 +47,10 @@ extension IntegerIndexTree {
         return NodeRef(level[0].ref)
     }
 
-    /// A tree of pairs in any order. Sorts `keys` and `values` by radix. O(n), some 20 ns a pair.
+    /// Builds a tree of pairs in any order. Sorts `keys` and `values` by radix. O(n), about 20 ns a pair.
     static func build(sorting keys: inout [UInt64], _ values: inout [Int64], _ writer: NodeWriter) -> NodeRef {
         precondition(keys.count == values.count, "Firn: an index needs as many values as keys")
-        precondition(!values.contains(.min), "Firn: an index takes no value Int64.min")
+        precondition(!values.contains(.min), "Firn: an index can't hold the value Int64.min")
         RadixSort.sort(&keys, &values)
         return keys.withUnsafeBufferPointer { keys in
             values.withUnsafeBufferPointer { values in

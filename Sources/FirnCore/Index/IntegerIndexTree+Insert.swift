@@ -1,11 +1,22 @@
 extension IntegerIndexTree {
-    /// A node that was split off to the right: what its parent must take in.
+    /// Makes the node whose reference lies at `slot` the transaction's own. A progression becomes a leaf on the way.
+    @inline(__always)
+    static func own(_ slot: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) -> Node {
+        let node = NodeRef(slot.pointee).node
+        if writer.owns(node) { return node }
+        guard node.form == IntegerIndexLeaf.progressionForm else { return writer.own(slot) }
+        let leaf = IntegerIndexLeaf.make(capacity: node.capacity, writer)
+        IntegerIndexProgression(node).fill(leaf)
+        return writer.replace(node, at: slot, by: leaf.node)
+    }
+
+    /// A node that was split off to the right: what its parent must insert.
     struct Split {
         var ref: UInt64
         /// The separator before it.
         var key: UInt64
         var value: Int64
-        /// Pairs in it.
+        /// The number of pairs below it.
         var count: Int
 
         static var none: Split { @inline(__always) get { Split(ref: 0, key: 0, value: 0, count: 0) } }
@@ -15,7 +26,7 @@ extension IntegerIndexTree {
     static func insert(
         _ key: UInt64, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
     ) {
-        precondition(value != .min, "Firn: an index takes no value Int64.min")
+        precondition(value != .min, "Firn: an index can't hold the value Int64.min")
         if root.pointee == 0 {
             let leaf = IntegerIndexLeaf.make(capacity: 4, writer)
             leaf.insert(key, value, at: 0)
@@ -24,13 +35,13 @@ extension IntegerIndexTree {
         }
         // The insert can't fail, so the counts are raised on the way down.
         var slot = root
-        var node = writer.own(slot)
+        var node = own(slot, writer)
         while node.width != 0 {
             let inner = IntegerIndexInner(node)
             let index = inner.upperChild(key, value)
             inner.counts[index] &+= 1
             slot = inner.refs + index
-            node = writer.own(slot)
+            node = own(slot, writer)
         }
         if node.count == node.capacity {
             guard node.capacity < fanout else {
@@ -43,7 +54,8 @@ extension IntegerIndexTree {
         leaf.insert(key, value, at: leaf.upperBound(key, value))
     }
 
-    /// Adds the pair where its key is above all others and the last leaf has room, as it is for keys that ascend. Else false, and nothing is changed.
+    /// Adds the pair if its key is above all others and the last leaf has space, as with keys that ascend. Otherwise
+    /// returns false and changes nothing.
     static func append(
         _ key: UInt64, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
     ) -> Bool {
@@ -53,19 +65,19 @@ extension IntegerIndexTree {
         let count = node.count
         guard count > 0, count < node.capacity, IntegerIndexLeaf(node).keys[count &- 1] < key else { return false }
         var slot = root
-        node = writer.own(slot)
+        node = own(slot, writer)
         while node.width != 0 {
             let inner = IntegerIndexInner(node)
             let last = node.count &- 1
             inner.counts[last] &+= 1
             slot = inner.refs + last
-            node = writer.own(slot)
+            node = own(slot, writer)
         }
         IntegerIndexLeaf(node).insert(key, value, at: count)
         return true
     }
 
-    /// Puts a root leaf's pairs into one of another capacity.
+    /// Moves a root leaf's pairs into a leaf of another capacity.
     static func resize(
         _ node: Node, capacity: Int, at slot: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
     ) -> Node {
@@ -76,7 +88,7 @@ extension IntegerIndexTree {
         return resized.node
     }
 
-    /// Inserts where the leaf is full. The nodes on the way are owned and count the new pair already.
+    /// Inserts when the leaf is full. The nodes on the path are already owned and already count the new pair.
     @inline(never)
     private static func insertSplitting(
         _ key: UInt64, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
@@ -97,7 +109,7 @@ extension IntegerIndexTree {
     private static func split(
         _ slot: UnsafeMutablePointer<UInt64>, _ key: UInt64, _ value: Int64, isRightEdge: Bool, _ writer: NodeWriter
     ) -> Split {
-        let node = writer.own(slot)
+        let node = own(slot, writer)
         if node.width == 0 { return splitLeaf(IntegerIndexLeaf(node), key, value, isRightEdge: isRightEdge, writer) }
         let inner = IntegerIndexInner(node)
         let index = inner.upperChild(key, value)

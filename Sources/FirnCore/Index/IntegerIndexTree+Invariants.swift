@@ -1,10 +1,10 @@
-/// What is wrong with a structure in memory: only a bug or damaged memory can cause it.
+/// An invariant of a structure in memory that does not hold. Only a bug or damaged memory can cause it.
 struct InvariantViolation: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
 
-    /// Throws where `condition` does not hold.
+    /// Throws if `condition` does not hold.
     @inline(__always)
     static func check(_ condition: Bool, _ message: @autoclosure () -> String) throws {
         if !condition { throw InvariantViolation(message()) }
@@ -12,17 +12,17 @@ struct InvariantViolation: Error, CustomStringConvertible {
 }
 
 extension IntegerIndexTree {
-    /// Throws what is wrong with the tree. O(n).
+    /// Throws if the tree breaks an invariant. O(n).
     ///
-    /// Checks kinds, levels, the order of pairs within and across leaves, separators, counts, how full the nodes are, and that no node is younger
-    /// than its parent.
+    /// Checks kinds, levels, the order of pairs within and across leaves, separators, counts, how full the nodes are,
+    /// and that no node is younger than its parent.
     static func checkInvariants(_ root: NodeRef) throws {
         guard !root.isNone else { return }
         let node = root.node
         if node.width != 0 {
-            try InvariantViolation.check(node.count >= 2, "pair tree: the root has \(node.count) children")
+            try InvariantViolation.check(node.count >= 2, "integer index tree: the root has \(node.count) children")
         } else {
-            try InvariantViolation.check(node.count >= 1, "pair tree: the root leaf is empty")
+            try InvariantViolation.check(node.count >= 1, "integer index tree: the root leaf is empty")
         }
         var previous: (UInt64, Int64)?
         _ = try check(
@@ -34,44 +34,45 @@ extension IntegerIndexTree {
         _ node: Node, level: Int, lower: (UInt64, Int64)?, upper: (UInt64, Int64)?, stamp: UInt64, isRoot: Bool,
         isRightEdge: Bool, _ previous: inout (UInt64, Int64)?
     ) throws -> Int {
-        let place = "pair tree, node at \(node.address), level \(level):"
-        try InvariantViolation.check(node.stamp <= stamp, "\(place) stamp \(node.stamp) is above its parent's \(stamp)")
-        try InvariantViolation.check(node.width == level, "\(place) says it is of level \(node.width)")
+        let location = "integer index tree, node at \(node.address), level \(level):"
         try InvariantViolation.check(
-            node.count <= node.capacity, "\(place) \(node.count) entries in room for \(node.capacity)")
+            node.stamp <= stamp, "\(location) stamp \(node.stamp) is above its parent's \(stamp)")
+        try InvariantViolation.check(node.width == level, "\(location) says that its level is \(node.width)")
         try InvariantViolation.check(
-            isRoot || node.count >= (isRightEdge ? 1 : minimum), "\(place) only \(node.count) entries")
+            node.count <= node.capacity, "\(location) \(node.count) entries, capacity \(node.capacity)")
+        try InvariantViolation.check(
+            isRoot || node.count >= (isRightEdge ? 1 : minimum), "\(location) only \(node.count) entries")
         if level == 0 {
             let leaf = IntegerIndexLeaf(node)
-            try InvariantViolation.check(node.kind == .integerIndexLeaf, "\(place) kind \(node.kind)")
+            try InvariantViolation.check(node.kind == .integerIndexLeaf, "\(location) kind \(node.kind)")
             try InvariantViolation.check(
                 node.capacity == fanout || isRoot && (node.capacity == 4 || node.capacity == 16),
-                "\(place) capacity \(node.capacity)")
+                "\(location) capacity \(node.capacity)")
             try InvariantViolation.check(
                 node.byteCount
-                    == (node.form == IntegerIndexLeaf.rowForm
-                        ? IntegerIndexRow.byteCount : IntegerIndexLeaf.byteCount(capacity: node.capacity)),
-                "\(place) length \(node.byteCount)")
+                    == (node.form == IntegerIndexLeaf.progressionForm
+                        ? IntegerIndexProgression.byteCount : IntegerIndexLeaf.byteCount(capacity: node.capacity)),
+                "\(location) length \(node.byteCount)")
             for index in 0..<node.count {
                 let entry = (leaf.keys[index], leaf.values[index])
                 if let previous {
-                    try InvariantViolation.check(previous <= entry, "\(place) \(entry) stands after \(previous)")
+                    try InvariantViolation.check(previous <= entry, "\(location) \(entry) comes after \(previous)")
                 }
                 if let lower {
-                    try InvariantViolation.check(lower <= entry, "\(place) \(entry) below separator \(lower)")
+                    try InvariantViolation.check(lower <= entry, "\(location) \(entry) is below separator \(lower)")
                 }
                 if let upper {
-                    try InvariantViolation.check(entry <= upper, "\(place) \(entry) above separator \(upper)")
+                    try InvariantViolation.check(entry <= upper, "\(location) \(entry) is above separator \(upper)")
                 }
                 previous = entry
             }
             return node.count
         }
         let inner = IntegerIndexInner(node)
-        try InvariantViolation.check(node.kind == .integerIndexInner, "\(place) kind \(node.kind)")
+        try InvariantViolation.check(node.kind == .integerIndexInner, "\(location) kind \(node.kind)")
         try InvariantViolation.check(
             node.capacity == fanout && node.byteCount == IntegerIndexInner.byteCount,
-            "\(place) length \(node.byteCount)")
+            "\(location) length \(node.byteCount)")
         var total = 0
         for index in 0..<node.count {
             let low = index == 0 ? lower : (inner.keys[index], inner.values[index])
@@ -81,7 +82,7 @@ extension IntegerIndexTree {
                 isRightEdge: isRightEdge && index == node.count - 1, &previous)
             try InvariantViolation.check(
                 count == Int(inner.counts[index]),
-                "\(place) counts \(inner.counts[index]) pairs in child \(index), which has \(count)")
+                "\(location) counts \(inner.counts[index]) pairs in child \(index), which has \(count)")
             total += count
         }
         return total

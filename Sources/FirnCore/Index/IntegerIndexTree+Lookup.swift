@@ -1,5 +1,5 @@
 extension IntegerIndexTree {
-    /// The lowest value of `key`. The primary key's lookup: no call, no loop over values, no write.
+    /// The lowest value of `key`. This is the primary key's lookup: no call, no loop over values, no write.
     static func firstValue(of key: UInt64, in root: NodeRef) -> Int64? {
         guard !root.isNone else { return nil }
         var node = root.node
@@ -7,18 +7,18 @@ extension IntegerIndexTree {
             let inner = IntegerIndexInner(node)
             let index = inner.child(of: key)
             if inner.keys[index] == key, index > 0, inner.values[index] != .min {
-                // The key's pairs reach over a separator.
+                // The key's pairs reach across a separator.
                 return firstValueBySearch(of: key, in: root)
             }
             node = inner.child(index)
         }
         let count = node.count
-        if node.form == IntegerIndexLeaf.rowForm {
-            let row = IntegerIndexRow(node)
+        if node.form == IntegerIndexLeaf.progressionForm {
+            let row = IntegerIndexProgression(node)
             let step = node.load(40, as: UInt64.self)
             guard step != 0 else { return key == row.key(0) ? row.value(0) : nil }
-            let (index, rest) = (key &- row.key(0)).quotientAndRemainder(dividingBy: step)
-            return rest == 0 && index < UInt64(count) ? row.value(Int(index)) : nil
+            let (index, remainder) = (key &- row.key(0)).quotientAndRemainder(dividingBy: step)
+            return remainder == 0 && index < UInt64(count) ? row.value(Int(index)) : nil
         }
         let leaf = IntegerIndexLeaf(node)
         let keys = leaf.keys
@@ -59,7 +59,7 @@ extension IntegerIndexTree {
 
     // MARK: Positions
 
-    /// All pairs.
+    /// The number of pairs in the tree.
     static func count(in root: NodeRef) -> Int {
         guard !root.isNone else { return 0 }
         return root.node.width == 0 ? root.node.count : IntegerIndexInner(root.node).total
@@ -96,7 +96,7 @@ extension IntegerIndexTree {
         return before &+ IntegerIndexLeaf(node).upperBound(key, .max)
     }
 
-    /// The pair at a position, nil behind the last.
+    /// The pair at a position, nil behind the last one.
     static func entry(at position: Int, in root: NodeRef) -> (key: UInt64, value: Int64)? {
         guard let run = run(from: position, in: root) else { return nil }
         return (run.key(0), run.value(0))

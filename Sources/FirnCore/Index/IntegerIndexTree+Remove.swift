@@ -1,10 +1,10 @@
 extension IntegerIndexTree {
-    /// Takes one occurrence of the pair away; false where there is none.
+    /// Removes one occurrence of the pair. Returns false if there is none.
     static func remove(
         _ key: UInt64, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
     ) -> Bool {
         guard root.pointee != 0 else { return false }
-        // Looked for first, so that nothing is copied for a pair that isn't there.
+        // Searches first, so that nothing is copied for a pair that isn't there.
         var node = NodeRef(root.pointee).node
         while node.width != 0 {
             let inner = IntegerIndexInner(node)
@@ -14,7 +14,8 @@ extension IntegerIndexTree {
         let index = leaf.lowerBound(key, value)
         var position = -1
         if index == leaf.count {
-            // The pair may be the first of the next leaf, as a separator may be equal to it; then it is found by its position.
+            // The pair may be the first of the next leaf, as a separator may be equal to it. Then it is found by its
+            // position.
             position = rank(key, value, in: NodeRef(root.pointee))
             guard let entry = entry(at: position, in: NodeRef(root.pointee)), entry == (key, value) else {
                 return false
@@ -27,11 +28,11 @@ extension IntegerIndexTree {
         return true
     }
 
-    /// Removes the pair at `position`, or where that is negative, the one that `lowerChild` leads to.
+    /// Removes the pair at `position`, or if that is negative, the pair that `lowerChild` leads to.
     private static func remove(
         _ key: UInt64, _ value: Int64, _ position: Int, _ slot: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
     ) {
-        let node = writer.own(slot)
+        let node = own(slot, writer)
         if node.width == 0 {
             let leaf = IntegerIndexLeaf(node)
             leaf.remove(at: position >= 0 ? position : leaf.lowerBound(key, value))
@@ -42,10 +43,11 @@ extension IntegerIndexTree {
         let index = position >= 0 ? inner.child(at: &position) : inner.lowerChild(key, value)
         inner.counts[index] &-= 1
         remove(key, value, position, inner.refs + index, writer)
-        if inner.child(index).count < minimum { mend(inner, index, writer) }
+        if inner.child(index).count < minimum { rebalance(inner, index, writer) }
     }
 
-    /// A root of one child gives way to it, an empty one to nothing, and a leaf that holds little becomes a small one.
+    /// Shrinks the root: a root with one child is replaced by it, an empty root is removed, and a leaf with few pairs
+    /// becomes a small one.
     private static func trimRoot(_ root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) {
         var node = NodeRef(root.pointee).node
         while node.width != 0, node.count == 1 {
@@ -62,43 +64,44 @@ extension IntegerIndexTree {
         }
     }
 
-    /// Brings an underfull child up by a neighbour: the two become one, or share evenly.
+    /// Rebalances an underfull child with a neighbour: the two are merged, or share their entries evenly.
     @inline(never)
-    private static func mend(_ parent: IntegerIndexInner, _ index: Int, _ writer: NodeWriter) {
+    private static func rebalance(_ parent: IntegerIndexInner, _ index: Int, _ writer: NodeWriter) {
         if parent.child(index).count == 0 {
             writer.retire(parent.child(index))
             parent.removeChild(at: index)
             return
         }
         guard parent.count > 1 else { return }
-        let place = index > 0 ? index - 1 : 0
-        let left = writer.own(parent.refs + place)
-        let total = left.count + parent.child(place + 1).count
+        let leftIndex = index > 0 ? index - 1 : 0
+        let left = own(parent.refs + leftIndex, writer)
+        let total = left.count + parent.child(leftIndex + 1).count
         if total <= mergeLimit {
-            merge(parent, place, into: left, writer)
+            merge(parent, leftIndex, into: left, writer)
         } else {
-            share(parent, place, left, writer.own(parent.refs + place + 1), total / 2)
+            redistribute(parent, leftIndex, left, own(parent.refs + leftIndex + 1, writer), total / 2)
         }
     }
 
-    private static func merge(_ parent: IntegerIndexInner, _ place: Int, into left: Node, _ writer: NodeWriter) {
-        let right = parent.child(place + 1)
+    private static func merge(_ parent: IntegerIndexInner, _ leftIndex: Int, into left: Node, _ writer: NodeWriter) {
+        let right = parent.child(leftIndex + 1)
         if left.width == 0 {
             IntegerIndexLeaf(left).append(from: IntegerIndexLeaf(right), at: 0, count: right.count)
         } else {
             let start = left.count
             IntegerIndexInner(left).append(from: IntegerIndexInner(right), at: 0, count: right.count)
-            // The right node's own first separator is but a hint; the bound stands in the parent.
-            IntegerIndexInner(left).keys[start] = parent.keys[place + 1]
-            IntegerIndexInner(left).values[start] = parent.values[place + 1]
+            // The right node's own first separator is only a hint. The bound is in the parent.
+            IntegerIndexInner(left).keys[start] = parent.keys[leftIndex + 1]
+            IntegerIndexInner(left).values[start] = parent.values[leftIndex + 1]
         }
-        parent.counts[place] += parent.counts[place + 1]
-        parent.removeChild(at: place + 1)
+        parent.counts[leftIndex] += parent.counts[leftIndex + 1]
+        parent.removeChild(at: leftIndex + 1)
         writer.retire(right)
     }
 
-    private static func share(_ parent: IntegerIndexInner, _ place: Int, _ left: Node, _ right: Node, _ leftCount: Int)
-    {
+    private static func redistribute(
+        _ parent: IntegerIndexInner, _ leftIndex: Int, _ left: Node, _ right: Node, _ leftCount: Int
+    ) {
         let moved: Int
         if left.width == 0 {
             let (a, b) = (IntegerIndexLeaf(left), IntegerIndexLeaf(right))
@@ -106,8 +109,8 @@ extension IntegerIndexTree {
                 moved = leftCount - a.count
                 a.append(from: b, at: 0, count: moved)
                 b.removeFirst(moved)
-                parent.counts[place] += Int64(moved)
-                parent.counts[place + 1] -= Int64(moved)
+                parent.counts[leftIndex] += Int64(moved)
+                parent.counts[leftIndex + 1] -= Int64(moved)
             } else {
                 moved = a.count - leftCount
                 (b.keys + moved).update(from: b.keys, count: b.count)
@@ -116,17 +119,17 @@ extension IntegerIndexTree {
                 b.values.update(from: a.values + leftCount, count: moved)
                 b.node.count += moved
                 a.node.count = leftCount
-                parent.counts[place] -= Int64(moved)
-                parent.counts[place + 1] += Int64(moved)
+                parent.counts[leftIndex] -= Int64(moved)
+                parent.counts[leftIndex + 1] += Int64(moved)
             }
             let separator = separator(a, b)
-            parent.keys[place + 1] = separator.key
-            parent.values[place + 1] = separator.value
+            parent.keys[leftIndex + 1] = separator.key
+            parent.values[leftIndex + 1] = separator.value
             return
         }
         let (a, b) = (IntegerIndexInner(left), IntegerIndexInner(right))
-        b.keys[0] = parent.keys[place + 1]
-        b.values[0] = parent.values[place + 1]
+        b.keys[0] = parent.keys[leftIndex + 1]
+        b.values[0] = parent.values[leftIndex + 1]
         if a.count < leftCount {
             moved = leftCount - a.count
             a.append(from: b, at: 0, count: moved)
@@ -144,13 +147,13 @@ extension IntegerIndexTree {
             b.node.count += moved
             a.node.count = leftCount
         }
-        parent.keys[place + 1] = b.keys[0]
-        parent.values[place + 1] = b.values[0]
-        parent.counts[place] = Int64(a.total)
-        parent.counts[place + 1] = Int64(b.total)
+        parent.keys[leftIndex + 1] = b.keys[0]
+        parent.values[leftIndex + 1] = b.values[0]
+        parent.counts[leftIndex] = Int64(a.total)
+        parent.counts[leftIndex + 1] = Int64(b.total)
     }
 
-    /// The whole tree goes, or as much as is met before damage is. O(nodes).
+    /// Retires every node of the tree, or as many as it reaches before it meets damage. O(nodes).
     static func retireAll(_ root: NodeRef, _ writer: NodeWriter) {
         guard !root.isNone else { return }
         let node = root.node
@@ -161,7 +164,7 @@ extension IntegerIndexTree {
         writer.retire(node)
     }
 
-    /// Every node, parents first. It ends once damage has been met.
+    /// Calls `body` with every node, parents first. Stops once damage has been met.
     static func forEachNode(_ root: NodeRef, _ body: (Node) -> Void) {
         guard !root.isNone else { return }
         let node = root.node

@@ -1,7 +1,8 @@
-/// A persistent, counted B+tree of pairs (key, value), ordered by key and then by value. A whole pair may be there more than once.
+/// A persistent, counted B+tree of pairs (key, value), ordered by key and then by value.
 ///
-/// It is the index of a column whose values are numbers (`IndexKey` maps them to unsigned ones of the same order), with object keys as values, and
-/// the backlinks of a link column: (target, source).
+/// The same pair may occur more than once. The tree is the index of a column whose values are numbers, with object
+/// keys as values (`IndexKey` maps the numbers to unsigned ones of the same order). It also holds the backlinks of a
+/// link column: (target, source).
 ///
 /// ```
 /// leaf    0             32                    32 + 8c
@@ -10,27 +11,33 @@
 ///        └─────────────┴─────────────────────┴───────────────────┘
 /// inner   0             32                    544                 1056            1568              2080
 ///        ┌─────────────┬─────────────────────┬───────────────────┬───────────────┬─────────────────┐
-///        │ node header │ separator keys u64  │ separator values  │ refs u64[64]  │ counts i64[64]  │    width = level above the leaves
+///        │ node header │ separator keys u64  │ separator values  │ refs u64[64]  │ counts i64[64]  │
 ///        └─────────────┴─────────────────────┴───────────────────┴───────────────┴─────────────────┘
+///         width = level above the leaves
 /// ```
 ///
-/// * **Separator** i (i > 0) is a bound between children: every pair before child i is ≤ it, every pair from child i on is ≥ it. Where the two
-///   sides have different keys, its value is `Int64.min`, which no pair has: so the search for a key whose pairs all lie in one leaf, as in every
-///   primary key, compares keys alone and goes down once. Separator 0 is only a hint: a key that was the child's lowest once.
-/// * Only a root leaf is smaller than 64, so that thousands of small indexes cost little. A node off the right edge is at least a quarter full. Pairs
-///   that arrive in ascending order leave full nodes behind, for the right edge is split at its end.
-/// * Full leaves of successive keys are found by a guess (`key - first key`, at an inner node shifted by its level); a wrong guess costs a compare.
+/// * **Separator** i (i > 0) is a bound between children: every pair before child i is ≤ it, every pair from child i
+///   on is ≥ it. If the keys on the two sides differ, the separator's value is `Int64.min`, which no pair has. So the
+///   search for a key whose pairs all lie in one leaf, as in every primary key, compares only keys and descends once.
+///   Separator 0 is only a hint: a key that was once the child's lowest.
+/// * Only a root leaf has a capacity below 64, so that thousands of small indexes cost little. A node off the right
+///   edge is at least a quarter full. Pairs that arrive in ascending order leave full nodes behind, because a node at
+///   the right edge is split at its end.
+/// * Keys that follow each other without gaps in full leaves are found by a guess (`key - first key`, at an inner
+///   node shifted by its level). A wrong guess costs one comparison.
 ///
-/// All calls are O(log n) unless they say more. Those that write take the slot where the root's reference lies; 0 is the empty tree.
+/// All calls are O(log n) unless they say otherwise. Those that write take the slot that holds the root's reference;
+/// 0 is the empty tree.
 enum IntegerIndexTree {
-    /// Entries of a full leaf, children of a full inner node.
+    /// Entries in a full leaf, and children of a full inner node.
     static let fanout = 64
-    /// A node with less than this, off the right edge, is merged with a neighbour or filled from it.
+    /// A node off the right edge with fewer entries is merged with a neighbour or filled from it.
     static let minimum = 16
-    /// Two neighbours are merged where they have no more than this together, so that the next insert doesn't split them again.
+    /// Two neighbours are merged if they have at most this many entries together, so that the next insert doesn't
+    /// split them again.
     static let mergeLimit = 48
 
-    /// Neighbouring pairs of a leaf. Valid while the tree's version is pinned and not written.
+    /// Neighbouring pairs of a leaf. Valid while the tree's version is pinned and not written to.
     struct Run {
         private let node: Node
         private let start: Int
@@ -43,17 +50,19 @@ enum IntegerIndexTree {
         }
 
         @inline(__always) func key(_ index: Int) -> UInt64 {
-            node.form == IntegerIndexLeaf.rowForm
-                ? IntegerIndexRow(node).key(start + index) : IntegerIndexLeaf(node).keys[start + index]
+            node.form == IntegerIndexLeaf.progressionForm
+                ? IntegerIndexProgression(node).key(start + index) : IntegerIndexLeaf(node).keys[start + index]
         }
         @inline(__always) func value(_ index: Int) -> Int64 {
-            node.form == IntegerIndexLeaf.rowForm
-                ? IntegerIndexRow(node).value(start + index) : IntegerIndexLeaf(node).values[start + index]
+            node.form == IntegerIndexLeaf.progressionForm
+                ? IntegerIndexProgression(node).value(start + index) : IntegerIndexLeaf(node).values[start + index]
         }
     }
 }
 
-/// A leaf of a `IntegerIndexTree` in a checkpoint whose keys and values are both in even steps, as those of a key that was counted up.
+/// A leaf of an `IntegerIndexTree` in a checkpoint whose keys and values both rise in even steps.
+///
+/// Keys that were assigned by counting give such leaves.
 ///
 /// ```
 ///  0             32        40         48           56           64
@@ -61,7 +70,7 @@ enum IntegerIndexTree {
 /// │ node header │ key 0   │ key step │ value 0    │ value step │    form = 1
 /// └─────────────┴─────────┴──────────┴────────────┴────────────┘
 /// ```
-struct IntegerIndexRow {
+struct IntegerIndexProgression {
     let node: Node
 
     @inline(__always) init(_ node: Node) { self.node = node }
@@ -75,7 +84,7 @@ struct IntegerIndexRow {
         node.load(48, as: Int64.self) &+ node.load(56, as: Int64.self) &* Int64(index)
     }
 
-    /// The steps of a leaf that could be written so; nil for others. A single pair has none.
+    /// The steps of a leaf that can be written in this form, nil for any other leaf. A single pair has no steps.
     static func steps(_ leaf: IntegerIndexLeaf) -> (key: UInt64, value: Int64)? {
         guard leaf.count > 1 else { return nil }
         let key = leaf.keys[1] &- leaf.keys[0]
@@ -87,7 +96,19 @@ struct IntegerIndexRow {
         return (key, value)
     }
 
-    /// Writes the pairs out into a leaf with room for them.
+    /// The leaf that a progression stands for, in memory of this thread (`ScratchNode`).
+    @inline(never)
+    static func decoded(_ node: Node) -> Node {
+        ScratchNode.decoded(node) { mapping in
+            let scratch = ScratchNode.make(
+                for: node, mapping, byteCount: IntegerIndexLeaf.byteCount(capacity: node.capacity))
+            scratch.form = 0
+            IntegerIndexProgression(node).fill(IntegerIndexLeaf(scratch))
+            return scratch
+        }
+    }
+
+    /// Writes the pairs out into a leaf that has space for them.
     func fill(_ leaf: IntegerIndexLeaf) {
         for index in 0..<node.count {
             leaf.keys[index] = key(index)
@@ -97,16 +118,17 @@ struct IntegerIndexRow {
     }
 }
 
-/// Typed places in a leaf of a `IntegerIndexTree`.
+/// Typed access to the fields of a leaf of an `IntegerIndexTree`.
 struct IntegerIndexLeaf {
     let node: Node
 
-    /// The leaf's pairs; those of a `IntegerIndexRow` written out into memory of the thread (see `Node.isScratch`).
+    /// Opens a leaf. The pairs of an `IntegerIndexProgression` are written out into memory of the thread (see
+    /// `Node.isScratch`).
     @inline(__always) init(_ node: Node) {
-        self.node = node.form == IntegerIndexLeaf.rowForm ? ChunkEncoding.unpacked(node) : node
+        self.node = node.form == IntegerIndexLeaf.progressionForm ? IntegerIndexProgression.decoded(node) : node
     }
 
-    static let rowForm: UInt8 = 1
+    static let progressionForm: UInt8 = 1
 
     var count: Int { @inline(__always) get { node.count } }
     var keys: UnsafeMutablePointer<UInt64> { @inline(__always) get { node.pointer(32) } }
@@ -129,7 +151,7 @@ struct IntegerIndexLeaf {
     @inline(__always)
     func lowerBound(_ key: UInt64, _ value: Int64) -> Int {
         let index = lowerBound(key)
-        // Only among pairs of the same key does the value decide.
+        // The value decides only among pairs with the same key.
         if index < node.count, keys[index] == key, values[index] < value {
             return IntegerIndexSearch.below(key, value, keys, values, node.count)
         }
@@ -175,14 +197,14 @@ struct IntegerIndexLeaf {
         node.count = count - 1
     }
 
-    /// Puts `length` pairs of `source` behind this leaf's own.
+    /// Appends `length` pairs of `source` to this leaf.
     func append(from source: IntegerIndexLeaf, at start: Int, count length: Int) {
         (keys + node.count).update(from: source.keys + start, count: length)
         (values + node.count).update(from: source.values + start, count: length)
         node.count += length
     }
 
-    /// Drops the first `length` pairs.
+    /// Removes the first `length` pairs.
     func removeFirst(_ length: Int) {
         (keys).update(from: keys + length, count: node.count - length)
         (values).update(from: values + length, count: node.count - length)
@@ -190,7 +212,7 @@ struct IntegerIndexLeaf {
     }
 }
 
-/// Typed places in an inner node of a `IntegerIndexTree`.
+/// Typed access to the fields of an inner node of an `IntegerIndexTree`.
 struct IntegerIndexInner {
     let node: Node
 
@@ -226,7 +248,8 @@ struct IntegerIndexInner {
         return index
     }
 
-    /// The last child whose separator is below (key, value): where the first pair that is not below it lies, or else its predecessor.
+    /// The last child whose separator is below (key, value). It holds the first pair that is not below (key, value),
+    /// or else that pair's predecessor.
     @inline(__always)
     func lowerChild(_ key: UInt64, _ value: Int64) -> Int {
         let last = node.count &- 1
@@ -251,19 +274,20 @@ struct IntegerIndexInner {
         return IntegerIndexSearch.notAbove(key, keys + 1, count &- 1)
     }
 
-    /// Pairs in the children before `index`.
+    /// The number of pairs in the children before `index`.
     @inline(__always)
     func countBefore(_ index: Int) -> Int {
         let counts = counts
         var sum: Int64 = 0
-        for place in 0..<index { sum &+= counts[place] }
+        for child in 0..<index { sum &+= counts[child] }
         return Int(sum)
     }
 
-    /// Pairs in all children.
+    /// The number of pairs in all children.
     var total: Int { countBefore(node.count) }
 
-    /// The child that holds the pair at `position`, which becomes the position in that child. A position behind the last pair gives the last child.
+    /// The child that holds the pair at `position`, which becomes the position in that child. A position behind the
+    /// last pair gives the last child.
     @inline(__always)
     func child(at position: inout Int) -> Int {
         let counts = counts
@@ -321,10 +345,12 @@ struct IntegerIndexInner {
     }
 }
 
-/// Searches in the ascending keys of a node, without branches on the data: what is looked for is random, so a branch would be wrong half the time.
+/// Searches in the ascending keys of a node, without branches on the data: the keys searched for are random, so a
+/// branch would be mispredicted half the time.
 ///
-/// A node's keys fill eight cache lines. One key of each line is compared first, then the eight of one line: sixteen compares that wait for two loads,
-/// where a binary search waits for six, four of them often not in the cache. (1M random keys: 1.5x as fast as the binary search.)
+/// A node's keys fill eight cache lines. The search compares one key of each line first, then the eight of one line:
+/// sixteen comparisons that wait for two loads. A binary search waits for six loads, four of them often not in the
+/// cache. (1M random keys: 1.5x as fast as the binary search.)
 enum IntegerIndexSearch {
     /// How many of the ascending keys are below `key`, in a node of 64.
     @inline(__always)
@@ -346,19 +372,19 @@ enum IntegerIndexSearch {
     @inline(__always)
     static func belowInSmall(_ key: UInt64, _ keys: UnsafeMutablePointer<UInt64>, _ count: Int) -> Int {
         var index = 0
-        for place in 0..<count { index &+= keys[place] < key ? 1 : 0 }
+        for position in 0..<count { index &+= keys[position] < key ? 1 : 0 }
         return index
     }
 
     @inline(__always)
     static func notAboveInSmall(_ key: UInt64, _ keys: UnsafeMutablePointer<UInt64>, _ count: Int) -> Int {
         var index = 0
-        for place in 0..<count { index &+= keys[place] <= key ? 1 : 0 }
+        for position in 0..<count { index &+= keys[position] <= key ? 1 : 0 }
         return index
     }
 
-    /// How many of the first `count` (at most 8) of eight places hold: they do up to some place and then no more. Places from `count` on are
-    /// looked at, but what they hold is not counted: behind a node's keys lies more of the node.
+    /// How many of the first `count` (at most 8) of eight conditions hold. They hold up to some index and not after
+    /// it. The conditions from `count` on are evaluated but not counted: behind a node's keys lies more of the node.
     @inline(__always)
     private static func prefixLength(_ count: Int, _ holds: (Int) -> UInt32) -> Int {
         var mask = holds(0)
@@ -383,9 +409,9 @@ enum IntegerIndexSearch {
         var rest = count
         while rest > 0 {
             let half = rest &>> 1
-            let place = low &+ half
-            let isBelow = keys[place] < key || (keys[place] == key && values[place] < value)
-            low = isBelow ? place &+ 1 : low
+            let middle = low &+ half
+            let isBelow = keys[middle] < key || (keys[middle] == key && values[middle] < value)
+            low = isBelow ? middle &+ 1 : low
             rest = isBelow ? rest &- half &- 1 : half
         }
         return low
@@ -401,9 +427,9 @@ enum IntegerIndexSearch {
         var rest = count
         while rest > 0 {
             let half = rest &>> 1
-            let place = low &+ half
-            let isNotAbove = keys[place] < key || (keys[place] == key && values[place] <= value)
-            low = isNotAbove ? place &+ 1 : low
+            let middle = low &+ half
+            let isNotAbove = keys[middle] < key || (keys[middle] == key && values[middle] <= value)
+            low = isNotAbove ? middle &+ 1 : low
             rest = isNotAbove ? rest &- half &- 1 : half
         }
         return low

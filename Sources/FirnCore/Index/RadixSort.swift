@@ -1,9 +1,10 @@
-/// Sorts pairs of 64-bit words byte by byte, least significant first. Bytes that are the same everywhere are skipped, so short or clustered keys cost
-/// few passes.
+/// Sorts pairs of 64-bit words byte by byte, least significant first.
+///
+/// Bytes that are the same in all keys are skipped, so short or clustered keys cost few passes.
 enum RadixSort {
     /// Orders both arrays by key, then by value.
     static func sort(_ keys: inout [UInt64], _ values: inout [Int64]) {
-        // Rows are usually met in the order of their object keys; a stable sort by key alone then suffices.
+        // Rows usually come in the order of their object keys. Then a stable sort by key alone is enough.
         var isAscending = true
         for index in 1..<max(values.count, 1) where values[index - 1] > values[index] {
             isAscending = false
@@ -41,7 +42,7 @@ enum RadixSort {
         }
     }
 
-    /// Stable; true where the result lies in the second pair of places.
+    /// A stable sort by key. Returns true if the result is in the second pair of arrays.
     static func sort(
         _ keys: UnsafeMutablePointer<UInt64>, _ values: UnsafeMutablePointer<Int64>,
         _ otherKeys: UnsafeMutablePointer<UInt64>, _ otherValues: UnsafeMutablePointer<Int64>, _ count: Int
@@ -58,22 +59,22 @@ enum RadixSort {
             var (from, fromValues, to, toValues) = (keys, values, otherKeys, otherValues)
             var isSwapped = false
             for byte in 0..<8 {
-                let places = counts + byte * 256
+                let offsets = counts + byte * 256
                 let shift = UInt64(byte * 8)
-                if places[Int(from[0] &>> shift & 255)] == count { continue }
+                if offsets[Int(from[0] &>> shift & 255)] == count { continue }
                 var sum = 0
                 for digit in 0..<256 {
-                    let length = places[digit]
-                    places[digit] = sum
+                    let length = offsets[digit]
+                    offsets[digit] = sum
                     sum += length
                 }
                 for index in 0..<count {
                     let key = from[index]
                     let digit = Int(truncatingIfNeeded: key &>> shift & 255)
-                    let place = places[digit]
-                    places[digit] = place &+ 1
-                    to[place] = key
-                    toValues[place] = fromValues[index]
+                    let position = offsets[digit]
+                    offsets[digit] = position &+ 1
+                    to[position] = key
+                    toValues[position] = fromValues[index]
                 }
                 (from, to) = (to, from)
                 (fromValues, toValues) = (toValues, fromValues)

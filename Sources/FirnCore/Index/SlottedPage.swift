@@ -7,16 +7,18 @@
 /// └─────────────┴─────────┴─────┴───────────────────┴──────────────┴───────────────────────────┘
 ///                 u32                                               ↑ `capacity` holds this offset
 ///   slot    ┌──────────────┬──────────────┬─────────────┐
-///           │ head (high)  │ offset (u16) │ bytes (u16) │   of the entry, of its key
+///           │ head (high)  │ offset (u16) │ bytes (u16) │   offset of the entry, bytes of its key
 ///           └──────────────┴──────────────┴─────────────┘
-///   entry   leaf   value i64 │ key words                  inner   separator value i64 │ ref u64 │ count i64 │ separator key words
+///   entry   leaf    value i64 │ key words
+///           inner   separator value i64 │ ref u64 │ count i64 │ separator key words
 /// ```
 ///
-/// * Slots stand in the order of their entries, (key, value).
-/// * All keys of a page begin with the same `form` bytes; a **head** is the four bytes after them. A search compares heads, which lie close together,
-///   and looks at a key only where heads are equal.
-/// * What removed entries leave behind is `garbage`, until room is short and the page is written anew.
-/// * An inner page's first separator is never looked at (all that is below the second belongs to the first child) and has no part in the common beginning.
+/// * Slots are in the order of their entries, (key, value).
+/// * All keys of a page begin with the same `form` bytes. A **head** is the four bytes after them. A search compares
+///   heads, which lie close together, and reads a key only if the heads are equal.
+/// * Removed entries leave `garbage` behind, until free space is short and the page is rewritten.
+/// * An inner page's first separator is never read (everything below the second belongs to the first child), and the
+///   common prefix does not include it.
 /// * Entries begin at multiples of 8. `width` is the level above the leaves, 0 in a leaf.
 struct SlottedPage {
     let node: Node
@@ -24,16 +26,16 @@ struct SlottedPage {
     @inline(__always) init(_ node: Node) { self.node = node }
 
     static let slotsOffset = 40
-    /// Length of a page, except of a small tree's only leaf.
+    /// The length of every page except a small tree's only leaf.
     static let fullByteCount = 4096
     static let smallByteCount = 256
 
     var count: Int { @inline(__always) get { node.count } }
     var isLeaf: Bool { @inline(__always) get { node.width == 0 } }
     var slots: UnsafeMutablePointer<UInt64> { @inline(__always) get { node.pointer(SlottedPage.slotsOffset) } }
-    /// The first entry whose key counts.
+    /// The index of the first entry whose key is read: 1 in an inner page, else 0.
     var first: Int { @inline(__always) get { node.width == 0 ? 0 : 1 } }
-    /// Words before an entry's key.
+    /// The number of words before an entry's key.
     var fixedWords: Int { @inline(__always) get { node.width == 0 ? 1 : 3 } }
     var prefix: Int { @inline(__always) get { Int(node.form) } }
     var heapStart: Int { @inline(__always) get { node.capacity } }
@@ -65,14 +67,14 @@ struct SlottedPage {
     @inline(__always)
     func value(_ index: Int) -> Int64 { Int64(bitPattern: entry(index).pointee) }
 
-    /// Where an inner page's reference to a child lies.
+    /// The slot with an inner page's reference to a child.
     @inline(__always)
     func refSlot(_ index: Int) -> UnsafeMutablePointer<UInt64> { entry(index) + 1 }
 
     @inline(__always)
     func child(_ index: Int) -> Node { NodeRef(entry(index)[1]).node }
 
-    /// How many entries the child's subtree has.
+    /// The number of entries in the child's subtree.
     @inline(__always)
     func childCount(_ index: Int) -> Int { Int(truncatingIfNeeded: Int64(bitPattern: entry(index)[2])) }
 
@@ -85,7 +87,7 @@ struct SlottedPage {
     @inline(__always)
     func countBefore(_ index: Int) -> Int {
         var sum = 0
-        for place in 0..<index { sum &+= childCount(place) }
+        for child in 0..<index { sum &+= childCount(child) }
         return sum
     }
 
@@ -106,7 +108,7 @@ struct SlottedPage {
 
     // MARK: Searching
 
-    /// How many entries are below (key, value), an inner page's first among them.
+    /// How many entries are below (key, value). In an inner page the first entry always counts as below.
     @inline(__always)
     func lowerBound(_ key: IndexKey, _ value: Int64) -> Int {
         let count = node.count
@@ -121,7 +123,7 @@ struct SlottedPage {
         let head = UInt64(key.head(prefix))
         var low = first &+ SlottedPage.below(head &<< 32, slots + first, count &- first)
         guard low < count, slots[low] &>> 32 == head else { return low }
-        // Keys of the same head.
+        // Several keys have the same head.
         var high = head == 0xFFFF_FFFF ? count : low &+ SlottedPage.below((head &+ 1) &<< 32, slots + low, count &- low)
         let equalWords = min(prefix &>> 3, key.wordCount)
         while low < high {
@@ -132,9 +134,11 @@ struct SlottedPage {
         return low
     }
 
-    /// The value of the first entry with the key, if the leaf has one. Where it has none, this says nothing of the neighbours.
+    /// The value of the first entry with the key, if the leaf has one. Nil says nothing about the neighbouring
+    /// leaves.
     ///
-    /// A key that is there begins as all do, so the common beginning is not compared: that would be two more cache misses.
+    /// A key that is in the leaf begins with the common prefix, so the prefix is not compared: that would cost two
+    /// more cache misses.
     @inline(__always)
     func firstValue(of key: IndexKey) -> Int64? {
         let count = node.count
@@ -164,7 +168,7 @@ struct SlottedPage {
     @inline(__always)
     func lowerChild(_ key: IndexKey, _ value: Int64) -> Int { lowerBound(key, value) &- 1 }
 
-    /// Compares the key's first bytes with those that all of the page's keys begin with.
+    /// Compares the key's first bytes with the prefix that all of the page's keys have in common.
     @inline(__always)
     private func comparePrefix(_ key: IndexKey, _ prefix: Int) -> Int {
         let words = entry(first) + fixedWords

@@ -1,19 +1,19 @@
-/// One cell at a time: what a row holds is found where it lies, also in a packed chunk, nothing else of which is unpacked (compressed text excepted). Who reads
-/// most rows of a column asks for its chunk instead.
+/// Reads one cell at a time. A cell of an encoded chunk is read in place, without decoding the rest of the chunk
+/// (except for compressed text). A caller that reads most rows of a column asks for its chunk instead.
 extension Leaf {
-    /// The value of a column of fixed width. A null's bytes are zeros.
+    /// The value of a column of fixed width. The bytes of a null are zeros.
     @inlinable @inline(__always)
     public func load<T: BitwiseCopyable>(_ column: Int, _ row: Int, as type: T.Type = T.self) -> T {
         let word = chunkSlot(column).pointee
         if word & 1 == 0 { return Chunk(NodeRef(word).node).load(row) }
-        return withUnsafeBytes(of: Leaf.storedWords(word, row)) { $0.loadUnaligned(as: T.self) }
+        return withUnsafeBytes(of: Leaf.onDiskWords(word, row)) { $0.loadUnaligned(as: T.self) }
     }
 
-    /// The value of a column of fixed width that is not null, of any type.
+    /// The value of a column of fixed width, of any type. It must not be null.
     func fixedValue(_ column: Int, _ row: Int, _ type: ColumnType) -> Value {
         let word = chunkSlot(column).pointee
         if word & 1 == 0 { return FixedCoding.load(Chunk(NodeRef(word).node).address(row), as: type) }
-        return withUnsafeBytes(of: Leaf.storedWords(word, row)) {
+        return withUnsafeBytes(of: Leaf.onDiskWords(word, row)) {
             FixedCoding.load($0.baseAddress.unsafelyUnwrapped, as: type)
         }
     }
@@ -22,27 +22,27 @@ extension Leaf {
     @inlinable @inline(__always)
     public func isNullFlag(_ column: Int, _ row: Int) -> Bool {
         let word = chunkSlot(column).pointee
-        return word & 1 == 0 ? Chunk(NodeRef(word).node).isNullFlag(row) : Leaf.storedIsNull(word, row)
+        return word & 1 == 0 ? Chunk(NodeRef(word).node).isNullFlag(row) : Leaf.onDiskIsNull(word, row)
     }
 
     /// Whether the row is null, in a column of any form.
     public func isNull(_ column: Int, _ row: Int) -> Bool {
         let word = chunkSlot(column).pointee
-        return word & 1 == 0 ? Chunk(NodeRef(word).node).isNull(row) : Leaf.storedIsNull(word, row)
+        return word & 1 == 0 ? Chunk(NodeRef(word).node).isNull(row) : Leaf.onDiskIsNull(word, row)
     }
 
-    /// What the row of a variable column holds.
+    /// The cell of a row in a variable column.
     @inlinable @inline(__always)
     public func cell(_ column: Int, _ row: Int) -> VariableCell {
         let word = chunkSlot(column).pointee
-        return word & 1 == 0 ? Chunk(NodeRef(word).node).cell(row) : Leaf.storedCell(word, row)
+        return word & 1 == 0 ? Chunk(NodeRef(word).node).cell(row) : Leaf.onDiskCell(word, row)
     }
 
     // MARK: In a checkpoint
 
-    /// The bytes of a cell of fixed width, in as many words as the widest takes.
+    /// The bytes of a cell of fixed width, in as many words as the widest type needs.
     @usableFromInline @inline(never)
-    static func storedWords(_ word: UInt64, _ row: Int) -> (UInt64, UInt64) {
+    static func onDiskWords(_ word: UInt64, _ row: Int) -> (UInt64, UInt64) {
         let node = NodeRef(word).node
         if ChunkEncoding.isEncoded(node) { return (ChunkEncoding.number(node, row), 0) }
         let address = UnsafeRawPointer(Chunk(node).address(row))
@@ -59,13 +59,13 @@ extension Leaf {
     }
 
     @usableFromInline @inline(never)
-    static func storedIsNull(_ word: UInt64, _ row: Int) -> Bool {
+    static func onDiskIsNull(_ word: UInt64, _ row: Int) -> Bool {
         let node = NodeRef(word).node
         return ChunkEncoding.isEncoded(node) ? ChunkEncoding.isNull(node, row) : Chunk(node).isNull(row)
     }
 
     @usableFromInline @inline(never)
-    static func storedCell(_ word: UInt64, _ row: Int) -> VariableCell {
+    static func onDiskCell(_ word: UInt64, _ row: Int) -> VariableCell {
         let node = NodeRef(word).node
         return ChunkEncoding.isEncoded(node) ? ChunkEncoding.cell(node, row) : Chunk(node).cell(row)
     }

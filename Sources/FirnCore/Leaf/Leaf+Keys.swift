@@ -1,4 +1,4 @@
 extension Leaf {
-    /// The rows' keys where they are not the first one and its successors.
-    public var explicitKeys: UnsafePointer<Int64>? { keys.map { UnsafePointer($0) } }
+    /// The keys of the rows; nil if they are the first key and its successors.
+    package var explicitKeys: UnsafePointer<Int64>? { keys.map { UnsafePointer($0) } }
 }

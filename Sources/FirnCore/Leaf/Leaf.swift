@@ -10,8 +10,9 @@ import CFirn
 ///                  i64         ref       u32                   ref        ref
 /// ```
 ///
-/// `count` is the number of rows. `keys` is 0 where the rows' keys are the first key and its successors, the usual case; else it is the reference
-/// of a fixed chunk of i64, ascending. A removed column's chunk is 0.
+/// `count` is the number of rows. `keys` is 0 if the rows' keys are the first key and its successors, which is the
+/// usual case; otherwise it is the reference of a fixed chunk of i64, ascending. The reference of a removed column's
+/// chunk is 0.
 @frozen
 public struct Leaf {
     public let node: Node
@@ -35,15 +36,15 @@ public struct Leaf {
     @inlinable @inline(__always)
     public func chunk(_ column: Int) -> Chunk {
         let word = node.load(64 &+ column &* 8, as: UInt64.self)
-        return word & 1 == 0 ? Chunk(NodeRef(word).node) : Chunk.stored(word)
+        return word & 1 == 0 ? Chunk(NodeRef(word).node) : Chunk.onDisk(word)
     }
 
-    /// The node of a column's chunk as it lies there, packed or not.
+    /// The node of a column's chunk as it is, encoded or not.
     func chunkNode(_ column: Int) -> Node { NodeRef(chunkSlot(column).pointee).node }
 
     func hasChunk(_ column: Int) -> Bool { column < columnCount && chunkSlot(column).pointee != 0 }
 
-    /// The rows' keys where they are not consecutive.
+    /// The keys of the rows; nil if they are consecutive.
     var keys: UnsafeMutablePointer<Int64>? {
         let ref = NodeRef(keysSlot.pointee)
         return ref.isNone ? nil : Chunk(ref.node).data.assumingMemoryBound(to: Int64.self)
@@ -76,7 +77,7 @@ public struct Leaf {
 
     static func byteCount(columns: Int) -> Int { 64 + 8 * columns }
 
-    /// A leaf without rows, keys or chunks.
+    /// Makes a leaf without rows, keys or chunks.
     static func make(columns: Int, _ writer: NodeWriter) -> Leaf {
         let node = writer.make(.leaf, byteCount: byteCount(columns: columns))
         (node.address + 32).initializeMemory(as: UInt8.self, repeating: 0, count: node.byteCount - 32)

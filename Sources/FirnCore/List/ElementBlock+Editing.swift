@@ -1,6 +1,7 @@
-/// Changes within one block. Each takes the block's length, expects that there is room, and gives back the new length.
+/// Changes within one block. Each takes the block's length, expects enough space behind it, and returns the new
+/// length.
 extension ElementBlock {
-    /// Opens an empty block.
+    /// Initialises an empty block.
     func makeEmpty() -> Int {
         count = 0
         return 2
@@ -13,11 +14,11 @@ extension ElementBlock {
         let size = element.bytes.count
         switch layout.form {
         case .fixed:
-            let place = base + 2 + index &* size
-            (place + size).copyMemory(from: place, byteCount: (count &- index) &* size)
-            place.copyMemory(from: source, byteCount: size)
+            let start = base + 2 + index &* size
+            (start + size).copyMemory(from: start, byteCount: (count &- index) &* size)
+            start.copyMemory(from: source, byteCount: size)
         case .nullable:
-            // From the right to the left: the values behind, those before, then the flags behind.
+            // From right to left: the values behind the new element, the values before it, then the flags behind it.
             let old = base + 2 + count
             (old + 1 + (index + 1) * size).copyMemory(from: old + index * size, byteCount: (count - index) * size)
             (old + 1).copyMemory(from: old, byteCount: index * size)
@@ -39,8 +40,8 @@ extension ElementBlock {
         let size = layout.width
         switch layout.form {
         case .fixed:
-            let place = base + 2 + index &* size
-            place.copyMemory(from: place + size, byteCount: (count &- index &- 1) &* size)
+            let start = base + 2 + index &* size
+            start.copyMemory(from: start + size, byteCount: (count &- index &- 1) &* size)
             self.count = count &- 1
             return length &- size
         case .nullable:
@@ -51,9 +52,9 @@ extension ElementBlock {
             self.count = count - 1
             return length - size - 1
         case .variable:
-            let place = base + (encoded(index).bytes.baseAddress.unsafelyUnwrapped - UnsafeRawPointer(base))
+            let start = base + (encoded(index).bytes.baseAddress.unsafelyUnwrapped - UnsafeRawPointer(base))
             let taken = encoded(index).bytes.count
-            place.copyMemory(from: place + taken, byteCount: base + length - (place + taken))
+            start.copyMemory(from: start + taken, byteCount: base + length - (start + taken))
             self.count = count - 1
             return length - taken
         }
@@ -68,15 +69,15 @@ extension ElementBlock {
             return length
         case .variable:
             let old = encoded(index).bytes
-            let place = UnsafeMutableRawPointer(mutating: old.baseAddress.unsafelyUnwrapped)
-            let behind = base + length - (place + old.count)
-            (place + element.bytes.count).copyMemory(from: place + old.count, byteCount: behind)
-            place.copyMemory(from: element.bytes.baseAddress.unsafelyUnwrapped, byteCount: element.bytes.count)
+            let start = UnsafeMutableRawPointer(mutating: old.baseAddress.unsafelyUnwrapped)
+            let behind = base + length - (start + old.count)
+            (start + element.bytes.count).copyMemory(from: start + old.count, byteCount: behind)
+            start.copyMemory(from: element.bytes.baseAddress.unsafelyUnwrapped, byteCount: element.bytes.count)
             return length - old.count + element.bytes.count
         }
     }
 
-    /// Moves the elements from `index` on to `target`, an uninitialised block; gives back both lengths.
+    /// Moves the elements from `index` on to `target`, an uninitialised block, and returns both lengths.
     func split(at index: Int, length: Int, to target: ElementBlock) -> (left: Int, right: Int) {
         let count = count
         let moved = count - index
@@ -99,7 +100,7 @@ extension ElementBlock {
         return (byteCount, target.byteCount)
     }
 
-    /// Puts the elements of `other` behind these.
+    /// Appends the elements of `other`.
     func append(_ other: ElementBlock, length: Int, otherLength: Int) -> Int {
         let count = count
         let more = other.count
@@ -117,7 +118,7 @@ extension ElementBlock {
         return length + otherLength - 2
     }
 
-    /// Where to cut the block so that the longer half is as short as can be.
+    /// The index at which to split the block so that the longer half is as short as possible.
     func splitIndex(length: Int) -> Int {
         let count = count
         assert(count >= 2)
@@ -127,7 +128,7 @@ extension ElementBlock {
         for index in 0..<count {
             let next = end(of: address)
             if next > half {
-                // The cut lies before or behind the element that lies over the middle.
+                // Split before or after the element that lies across the middle.
                 let index = half - address < next - half ? index : index + 1
                 return min(max(index, 1), count - 1)
             }

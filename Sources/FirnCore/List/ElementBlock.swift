@@ -1,4 +1,5 @@
-/// The elements of a short collection, or of one leaf of a long one: the same bytes in a row's cell and in a leaf.
+/// The elements of a short collection, or of one leaf of a long one. The bytes are the same in a row's cell and in a
+/// leaf.
 ///
 /// ```
 ///                0       2
@@ -14,8 +15,9 @@
 ///                  u16
 /// ```
 ///
-/// Nothing is aligned where a block lies in a cell. A set's elements ascend by the order of `Value.order`. The block does not say how long it is;
-/// who holds it knows (the cell's length, the leaf's `capacity`), and is told the new length by each change.
+/// In a cell the block is not aligned. A set's elements ascend by `Value.order`. The block does not contain its own
+/// length: the caller that holds it knows the length (from the cell, or the leaf's `capacity`), and each change
+/// returns the new one.
 struct ElementBlock {
     let base: UnsafeMutableRawPointer
     let layout: ElementLayout
@@ -38,7 +40,7 @@ struct ElementBlock {
         nonmutating set { base.storeBytes(of: UInt16(newValue), as: UInt16.self) }
     }
 
-    /// Where the values of a fixed or nullable block begin.
+    /// The start of the values of a fixed or nullable block.
     @inline(__always)
     var values: UnsafeMutableRawPointer { base + 2 + (layout.form == .nullable ? count : 0) }
 
@@ -54,7 +56,7 @@ struct ElementBlock {
         }
     }
 
-    /// Where element `index` of a variable block begins. O(index).
+    /// The start of element `index` of a variable block. O(index).
     func address(_ index: Int) -> UnsafeRawPointer {
         assert(layout.form == .variable && index <= count)
         var address = UnsafeRawPointer(base + 2)
@@ -62,7 +64,7 @@ struct ElementBlock {
         return address
     }
 
-    /// The value's part of an element of a variable block.
+    /// The part of an element of a variable block that holds its value.
     func valuePart(_ index: Int) -> ElementPart {
         let address = address(index)
         return ElementPart(at: layout.collection == .map ? ElementPart.skip(address) : address)
@@ -74,7 +76,7 @@ struct ElementBlock {
         return ElementPart(at: address(index)).bytes.unsafelyUnwrapped
     }
 
-    /// The plain bytes of an element's value; nil for null.
+    /// The plain bytes of an element's value, nil for null.
     func bytes(_ index: Int) -> UnsafeRawBufferPointer? {
         if layout.form == .variable { return valuePart(index).bytes }
         return isNull(index)
@@ -89,7 +91,7 @@ struct ElementBlock {
         }
     }
 
-    /// The element as the block holds it.
+    /// The element as it is encoded in the block.
     func encoded(_ index: Int) -> EncodedElement {
         guard layout.form == .variable else {
             return EncodedElement(
@@ -100,13 +102,13 @@ struct ElementBlock {
         return EncodedElement(bytes: UnsafeRawBufferPointer(start: start, count: end(of: start) - start), isNull: false)
     }
 
-    /// Where the element at `address` of a variable block ends.
+    /// The end of the element that starts at `address` in a variable block.
     func end(of address: UnsafeRawPointer) -> UnsafeRawPointer {
         let end = ElementPart.skip(address)
         return layout.collection == .map ? ElementPart.skip(end) : end
     }
 
-    /// The block's length, found by walking.
+    /// The block's length, computed by walking over the elements.
     var byteCount: Int {
         let count = count
         switch layout.form {
@@ -116,7 +118,7 @@ struct ElementBlock {
         }
     }
 
-    /// Bytes that `element` adds to the block.
+    /// The number of bytes that `element` adds to the block.
     func cost(_ element: EncodedElement) -> Int {
         element.bytes.count + (layout.form == .nullable ? 1 : 0)
     }

@@ -1,10 +1,10 @@
-/// What the elements of a collection are and how they lie in an `ElementBlock`.
+/// The type of a collection's elements, and how they are laid out in an `ElementBlock`.
 @frozen
 public struct ElementLayout: Equatable, Sendable {
     public let type: ColumnType
     public let collection: CollectionKind
     public let form: Chunk.Form
-    /// Bytes per element; 0 where that varies.
+    /// The number of bytes per element, 0 if that varies.
     public let width: Int
 
     public init(type: ColumnType, collection: CollectionKind, isNullable: Bool = false) {
@@ -23,21 +23,21 @@ public struct ElementLayout: Equatable, Sendable {
         self.init(type: column.type, collection: column.collection, isNullable: column.isNullable)
     }
 
-    /// Bytes of a key or value that still lie in the block; longer ones are blobs. A map's entry has two of them, and one entry must fit
-    /// in half a leaf, so that an overfull leaf always splits in two.
+    /// The most bytes of a key or value that are stored in the block. A longer one is a blob. A map's entry has a key
+    /// and a value, and one entry must fit in half a leaf, so that an overfull leaf can always be split in two.
     var partByteCount: Int { collection == .map ? Limits.inlineByteCount / 2 : Limits.inlineByteCount }
 }
 
-/// One element in the form in which a block holds it, in memory that outlives the call it is passed to.
+/// One element as a block stores it, in memory that outlives the call it is passed to.
 struct EncodedElement {
-    /// Fixed types: `width` bytes. Variable ones: the parts with their codes.
+    /// Fixed types: `width` bytes. Variable types: the parts with their codes.
     let bytes: UnsafeRawBufferPointer
     let isNull: Bool
 
-    /// Room that any encoded element fits in.
+    /// A number of bytes that any encoded element fits in.
     static let maximumByteCount = 1040
 
-    /// Encodes `value` (and a map's `key`) into `area`; what is too long for a block becomes a blob.
+    /// Encodes `value` (and a map's `key`) into `area`. A part that is too long for a block becomes a blob.
     static func encode(
         _ value: Value, key: UnsafeRawBufferPointer? = nil, _ layout: ElementLayout,
         into area: UnsafeMutableRawPointer, _ writer: NodeWriter
@@ -45,11 +45,14 @@ struct EncodedElement {
         guard layout.form == .variable else {
             let isNull = value == .null
             precondition(
-                !isNull || layout.form == .nullable || layout.type == .link, "Firn: a null among required elements")
+                !isNull || layout.form == .nullable || layout.type == .link,
+                "Firn: null in a collection whose elements are not optional")
             FixedCoding.store(value, as: layout.type, to: area)
             return EncodedElement(bytes: UnsafeRawBufferPointer(start: area, count: layout.width), isNull: isNull)
         }
-        assert((key != nil) == (layout.collection == .map), "Firn: keys are of maps and maps have keys")
+        assert(
+            (key != nil) == (layout.collection == .map),
+            "Firn: only the elements of a map have keys, and all of them do")
         var end = area
         if let key { end = ElementPart.write(key, limit: layout.partByteCount, to: end, writer) }
         end = PlainCoding.withBytes(value, as: layout.type) {
@@ -74,11 +77,11 @@ struct EncodedElement {
 ///                  n + 2   n bytes follow
 /// ```
 struct ElementPart {
-    /// The value's bytes wherever they lie; nil for null.
+    /// The value's bytes, in the block or in a blob; nil for null.
     let bytes: UnsafeRawBufferPointer?
-    /// The node they lie in where that is a blob.
+    /// The blob that holds the bytes, if one does.
     let blob: NodeRef
-    /// What follows the part.
+    /// The end of the part.
     let end: UnsafeRawPointer
 
     @inline(__always)
@@ -86,7 +89,7 @@ struct ElementPart {
         var code = Int(address.load(as: UInt8.self))
         var start = address + 1
         if code >= 0x80 {
-            // No part in a block is longer than 1 KiB, so that two bytes of code are enough.
+            // No part in a block is longer than 1 KiB, so two bytes of code are enough.
             code = code & 0x7F | Int(start.load(as: UInt8.self)) << 7
             start += 1
         }
@@ -105,7 +108,7 @@ struct ElementPart {
         }
     }
 
-    /// Where the part at `address` ends, without looking at a blob.
+    /// The end of the part at `address`, found without reading a blob.
     @inline(__always)
     static func skip(_ address: UnsafeRawPointer) -> UnsafeRawPointer {
         let code = Int(address.load(as: UInt8.self))
@@ -113,7 +116,7 @@ struct ElementPart {
         return address + 2 + ((code & 0x7F | Int(address.load(fromByteOffset: 1, as: UInt8.self)) << 7) &- 2)
     }
 
-    /// Writes a part and gives back where it ends.
+    /// Writes a part and returns its end.
     static func write(
         _ bytes: UnsafeRawBufferPointer?, limit: Int, to address: UnsafeMutableRawPointer, _ writer: NodeWriter
     ) -> UnsafeMutableRawPointer {
@@ -122,7 +125,7 @@ struct ElementPart {
             return address + 1
         }
         guard bytes.count <= limit else {
-            if bytes.count > ChangesetFormat.blobByteCount {
+            if bytes.count > Limits.encodedValueByteCount {
                 fatalError(
                     "Firn: a collection was given an element of \(bytes.count) bytes; at most \(Limits.valueByteCount) are possible. Keep it in a file, and store its path."
                 )

@@ -1,16 +1,18 @@
-/// A collection as it lies in a row: its element block, or the root of its tree. A view that owns nothing; valid as long as the version it was
-/// read from is pinned, or, within a write transaction, until the row or the collection is written.
+/// A collection as stored in a row: its element block, or the root of its tree.
+///
+/// It is a view that owns nothing. It is valid as long as the version that it was read from is pinned, or, within a
+/// write transaction, until the row or the collection is written.
 @frozen
 public struct ListCell {
     public let layout: ElementLayout
-    /// The block, where the collection is short; nil where it is empty or a tree.
+    /// The block if the collection is short, nil if it is empty or a tree.
     @usableFromInline let block: UnsafeRawPointer?
-    /// The tree's root, where the collection is long.
+    /// The tree's root, if the collection is long.
     @usableFromInline let root: NodeRef
     /// The block's length.
     @usableFromInline let blockByteCount: Int
 
-    /// The collection of a row of a chunk; a null cell is an empty collection.
+    /// The collection in a row of a chunk. A null cell is an empty collection.
     @inlinable @inline(__always)
     public init(_ chunk: Chunk, _ row: Int, _ layout: ElementLayout) {
         self.init(chunk.cell(row), layout)
@@ -21,13 +23,13 @@ public struct ListCell {
         if let root = cell.tree {
             self.init(root: root, layout)
         } else {
-            assert(cell.length != Chunk.Slot.blob, "Firn: a collection is no blob")
+            assert(cell.length != Chunk.Slot.blob, "Firn: a collection is stored as a blob")
             self.init(
-                inline: UnsafeRawBufferPointer(start: cell.place, count: cell.isNull ? 0 : Int(cell.length)), layout)
+                inline: UnsafeRawBufferPointer(start: cell.address, count: cell.isNull ? 0 : Int(cell.length)), layout)
         }
     }
 
-    /// A collection that lies inline; no bytes mean an empty one.
+    /// A collection that is stored inline. No bytes mean an empty one.
     @inlinable @inline(__always)
     public init(inline bytes: UnsafeRawBufferPointer, _ layout: ElementLayout) {
         self.layout = layout
@@ -46,7 +48,7 @@ public struct ListCell {
         self.root = root
     }
 
-    /// Number of elements. O(1).
+    /// The number of elements. O(1).
     public var count: Int {
         if let block { return Int(block.loadUnaligned(as: UInt16.self)) }
         return root.isNone ? 0 : ListTree.count(root.node)
@@ -54,39 +56,41 @@ public struct ListCell {
 
     public var isEmpty: Bool { count == 0 }
 
-    /// The block with the element at `index`, and its place there. O(log n).
+    /// The block that contains the element at `index`, and the element's index in that block. O(log n).
     @inline(__always)
     func locate(_ index: Int) -> (block: ElementBlock, index: Int) {
         assert(index >= 0 && index < count, "Firn: element \(index) of \(count)")
         if let block { return (ElementBlock(block, layout), index) }
-        let place = ListTree.locate(index, in: root, layout)
-        return (place.leaf.block, place.index)
+        let location = ListTree.locate(index, in: root, layout)
+        return (location.leaf.block, location.index)
     }
 
     // MARK: One element
 
-    /// The element's value (of a map: the entry's). O(log n), and the leaf walked where elements vary in length.
+    /// The element's value (in a map, the entry's value). O(log n), plus a walk through the leaf if elements vary in
+    /// length.
     public func value(at index: Int) -> Value {
-        let place = locate(index)
-        return place.block.value(place.index)
+        let location = locate(index)
+        return location.block.value(location.index)
     }
 
     public func isNull(at index: Int) -> Bool {
-        let place = locate(index)
-        return place.block.isNull(place.index)
+        let location = locate(index)
+        return location.block.isNull(location.index)
     }
 
-    /// The plain bytes of an element's value, nil for null: UTF-8 of a string, tag and payload of a mixed value.
+    /// The plain bytes of an element's value, nil for null: the UTF-8 of a string, or the tag and payload of a mixed
+    /// value.
     public func bytes(at index: Int) -> UnsafeRawBufferPointer? {
-        let place = locate(index)
-        return place.block.bytes(place.index)
+        let location = locate(index)
+        return location.block.bytes(location.index)
     }
 
-    /// A fixed-width element as what it is in memory: `Int64` for ints and links, and so on. A null's bytes are zeros.
+    /// A fixed-width element in its in-memory type: `Int64` for ints and links, and so on. A null's bytes are zeros.
     public func load<T: BitwiseCopyable>(at index: Int, as type: T.Type = T.self) -> T {
-        let place = locate(index)
+        let location = locate(index)
         assert(layout.width == MemoryLayout<T>.size, "Firn: an element of \(layout.width) bytes read as \(T.self)")
-        return place.block.values.loadUnaligned(fromByteOffset: place.index &* MemoryLayout<T>.size, as: T.self)
+        return location.block.values.loadUnaligned(fromByteOffset: location.index &* MemoryLayout<T>.size, as: T.self)
     }
 
     /// The int or link at `index`.
@@ -94,8 +98,9 @@ public struct ListCell {
 
     // MARK: Runs
 
-    /// The elements as one run, where they are fixed, never null and lie in one block; nil for others. Costs a few loads and allocates nothing.
-    /// The run is not aligned: use `loadUnaligned`.
+    /// The elements as one run if they are fixed, never null and in one block; nil otherwise.
+    ///
+    /// Costs a few loads and allocates nothing. The run is not aligned: use `loadUnaligned`.
     @inlinable @inline(__always)
     public var contiguousElements: (start: UnsafeRawPointer, count: Int)? {
         if let block {
@@ -111,8 +116,8 @@ public struct ListCell {
         return (UnsafeRawPointer(root.node.address + ListTree.Leaf.blockOffset + 2), root.node.count)
     }
 
-    /// Lends the elements of fixed width block by block: where the values of a run start, their null flags (nil where none is null by flag) and how
-    /// many there are. `body` says whether to go on.
+    /// Calls `body` with the elements of fixed width block by block, until it returns false. It gets the start of a
+    /// run's values, their null flags (nil if the elements have none) and the number of values.
     public func forEachRun(
         _ range: Range<Int>? = nil,
         _ body: (_ values: UnsafeRawPointer, _ nullFlags: UnsafePointer<UInt8>?, _ count: Int) -> Bool
@@ -125,24 +130,25 @@ public struct ListCell {
         }
     }
 
-    /// Lends blocks and the places in them that the range covers.
+    /// Calls `body` with each block that the range covers and the indices in it, until it returns false.
     func forEachBlock(_ range: Range<Int>, _ body: (ElementBlock, Range<Int>) -> Bool) {
         assert(range.lowerBound >= 0 && range.upperBound <= count)
         var next = range.lowerBound
         while next < range.upperBound {
-            let place = locate(next)
-            let end = min(place.block.count, place.index + range.upperBound - next)
-            guard body(place.block, place.index..<end) else { return }
-            next += end - place.index
+            let location = locate(next)
+            let end = min(location.block.count, location.index + range.upperBound - next)
+            guard body(location.block, location.index..<end) else { return }
+            next += end - location.index
         }
     }
 
-    /// Calls `body` with the value of each element in order; false stops.
+    /// Calls `body` with the value of each element in order, until it returns false.
     public func forEach(_ range: Range<Int>? = nil, _ body: (Value) -> Bool) {
         forEachBytes(range) { _, bytes in body(bytes.map { PlainCoding.load($0, as: layout.type) } ?? .null) }
     }
 
-    /// Calls `body` with the key (of a map) and the plain bytes of each element in order; false stops. Allocates nothing.
+    /// Calls `body` with the key (in a map) and the plain bytes of each element in order, until it returns false.
+    /// Allocates nothing.
     public func forEachBytes(
         _ range: Range<Int>? = nil, _ body: (_ key: UnsafeRawBufferPointer?, _ bytes: UnsafeRawBufferPointer?) -> Bool
     ) {
@@ -167,7 +173,8 @@ public struct ListCell {
         }
     }
 
-    /// All elements' values; fewer once damage has been met, after which they are of no matter. O(n).
+    /// All elements' values. Once damage has been met there are fewer, which does not matter, as nothing uses them
+    /// then. O(n).
     public var values: [Value] {
         var result: [Value] = []
         result.reserveCapacity(min(count, ListCell.mostReserved))
@@ -178,10 +185,10 @@ public struct ListCell {
         return result
     }
 
-    /// Elements that room is made for in advance. A damaged tree may count more than there are.
+    /// The most elements that memory is reserved for in advance. A damaged tree may count more elements than it has.
     static let mostReserved = 1 << 16
 
-    /// Whether whoever copies all elements goes on, asked after each: not where the work has met damage.
+    /// Whether a loop that copies all elements should continue, asked after each element: not if it has met damage.
     @inline(__always)
     static func goesOn(after count: Int) -> Bool { count & 255 != 0 || !Faults.isSet }
 
@@ -196,7 +203,7 @@ public struct ListCell {
 
     // MARK: Searching
 
-    /// The first place at or behind `start` that holds the int or link. O(n), a run at a time.
+    /// The first index at or after `start` whose element is the int or link. O(n), a run at a time.
     public func firstIndex(of key: Int64, from start: Int = 0) -> Int? {
         assert(layout.width == 8)
         var passed = start
@@ -213,7 +220,7 @@ public struct ListCell {
         return found
     }
 
-    /// The first place that holds a value equal to `value`. O(n).
+    /// The first index whose element is equal to `value`. O(n).
     public func firstIndex(of value: Value) -> Int? {
         var index = 0
         var found: Int?
@@ -225,7 +232,7 @@ public struct ListCell {
         return found
     }
 
-    /// Calls `body` with every node that the collection has of its own: the tree's, and blobs.
+    /// Calls `body` with every node that belongs to the collection alone: the tree's nodes and blobs.
     func forEachNode(_ body: (Node) -> Void) {
         if !root.isNone {
             ListTree.forEachNode(root, layout, body)
@@ -234,7 +241,7 @@ public struct ListCell {
         }
     }
 
-    /// The row goes, or gets another collection: lets go of every node that this one has.
+    /// Retires every node of this collection, because its row is deleted or gets another collection.
     func retire(_ writer: NodeWriter) {
         forEachNode { writer.retire($0) }
     }

@@ -1,10 +1,13 @@
 extension ListDifference {
-    /// The difference of two lists of which no edits are known, by the identities of their elements: as few deletions and insertions as can be, found
-    /// by Myers' greedy algorithm.
+    /// The difference of two lists without known edits, by the identities of their elements.
     ///
-    /// What the two have in common at both ends is taken off first. Where the rest takes more than `maximumEdits` deletions and insertions, all of it is
-    /// deleted and inserted. O(n + (n + d) · d) time for d edits, at worst O(n · `maximumEdits`), and 2 d² bytes.
-    public init<Identity: Equatable>(comparing old: [Identity], to new: [Identity], maximumEdits: Int = 512) {
+    /// Finds the fewest deletions and insertions. What the lists have in common at both ends is removed first.
+    ///
+    /// - If each element of the rest occurs once in each list, such as an object in results, what stays is the longest
+    ///   increasing sequence of old indices. O(n log n) time, whatever the number of edits.
+    /// - Else Myers' greedy algorithm. If it needs more than `maximumEdits` deletions and insertions, all the rest is
+    ///   deleted and inserted. O(n + (n + d) · d) time for d edits, at worst O(n · `maximumEdits`), and 2 d² bytes.
+    package init<Identity: Hashable>(comparing old: [Identity], to new: [Identity], maximumEdits: Int = 512) {
         self.init()
         old.withUnsafeBufferPointer { old in
             new.withUnsafeBufferPointer { new in
@@ -15,9 +18,53 @@ extension ListDifference {
                 while tail < shorter - head && old[old.count - 1 - tail] == new[new.count - 1 - tail] { tail += 1 }
                 let olds = UnsafeBufferPointer(rebasing: old[head..<old.count - tail])
                 let news = UnsafeBufferPointer(rebasing: new[head..<new.count - tail])
-                compare(olds, news, offset: head, maximumEdits)
+                if let indices = ListDifference.uniqueIndices(olds), ListDifference.uniqueIndices(news) != nil {
+                    compare(indices, olds.count, news, offset: head)
+                } else {
+                    compare(olds, news, offset: head, maximumEdits)
+                }
             }
         }
+    }
+
+    /// The index of each element; nil if one occurs twice.
+    private static func uniqueIndices<Identity: Hashable>(_ list: UnsafeBufferPointer<Identity>) -> [Identity: Int]? {
+        var indices = [Identity: Int](minimumCapacity: list.count)
+        for (index, element) in list.enumerated() where indices.updateValue(index, forKey: element) != nil {
+            return nil
+        }
+        return indices
+    }
+
+    /// The difference of two lists in which each element occurs once: patience sorting finds the longest increasing
+    /// sequence of old indices among the elements of the new list.
+    private mutating func compare<Identity: Hashable>(
+        _ oldIndices: [Identity: Int], _ oldCount: Int, _ new: UnsafeBufferPointer<Identity>, offset: Int
+    ) {
+        let common = new.indices.compactMap { index in oldIndices[new[index]].map { (old: $0, new: index) } }
+        // For each length, the last element of the sequence of that length that ends lowest; and the one before each.
+        var ends: [Int] = []
+        var before = [Int](repeating: -1, count: common.count)
+        for (index, element) in common.enumerated() {
+            var low = 0
+            var high = ends.count
+            while low < high {
+                let middle = (low + high) / 2
+                if common[ends[middle]].old < element.old { low = middle + 1 } else { high = middle }
+            }
+            before[index] = low == 0 ? -1 : ends[low - 1]
+            if low == ends.count { ends.append(index) } else { ends[low] = index }
+        }
+        var staysInOld = [Bool](repeating: false, count: oldCount)
+        var staysInNew = [Bool](repeating: false, count: new.count)
+        var index = ends.last ?? -1
+        while index >= 0 {
+            staysInOld[common[index].old] = true
+            staysInNew[common[index].new] = true
+            index = before[index]
+        }
+        deletions = staysInOld.indices.lazy.filter { !staysInOld[$0] }.map { offset + $0 }
+        insertions = staysInNew.indices.lazy.filter { !staysInNew[$0] }.map { offset + $0 }
     }
 
     private mutating func compare<Identity: Equatable>(
@@ -30,7 +77,7 @@ extension ListDifference {
             insertions = Array(offset..<offset + new.count)
             return
         }
-        // Back from the end: which diagonal each step came from.
+        // Walk back from the end: which diagonal did each step come from?
         var x = old.count
         var y = new.count
         for d in stride(from: steps.count, to: 0, by: -1) {
@@ -51,23 +98,26 @@ extension ListDifference {
         insertions.reverse()
     }
 
-    /// For each number of edits below the one that reaches the end, how far into `old` each diagonal was followed (-1: not at all); nil where that takes
-    /// more than `maximumEdits`. Diagonal k is where x - y = k; with d edits only -d, -d + 2 … d are reached, at place (k + d) / 2.
+    /// For each number of edits below the one that reaches the end: how far into `old` each diagonal was followed
+    /// (-1: not at all). Nil if the end needs more than `maximumEdits` edits.
+    ///
+    /// Diagonal k is where x - y = k. With d edits only the diagonals -d, -d + 2 … d are reached; their index is (k +
+    /// d) / 2.
     private static func furthestReaches<Identity: Equatable>(
         _ old: UnsafeBufferPointer<Identity>, _ new: UnsafeBufferPointer<Identity>, _ maximumEdits: Int
     ) -> [[Int32]]? {
         var steps: [[Int32]] = []
         for d in 0...maximumEdits {
             var reaches = [Int32](repeating: -1, count: d + 1)
-            for place in 0...d {
-                let k = 2 * place - d
+            for index in 0...d {
+                let k = 2 * index - d
                 var x = 0
                 if let last = steps.last {
                     guard let step = step(to: k, last, old.count, new.count) else { continue }
                     x = step.x
                 }
                 while x < old.count && x - k < new.count && old[x] == new[x - k] { x += 1 }
-                reaches[place] = Int32(x)
+                reaches[index] = Int32(x)
                 if x == old.count && x - k == new.count { return steps }
             }
             steps.append(reaches)
@@ -75,14 +125,16 @@ extension ListDifference {
         return nil
     }
 
-    /// The better of the two single edits that lead to diagonal `k` from what one edit less reached, and the x that it leads to.
+    /// The better of the two single edits that lead to diagonal `k` from what one edit less reached, and the x that
+    /// it leads to.
     private static func step(to k: Int, _ last: [Int32], _ oldCount: Int, _ newCount: Int) -> (
         x: Int, isInsertion: Bool
     )? {
-        let place = (k + last.count) / 2
-        // An insertion comes from the diagonal above and keeps x, a deletion from the one below and moves x on; neither leads beyond an end.
-        var inserted = place < last.count ? Int(last[place]) : -1
-        var deleted = place > 0 && last[place - 1] >= 0 ? Int(last[place - 1]) + 1 : -1
+        let index = (k + last.count) / 2
+        // An insertion comes from the diagonal above and keeps x. A deletion comes from the diagonal below and
+        // advances x. Neither may go beyond an end.
+        var inserted = index < last.count ? Int(last[index]) : -1
+        var deleted = index > 0 && last[index - 1] >= 0 ? Int(last[index - 1]) + 1 : -1
         if inserted - k > newCount { inserted = -1 }
         if deleted > oldCount { deleted = -1 }
         if inserted < 0 && deleted < 0 { return nil }

@@ -1,28 +1,30 @@
-/// What an observer of a list is shown (SEMANTICS 52–53): how the old list became the new one.
+/// How an old list became a new one, in the form that an observer is shown (SEMANTICS 52–53).
 ///
-/// Taking the deletions out of the old list and putting the insertions in gives the new one; what is in neither kept its order. The three are
-/// ascending. Modifications are disjoint from deletions.
-public struct ListDifference: Sendable, Hashable {
-    /// Old indices of elements that are gone, or stand elsewhere.
-    public var deletions: [Int]
-    /// New indices of elements that came, or from elsewhere.
-    public var insertions: [Int]
+/// Removing the deletions from the old list and then inserting the insertions gives the new list. The other elements
+/// keep their order. All three arrays are ascending. Modifications are disjoint from deletions.
+package struct ListDifference: Sendable, Hashable {
+    /// Old indices of elements that were deleted or moved elsewhere.
+    package var deletions: [Int]
+    /// New indices of elements that were inserted or moved from elsewhere.
+    package var insertions: [Int]
     /// Old indices of elements that stayed and were assigned.
-    public var modifications: [Int]
+    package var modifications: [Int]
 
-    public init(deletions: [Int] = [], insertions: [Int] = [], modifications: [Int] = []) {
+    package init(deletions: [Int] = [], insertions: [Int] = [], modifications: [Int] = []) {
         self.deletions = deletions
         self.insertions = insertions
         self.modifications = modifications
     }
 
-    public var isEmpty: Bool { deletions.isEmpty && insertions.isEmpty && modifications.isEmpty }
+    package var isEmpty: Bool { deletions.isEmpty && insertions.isEmpty && modifications.isEmpty }
 
-    /// The difference that `edits` make of a list of `oldCount` elements. The edits may be those of several transactions, one behind the other.
+    /// The difference that `edits` make in a list of `oldCount` elements. The edits may be those of several
+    /// transactions, one after the other.
     ///
-    /// A moved element is a deletion and an insertion, unless it stands again between the neighbours that it had. An assigned one is modified if it
-    /// was there before and stayed. O(k log k) time for k edits, and O(result), whatever the list's length.
-    public init(_ edits: some Sequence<ListEdit>, oldCount: Int) {
+    /// A moved element is a deletion and an insertion, unless it is again between the neighbours that it had. An
+    /// assigned element is modified if it was there before and stayed. O(k log k) time for k edits, plus O(result),
+    /// whatever the list's length.
+    package init(_ edits: some Sequence<ListEdit>, oldCount: Int) {
         var rope = RunRope(oldCount: oldCount)
         var assigned: [Int] = []
         for edit in edits {
@@ -38,19 +40,20 @@ public struct ListDifference: Sendable, Hashable {
     }
 
     private init(runs: [RunRope.Run], oldCount: Int, assigned: [Int]) {
-        // From the back: the old index that the next element that never moved has.
+        // For each run, computed from the back: the old index of the next element that never moved.
         var bounds = [Int](repeating: oldCount, count: runs.count)
         var next = oldCount
-        for place in runs.indices.reversed() {
-            bounds[place] = next
-            if runs[place].kind == .kept { next = runs[place].start }
+        for runIndex in runs.indices.reversed() {
+            bounds[runIndex] = next
+            if runs[runIndex].kind == .kept { next = runs[runIndex].start }
         }
         self.init()
         var newIndex = 0
         var nextOld = 0
-        for (place, run) in runs.enumerated() {
-            // A moved element stays where it again stands behind all before it that stay, and before the next that never moved.
-            let stays = run.kind == .kept || run.kind == .moved && run.start >= nextOld && run.start < bounds[place]
+        for (runIndex, run) in runs.enumerated() {
+            // A moved element counts as staying if it is again behind all earlier elements that stay, and before the
+            // next element that never moved.
+            let stays = run.kind == .kept || run.kind == .moved && run.start >= nextOld && run.start < bounds[runIndex]
             if stays {
                 deletions.append(contentsOf: nextOld..<run.start)
                 nextOld = run.start + run.count
@@ -63,21 +66,27 @@ public struct ListDifference: Sendable, Hashable {
         modifications = ListDifference.without(deletions, Set(assigned).sorted())
     }
 
-    /// The elements of an ascending array that another does not hold.
+    /// The elements of an ascending array that are not in another ascending array.
     private static func without(_ removed: [Int], _ indices: [Int]) -> [Int] {
-        var place = 0
+        var next = 0
         return indices.filter { index in
-            while place < removed.count && removed[place] < index { place += 1 }
-            return place == removed.count || removed[place] != index
+            while next < removed.count && removed[next] < index { next += 1 }
+            return next == removed.count || removed[next] != index
         }
     }
 
-    /// The old index of the element that now stands at `newIndex`; nil where it was inserted. O(log k).
-    public func oldIndex(ofNew newIndex: Int) -> Int? {
+    /// Adds modifications: those of `indices` that stayed. Both are old indices; `indices` may be in any order.
+    package mutating func addModifications(_ indices: [Int]) {
+        guard !indices.isEmpty else { return }
+        modifications = ListDifference.without(deletions, Set(modifications).union(indices).sorted())
+    }
+
+    /// The old index of the element that is at `newIndex` now, nil if it was inserted. O(log k).
+    package func oldIndex(ofNew newIndex: Int) -> Int? {
         let before = ListDifference.countBelow(newIndex, insertions)
         if before < insertions.count && insertions[before] == newIndex { return nil }
         let rank = newIndex - before
-        // The old index with `rank` surviving elements before it: deletions up to it push it on.
+        // The old index that has `rank` surviving elements before it. Each deletion up to it moves it up by one.
         var low = 0
         var high = deletions.count
         while low < high {
@@ -87,8 +96,8 @@ public struct ListDifference: Sendable, Hashable {
         return rank + low
     }
 
-    /// The new index of the element that stood at `oldIndex`; nil where it was deleted. O(log k).
-    public func newIndex(ofOld oldIndex: Int) -> Int? {
+    /// The new index of the element that was at `oldIndex`, nil if it was deleted. O(log k).
+    package func newIndex(ofOld oldIndex: Int) -> Int? {
         ListDifference(deletions: insertions, insertions: deletions).oldIndex(ofNew: oldIndex)
     }
 

@@ -1,8 +1,9 @@
 /// Changes one collection within a transaction.
 ///
-/// It takes over the cell's content: what `finish()` gives back must be put in the cell's place, for the old tree's nodes may be retired by then.
-/// A short collection is copied to the scratch memory and edited there; one that outgrows `Limits.inlineByteCount` becomes a tree, and a tree
-/// that shrinks below half of that becomes inline again.
+/// The editor takes over the cell's content: the caller must store the result of `finish()` in the cell, because the
+/// old tree's nodes may be retired by then. A short collection is copied to the scratch memory and edited there. If
+/// it grows beyond `Limits.inlineByteCount`, it becomes a tree. A tree that shrinks below half of that becomes inline
+/// again.
 ///
 /// ```
 /// scratch  0                       2080               3136
@@ -16,11 +17,11 @@ struct ListEditor {
     let layout: ElementLayout
     let writer: NodeWriter
     private let scratch: UnsafeMutableRawPointer
-    /// The tree; 0 while the collection is inline.
+    /// The tree's root, 0 while the collection is inline.
     private var root: UInt64
-    /// The inline block's length; 0 while the collection is empty or a tree.
+    /// The inline block's length, 0 while the collection is empty or a tree.
     private var length: Int
-    /// Whether anything was changed; `finish()` need not be written back otherwise.
+    /// Whether anything was changed. If not, the result of `finish()` need not be stored.
     private(set) var isChanged = false
 
     static let scratchByteCount = 4192
@@ -36,9 +37,9 @@ struct ListEditor {
         if let block = cell.block { scratch.copyMemory(from: block, byteCount: length) }
     }
 
-    /// What is to be put in the cell's place.
+    /// What the caller must store in the cell.
     enum Result {
-        /// These bytes, which lie in the scratch memory; none for an empty collection.
+        /// These bytes, which lie in the scratch memory. There are none for an empty collection.
         case inline(UnsafeRawBufferPointer)
         /// The root of a tree, for a slot of length `Chunk.Slot.tree`.
         case tree(NodeRef)
@@ -48,7 +49,7 @@ struct ListEditor {
         root == 0 ? .inline(UnsafeRawBufferPointer(start: scratch, count: length)) : .tree(NodeRef(root))
     }
 
-    /// The collection as it stands; until the next change.
+    /// The current collection. Valid until the next change.
     var cell: ListCell {
         root == 0
             ? ListCell(inline: UnsafeRawBufferPointer(start: scratch, count: length), layout)
@@ -83,12 +84,12 @@ struct ListEditor {
         }
     }
 
-    /// Appends ints or links, a run at a time: much cheaper than one by one.
+    /// Appends ints or links, a run at a time, which is much cheaper than one by one.
     mutating func append(int64s values: UnsafeBufferPointer<Int64>) {
         assert(layout.width == 8)
         var rest = values[...]
         while let first = rest.first {
-            // One element by the usual way, which may open a new leaf; what that leaf has room for at once.
+            // The first element takes the usual path, which may open a new leaf. Then that leaf is filled at once.
             insert(int64: first, at: count)
             rest = rest.dropFirst()
             guard root != 0, layout.form == .fixed, !rest.isEmpty else { continue }
@@ -114,14 +115,14 @@ struct ListEditor {
         replace(with: .encode(int64: value, into: elementArea), at: index)
     }
 
-    /// Takes the element at `from` out and puts it in so that it stands at `to`.
+    /// Removes the element at `from` and inserts it so that its new index is `to`.
     mutating func move(from: Int, to: Int) {
         let count = count
         precondition(
             from >= 0 && from < count && to >= 0 && to < count, "Firn: a move from \(from) to \(to) among \(count)")
         guard from != to else { return }
-        let place = cell.locate(from)
-        let element = place.block.encoded(place.index)
+        let location = cell.locate(from)
+        let element = location.block.encoded(location.index)
         let area = scratch + Self.otherOffset
         area.copyMemory(from: element.bytes.baseAddress.unsafelyUnwrapped, byteCount: element.bytes.count)
         removeEncoded(at: from)
@@ -175,8 +176,8 @@ struct ListEditor {
 
     private func retireBlobs(at index: Int) {
         guard layout.form == .variable else { return }
-        let place = cell.locate(index)
-        place.block.forEachBlob(place.index..<place.index + 1) { writer.retire($0) }
+        let location = cell.locate(index)
+        location.block.forEachBlob(location.index..<location.index + 1) { writer.retire($0) }
     }
 
     private mutating func removeEncoded(at index: Int) {
@@ -187,7 +188,7 @@ struct ListEditor {
             tree.remove(at: index, root: &root)
             demoteIfShort()
         }
-        // An empty collection has no bytes, so that equal ones are equal byte for byte.
+        // An empty collection has no bytes, so that equal collections are equal byte for byte.
         if root == 0 && length == ElementBlock.headerByteCount { length = 0 }
     }
 
@@ -195,8 +196,8 @@ struct ListEditor {
 
     private mutating func promoteIfLong() {
         guard length > Limits.inlineByteCount else { return }
-        let room = min(length + length / 2, ListTree.leafByteCount)
-        root = NodeRef(tree.makeLeaf(block, length: length, room: room).node).word
+        let capacity = min(length + length / 2, ListTree.leafByteCount)
+        root = NodeRef(tree.makeLeaf(block, length: length, blockCapacity: capacity).node).word
         length = 0
     }
 

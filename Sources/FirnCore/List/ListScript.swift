@@ -1,14 +1,15 @@
 /// One edit of a list, with the old values that undoing it needs. Indices are those at the time of the edit.
-public enum ListEdit: Sendable, Hashable {
+package enum ListEdit: Sendable, Hashable {
     case insert(Int, Value)
     case remove(Int, old: Value)
     /// An assignment, whether or not the values differ: assigning marks the element.
     case set(Int, new: Value, old: Value)
-    /// The element at `from` is taken out and put in so that it stands at `to`.
+    /// The element at `from` is removed and inserted so that its new index is `to`.
     case move(from: Int, to: Int)
     case removeAll(old: [Value])
 
-    /// The edit that undoes this one. Of `removeAll` it is as many insertions as there were elements: see `ListScript.inverted()`.
+    /// The edits that undo this one. For `removeAll` there are as many insertions as there were elements (see
+    /// `ListScript.inverted()`).
     var inverse: [ListEdit] {
         switch self {
         case .insert(let index, let value): [.remove(index, old: value)]
@@ -20,28 +21,32 @@ public enum ListEdit: Sendable, Hashable {
     }
 }
 
-/// What edits are applied to: an array, a `ListEditor`.
-public protocol ListEditable {
+/// Something that edits can be applied to: an array or a `ListEditor`.
+package protocol ListEditable {
     mutating func apply(_ edit: ListEdit)
 }
 
-/// What a transaction did to one list, in order. It goes into the changeset, is replayed and inverted from there, and tells observers which element
-/// of equal ones was meant.
-public struct ListScript: Sendable, Hashable {
-    public private(set) var edits: [ListEdit]
+/// The edits that a transaction made in one list, in order.
+///
+/// The script is written to the changeset, is replayed and inverted from there, and tells observers which of several
+/// equal elements was meant.
+package struct ListScript: Sendable, Hashable {
+    package private(set) var edits: [ListEdit]
 
-    public init(_ edits: [ListEdit] = []) { self.edits = edits }
+    package init(_ edits: [ListEdit] = []) { self.edits = edits }
 
-    public var isEmpty: Bool { edits.isEmpty }
+    package var isEmpty: Bool { edits.isEmpty }
 
-    /// Adds an edit, after it was made. What is trivially void or one with the last edit is not added as such, O(1):
+    /// Adds an edit that has already been made. O(1).
     ///
-    /// * a move to the same place, and removing everything from an empty list;
-    /// * a removal of what was just inserted, which takes both away;
-    /// * an assignment to what was just inserted or assigned, which becomes one edit with it;
-    /// * a removal of what was just assigned, which is a removal of the old value;
-    /// * a second move of what was just moved, which becomes one move.
-    public mutating func append(_ edit: ListEdit) {
+    /// An edit without effect is not added, and some edits are combined with the last one:
+    ///
+    /// * A move to the same index, and removing everything from an empty list, have no effect.
+    /// * Removing the element that was just inserted drops both edits.
+    /// * Assigning the element that was just inserted or assigned gives one edit.
+    /// * Removing the element that was just assigned becomes a removal of the old value.
+    /// * Moving the element that was just moved becomes one move.
+    package mutating func append(_ edit: ListEdit) {
         switch (edits.last, edit) {
         case (_, .move(let from, let to)) where from == to: return
         case (_, .removeAll(let old)) where old.isEmpty: return
@@ -59,36 +64,36 @@ public struct ListScript: Sendable, Hashable {
         }
     }
 
-    public mutating func append(contentsOf other: ListScript) {
+    package mutating func append(contentsOf other: ListScript) {
         for edit in other.edits { append(edit) }
     }
 
     /// The script that undoes this one.
-    public func inverted() -> ListScript {
+    package func inverted() -> ListScript {
         var result: [ListEdit] = []
         result.reserveCapacity(edits.count)
         for edit in edits.reversed() { result.append(contentsOf: edit.inverse) }
         return ListScript(result)
     }
 
-    public func apply(to list: inout some ListEditable) {
+    package func apply(to list: inout some ListEditable) {
         for edit in edits { list.apply(edit) }
     }
 }
 
 extension Array: ListEditable where Element == Value {
-    public mutating func apply(_ edit: ListEdit) {
+    package mutating func apply(_ edit: ListEdit) {
         switch edit {
         case .insert(let index, let value): insert(value, at: index)
         case .remove(let index, let old):
             let removed = remove(at: index)
-            assert(removed == old, "Firn: a script removes \(old) where \(removed) stands")
+            assert(removed == old, "Firn: a script removes \(old), but the element is \(removed)")
         case .set(let index, let new, let old):
-            assert(self[index] == old, "Firn: a script replaces \(old) where \(self[index]) stands")
+            assert(self[index] == old, "Firn: a script replaces \(old), but the element is \(self[index])")
             self[index] = new
         case .move(let from, let to): insert(remove(at: from), at: to)
         case .removeAll(let old):
-            assert(self == old, "Firn: a script empties another list than it was made of")
+            assert(self == old, "Firn: a script empties a list other than the one it was made from")
             removeAll()
         }
     }

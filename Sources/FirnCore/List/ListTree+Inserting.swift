@@ -1,5 +1,5 @@
 extension ListTree {
-    /// Inserts an element; `root` is never 0.
+    /// Inserts an element. `root` must not be 0.
     func insert(_ element: EncodedElement, at index: Int, root: UnsafeMutablePointer<UInt64>) {
         let sibling = insert(element, at: index, slot: root)
         if !sibling.isNone { grow(root, sibling) }
@@ -13,20 +13,20 @@ extension ListTree {
         root.pointee = NodeRef(inner.node).word
     }
 
-    /// Inserts below `slot`; gives back the node that must follow the one at `slot`, where that split.
+    /// Inserts below `slot`. If the node at `slot` was split, returns the node that must follow it.
     private func insert(_ element: EncodedElement, at index: Int, slot: UnsafeMutablePointer<UInt64>) -> NodeRef {
         guard Self.isInner(NodeRef(slot.pointee).node) else { return insertInLeaf(element, at: index, slot) }
         let inner = Inner(writer.own(slot))
-        let place = inner.find(index)
-        let sibling = insert(element, at: place.index, slot: inner.refs + place.child)
-        // What the sibling holds comes back with it.
-        inner.shiftEnds(from: place.child, by: sibling.isNone ? 1 : 1 - Self.count(sibling.node))
+        let position = inner.find(index)
+        let sibling = insert(element, at: position.index, slot: inner.refs + position.child)
+        // The elements of the sibling no longer count for this child.
+        inner.shiftEnds(from: position.child, by: sibling.isNone ? 1 : 1 - Self.count(sibling.node))
         if sibling.isNone { return .none }
         if inner.node.count < Self.fanout {
-            insertChild(sibling, at: place.child + 1, inner)
+            insertChild(sibling, at: position.child + 1, inner)
             return .none
         }
-        return split(inner, inserting: sibling, at: place.child + 1)
+        return split(inner, inserting: sibling, at: position.child + 1)
     }
 
     private func insertInLeaf(_ element: EncodedElement, at index: Int, _ slot: UnsafeMutablePointer<UInt64>) -> NodeRef
@@ -39,15 +39,16 @@ extension ListTree {
             return .none
         }
         if index == old.node.count {
-            // Only the very end of the list is behind a leaf's last element: leave a full leaf and go on in a new one.
-            let leaf = makeEmptyLeaf(room: Self.leafByteCount)
+            // Only the end of the list is behind a leaf's last element: leave the leaf full and continue in a new
+            // one.
+            let leaf = makeEmptyLeaf(blockCapacity: Self.leafByteCount)
             leaf.length = leaf.block.insert(element, at: 0, length: leaf.length)
             return NodeRef(leaf.node)
         }
         let leaf = ownLeaf(slot, length: wanted)
         let length = leaf.block.insert(element, at: index, length: leaf.length)
         let cut = leaf.block.splitIndex(length: length)
-        let right = makeEmptyLeaf(room: Self.leafByteCount)
+        let right = makeEmptyLeaf(blockCapacity: Self.leafByteCount)
         let lengths = leaf.block.split(at: cut, length: length, to: right.block)
         leaf.length = lengths.left
         right.length = lengths.right
@@ -55,9 +56,9 @@ extension ListTree {
         return NodeRef(right.node)
     }
 
-    private func split(_ inner: Inner, inserting sibling: NodeRef, at place: Int) -> NodeRef {
+    private func split(_ inner: Inner, inserting sibling: NodeRef, at index: Int) -> NodeRef {
         let right = makeInner(level: inner.node.level)
-        if place == Self.fanout {
+        if index == Self.fanout {
             insertChild(sibling, at: 0, right)
             return NodeRef(right.node)
         }
@@ -67,31 +68,34 @@ extension ListTree {
         for child in half..<Self.fanout { right.ends[child - half] = inner.ends[child] - UInt32(before) }
         right.node.count = Self.fanout - half
         inner.node.count = half
-        if place <= half {
-            insertChild(sibling, at: place, inner)
+        if index <= half {
+            insertChild(sibling, at: index, inner)
         } else {
-            insertChild(sibling, at: place - half, right)
+            insertChild(sibling, at: index - half, right)
         }
         return NodeRef(right.node)
     }
 
-    /// Enters a child and what it holds.
-    private func insertChild(_ child: NodeRef, at place: Int, _ inner: Inner) {
+    /// Inserts a child and its count.
+    private func insertChild(_ child: NodeRef, at index: Int, _ inner: Inner) {
         let count = inner.node.count
         assert(count < Self.fanout)
-        (inner.refs + place + 1).update(from: inner.refs + place, count: count - place)
-        (inner.ends + place + 1).update(from: inner.ends + place, count: count - place)
-        inner.refs[place] = child.word
-        inner.ends[place] = UInt32(inner.start(place))
+        (inner.refs + index + 1).update(from: inner.refs + index, count: count - index)
+        (inner.ends + index + 1).update(from: inner.ends + index, count: count - index)
+        inner.refs[index] = child.word
+        inner.ends[index] = UInt32(inner.start(index))
         inner.node.count = count + 1
-        inner.shiftEnds(from: place, by: Self.count(child.node))
+        inner.shiftEnds(from: index, by: Self.count(child.node))
     }
 
-    /// Puts `element` in the place of another. The other's blobs are the caller's to retire. True where that was done without changing the tree's
-    /// shape; false where the leaf would overflow, and nothing is changed then.
+    /// Replaces an element with `element`. The caller retires the old element's blobs.
+    ///
+    /// Returns true if that was possible without changing the tree's shape. Returns false and changes nothing if the
+    /// leaf would overflow.
     func replace(_ element: EncodedElement, at index: Int, root: UnsafeMutablePointer<UInt64>) -> Bool {
-        let place = Self.locate(index, in: NodeRef(root.pointee), layout)
-        let wanted = place.leaf.length + element.bytes.count - place.leaf.block.encoded(place.index).bytes.count
+        let position = Self.locate(index, in: NodeRef(root.pointee), layout)
+        let wanted =
+            position.leaf.length + element.bytes.count - position.leaf.block.encoded(position.index).bytes.count
         guard wanted <= Self.leafByteCount else { return false }
         var slot = root
         var rest = index
@@ -106,7 +110,7 @@ extension ListTree {
         return true
     }
 
-    /// Appends as many of the fixed elements as the last leaf has room for, and gives back how many.
+    /// Appends as many of the fixed elements as fit in the last leaf, and returns how many.
     func fillLast(with elements: UnsafeRawBufferPointer, root slot: UnsafeMutablePointer<UInt64>) -> Int {
         assert(layout.form == .fixed)
         guard Self.isInner(NodeRef(slot.pointee).node) else {

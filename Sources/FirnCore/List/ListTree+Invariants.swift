@@ -1,6 +1,8 @@
 extension ListTree {
-    /// Checks all that must hold of a tree and stops with a message where it doesn't: counts, levels, fill, lengths, and that no node is older than
-    /// what lies below it. O(n); for tests and debugging.
+    /// Checks everything that must hold of a tree, and stops with a message if something doesn't: counts, levels,
+    /// fill, lengths, and that no node is older than the nodes below it.
+    ///
+    /// O(n); for tests and debugging.
     static func checkInvariants(_ root: NodeRef, _ layout: ElementLayout) {
         _ = check(root.node, layout, level: nil, isRoot: true)
     }
@@ -15,10 +17,11 @@ extension ListTree {
             precondition(node.count == leaf.block.count, "a leaf counts \(node.count), its block \(leaf.block.count)")
             precondition(
                 leaf.length == leaf.block.byteCount, "a block's length is \(leaf.block.byteCount), not \(leaf.length)")
-            precondition(leaf.length <= min(leafByteCount, leaf.room), "a leaf of \(leaf.length) bytes")
+            precondition(leaf.length <= min(leafByteCount, leaf.blockCapacity), "a leaf of \(leaf.length) bytes")
             precondition(node.count > 0 && node.count <= leafElementCount, "a leaf of \(node.count) elements")
             leaf.block.forEachBlob(0..<node.count) {
-                precondition($0.kind == .blob && $0.stamp <= node.stamp, "a blob is younger than its leaf, or none")
+                precondition(
+                    $0.kind == .blob && $0.stamp <= node.stamp, "a blob is younger than its leaf, or not a blob")
             }
             return node.count
         }

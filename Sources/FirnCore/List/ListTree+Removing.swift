@@ -1,5 +1,6 @@
 extension ListTree {
-    /// Takes an element out. Its blobs are the caller's to retire. A tree that held one element keeps an empty leaf, which the caller retires.
+    /// Removes an element. The caller retires its blobs. A tree that held one element keeps an empty leaf, which the
+    /// caller retires.
     func remove(at index: Int, root: UnsafeMutablePointer<UInt64>) {
         removeBelow(root, index)
         while true {
@@ -17,17 +18,17 @@ extension ListTree {
             return
         }
         let inner = Inner(writer.own(slot))
-        let place = inner.find(index)
-        removeBelow(inner.refs + place.child, place.index)
-        inner.shiftEnds(from: place.child, by: -1)
-        let child = NodeRef(inner.refs[place.child]).node
-        if inner.count(place.child) == 0 && inner.node.count > 1 {
-            // An inner node may have shrunk to a chain of only children above an empty leaf.
+        let position = inner.find(index)
+        removeBelow(inner.refs + position.child, position.index)
+        inner.shiftEnds(from: position.child, by: -1)
+        let child = NodeRef(inner.refs[position.child]).node
+        if inner.count(position.child) == 0 && inner.node.count > 1 {
+            // An inner node may have shrunk to a chain of single children above an empty leaf.
             retireAll(NodeRef(child))
-            removeChild(place.child, inner)
+            removeChild(position.child, inner)
         } else if isUnderfull(child) {
-            if place.child + 1 < inner.node.count && join(place.child, inner) { return }
-            if place.child > 0 { _ = join(place.child - 1, inner) }
+            if position.child + 1 < inner.node.count && merge(position.child, inner) { return }
+            if position.child > 0 { _ = merge(position.child - 1, inner) }
         }
     }
 
@@ -35,21 +36,22 @@ extension ListTree {
         Self.isInner(node) ? node.count < Self.fanout / 4 : Leaf(node, layout).isUnderfull
     }
 
-    /// Strikes a child that holds nothing (any more).
-    private func removeChild(_ place: Int, _ inner: Inner) {
-        let behind = inner.node.count - place - 1
-        (inner.refs + place).update(from: inner.refs + place + 1, count: behind)
-        (inner.ends + place).update(from: inner.ends + place + 1, count: behind)
+    /// Removes a child that is empty, or whose content has been moved.
+    private func removeChild(_ index: Int, _ inner: Inner) {
+        let behind = inner.node.count - index - 1
+        (inner.refs + index).update(from: inner.refs + index + 1, count: behind)
+        (inner.ends + index).update(from: inner.ends + index + 1, count: behind)
         inner.node.count -= 1
     }
 
-    /// Puts the child behind `place` into that at `place` where the two leave a quarter of a node free; false where they don't.
-    private func join(_ place: Int, _ inner: Inner) -> Bool {
-        let left = NodeRef(inner.refs[place]).node
-        let right = NodeRef(inner.refs[place + 1]).node
+    /// Merges the child after `index` into the child at `index`, if the result leaves a quarter of a node free.
+    /// Otherwise returns false.
+    private func merge(_ index: Int, _ inner: Inner) -> Bool {
+        let left = NodeRef(inner.refs[index]).node
+        let right = NodeRef(inner.refs[index + 1]).node
         if Self.isInner(left) {
             guard left.count + right.count <= Self.fanout * 3 / 4 else { return false }
-            let target = Inner(writer.own(inner.refs + place))
+            let target = Inner(writer.own(inner.refs + index))
             let source = Inner(right)
             (target.refs + target.node.count).update(from: source.refs, count: right.count)
             let before = UInt32(target.total)
@@ -61,12 +63,12 @@ extension ListTree {
             guard length <= Self.leafByteCount * 3 / 4, left.count + right.count <= Self.leafElementCount * 3 / 4 else {
                 return false
             }
-            let target = ownLeaf(inner.refs + place, length: length)
+            let target = ownLeaf(inner.refs + index, length: length)
             target.length = target.block.append(source.block, length: target.length, otherLength: source.length)
         }
-        inner.ends[place] = inner.ends[place + 1]
+        inner.ends[index] = inner.ends[index + 1]
         writer.retire(right)
-        removeChild(place + 1, inner)
+        removeChild(index + 1, inner)
         return true
     }
 }

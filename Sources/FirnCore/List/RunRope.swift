@@ -1,8 +1,8 @@
-/// A list as runs of what its elements were: stretches of the old list, inserted elements, moved ones. It begins as one run, so that its size is
-/// that of the edits, not of the list.
+/// A list as runs of elements by their origin: kept from the old list, inserted, or moved.
 ///
-/// It is a treap by position: each node is a run, its priority a hash of its number, so that equal edits give equal shapes. Every edit takes
-/// O(log k) expected time.
+/// It begins as one run, so its size is that of the edits, not of the list. It is a treap by position: each node is a
+/// run, and its priority is a hash of its number, so that equal edits give equal shapes. Every edit takes O(log k)
+/// expected time.
 struct RunRope {
     enum Kind { case kept, inserted, moved }
 
@@ -16,7 +16,7 @@ struct RunRope {
     private struct Node {
         var run: Run
         var priority: UInt64
-        /// Elements in the subtree.
+        /// The number of elements in the subtree.
         var total: Int
         var left: Int32 = -1
         var right: Int32 = -1
@@ -43,26 +43,26 @@ struct RunRope {
         insert(run.kind == .inserted ? run : Run(kind: .moved, start: run.start, count: 1), at: to)
     }
 
-    /// The old index of the element that stands at `index`; nil where it was inserted.
+    /// The old index of the element that is at `index` now, nil if it was inserted.
     func oldIndex(at index: Int) -> Int? {
         var node = root
         var rest = index
         while node >= 0 {
-            let here = nodes[Int(node)]
-            let left = total(here.left)
+            let current = nodes[Int(node)]
+            let left = total(current.left)
             if rest < left {
-                node = here.left
-            } else if rest < left + here.run.count {
-                return here.run.kind == .inserted ? nil : here.run.start + rest - left
+                node = current.left
+            } else if rest < left + current.run.count {
+                return current.run.kind == .inserted ? nil : current.run.start + rest - left
             } else {
-                rest -= left + here.run.count
-                node = here.right
+                rest -= left + current.run.count
+                node = current.right
             }
         }
         preconditionFailure("Firn: element \(index) of a list of \(total(root))")
     }
 
-    /// All runs in order; neighbours that belong together are joined.
+    /// All runs in order. Neighbouring runs that continue each other are joined.
     func runs() -> [Run] {
         var result: [Run] = []
         var stack: [Int32] = []
@@ -72,15 +72,16 @@ struct RunRope {
                 stack.append(node)
                 node = nodes[Int(node)].left
             }
-            let here = nodes[Int(stack.removeLast())]
-            if let last = result.last, last.kind == here.run.kind,
-                here.run.kind == .inserted || here.run.kind == .kept && last.start + last.count == here.run.start
+            let current = nodes[Int(stack.removeLast())]
+            if let last = result.last, last.kind == current.run.kind,
+                current.run.kind == .inserted
+                    || current.run.kind == .kept && last.start + last.count == current.run.start
             {
-                result[result.count - 1].count += here.run.count
+                result[result.count - 1].count += current.run.count
             } else {
-                result.append(here.run)
+                result.append(current.run)
             }
-            node = here.right
+            node = current.right
         }
         return result
     }
@@ -90,7 +91,7 @@ struct RunRope {
     private func total(_ node: Int32) -> Int { node < 0 ? 0 : nodes[Int(node)].total }
 
     private mutating func make(_ run: Run) -> Int32 {
-        // A hash of the number (SplitMix64's finish) serves as the random priority.
+        // A hash of the number (the final steps of SplitMix64) serves as the random priority.
         var hash = (UInt64(nodes.count) &+ 1) &* 0x9E37_79B9_7F4A_7C15
         hash = (hash ^ hash >> 30) &* 0xBF58_476D_1CE4_E5B9
         hash = (hash ^ hash >> 27) &* 0x94D0_49BB_1331_11EB
@@ -106,27 +107,28 @@ struct RunRope {
         root = merge(merge(halves.left, make(run)), halves.right)
     }
 
-    /// Makes an inserted run that the place lies in or ends longer by one, so that appending many makes one node; false where there is none.
+    /// Makes the inserted run that contains or ends at `index` one longer, so that appending many elements makes one
+    /// node. Returns false if there is none.
     private mutating func lengthen(at index: Int) -> Bool {
         guard index > 0 else { return false }
-        // The run with the element before the place.
+        // The run with the element before `index`.
         var path: [Int32] = []
         var node = root
         var rest = index - 1
         while node >= 0 {
             path.append(node)
-            let here = nodes[Int(node)]
-            let left = total(here.left)
+            let current = nodes[Int(node)]
+            let left = total(current.left)
             if rest < left {
-                node = here.left
-            } else if rest < left + here.run.count {
-                guard here.run.kind == .inserted else { return false }
+                node = current.left
+            } else if rest < left + current.run.count {
+                guard current.run.kind == .inserted else { return false }
                 nodes[Int(node)].run.count += 1
-                for place in path { nodes[Int(place)].total += 1 }
+                for ancestor in path { nodes[Int(ancestor)].total += 1 }
                 return true
             } else {
-                rest -= left + here.run.count
-                node = here.right
+                rest -= left + current.run.count
+                node = current.right
             }
         }
         return false
@@ -140,21 +142,21 @@ struct RunRope {
         return nodes[Int(rest.left)].run
     }
 
-    /// Cuts a subtree so that `count` elements lie on the left; a run over the cut is cut in two.
+    /// Cuts a subtree so that `count` elements are on the left. A run across the cut is divided in two.
     private mutating func split(_ node: Int32, _ count: Int) -> (left: Int32, right: Int32) {
         if node < 0 { return (-1, -1) }
         if count <= 0 { return (-1, node) }
         if count >= total(node) { return (node, -1) }
-        let here = nodes[Int(node)]
-        let before = total(here.left)
+        let current = nodes[Int(node)]
+        let before = total(current.left)
         if count <= before {
-            let halves = split(here.left, count)
+            let halves = split(current.left, count)
             nodes[Int(node)].left = halves.right
             update(node)
             return (halves.left, node)
         }
-        if count >= before + here.run.count {
-            let halves = split(here.right, count - before - here.run.count)
+        if count >= before + current.run.count {
+            let halves = split(current.right, count - before - current.run.count)
             nodes[Int(node)].right = halves.left
             update(node)
             return (node, halves.right)
@@ -163,9 +165,9 @@ struct RunRope {
         nodes[Int(node)].run.count = kept
         nodes[Int(node)].right = -1
         update(node)
-        let start = here.run.kind == .inserted ? 0 : here.run.start + kept
-        let tail = make(Run(kind: here.run.kind, start: start, count: here.run.count - kept))
-        return (node, merge(tail, here.right))
+        let start = current.run.kind == .inserted ? 0 : current.run.start + kept
+        let tail = make(Run(kind: current.run.kind, start: start, count: current.run.count - kept))
+        return (node, merge(tail, current.right))
     }
 
     private mutating func merge(_ left: Int32, _ right: Int32) -> Int32 {
@@ -182,7 +184,7 @@ struct RunRope {
     }
 
     private mutating func update(_ node: Int32) {
-        let here = nodes[Int(node)]
-        nodes[Int(node)].total = total(here.left) + here.run.count + total(here.right)
+        let current = nodes[Int(node)]
+        nodes[Int(node)].total = total(current.left) + current.run.count + total(current.right)
     }
 }

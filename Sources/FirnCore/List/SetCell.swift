@@ -1,22 +1,22 @@
-// A set is a collection whose elements ascend by `Value.order`, one per place in that order.
+// A set is a collection whose elements ascend by `Value.order`, one for each position in that order.
 
 extension ListCell {
-    /// Where `value` stands in a set, or where it would be inserted. O(log n).
-    public func find(_ value: Value) -> (index: Int, isFound: Bool) {
+    /// The index of `value` in a set, or the index at which it would be inserted. O(log n).
+    package func find(_ value: Value) -> (index: Int, isFound: Bool) {
         assert(layout.collection == .set)
         return PlainCoding.withBytes(value, as: layout.type) { probe in
             let index = partitionIndex { block, index in
                 ListCell.order(block, index, value, probe) < 0
             }
             guard index < count else { return (index, false) }
-            let place = locate(index)
-            return (index, ListCell.order(place.block, place.index, value, probe) == 0)
+            let location = locate(index)
+            return (index, ListCell.order(location.block, location.index, value, probe) == 0)
         }
     }
 
-    public func contains(_ value: Value) -> Bool { find(value).isFound }
+    package func contains(_ value: Value) -> Bool { find(value).isFound }
 
-    /// An element against a value whose plain bytes are `probe`.
+    /// Compares an element with a value whose plain bytes are `probe`.
     private static func order(
         _ block: ElementBlock, _ index: Int, _ value: Value, _ probe: UnsafeRawBufferPointer?
     ) -> Int {
@@ -30,7 +30,8 @@ extension ListCell {
         }
     }
 
-    /// The first place whose element is not before what is sought, in a collection in which those that are come first. O(log n) calls of `isBefore`.
+    /// The index of the first element for which `isBefore` is false. The elements for which it is true must come
+    /// first. O(log n) calls of `isBefore`.
     func partitionIndex(_ isBefore: (ElementBlock, Int) -> Bool) -> Int {
         if let block { return ListCell.partitionIndex(ElementBlock(block, layout), isBefore) }
         guard !root.isNone else { return 0 }
@@ -38,7 +39,7 @@ extension ListCell {
         var passed = 0
         while ListTree.isInner(node) {
             let inner = ListTree.Inner(node)
-            // The last child whose first element is before, or the first child.
+            // The last child for whose first element `isBefore` is true, or else the first child.
             var low = 0
             var high = node.count - 1
             while low < high {
@@ -64,21 +65,21 @@ extension ListCell {
 }
 
 extension ListEditor {
-    /// Puts `value` into a set; gives back its place, or nil where an element stands there already.
+    /// Inserts `value` into a set. Returns its index, or nil if the set already has an element equal to it.
     @discardableResult
     mutating func insertMember(_ value: Value) -> Int? {
-        let place = cell.find(value)
-        guard !place.isFound else { return nil }
-        insert(value, at: place.index)
-        return place.index
+        let found = cell.find(value)
+        guard !found.isFound else { return nil }
+        insert(value, at: found.index)
+        return found.index
     }
 
-    /// Takes `value` out of a set; gives back where it stood, or nil where it did not.
+    /// Removes `value` from a set. Returns the index that it had, or nil if it was not in the set.
     @discardableResult
     mutating func removeMember(_ value: Value) -> Int? {
-        let place = cell.find(value)
-        guard place.isFound else { return nil }
-        remove(at: place.index)
-        return place.index
+        let found = cell.find(value)
+        guard found.isFound else { return nil }
+        remove(at: found.index)
+        return found.index
     }
 }

@@ -1,6 +1,7 @@
 import CFirn
 
-/// A block of raw memory that is part of a version: an inner node, a leaf, a chunk, a blob, a node of an index or list.
+/// A block of raw memory that versions are built of: an inner node, a leaf, a chunk, a blob, or a node of an index or
+/// list.
 ///
 /// ```
 ///  0        8        16   17   18      20       24         28       32
@@ -9,16 +10,19 @@ import CFirn
 /// └────────┴────────┴────┴────┴───────┴────────┴──────────┴────────┴─────────
 /// ```
 ///
-/// * `stamp` (u64) is the **birth stamp**: the transaction (or sub-version) that made it. A transaction edits in place what bears its own stamp and
-///   copies all else. Stamp and first key identify a node for good.
-/// * `link` (u64) is the owner's: the place in the transaction's list of what it allocated, later the next node on a dead list. No reader looks at
-///   it. In a checkpoint it is the node's checksum: see `OnDiskNode`; in what was unpacked, the address of that, and above its 48 bits the length in
-///   units of 32 bytes.
+/// * `stamp` (u64) is the **birth stamp**: the number of the transaction that made the node. A transaction takes a
+///   new stamp after each transaction snapshot and each flush. It edits in place the nodes that have its current
+///   stamp, and copies all others. Stamp and first key identify a node forever.
+/// * `link` (u64) belongs to the node's owner: at first it is the index in the transaction's list of nodes that it
+///   made, later the next node on a dead list. No reader looks at it. In a checkpoint it is the node's checksum: see
+///   `OnDiskNode`. In a decoded node it is the address of the on-disk node in the lower 48 bits, and that node's
+///   length in units of 32 bytes above them.
 /// * `width` (u16) is a chunk's bytes per value, or an inner node's level above the leaves.
-/// * `count`, `capacity` (u32) mean what the kind says; `bytes` (u32) is the length of the whole node.
+/// * `count` and `capacity` (u32) depend on the kind; `bytes` (u32) is the length of the complete node.
 ///
-/// A node that no running transaction made is immutable in all that a reader can reach, so any number of threads read it without a lock while a
-/// pin holds its version. `Node` itself neither owns nor retains: versions own nodes by the rule of `DeadList`.
+/// All that a reader can reach in a node is immutable, unless the running transaction made the node. So any number of
+/// threads may read it without a lock while a pin holds its version. `Node` itself neither owns nor retains memory:
+/// versions own nodes, by the rule of `DeadList`.
 @frozen
 public struct Node: Equatable {
     public let address: UnsafeMutableRawPointer
@@ -26,7 +30,7 @@ public struct Node: Equatable {
     @inlinable @inline(__always)
     public init(_ address: UnsafeMutableRawPointer) { self.address = address }
 
-    /// What a node is, so that a walk over raw memory can check where it stands.
+    /// The kinds of nodes. A walk over raw memory can check by the kind that it has reached the right node.
     enum Kind: UInt8 {
         case root = 1
         case table, rowInner, leaf, chunk, blob, integerIndexInner, integerIndexLeaf, bytesIndexInner, bytesIndexLeaf,
@@ -56,9 +60,9 @@ public struct Node: Equatable {
         @inline(__always) get { load(8) }
         @inline(__always) nonmutating set { store(newValue, 8) }
     }
-    /// In a node's kind: it lies in a `SpillArena`.
+    /// The bit of the kind byte that says that the node is in a `SpillArena`.
     static let spilledBit: UInt8 = 0x80
-    /// In a node's kind: it lies in a checkpoint, is never written and never freed.
+    /// The bit of the kind byte that says that the node is in a checkpoint: it is never written and never freed.
     static let onDiskBit: UInt8 = 0x40
     static let locationBits: UInt8 = spilledBit | onDiskBit
 
@@ -69,18 +73,20 @@ public struct Node: Equatable {
         @inline(__always) get { load(16, as: UInt8.self) & Node.onDiskBit != 0 }
     }
 
-    /// Whether it has been unpacked into memory of the reading thread, where it stays until 16 others have been asked for: what is to be kept longer is copied.
+    /// Whether the node was decoded into memory of the reading thread (`ScratchNode`). It stays there until the
+    /// thread has asked for 16 others, so what must be kept longer is copied.
     var isScratch: Bool {
         @inline(__always) get { load(16, as: UInt8.self) & Node.locationBits == Node.locationBits }
     }
 
-    /// Where a checkpoint's node lies, and its length: its own, or that of what it was unpacked from.
+    /// The address and length of an on-disk node. For a decoded node they are those of the node that it was decoded
+    /// from.
     var diskLocation: (address: UInt, byteCount: Int) {
         guard isScratch else { return (UInt(bitPattern: address), byteCount) }
-        return (UInt(link & (1 << 48 - 1)), Int(link >> 48) * OnDiskNode.unit)
+        return (UInt(link & (1 << 48 - 1)), Int(link >> 48) * Node.diskUnit)
     }
 
-    /// The kind's number, wherever the node lies.
+    /// The number of the node's kind, without the bits that say where the node is.
     var kindNumber: UInt8 {
         @inline(__always) get { load(16, as: UInt8.self) & ~Node.locationBits }
     }
@@ -115,15 +121,19 @@ public struct Node: Equatable {
     }
 
     static let headerByteCount = 32
+    /// Nodes of a checkpoint begin at multiples of this.
+    static let diskUnit = Int(FIRN_DISK_UNIT)
 }
 
-/// A reference from one node to another: 0 for none, an address on the heap, or, with its lowest bit set, the address of a node in a checkpoint's file.
+/// A reference from one node to another: 0 for none, an address on the heap, or, with its lowest bit set, the address
+/// of an on-disk node.
 ///
-/// Nodes lie on multiples of 16 bytes, so the lowest bits are free. A reference of the second kind may lead to a node that nobody has touched yet: following it checks the
-/// node's checksum once (`CheckpointMapping`). What has been followed may be referred to without the bit.
+/// Addresses of nodes are multiples of 16, so the lowest bits are free. A reference with the bit may lead to a node
+/// that is not yet validated: following it validates the node once, checksum included (`CheckpointMapping`). A
+/// reference to a node that is validated may lack the bit.
 ///
-/// In the file itself a reference is the distance from the beginning of the checkpoint's space, with the lowest bit set; it becomes an address when the node that holds
-/// it is touched.
+/// In the file itself a reference is the distance from the start of the checkpoint mapping, with the lowest bit set.
+/// It becomes an address when the node that holds it is validated.
 @frozen
 public struct NodeRef: Equatable {
     public let word: UInt64
@@ -133,17 +143,17 @@ public struct NodeRef: Equatable {
     @inlinable public static var none: NodeRef { @inline(__always) get { NodeRef(0) } }
     @inlinable public var isNone: Bool { @inline(__always) get { word == 0 } }
 
-    /// Whether the node may be one that nobody has touched.
+    /// Whether the node may be one that is not yet validated.
     @inlinable public var isTagged: Bool { @inline(__always) get { word & 1 != 0 } }
 
-    /// The address referred to, touched or not.
+    /// The address referred to, whether its node is validated or not.
     var address: UInt { @inline(__always) get { UInt(truncatingIfNeeded: word & ~15) } }
 
     /// The node referred to.
     @inlinable public var node: Node {
         @inline(__always) get {
             if word & 1 != 0 { return Node(firn_disk_node(word)) }
-            assert(word != 0 && word & 15 == 0, "Firn: a reference to no node")
+            assert(word != 0 && word & 15 == 0, "Firn: a reference that leads to no node")
             return Node(UnsafeMutableRawPointer(bitPattern: UInt(word)).unsafelyUnwrapped)
         }
     }

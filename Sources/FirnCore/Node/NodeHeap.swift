@@ -2,15 +2,16 @@ import CFirn
 import FirnStorage
 import Synchronization
 
-/// Where the nodes of a store come from and go to, and how many there are.
+/// Allocates and frees the nodes of a store, and counts the live ones.
 ///
-/// Nodes are made by the one writer and freed by whoever lets the last pin of a version go. The two totals are atomics, added to once per
-/// transaction or per freed list, so that neither side waits for the other.
-public final class NodeHeap: Sendable {
+/// The one writer makes nodes; the thread that releases the last pin of a version frees them. The two totals are
+/// atomics, changed once per transaction or per freed list, so that neither side waits for the other.
+package final class NodeHeap: Sendable {
     private let nodes = Atomic<Int>(0)
     private let bytes = Atomic<Int>(0)
-    /// How many cancelled transactions have left states that somebody holds (`DeferredFrees`). What such a transaction
-    /// appended lies in the chunks of the version that it began from, so the next ones append nothing there.
+    /// The number of cancelled transactions whose transaction snapshots somebody still holds (`DeferredFrees`). What
+    /// such a transaction appended is in the chunks of its base, so the next transactions append nothing to those
+    /// chunks.
     let deferredFreesCount = Atomic<Int>(0)
     /// The store's scratch files; nil for a store without files.
     let spill: SpillHeap?
@@ -19,22 +20,22 @@ public final class NodeHeap: Sendable {
 
     private let forkMark = ForkMark()
 
-    /// Whether this is a forked child. Some nodes may lie in memory that is the parent's, too, and are not even freed
-    /// then: their links are the parent's.
+    /// Whether this process is a forked child. Then it does not even free nodes: some may be in memory that the
+    /// parent uses, too, and their links are the parent's.
     var isForked: Bool { forkMark.isForked }
 
-    /// Nodes that are alive: exactly those that the pinned versions and the running transaction reach.
-    public var nodeCount: Int { nodes.load(ordering: .relaxed) }
+    /// The number of live nodes: exactly those that the pinned versions and the running transaction reach.
+    package var nodeCount: Int { nodes.load(ordering: .relaxed) }
 
-    /// Their length in bytes.
-    public var byteCount: Int { bytes.load(ordering: .relaxed) }
+    /// The total length of the live nodes in bytes.
+    package var byteCount: Int { bytes.load(ordering: .relaxed) }
 
     func account(nodes nodeDelta: Int, bytes byteDelta: Int) {
         nodes.wrappingAdd(nodeDelta, ordering: .relaxed)
         bytes.wrappingAdd(byteDelta, ordering: .relaxed)
     }
 
-    /// Uninitialised memory for a node. The caller accounts for it.
+    /// Returns uninitialised memory for a node. The caller accounts for it (`account`).
     @inline(__always)
     static func allocate(byteCount: Int) -> Node {
         guard let memory = firn_allocate(byteCount) else {
@@ -55,22 +56,22 @@ public final class NodeHeap: Sendable {
         var next = list.head
         var count = 0
         var total = 0
-        var outside = 0
+        var unspilledCount = 0
         while next != 0 {
             let node = NodeRef(next).node
             next = node.link
             count += 1
             total += node.byteCount
-            if !node.isSpilled { outside += 1 }
+            if !node.isSpilled { unspilledCount += 1 }
             NodeHeap.free(node)
         }
-        if let spill, spill.takesAll { spill.subtractOutside(outside) }
-        assert(count == list.count && total == list.byteCount, "Firn: a dead list lost count")
+        if let spill, spill.holdsAllNodes { spill.subtractHeapNodes(unspilledCount) }
+        assert(count == list.count && total == list.byteCount, "Firn: a dead list's totals are wrong")
         if count > 0 { account(nodes: -count, bytes: -total) }
     }
 }
 
-/// A chain of dead nodes through their `link` fields. Adding and joining are O(1) and allocate nothing.
+/// A linked list of dead nodes, through their `link` fields. Adding and joining are O(1) and allocate nothing.
 struct NodeList {
     private(set) var head: UInt64 = 0
     private var tail: UInt64 = 0
@@ -88,7 +89,7 @@ struct NodeList {
         byteCount += node.byteCount
     }
 
-    /// Puts all of `other` before what is here.
+    /// Puts all nodes of `other` before those of this list.
     mutating func join(_ other: NodeList) {
         guard !other.isEmpty else { return }
         if isEmpty {

@@ -1,51 +1,56 @@
 import FirnStorage
 
-/// What a running transaction does to nodes: makes them, copies those that are not its own, and lets go of those it replaced.
+/// Makes, copies and retires nodes for a running transaction.
 ///
-/// The state lies behind one pointer, so that passing a `NodeWriter` costs nothing and no access is checked for exclusivity. It belongs to the
-/// thread that runs the transaction; nobody else touches it.
+/// The state is behind one pointer, so that passing a `NodeWriter` costs nothing and no access is checked for
+/// exclusivity. It belongs to the thread that runs the transaction; no other thread uses it.
 ///
-/// * A node **made** here is entered in `made` (its `link` is its place there), so that a rollback can free it.
-/// * A node **retired** here that is younger than the last state held (`held`: the version begun from, or a sub-version) is freed at once: nobody
-///   else can see it. An older one goes on `dead`, the list of what died since that state.
+/// * A node that is **made** here is entered in `made` (its `link` is its index there), so that a rollback can free
+///   it.
+/// * A node that is **retired** here and is younger than the last held state (`held`: the base, or a transaction
+///   snapshot) is freed at once: nobody else can see it. An older one goes on `dead`, the list of nodes that died
+///   since that state.
 struct NodeWriter {
     struct State {
-        /// The stamp that nodes made now bear.
+        /// The stamp that new nodes get.
         var stamp: UInt64
-        /// The stamp of the last state that somebody holds: of the version begun from, or of a sub-version.
+        /// The stamp of the last state that somebody holds: of the base, or of a transaction snapshot.
         var held: UInt64
-        /// The transaction's first stamp: what bears it or a later one was made by this transaction.
+        /// The transaction's first stamp. The transaction made every node with this stamp or a later one.
         let firstStamp: UInt64
         var made: UnsafeMutablePointer<Node>
         var madeCount = 0
         var madeCapacity: Int
         var dead = NodeList()
         var nodeDelta = 0
-        /// The checkpoint's nodes that the transaction has replaced: `Node.diskLocation`.
+        /// On-disk nodes that the transaction has replaced, by `Node.diskLocation`.
         var deadOnDisk: [(address: UInt, byteCount: Int)] = []
         var byteDelta = 0
-        /// The dead lists of sub-versions: each is what died between that base and the next.
-        var earlier: [(base: UInt64, dead: NodeList)] = []
-        /// Where nodes go once the transaction has more than `spillThreshold` bytes; nil for a store without files.
+        /// A dead list for each transaction snapshot: the nodes that died between the state `base` and that snapshot.
+        var deadBySnapshot: [(base: UInt64, dead: NodeList)] = []
+        /// The scratch files in which nodes are made once the transaction has more than `spillThreshold` bytes; nil
+        /// for a store without files.
         var spillHeap: SpillHeap?
         var spillThreshold = Int.max
         var cursors = SpillCursors()
-        /// Why no scratch file could be made: the heap must do for the rest of the transaction.
+        /// Why no scratch file could be made. The rest of the transaction's nodes are then made on the heap.
         var spillFailure: StorageError?
-        /// Where accessors learn that leaves were copied or rows moved; nil outside a realm.
+        /// The generation that rises when leaves are copied or rows move, so that accessors find out; nil outside a
+        /// realm.
         var generation: UnsafeMutablePointer<UInt64>?
-        /// Whether chunks are copied before rows are appended to them, as somebody reads behind their last row:
-        /// `NodeHeap.deferredFreesCount`.
+        /// Whether chunks are copied before rows are appended to them, because somebody reads beyond their last row:
+        /// see `NodeHeap.deferredFreesCount`.
         var copiesChunks = false
-        /// The growth at which a store with a log encodes what is done; see `StreamedInserts`.
+        /// The value of `byteDelta` at which a store with a log encodes what was inserted so far; see
+        /// `StreamedInserts`.
         var flushAt = Int.max
     }
 
     let state: UnsafeMutablePointer<State>
 
-    /// A writer that makes nodes under `stamp`, above that of the version it begins from.
+    /// Creates a writer that makes nodes under `stamp`, which is above the stamp of the base.
     ///
-    /// - Parameter memory: what another writer left, to be used again.
+    /// - Parameter memory: the memory of an earlier writer, to be used again.
     init(stamp: UInt64, held: UInt64? = nil, memory: Memory? = nil) {
         let memory = memory ?? Memory(state: .allocate(capacity: 1), made: .allocate(capacity: 64), madeCapacity: 64)
         state = memory.state
@@ -55,13 +60,13 @@ struct NodeWriter {
                 madeCapacity: memory.madeCapacity))
     }
 
-    /// The memory of a writer that is done, for the next one.
+    /// The memory of a finished writer, for the next one.
     struct Memory {
         fileprivate let state: UnsafeMutablePointer<State>
         fileprivate let made: UnsafeMutablePointer<Node>
         fileprivate let madeCapacity: Int
 
-        /// So much that it is not worth keeping.
+        /// Whether there is so much memory that it is not worth keeping.
         var isLarge: Bool { madeCapacity > 4096 }
 
         func deallocate() {
@@ -70,15 +75,17 @@ struct NodeWriter {
         }
     }
 
-    /// From now on nodes go there: all, or as soon as there are more bytes of them in all than the place's threshold; `heapByteCount` are there already.
+    /// From now on makes nodes in scratch files: all nodes, or those after the total of nodes has passed the
+    /// threshold of the scratch folder. `heapByteCount` is the total so far.
     func spill(to heap: SpillHeap, heapByteCount: Int) {
         state.pointee.spillHeap = heap
-        state.pointee.spillThreshold = heap.takesAll ? .min : heap.place.threshold - heapByteCount
-        // What earlier transactions have left is not wanted soon.
-        if !heap.takesAll, heapByteCount < heap.place.threshold / 2 { heap.dropIdle() }
+        state.pointee.spillThreshold = heap.holdsAllNodes ? .min : heap.scratchFolder.threshold - heapByteCount
+        // The pages that earlier transactions left are not needed soon.
+        if !heap.holdsAllNodes, heapByteCount < heap.scratchFolder.threshold / 2 { heap.closeIdle() }
     }
 
-    /// Ends the writer. The nodes have found their owner by then. Gives its memory, which the caller frees or uses again.
+    /// Ends the writer and returns its memory, which the caller frees or uses again. By then the nodes must have
+    /// another owner.
     func dispose() -> Memory {
         state.pointee.spillHeap?.keep(state.pointee.cursors)
         let memory = Memory(state: state, made: state.pointee.made, madeCapacity: state.pointee.madeCapacity)
@@ -92,17 +99,17 @@ struct NodeWriter {
     @inline(__always)
     func owns(_ node: Node) -> Bool { node.stamp == state.pointee.stamp }
 
-    /// True where this transaction made the node, in this or an earlier sub-version.
+    /// Whether this transaction made the node, under its current stamp or an earlier one.
     @inline(__always)
     func isNew(_ node: Node) -> Bool { node.stamp >= state.pointee.firstStamp }
 
-    /// Tells accessors that what they remember of leaves and rows may be wrong.
+    /// Makes accessors find their leaves and rows again, because what they remember may be wrong.
     @inline(__always)
     func layoutChanged() {
         if let generation = state.pointee.generation { generation.pointee &+= 1 }
     }
 
-    /// A new node with its header filled in; the payload is not initialised.
+    /// Makes a node with its header filled in; the payload is not initialised.
     func make(_ kind: Node.Kind, form: UInt8 = 0, width: Int = 0, count: Int = 0, capacity: Int = 0, byteCount: Int)
         -> Node
     {
@@ -119,14 +126,8 @@ struct NodeWriter {
         return node
     }
 
-    /// A copy of `node` under the current stamp: byte for byte, but for a leaf that a checkpoint holds as a `IntegerIndexRow`.
+    /// A copy of `node` under the current stamp, byte for byte.
     func copy(_ node: Node) -> Node {
-        if node.isOnDisk, node.form == IntegerIndexLeaf.rowForm, node.kindNumber == Node.Kind.integerIndexLeaf.rawValue
-        {
-            let leaf = IntegerIndexLeaf.make(capacity: node.capacity, self)
-            IntegerIndexRow(node).fill(leaf)
-            return leaf.node
-        }
         let length = node.byteCount
         let (copy, spilled) = allocate(length, node.kindNumber)
         copy.address.copyMemory(from: node.address, byteCount: length)
@@ -136,16 +137,17 @@ struct NodeWriter {
         return copy
     }
 
-    /// Memory for a node of a kind, and the bit that its kind bears.
+    /// Returns memory for a node of a kind, and the bit to set in that kind: `spilledBit` or none.
     @inline(__always)
     private func allocate(_ length: Int, _ kind: UInt8) -> (Node, UInt8) {
-        if state.pointee.byteDelta > state.pointee.spillThreshold, let place = spill(length, kind) {
-            return (place, Node.spilledBit)
+        if state.pointee.byteDelta > state.pointee.spillThreshold, let node = spill(length, kind) {
+            return (node, Node.spilledBit)
         }
         return (NodeHeap.allocate(byteCount: length), 0)
     }
 
-    /// Memory in a scratch file; nil where none can be made. A full disk is no reason to fail a transaction that memory may still hold.
+    /// Returns memory in a scratch file; nil if none can be made. A full disk is no reason to fail a transaction that
+    /// still fits in memory.
     @inline(never)
     private func spill(_ length: Int, _ kind: UInt8) -> Node? {
         guard let heap = state.pointee.spillHeap else { return nil }
@@ -161,18 +163,18 @@ struct NodeWriter {
             return Node(try pool.allocate(byteCount: length, stamp: state.pointee.stamp, &cursor))
         } catch {
             state.pointee.spillFailure = error
-            if heap.takesAll { heap.countOutside(error, stamp: state.pointee.stamp) }
+            if heap.holdsAllNodes { heap.countHeapNode(error, stamp: state.pointee.stamp) }
             return nil
         }
     }
 
     /// Frees a node that nobody else has seen.
     private func free(_ node: Node) {
-        if !node.isSpilled, let heap = state.pointee.spillHeap, heap.takesAll { heap.subtractOutside(1) }
+        if !node.isSpilled, let heap = state.pointee.spillHeap, heap.holdsAllNodes { heap.subtractHeapNodes(1) }
         NodeHeap.free(node)
     }
 
-    /// Frees what a held state of the transaction needed.
+    /// Frees nodes that only a released transaction snapshot needed.
     func free(_ garbage: NodeList) {
         state.pointee.nodeDelta -= garbage.count
         state.pointee.byteDelta -= garbage.byteCount
@@ -181,10 +183,10 @@ struct NodeWriter {
 
     private func enter(_ node: Node) {
         if state.pointee.madeCount == state.pointee.madeCapacity { growMade() }
-        let place = state.pointee.madeCount
-        node.link = UInt64(place)
-        (state.pointee.made + place).initialize(to: node)
-        state.pointee.madeCount = place &+ 1
+        let index = state.pointee.madeCount
+        node.link = UInt64(index)
+        (state.pointee.made + index).initialize(to: node)
+        state.pointee.madeCount = index &+ 1
         state.pointee.nodeDelta &+= 1
         state.pointee.byteDelta &+= node.byteCount
     }
@@ -199,16 +201,19 @@ struct NodeWriter {
     }
 
     private func leave(_ node: Node) {
-        let place = Int(node.link)
+        let index = Int(node.link)
         let last = state.pointee.madeCount &- 1
-        assert(place <= last && state.pointee.made[place] == node, "Firn: a node lost its place")
+        assert(
+            index <= last && state.pointee.made[index] == node,
+            "Firn: a node has a wrong index in the list of made nodes")
         let moved = state.pointee.made[last]
-        state.pointee.made[place] = moved
-        moved.link = UInt64(place)
+        state.pointee.made[index] = moved
+        moved.link = UInt64(index)
         state.pointee.madeCount = last
     }
 
-    /// The node is no longer part of the tip. One in a checkpoint stays there until a compaction finds that no version reaches it.
+    /// Retires a node that is no longer part of the transaction's state. An on-disk node stays in its file until a
+    /// compaction finds that no version reaches it.
     func retire(_ node: Node) {
         if node.isOnDisk {
             state.pointee.deadOnDisk.append(node.diskLocation)
@@ -225,7 +230,7 @@ struct NodeWriter {
         state.pointee.dead.push(node)
     }
 
-    /// Makes the node whose reference lies at `slot` this transaction's own, copying it if need be.
+    /// Makes the node that `slot` refers to this transaction's own, copying it if necessary.
     @inline(__always)
     func own(_ slot: UnsafeMutablePointer<UInt64>) -> Node {
         let node = NodeRef(slot.pointee).node
@@ -235,22 +240,27 @@ struct NodeWriter {
 
     @inline(never)
     private func replace(_ node: Node, at slot: UnsafeMutablePointer<UInt64>) -> Node {
-        let copy = copy(node)
+        replace(node, at: slot, by: copy(node))
+    }
+
+    /// Replaces the node that `slot` refers to by `copy`, this transaction's own form of it.
+    func replace(_ node: Node, at slot: UnsafeMutablePointer<UInt64>, by copy: Node) -> Node {
         slot.pointee = NodeRef(copy).word
         retire(node)
         return copy
     }
 
-    /// From now on whatever was made before is copied before it is changed, though nobody holds it.
+    /// Begins a new stamp: from now on, nodes made before are copied before they are changed, although nobody holds
+    /// them.
     func advance(to stamp: UInt64) {
         precondition(stamp > state.pointee.stamp)
         state.pointee.stamp = stamp
     }
 
-    /// Begins a sub-version: what was made so far is from now on as immutable as any version's.
-    func beginSubversion(stamp: UInt64, base: UInt64) {
+    /// Begins a transaction snapshot: the nodes made so far are from now on as immutable as those of a version.
+    func beginSnapshot(stamp: UInt64, base: UInt64) {
         precondition(stamp > state.pointee.stamp)
-        state.pointee.earlier.append((base, state.pointee.dead))
+        state.pointee.deadBySnapshot.append((base, state.pointee.dead))
         state.pointee.dead = NodeList()
         state.pointee.held = state.pointee.stamp
         state.pointee.stamp = stamp

@@ -2,8 +2,11 @@ import CFirn
 import FirnStorage
 import Synchronization
 
-/// Memory for nodes in a scratch file that is mapped, in pages of 4 KiB. The system writes its pages out when memory is short, or when it is asked to (`SpillPool.writeOut`), and reads them back when they are
-/// touched. The file has no name, so nothing is left of it whatever happens to the process, and no other process can map it.
+/// Memory for nodes in a mapped scratch file, in pages of 4 KiB.
+///
+/// The system writes the pages to the file when memory is short, or when it is asked to (`SpillPool.writeOut`), and
+/// reads them back when they are accessed. The file has no name, so nothing is left of it whatever happens to the
+/// process, and no other process can map it.
 ///
 /// ```
 ///  0                 16                     page                        page
@@ -12,28 +15,30 @@ import Synchronization
 /// └─────────────────┴──────────────────┴─────────────────┴──────────────────┴──
 /// ```
 ///
-/// A node in an arena bears `Node.spilledBit` in its kind; the word before it names the arena.
+/// A node in an arena has `Node.spilledBit` set in its kind; the word before it names the arena.
 ///
-/// **Pages are what is given out and taken back** (as Immix does with its lines): a transaction puts its nodes one behind the other into a run of free pages (`SpillCursor`), and a page is free again when
-/// the last node that touches it is. So a page holds what was made at about the same time, which is what a version needs or doesn't.
+/// **Pages are the unit of allocation** (as lines are in Immix). A transaction puts its nodes one after another into
+/// a run of free pages (`SpillCursor`), and a page is free again when the last node that overlaps it is freed. So a
+/// page holds nodes that were made at about the same time, which a version needs together or not at all.
 ///
-/// `counts` has, for each page, the nodes that touch it, and one more while it belongs to a cursor; it is changed atomically. Only under the pool's lock does a count leave 0.
-/// `births` and `isWritten` are guarded by that lock too. Whoever frees an arena's last page has it taken off the pool's list, and the mapping goes.
+/// For each page, `counts` has the number of nodes that overlap it, plus one while the page belongs to a cursor. It
+/// is changed atomically; a count leaves 0 only under the pool's lock. That lock also guards `births` and
+/// `isWritten`. The thread that frees an arena's last page has it removed from the pool's list, which unmaps it.
 final class SpillArena: @unchecked Sendable {
     static let pageByteCount = 1 << pageShift
     private static let pageShift = 12
-    /// Bytes before a node.
-    static let headByteCount = 16
+    /// Bytes of the header before each node.
+    static let headerByteCount = 16
 
     let base: UnsafeMutableRawPointer
     let pageCount: Int
     fileprivate let counts: UnsafeMutablePointer<UInt32>
     private let memory: any SharedMemory
-    /// By page: the least stamp of a node in it. `.max` for a page that belongs to a cursor.
+    /// For each page, the least stamp of a node in it. `.max` for a page that belongs to a cursor.
     private var births: [UInt64]
     private var isWritten: [Bool]
     private let used = Atomic<Int>(0)
-    /// It outlives all its nodes.
+    /// The pool outlives all nodes in its arenas.
     private unowned(unsafe) let pool: SpillPool
 
     init(_ memory: any SharedMemory, _ pool: SpillPool) {
@@ -52,10 +57,10 @@ final class SpillArena: @unchecked Sendable {
 
     var byteCount: Int { memory.bytes.count }
 
-    /// Pages that are not free.
+    /// The number of pages that are not free.
     var usedPageCount: Int { used.load(ordering: .acquiring) }
 
-    /// Pages that so many bytes need.
+    /// The number of pages that `byteCount` bytes need.
     static func pages(_ byteCount: Int) -> Int { (byteCount + pageByteCount - 1) >> pageShift }
 
     // MARK: Runs of pages (the pool's lock is held)
@@ -72,7 +77,7 @@ final class SpillArena: @unchecked Sendable {
         return nil
     }
 
-    /// Gives a run to a cursor.
+    /// Takes a run of free pages for a cursor.
     func take(_ pages: Range<Int>) {
         for page in pages {
             firn_atomic_add_32(counts + page, 1)
@@ -82,12 +87,13 @@ final class SpillArena: @unchecked Sendable {
         used.wrappingAdd(pages.count, ordering: .relaxed)
     }
 
-    /// Says of a cursor's pages since when nodes were made in them; `leave` follows, without the lock.
+    /// Records the least stamp of the nodes in a cursor's pages. The caller then calls `leave`, without the lock.
     func note(_ birth: UInt64, _ pages: Range<Int>) {
         for page in pages { births[page] = birth }
     }
 
-    /// The pages to be written out for a version with `stamp`; those that were before only where it is to be done `again`. Runs of bytes, ascending.
+    /// Returns the pages to write for a version with `stamp` as ascending runs of bytes, and marks them as written.
+    /// Pages that were written before are included only if `again` is true.
     func takeWritable(bornThrough stamp: UInt64, again: Bool) -> [Range<Int>] {
         var result: [Range<Int>] = []
         for page in 0..<pageCount
@@ -104,7 +110,7 @@ final class SpillArena: @unchecked Sendable {
         return result
     }
 
-    /// They could not be written out.
+    /// Marks pages as not written, because writing them failed.
     func putBack(_ ranges: [Range<Int>]) {
         for range in ranges {
             for page in range.lowerBound >> Self.pageShift..<range.upperBound >> Self.pageShift {
@@ -115,9 +121,9 @@ final class SpillArena: @unchecked Sendable {
 
     // MARK: Without the lock
 
-    func giveBack(_ ranges: [Range<Int>]) throws(StorageError) { try memory.giveBack(ranges) }
+    func evict(_ ranges: [Range<Int>]) throws(StorageError) { try memory.evict(ranges) }
 
-    /// One that touched these pages touches them no more.
+    /// Takes a node, or a cursor, out of the counts of its pages.
     func leave(_ pages: Range<Int>) {
         var freed = 0
         for page in pages where firn_atomic_add_32(counts + page, .max) == 1 { freed += 1 }
@@ -126,30 +132,32 @@ final class SpillArena: @unchecked Sendable {
         if used.wrappingSubtract(freed, ordering: .acquiringAndReleasing).newValue == 0 { pool.removeIfUnused(self) }
     }
 
-    /// A node of some arena is free.
+    /// Frees a node, whichever arena it is in.
     static func free(_ node: Node) {
-        let start = node.address - headByteCount
+        let start = node.address - headerByteCount
         guard let pointer = UnsafeRawPointer(bitPattern: start.load(as: UInt.self)) else {
-            preconditionFailure("Firn: a spilled node without its arena")
+            preconditionFailure("Firn: a node in a scratch file does not name its arena")
         }
         let arena = Unmanaged<SpillArena>.fromOpaque(pointer).takeUnretainedValue()
         let offset = start - arena.base
-        arena.leave(offset >> pageShift..<pages(offset + headByteCount + node.byteCount))
+        arena.leave(offset >> pageShift..<pages(offset + headerByteCount + node.byteCount))
     }
 
-    fileprivate static func touch(_ counts: UnsafeMutablePointer<UInt32>, _ bytes: Range<Int>) {
+    /// Adds a node to the counts of the pages that its bytes overlap.
+    fileprivate static func countNode(_ counts: UnsafeMutablePointer<UInt32>, _ bytes: Range<Int>) {
         for page in bytes.lowerBound >> pageShift..<pages(bytes.upperBound) { firn_atomic_add_32(counts + page, 1) }
     }
 }
 
-/// Where a transaction makes its nodes: a run of an arena's pages, filled from its beginning. It belongs to one thread at a time.
+/// A run of an arena's pages in which a transaction makes nodes, one after another from the start. It belongs to one
+/// thread at a time.
 struct SpillCursor {
     /// Nil for a cursor that has no pages.
     private(set) var arena: Unmanaged<SpillArena>?
     private(set) var pages = 0..<0
-    /// No node in the pages is older than this.
+    /// No node in the pages has a lower stamp.
     var birth = UInt64.max
-    // The arena's, to be had without it.
+    // Copies of the arena's fields, so that `allocate` need not access the arena.
     private var base: UnsafeMutableRawPointer?
     private var counts: UnsafeMutablePointer<UInt32>?
     private var next = 0
@@ -157,7 +165,7 @@ struct SpillCursor {
 
     init() {}
 
-    /// A cursor for pages that were taken for it, which keep the arena alive.
+    /// A cursor for pages that were taken for it. They keep the arena alive.
     init(_ arena: SpillArena, _ pages: Range<Int>, birth: UInt64) {
         self.arena = Unmanaged.passUnretained(arena)
         self.pages = pages
@@ -169,17 +177,17 @@ struct SpillCursor {
     }
 
     /// Bytes that are left.
-    var room: Int { end - next }
+    var remainingByteCount: Int { end - next }
 
-    /// Memory for a node; nil where there is no room.
+    /// Returns memory for a node; nil if it does not fit.
     @inline(__always)
     mutating func allocate(byteCount: Int) -> UnsafeMutableRawPointer? {
-        let needed = SpillArena.headByteCount + byteCount
+        let needed = SpillArena.headerByteCount + byteCount
         guard needed <= end - next, let arena, let base, let counts else { return nil }
-        let place = base + next
-        place.storeBytes(of: UInt(bitPattern: arena.toOpaque()), as: UInt.self)
-        SpillArena.touch(counts, next..<next + needed)
+        let start = base + next
+        start.storeBytes(of: UInt(bitPattern: arena.toOpaque()), as: UInt.self)
+        SpillArena.countNode(counts, next..<next + needed)
         next += needed
-        return place + SpillArena.headByteCount
+        return start + SpillArena.headerByteCount
     }
 }

@@ -1,47 +1,49 @@
 import FirnStorage
 import Synchronization
 
-/// A store's memory in scratch files: for what transactions make while the heap is full, or, where versions may be written out (`ActiveVersionPolicy.spill`), for all nodes.
+/// A store's memory in scratch files. It holds the nodes that transactions make while the heap is full, or all nodes
+/// if versions may be spilled (`ActiveVersionPolicy.spill`).
 ///
-/// Chunks and blobs lie apart from all else: they are nearly all of the bytes, mostly written once and read in order. The few others (leaves, indexes, inner nodes) are touched again and again in no order, and
-/// would each bring their neighbours back from the disk.
+/// Chunks and blobs are kept apart from all other nodes. They are nearly all of the bytes, and are mostly written
+/// once and read in order. The few other nodes (leaves, indexes, inner nodes) are accessed again and again in no
+/// order, and each would bring its neighbours back from the disk.
 ///
 /// `lock` guards `outage`.
 final class SpillHeap: @unchecked Sendable {
-    let place: ScratchFolder
+    let scratchFolder: ScratchFolder
     /// Whether all nodes are made here.
-    let takesAll: Bool
+    let holdsAllNodes: Bool
     /// Chunks and blobs.
     let values: SpillPool
     /// All other nodes.
     let structure: SpillPool
 
     private let lock = Lock(.spillHeap)
-    /// Why nodes could not be made here, and the least stamp of one.
+    /// Why nodes could not be made here, and the least stamp of such a node.
     private var outage: (error: StorageError, since: UInt64)?
-    /// Nodes that had to be made on the heap although all are to be made here.
-    private let outside = Atomic<Int>(0)
+    /// The number of nodes that are on the heap although all nodes should be made here.
+    private let heapNodeCount = Atomic<Int>(0)
 
-    init(_ place: ScratchFolder, takesAll: Bool) {
-        self.place = place
-        self.takesAll = takesAll
-        values = SpillPool(place, isRandom: false)
-        structure = SpillPool(place, isRandom: true)
+    init(_ folder: ScratchFolder, holdsAllNodes: Bool) {
+        scratchFolder = folder
+        self.holdsAllNodes = holdsAllNodes
+        values = SpillPool(folder, isRandom: false)
+        structure = SpillPool(folder, isRandom: true)
     }
 
     var arenaCount: Int { values.arenaCount + structure.arenaCount }
     var usedPageCount: Int { values.usedPageCount + structure.usedPageCount }
 
-    /// Leaves a transaction's pages that are not full to the next.
+    /// Keeps a transaction's pages that are not full for the next transaction.
     func keep(_ cursors: SpillCursors) {
         values.keep(cursors.values)
         structure.keep(cursors.structure)
     }
 
-    /// Leaves nothing to the next transaction. Two loads where there is nothing.
-    func dropIdle() {
-        values.dropIdle()
-        structure.dropIdle()
+    /// Gives up the pages that were kept for the next transaction. Costs two loads if there are none.
+    func closeIdle() {
+        values.closeIdle()
+        structure.closeIdle()
     }
 
     /// See `SpillPool.writeOut`.
@@ -52,39 +54,40 @@ final class SpillHeap: @unchecked Sendable {
         try structure.writeOut(bornThrough: stamp, again: again, while: isWanted)
     }
 
-    // MARK: Nodes on the heap for want of room
+    // MARK: Nodes on the heap because no scratch file could be made
 
-    /// A node with `stamp` could not be made here.
-    func countOutside(_ error: StorageError, stamp: UInt64) {
+    /// Counts a node with `stamp` that could not be made here.
+    func countHeapNode(_ error: StorageError, stamp: UInt64) {
         lock.withLock {
-            let before = outside.wrappingAdd(1, ordering: .relaxed).oldValue
+            let before = heapNodeCount.wrappingAdd(1, ordering: .relaxed).oldValue
             outage = (error, before == 0 ? stamp : min(stamp, outage?.since ?? stamp))
         }
     }
 
-    /// Nodes on the heap are free.
-    func subtractOutside(_ count: Int) {
-        if count > 0 { outside.wrappingSubtract(count, ordering: .relaxed) }
+    /// Subtracts nodes on the heap that were freed.
+    func subtractHeapNodes(_ count: Int) {
+        if count > 0 { heapNodeCount.wrappingSubtract(count, ordering: .relaxed) }
     }
 
-    /// Why a version with `stamp` can't be written out, as it may need nodes on the heap; nil where it can be. It heals when these have gone.
+    /// Why a version with `stamp` can't be spilled, because it may need nodes on the heap; nil if it can be. The
+    /// obstacle is gone once those nodes are freed.
     func obstacle(stamp: UInt64) -> StorageError? {
-        guard outside.load(ordering: .relaxed) > 0 else { return nil }
+        guard heapNodeCount.load(ordering: .relaxed) > 0 else { return nil }
         return lock.withLock { outage.flatMap { stamp >= $0.since ? $0.error : nil } }
     }
 }
 
-/// Where a transaction makes its nodes.
+/// The pages in which a transaction makes its nodes.
 struct SpillCursors {
     var values = SpillCursor()
     var structure = SpillCursor()
 }
 
-/// Where a store's scratch files lie, and when a transaction goes there.
+/// The folder of a store's scratch files, and the number of bytes beyond which a transaction uses them.
 final class ScratchFolder: Sendable {
     let storage: any Storage
     let folder: String
-    /// Bytes of nodes on the heap, in all, beyond which a transaction spills.
+    /// Bytes of nodes on the heap, in all, beyond which a transaction makes its nodes in scratch files.
     let threshold: Int
 
     init(storage: any Storage, folder: String, threshold: Int) {
@@ -93,13 +96,14 @@ final class ScratchFolder: Sendable {
         self.threshold = threshold
     }
 
-    /// Removes what a process that died between making a scratch file and removing its name has left. Only for who is alone: others may be between the two.
+    /// Removes scratch files whose process died between making one and removing its name. Only for a caller that has
+    /// the folder to itself: another process may be between the two steps.
     func removeLeftovers() throws(StorageError) {
         for name in try storage.list(folder) where ScratchName.matches(name) {
             let path = "\(folder)/\(name)"
             guard try !storage.isLink(path), try storage.status(path)?.kind == .file else { continue }
             do throws(StorageError) { try storage.remove(path) } catch  where error.code == .notFound {
-                // Its maker lives, and was quicker.
+                // Its process is alive, and removed the name first.
             }
         }
     }

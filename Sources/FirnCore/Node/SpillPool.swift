@@ -1,30 +1,31 @@
 import FirnStorage
 import Synchronization
 
-/// Nodes of one sort in scratch files: the pages that they lie on, free and taken.
+/// The scratch files for one sort of nodes, and which of their pages are free.
 ///
-/// `lock` guards what is private here and the arenas' pages. It is held for a search through pages at most, and over no system call. The version table's lock may be held by who takes it.
+/// `lock` guards the private variables here and the pages of the arenas. It is held for a search through pages at
+/// most, and never during a system call. A thread that takes it may hold the version table's lock.
 final class SpillPool: @unchecked Sendable {
-    private let place: ScratchFolder
-    /// Whether its nodes are touched in no order.
+    private let scratch: ScratchFolder
+    /// Whether its nodes are accessed in no order.
     private let isRandom: Bool
     private let lock = Lock(.innermost)
     private var arenas: [SpillArena] = []
-    /// Where the last pages were found: free ones are looked for behind them first.
+    /// The arena and the page after the last pages that were found: the search for free pages starts there.
     private var current = 0
     private var position = 0
-    /// What one transaction leaves to the next.
+    /// The cursor that one transaction leaves to the next.
     private var idle = SpillCursor()
     private let hasIdle = Atomic<Bool>(false)
 
-    /// The least size of an arena. It grows with what there is, so that the files stay few.
-    static let leastByteCount = 4 << 20
+    /// The least size of an arena for many nodes. New arenas grow with the total, so that there are few files.
+    static let arenaMinByteCount = 4 << 20
     private static let mostByteCount = 64 << 20
-    /// Pages that a cursor takes at most, if one node needs no more.
+    /// The most pages that a cursor takes, unless one node needs more.
     private static let runLength = 16
 
-    init(_ place: ScratchFolder, isRandom: Bool) {
-        self.place = place
+    init(_ scratch: ScratchFolder, isRandom: Bool) {
+        self.scratch = scratch
         self.isRandom = isRandom
     }
 
@@ -33,7 +34,7 @@ final class SpillPool: @unchecked Sendable {
 
     // MARK: Cursors
 
-    /// What the last transaction has left.
+    /// Takes the cursor that the last transaction left.
     private func takeIdle() -> SpillCursor {
         lock.withLock {
             hasIdle.store(false, ordering: .relaxed)
@@ -42,12 +43,12 @@ final class SpillPool: @unchecked Sendable {
         }
     }
 
-    /// Leaves nothing to the next transaction.
-    func dropIdle() {
+    /// Closes the cursor that was kept for the next transaction, if there is one.
+    func closeIdle() {
         if hasIdle.load(ordering: .relaxed) { close(takeIdle()) }
     }
 
-    /// Leaves a transaction's cursor to the next.
+    /// Keeps a transaction's cursor for the next one.
     func keep(_ cursor: SpillCursor) {
         guard cursor.arena != nil else { return }
         lock.lock()
@@ -66,7 +67,7 @@ final class SpillPool: @unchecked Sendable {
         arena.leave(cursor.pages)
     }
 
-    /// Memory for a node for which the cursor has no room. Throws where there is none.
+    /// Returns memory for a node that does not fit in the cursor's pages. Throws if no memory can be made.
     func allocate(byteCount: Int, stamp: UInt64, _ cursor: inout SpillCursor) throws(StorageError)
         -> UnsafeMutableRawPointer
     {
@@ -75,18 +76,18 @@ final class SpillPool: @unchecked Sendable {
             cursor.birth = min(cursor.birth, stamp)
             if let memory = cursor.allocate(byteCount: byteCount) { return memory }
         }
-        let needed = SpillArena.headByteCount + byteCount
+        let needed = SpillArena.headerByteCount + byteCount
         var next = try takePages(SpillArena.pages(needed), stamp)
         guard let memory = next.allocate(byteCount: byteCount) else {
             preconditionFailure("Firn: a run of pages is too short")
         }
-        if next.room > cursor.room { swap(&next, &cursor) }
+        if next.remainingByteCount > cursor.remainingByteCount { swap(&next, &cursor) }
         close(next)
         return memory
     }
 
     private func takePages(_ count: Int, _ stamp: UInt64) throws(StorageError) -> SpillCursor {
-        let isLarge = count * SpillArena.pageByteCount > Self.leastByteCount / 4
+        let isLarge = count * SpillArena.pageByteCount > Self.arenaMinByteCount / 4
         if !isLarge {
             let found = lock.withLock { find(count) }
             if let found { return SpillCursor(found.arena, found.pages, birth: stamp) }
@@ -104,7 +105,8 @@ final class SpillPool: @unchecked Sendable {
         return SpillCursor(arena, pages, birth: stamp)
     }
 
-    /// Finds free pages and takes them: behind the last ones, then in the other arenas that have enough to be worth looking at. The lock is held.
+    /// Finds free pages and takes them: first after the last ones, then in the other arenas that have enough free
+    /// pages to be worth a search. The lock is held.
     private func find(_ count: Int) -> (arena: SpillArena, pages: Range<Int>)? {
         for step in 0..<(arenas.isEmpty ? 0 : arenas.count + 1) {
             let index = (current + step) % arenas.count
@@ -123,17 +125,17 @@ final class SpillPool: @unchecked Sendable {
         return nil
     }
 
-    /// A new scratch file, mapped: for a node of so many pages alone, or for many.
+    /// Makes and maps a scratch file: for one node of `pageCount` pages, or for many nodes if `pageCount` is nil.
     private func makeMemory(_ pageCount: Int?) throws(StorageError) -> any SharedMemory {
         let total = lock.withLock { arenas.reduce(0) { $0 + $1.byteCount } }
-        let many = min(max(total / 16, Self.leastByteCount), Self.mostByteCount) & ~(Self.leastByteCount - 1)
+        let many = min(max(total / 16, Self.arenaMinByteCount), Self.mostByteCount) & ~(Self.arenaMinByteCount - 1)
         let byteCount = pageCount.map { $0 * SpillArena.pageByteCount } ?? many
-        let memory = try place.storage.scratchMemory(in: place.folder, byteCount: byteCount)
-        if isRandom { memory.willBeTouchedAtRandom() }
+        let memory = try scratch.storage.scratchMemory(in: scratch.folder, byteCount: byteCount)
+        if isRandom { memory.adviseRandomAccess() }
         return memory
     }
 
-    /// Takes an arena off the list in which nothing is left, and so lets it go.
+    /// Removes an arena from the list if all its pages are free, and so releases it.
     func removeIfUnused(_ arena: SpillArena) {
         lock.lock()
         defer { lock.unlock() }
@@ -149,9 +151,12 @@ final class SpillPool: @unchecked Sendable {
 
     // MARK: Writing out
 
-    /// Writes out the pages with nodes as old as `stamp` or older that have not been written out before, and gives their memory back to the system. They stay where they are, and are read back when they are touched.
+    /// Writes the pages with nodes of `stamp` or older to their files, and gives their memory back to the system.
+    /// Pages that were written before are left out. All pages keep their addresses, and are read back when they are
+    /// accessed.
     ///
-    /// - Parameter again: also those that have been: what was read since goes again.
+    /// - Parameter again: also takes the pages that were written before, so that those read back since then leave
+    ///   memory again.
     ///
     /// Blocks; nobody else waits for it. Cost: O(pages) and the writing.
     func writeOut(
@@ -161,7 +166,7 @@ final class SpillPool: @unchecked Sendable {
             guard isWanted() else { return }
             let ranges = lock.withLock { arena.takeWritable(bornThrough: stamp, again: again) }
             if ranges.isEmpty { continue }
-            do throws(StorageError) { try arena.giveBack(ranges) } catch {
+            do throws(StorageError) { try arena.evict(ranges) } catch {
                 lock.withLock { arena.putBack(ranges) }
                 throw error
             }

@@ -1,4 +1,4 @@
-/// A table's number, for life: a table that is dropped takes its number with it.
+/// A table's number. It never changes, and no other table gets the number of a table that was removed.
 @frozen
 public struct TableID: Sendable, Hashable, RawRepresentable, Comparable {
     public let rawValue: UInt32
@@ -8,7 +8,7 @@ public struct TableID: Sendable, Hashable, RawRepresentable, Comparable {
     public static func < (a: TableID, b: TableID) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// What a property's values, or a collection's elements, are.
+/// The type of a property's values, or of a collection's elements.
 public enum ColumnType: UInt8, Sendable, Hashable, CaseIterable {
     case bool = 1
     case int = 2
@@ -23,7 +23,7 @@ public enum ColumnType: UInt8, Sendable, Hashable, CaseIterable {
     case link = 11
     case mixed = 12
 
-    /// Bytes of a value; nil where that varies.
+    /// Bytes of a value; nil if values differ in length.
     public var fixedWidth: Int? {
         switch self {
         case .bool: 1
@@ -37,7 +37,7 @@ public enum ColumnType: UInt8, Sendable, Hashable, CaseIterable {
 }
 
 extension ColumnType {
-    /// What stands for a null where nulls are no longer allowed.
+    /// The value that replaces a null if nulls are no longer allowed.
     var blankValue: Value {
         switch self {
         case .bool: .bool(false)
@@ -64,17 +64,17 @@ public enum CollectionKind: UInt8, Sendable, Hashable, CaseIterable {
     case map = 3
 }
 
-/// A property of a table. Its place in `TableSchema.columns` is its number for life.
+/// A property of a table. Its index in `TableSchema.columns` is its number, which never changes.
 public struct ColumnSchema: Sendable, Hashable {
     public var name: String
     public var type: ColumnType
     public var collection: CollectionKind
-    /// Whether the value, or a collection's element, may be null. A to-one link always may (null is the key -1).
+    /// Whether the value, or a collection's element, may be null. A to-one link always may be (null is the key -1).
     public var isNullable: Bool
     public var isIndexed: Bool
-    /// A link's table.
+    /// The table that a link leads to.
     public var target: TableID?
-    /// The column is gone; its number is not given out again.
+    /// Whether the column was removed. No other column gets its number.
     public var isRemoved: Bool
 
     public init(
@@ -92,7 +92,8 @@ public struct ColumnSchema: Sendable, Hashable {
 
     public var isLink: Bool { type == .link }
 
-    /// How its chunks are laid out. A collection's cell is variable: short ones lie in it, of long ones it holds the tree.
+    /// The layout of the column's chunks. A collection's cell is variable: it holds a short collection itself, and a
+    /// reference to the tree of a long one.
     public var layout: ChunkLayout {
         guard collection == .none else { return ChunkLayout(form: .variable, width: 4) }
         guard let width = type.fixedWidth else {
@@ -103,14 +104,14 @@ public struct ColumnSchema: Sendable, Hashable {
             ? ChunkLayout(form: .nullable, width: width, blank: .null) : ChunkLayout(form: .fixed, width: width)
     }
 
-    /// Whether a write to the column touches nothing but its own cell, so that accessors may write it in place.
+    /// Whether a write to the column changes nothing but its own cell, so that accessors may write it in place.
     public var isPlain: Bool { collection == .none && type.fixedWidth != nil && !isIndexed && type != .link }
 }
 
-/// A class's table.
+/// The table of one class.
 public struct TableSchema: Sendable, Hashable {
     public var name: String
-    /// Objects of it belong to one parent, and go with it.
+    /// Whether each object of the table belongs to one parent, and is deleted with it.
     public var isEmbedded: Bool
     public var primaryKey: Int?
     public var columns: [ColumnSchema]
@@ -134,7 +135,7 @@ public struct TableSchema: Sendable, Hashable {
 /// All tables of a store, by number, and the application's schema version.
 public struct StoreSchema: Sendable, Hashable {
     public var version: UInt64
-    /// A table's place is its number.
+    /// A table's index is its number.
     public var tables: [TableSchema]
 
     public init(version: UInt64 = 0, tables: [TableSchema] = []) {
@@ -150,7 +151,8 @@ public struct StoreSchema: Sendable, Hashable {
 }
 
 extension StoreSchema {
-    /// What no store can have, although the schema can be written down: nil where there is nothing. A schema that a file holds is asked before it is used.
+    /// Why no store can have this schema, although it can be encoded; nil if a store can have it. A schema that was
+    /// read from a file is checked with this before it is used.
     var fault: String? {
         for table in tables where !table.isRemoved {
             for (number, column) in table.columns.enumerated() where !column.isRemoved {

@@ -1,7 +1,9 @@
 extension Snapshot {
-    /// Checks everything that must hold within a version, and calls `visit` for every node it reaches. O(objects). Stops with a message where something is broken.
-    public func _checkInvariants() { checkInvariants { _ in } }
+    /// Checks everything that must hold within a version. Stops the program with a message if something is broken.
+    /// O(objects).
+    package func _checkInvariants() { checkInvariants { _ in } }
 
+    /// Checks the invariants, and calls `visit` with every node that the version reaches.
     func checkInvariants(visit: (Node) -> Void) {
         let rootNode = RootNode(root)
         visit(root)
@@ -28,12 +30,12 @@ extension Snapshot {
         }
     }
 
-    /// An index holds every row once, under the row's value.
+    /// Checks that an index contains every row once, under the row's value.
     private func checkIndex(_ view: TableView, _ layout: TableLayout, _ column: Int, _ visit: (Node) -> Void) {
         let schema = layout.columns[column]
         let root = view.index(column)
         guard schema.isIndexed || layout.primaryKey == column else {
-            precondition(root.isNone, "Firn: \(layout.schema.name).\(schema.name) has an index and is not indexed")
+            precondition(root.isNone, "Firn: \(layout.schema.name).\(schema.name) has an index, but is not indexed")
             return
         }
         ColumnIndex.checkInvariants(schema, root)
@@ -52,12 +54,12 @@ extension Snapshot {
         }
     }
 
-    /// Backlinks are the links, turned around, and every target exists.
+    /// Checks that the backlinks are the reversed links, and that every target exists.
     private func checkBacklinks(_ view: TableView, _ layout: TableLayout, _ column: Int, _ visit: (Node) -> Void) {
         let schema = layout.columns[column]
         let root = view.backlinks(column)
         guard schema.isLink, let target = schema.target else {
-            precondition(root.isNone, "Firn: \(layout.schema.name).\(schema.name) has backlinks and no links")
+            precondition(root.isNone, "Firn: \(layout.schema.name).\(schema.name) has backlinks, but no links")
             return
         }
         precondition(
@@ -72,7 +74,7 @@ extension Snapshot {
                     links += 1
                     precondition(
                         targets.find(link) != nil,
-                        "Firn: \(layout.schema.name).\(schema.name) of \(leaf.key(row)) links to \(link), which is gone"
+                        "Firn: \(layout.schema.name).\(schema.name) of \(leaf.key(row)) links to \(link), which does not exist"
                     )
                     precondition(
                         IntegerIndexTree.contains(UInt64(link), leaf.key(row), in: root),
@@ -100,9 +102,10 @@ extension Snapshot {
 }
 
 extension Store {
-    /// Checks every active version, and that the nodes alive are exactly those that active versions reach, each in the dead list it belongs to. To be called
-    /// while no transaction runs. O(objects x active versions).
-    public func _checkInvariants() {
+    /// Checks every active version. Checks also that the live nodes are exactly those that active versions reach, and
+    /// that each dead node is on the right dead list. Must be called while no transaction runs. O(objects × active
+    /// versions).
+    package func _checkInvariants() {
         versions.checkCounts()
         versions.withEntries { entries, dead in
             var reached: [Set<UInt64>] = []
@@ -112,7 +115,7 @@ extension Store {
                     precondition(
                         node.stamp <= entry.stamp,
                         "Firn: version \(entry.version) reaches a node of stamp \(node.stamp)")
-                    // What lies in a checkpoint is neither counted nor freed.
+                    // On-disk nodes are neither counted nor freed.
                     if node.isOnDisk { return }
                     precondition(
                         nodes.insert(NodeRef(node).word).inserted, "Firn: version \(entry.version) reaches a node twice"
@@ -126,14 +129,14 @@ extension Store {
                 all.count == heap.nodeCount, "Firn: \(heap.nodeCount) nodes are alive and \(all.count) are reached")
             let bytes = all.reduce(0) { $0 + NodeRef($1).node.byteCount }
             precondition(bytes == heap.byteCount, "Firn: \(heap.byteCount) bytes are alive and \(bytes) are reached")
-            for (place, list) in dead.enumerated() {
+            for (index, list) in dead.enumerated() {
                 for node in list {
                     let word = NodeRef(node).word
                     precondition(
-                        reached[place].contains(word),
-                        "Firn: a node on the dead list of a version that does not reach it")
+                        reached[index].contains(word),
+                        "Firn: a node is on the dead list of a version that does not reach it")
                     precondition(
-                        place + 1 == entries.count || !reached[place + 1].contains(word),
+                        index + 1 == entries.count || !reached[index + 1].contains(word),
                         "Firn: a node on a dead list is alive in the next version")
                 }
             }

@@ -1,18 +1,58 @@
 import FirnLog
 import FirnStorage
 
-/// The checkpoint that a store writes as it is closed, so that the next opening has next to nothing to replay: as SQLite checkpoints when the
-/// last connection closes.
+/// The checkpoint that a store writes when it is closed, so that the next opening has next to nothing to replay.
+/// (SQLite does the same when the last connection closes.)
 extension Store {
-    /// How long the exit of a process waits for a checkpoint that is being written.
-    private static let exitPatience: Int64 = 60_000_000_000
-
-    /// Writes the checkpoint that is due, waiting for one that is being written, which no longer keeps to its pace.
+    /// Waits for running writes, makes everything durable and closes the log. Versions that are pinned stay readable.
     ///
-    /// Nothing if the rule wants none, if another process that can write keeps the store open (it or the last of them does it), or if nothing can be written any more.
+    /// If the log has grown since the last checkpoint, another one is written first
+    /// (`CompactionRule.closingLogByteCount`), so that the next opening has next to nothing to replay. That takes as
+    /// long as writing what has changed. If the disk is full, the changes stay in the log.
+    ///
+    /// - Throws: the error that kept the log from becoming durable or the checkpoint from being written, except for a
+    ///   full disk during the checkpoint. The store is closed in any case.
+    package func close() throws(StoreError) {
+        // In a forked child the write lock may be held by a thread that has stayed with the parent.
+        if isForked { return closed.store(true, ordering: .releasing) }
+        guard !closing.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        var failure: StoreError?
+        // Before anything that takes long, because the process may end meanwhile.
+        do throws(StoreError) { try syncWhatIsOwed() } catch { failure = error }
+        do throws(StoreError) { try writeClosingCheckpoint() } catch {
+            // Everything is in the log, and the next opening replays it.
+            if case .log(let cause) = error.code, cause.code == .diskFull {} else { failure = error }
+        }
+        closed.store(true, ordering: .releasing)
+        try closeLog()
+        if let failure { throw failure }
+    }
+
+    private func closeLog() throws(StoreError) {
+        follower?.stop(waits: true)
+        versions.endWaiting()
+        compactor.stop()
+        spiller?.stop()
+        queue.acquire()
+        defer { queue.release() }
+        guard let log else { return }
+        // From now on another process may get the slot. So pins that are released later report to nobody.
+        versions.withLock { $0.report = nil }
+        // Held versions still read checkpoint files. This keeps other openers from punching holes in them.
+        do { try log.close(isRead: !fileReferences.ids.isEmpty) } catch { throw StoreError(error) }
+    }
+
+    /// How long the exit of a process waits for a checkpoint that is being written, in nanoseconds.
+    private static let exitTimeout: Int64 = 60_000_000_000
+
+    /// Writes the checkpoint that is due, after waiting for one that is being written, which no longer limits its
+    /// speed.
+    ///
+    /// Does nothing if the rule wants no checkpoint, if another process that can write keeps the store open (the last
+    /// of them writes the checkpoint), or if nothing can be written any more.
     func writeClosingCheckpoint() throws(StoreError) {
         guard let log, options.compaction.isAutomatic, !isReadOnly, !log.isForked else { return }
-        // Before anything is waited for, as in `prepareForExit`.
+        // Before any waiting, as in `prepareForExit`.
         let isLast = log.beginEnding()
         compactor.hurry()
         try compactor.run { () throws(StoreError) in if isLast { try writeClosingCheckpoint(log) } }
@@ -21,13 +61,13 @@ extension Store {
     private func writeClosingCheckpoint(_ log: Log) throws(StoreError) {
         guard log.failure == nil else { return }
         var byteCount = 0
-        // Another process may have written, and have compacted, since this one did.
+        // Another process may have written and compacted since this one last wrote.
         try inTurn { () throws(LogError) in byteCount = log.byteCountBehindCheckpoint }
         guard byteCount > options.compaction.closingLogByteCount else { return }
         try writeDueCheckpoint(options.compaction)
     }
 
-    /// Makes durable what a relaxed durability has left for later.
+    /// Makes durable what relaxed durability has not synced yet.
     func syncWhatIsOwed() throws(StoreError) {
         guard let log, case .relaxed = log.options.durability, !log.isForked, !isReadOnly, log.failure == nil else {
             return
@@ -35,51 +75,54 @@ extension Store {
         do { try log.sync() } catch { throw StoreError(error) }
     }
 
-    /// For a process that ends with the store open: makes durable what `.relaxed` owes, writes the checkpoint that `close` would, and leaves the store open, as other threads may still use it.
+    /// Prepares the end of a process that has the store open: syncs what `.relaxed` has not synced yet, and writes
+    /// the checkpoint that `close` would write. The store stays open, because other threads may still use it.
     ///
-    /// Each time that it needs the write lock it waits a second at most, since the transaction that runs may be the exiting thread's own, or another's that needs something of this thread: the log then
-    /// stays as it is, and the next opening replays it.
-    public func prepareForExit() throws(StoreError) {
+    /// Each time that it needs the write lock it waits for a second at most. The running transaction may be the
+    /// exiting thread's own, or may wait for this thread. Then the log stays as it is, and the next opening replays
+    /// it.
+    package func prepareForExit() throws(StoreError) {
         guard let log, !isClosed, !log.isForked, !isReadOnly else { return }
-        // First of all: another process that ends while this one waits must not count on it. Then that one is the last
-        // to say that it ends, and writes the checkpoint.
+        // This comes first: another process that ends while this one waits must not rely on it. Then that process is
+        // the last to announce its end, and writes the checkpoint.
         let isLast = log.beginEnding()
         try syncWhatIsOwed()
         guard options.compaction.isAutomatic else { return }
         compactor.processEnds()
-        // The compactor may itself be waiting for a transaction that does not end.
+        // The compactor itself may be waiting for a transaction that does not end.
         guard acquireForCheckpoint() else { return }
         queue.release()
-        let deadline = SystemClock.shared.monotonic() + Store.exitPatience
+        let deadline = SystemClock.shared.monotonic() + Store.exitTimeout
         do throws(StoreError) {
             try compactor.run(until: deadline) { () throws(StoreError) in
                 if isLast { try writeClosingCheckpoint(log) }
             }
         } catch {
-            // A transaction has begun meanwhile and runs on.
+            // A transaction began meanwhile and is still running.
             guard error.code == .closed else { throw error }
         }
     }
 
-    /// Takes the write lock for a checkpoint. False where the process ends and a transaction runs for too long.
+    /// Acquires the write lock for a checkpoint. Returns false if the process ends and a transaction runs for too long.
     func acquireForCheckpoint() -> Bool {
-        guard let patience = compactor.transactionPatience else {
+        guard let timeout = compactor.transactionTimeout else {
             queue.acquire()
             return true
         }
-        return acquire(until: SystemClock.shared.monotonic() + patience)
+        return acquire(until: SystemClock.shared.monotonic() + timeout)
     }
 
-    /// Takes the write lock, unless that takes until `deadline`, a time of the monotonic clock in nanoseconds.
+    /// Acquires the write lock. Returns false if it is not free by `deadline`, a time of the monotonic clock in
+    /// nanoseconds.
     func acquire(until deadline: Int64) -> Bool {
         while !queue.tryAcquire() {
             if SystemClock.shared.monotonic() > deadline { return false }
-            restThread(nanoseconds: 1_000_000)
+            sleepThread(nanoseconds: 1_000_000)
         }
         return true
     }
 
-    /// Why a checkpoint is given up where `acquireForCheckpoint` is false.
+    /// The error with which a checkpoint is abandoned if `acquireForCheckpoint` returns false.
     static var endsBesideTransaction: StoreError {
         StoreError(.closed, "the process ends while a transaction runs; the next opening replays the log")
     }

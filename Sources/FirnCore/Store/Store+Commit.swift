@@ -1,35 +1,39 @@
 import FirnLog
 
 /// A version that a commit made.
-public struct CommittedVersion: Sendable {
-    public let number: UInt64
+package struct CommittedVersion: Sendable {
+    package let number: UInt64
     /// Nanoseconds since 1970.
-    public let time: Int64
-    /// Holds exactly this version, if the commit was asked to; later versions may have been published with it. It is
-    /// listed nowhere and counts against no limit.
-    public var pin: Pin?
+    package let time: Int64
+    /// A pin on exactly this version, if the caller of the commit asked for one; later versions may have been
+    /// published together with it. The pin is listed nowhere and counts against no limit.
+    package var pin: Pin?
 }
 
 extension WriteTransaction {
-    /// Commits, and returns when the version is durable (as the store's durability has it) and published.
+    /// The store that the transaction writes to.
+    var store: Store { unsafeDowncast(owner, to: Store.self) }
+
+    /// Commits, and returns when the version is durable (as defined by the store's durability) and published.
     ///
-    /// Throws where the version could not be written: it never was then, except for an outcome that the error calls unknown.
+    /// Throws if the version could not be written. Then it never existed, unless the error says that the outcome is
+    /// unknown.
     ///
     /// - Parameter pins: whether the result holds the version.
     @discardableResult
-    public func commit(pins: Bool = false) throws(StoreError) -> CommittedVersion {
+    package func commit(pins: Bool = false) throws(StoreError) -> CommittedVersion {
         let store = store
-        let committed = try write(wakesFollower: false, pins: pins)
+        let committed = try append(wakesFollower: false, pins: pins)
         defer { store.letOthersWriteIfAsked() }
         try store.waitUntilPublished(committed.number)
         return committed
     }
 
-    /// Commits as far as the log: the write lock is free, the version is the tip, but nobody sees it before `Store.waitUntilPublished` or `whenPublished`
-    /// says that it is durable.
-    public func write() throws(StoreError) -> CommittedVersion { try write(wakesFollower: true) }
+    /// Writes the commit to the log and does not wait: the write lock is released and the version is the tip, but
+    /// nobody sees it before `Store.waitUntilPublished` or `whenPublished` reports that it is durable.
+    package func commitWithoutWaiting() throws(StoreError) -> CommittedVersion { try append(wakesFollower: true) }
 
-    private func write(wakesFollower: Bool, pins: Bool = false) throws(StoreError) -> CommittedVersion {
+    private func append(wakesFollower: Bool, pins: Bool = false) throws(StoreError) -> CommittedVersion {
         let version = base.version + 1
         let store = store
         var time = max(store.clock.now(), base.time)
@@ -38,17 +42,18 @@ extension WriteTransaction {
             if store.isForked { try store.checkWritable() }
             try checkFaults()
             try noting { () throws(StoreError) in
-                // The log and the notes tell the same.
+                // The changeset and the change summary come from the same deltas.
                 lazy var deltas = makeDeltas()
-                let notes = store.keepsChangeSummaries ? makeChangeSummary(deltas) : nil
-                // From the log on nothing is read any more that could be damaged: `PartSink` looks before the last part.
+                let summary = store.keepsChangeSummaries ? makeChangeSummary(deltas) : nil
+                // From here on nothing is read that could be damaged, except by the encoder: `PartSink` checks for
+                // damage before the last part.
                 try checkFaults()
                 if let log = store.log {
                     do throws(LogError) { time = try append(deltas, to: log, version: version) } catch {
                         throw StoreError(error)
                     }
                 }
-                if let notes { store.keep(notes, after: base.version, version) }
+                if let summary { store.keep(summary, after: base.version, version) }
             }
         } catch {
             cancel()
@@ -57,9 +62,9 @@ extension WriteTransaction {
         let root = NodeRef(rootSlot.pointee).node
         let stamp = writer.stamp
         let reference = reference
-        let outcome = finish()
+        let outcome = detach()
         store.versions.add(stamp: stamp, version: version, time: time, root: root, reference: reference, outcome)
-        // The write lock is held: nobody has put a later version, or another tree, on top.
+        // The write lock is held, so nobody has added a later version, or another tree.
         let pin = pins ? store.versions.pinForStore(.tip) : nil
         store.endTransaction(wakesFollower: wakesFollower)
         store.compactIfDue()
@@ -69,14 +74,14 @@ extension WriteTransaction {
 
 extension Store {
     /// Waits until a written version is durable, and publishes it.
-    public func waitUntilPublished(_ version: UInt64) throws(StoreError) {
+    package func waitUntilPublished(_ version: UInt64) throws(StoreError) {
         guard let log else { return publish(through: version) }
         do { try log.waitUntilDurable(version) } catch { throw StoreError(error) }
         publish(through: log.publishedVersion)
     }
 
-    /// Calls `done` when a written version is durable and published, or can't be; on the log's own thread.
-    public func whenPublished(_ version: UInt64, _ done: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
+    /// Calls `done` on the log's own thread when a written version is durable and published, or can't be.
+    package func whenPublished(_ version: UInt64, _ done: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
         guard let log else {
             publish(through: version)
             return done(.success(()))

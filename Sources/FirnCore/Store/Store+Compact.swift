@@ -2,35 +2,42 @@ import FirnLog
 import FirnStorage
 
 /// What a compaction did.
-public struct CompactionReport: Sendable {
+package struct CompactionReport: Sendable {
     /// The version of the checkpoint that the store now begins from.
-    public let version: UInt64
+    package let version: UInt64
     /// Bytes written.
-    public let byteCount: Int
-    /// Whether everything was written, or only what has changed since the checkpoint before.
-    public let isWhole: Bool
+    package let byteCount: Int
+    /// Whether everything was written. Otherwise only what has changed since the checkpoint before was.
+    package let isWhole: Bool
 }
 
 extension Store {
-    /// Writes a checkpoint of the newest version, removes the log before it, and frees the memory that only the log's versions took. Readers and the writer go on beside it; the writer waits for a
-    /// few milliseconds while the manifest is replaced.
+    /// Writes a checkpoint of the newest version, removes the log before it, and frees the memory that only the log's
+    /// versions took.
     ///
-    /// Everything is written anew where more than a sixteenth of the checkpoint before is no longer reached, so that the files are about as small as they can be. While an older version is
-    /// held, whose files stay, what is done is what the rule would do, since all would lie there twice.
+    /// Readers and the writer continue meanwhile; the writer waits for a few milliseconds while the manifest is
+    /// replaced.
+    ///
+    /// If more than a sixteenth of the checkpoint before is no longer reached, everything is written again, so that
+    /// the files are about as small as they can be. But while an older version is held, its files stay, so everything
+    /// would be stored twice. Then the compaction does only what the rule would do.
     ///
     /// Cost: O(what changed since the last checkpoint), or O(everything).
     ///
-    /// - Throws: `.log(.diskFull)` where there is no room: the store is then what it was. Nil is returned where the store lies in memory, nothing was written since the last checkpoint, or another process writes one.
+    /// - Throws: `.log(.diskFull)` if the disk is full. Then the store is unchanged.
+    /// - Returns: nil if the store is in memory, nothing was written since the last checkpoint, or another process is
+    ///   writing one.
     @discardableResult
-    public func compact() throws(StoreError) -> CompactionReport? {
-        // Whoever holds an older version keeps its files: all would lie there twice.
+    package func compact() throws(StoreError) -> CompactionReport? {
+        // The holder of an older version keeps its files, so everything would be stored twice.
         if versions.withLock({ $0.activeCount(without: nil) > 1 }) {
             return try compact(garbageShare: options.compaction.garbageShare, rewritesAll: false)
         }
         return try compact(garbageShare: 1.0 / 16)
     }
 
-    /// - Parameter rewritesAll: whether all is written anew where the share is passed, and not the part of it alone of which the least is alive.
+    /// - Parameter rewritesAll: whether everything is written again if the share is exceeded, and not only the parts
+    ///   with the smallest live share.
     @discardableResult
     package func compact(garbageShare: Double, rewritesAll: Bool = true) throws(StoreError) -> CompactionReport? {
         try checkWritable()
@@ -39,41 +46,44 @@ extension Store {
         }
     }
 
-    /// How much a compaction does.
+    /// How much a compaction writes, and how fast.
     struct CompactionOptions {
-        /// The share of the files, that is dead and takes blocks, from which on what is alive is written anew.
+        /// The share of dead nodes that occupy blocks in the files, above which live nodes are written again.
         var garbageShare: Double
         var rewritesAll: Bool
         var pace: RateLimiter?
     }
 
-    /// Whether the newest version is the pin's on another tree, so that the pin alone holds the old one.
-    public func isSuperseded(_ pin: Pin) -> Bool {
+    /// Whether the pin's version is the newest one, but with another tree by now, so that only the pin holds the old
+    /// tree.
+    package func isSuperseded(_ pin: Pin) -> Bool {
         let newest = versions.published
         return newest.version == pin.version && newest.stamp != pin.stamp
     }
 
-    /// Bytes of the checkpoint's files and of the log.
-    public var fileByteCount: Int {
+    /// The bytes of the checkpoint's files and of the log.
+    package var fileByteCount: Int {
         guard let log else { return 0 }
         return storedByteCount + log.segmentByteCount
     }
 
     /// About how many bytes a compacted store has.
-    public var usedByteCount: Int { liveStoredByteCount + heap.byteCount }
+    package var usedByteCount: Int { liveStoredByteCount + heap.byteCount }
 
-    /// Bytes of the checkpoint's files, without the holes in them.
+    /// The bytes of the checkpoint's files, without the holes in them.
     private var storedByteCount: Int {
         max((log?.checkpoint?.byteCount ?? 0) - holeByteCount.load(ordering: .relaxed), 0)
     }
 
     /// About how many bytes of the checkpoint's files are still reached.
-    var liveStoredByteCount: Int { max(storedByteCount - checkpointGarbage.load(ordering: .relaxed), 0) }
+    var liveStoredByteCount: Int { max(storedByteCount - context.checkpointGarbage.load(ordering: .relaxed), 0) }
 
-    /// Why the last automatic checkpoint could not be written; nil while all is well. It is tried again after the next commits.
-    public var compactionFailure: StoreError? { compactor.lastFailure }
+    /// Why the last automatic checkpoint could not be written; nil if it could. It is tried again after the next
+    /// commits.
+    package var compactionFailure: StoreError? { compactor.lastFailure }
 
-    /// Asks for a checkpoint where the rule wants one, and for the removal of files that versions have let go. After each commit; costs four loads and compares.
+    /// Starts a checkpoint if the rule wants one, or the removal of files that versions have released. Called after
+    /// each commit. Costs four loads and compares.
     @inline(__always)
     func compactIfDue() {
         guard let log,
@@ -89,7 +99,7 @@ extension Store {
         let live = checkpointLiveByteCount.load(ordering: .relaxed)
         let isDue =
             rule.isDue(log: log.byteCountSinceCheckpoint, live: live) || rule.isAutomatic && isHeapDue(live: live)
-        let hasReleased = rule.isAutomatic && (fileReferences.hasReleased || mayGiveBack)
+        let hasReleased = rule.isAutomatic && (fileReferences.hasReleased || mayPunchHoles)
         guard isDue || hasReleased, log.options.usesThreads else { return }
         compactor.start { [weak self] () throws(StoreError) in
             guard let self else { return }
@@ -100,7 +110,7 @@ extension Store {
         }
     }
 
-    /// Writes a checkpoint as the rule has it. One at a time: see `Compactor.run`.
+    /// Writes a checkpoint according to the rule. One at a time: see `Compactor.run`.
     func writeDueCheckpoint(_ rule: CompactionRule) throws(StoreError) {
         _ = try writeCheckpoint(
             CompactionOptions(
@@ -108,29 +118,31 @@ extension Store {
                 pace: rule.bytesPerSecond > 0 ? RateLimiter(bytesPerSecond: rule.bytesPerSecond) : nil))
     }
 
-    /// Whether a checkpoint is wanted for the memory that the newest version takes: few bytes of the log may change many leaves, each of which is then on the heap or in scratch files.
+    /// Whether a checkpoint is due because of the memory that the newest version takes: a few bytes of the log may
+    /// change many leaves, and each of them is then on the heap or in scratch files.
     private func isHeapDue(live: Int) -> Bool {
         let limit = max(options.transactionMemoryByteCount, live / 4)
-        // What only older versions need a checkpoint does not free.
+        // A checkpoint does not free what only older versions need.
         return heap.byteCount > limit && heap.byteCount - versions.withLock { $0.deadByteCount } > limit
     }
 
-    /// Removes the files that versions have let go since the last time, unless another process is about it. The first commit after they did does so, too. A load where there are none.
-    public func removeReleased() throws(StoreError) {
-        guard let log, fileReferences.hasReleased || mayGiveBack else { return }
+    /// Removes the files that versions have released since the last time, unless another process is doing that. The
+    /// first commit after the release does it, too. Costs a load if there are none.
+    package func removeReleased() throws(StoreError) {
+        guard let log, fileReferences.hasReleased || mayPunchHoles else { return }
         fileReferences.takeReleased()
         _ = try withCompactorLock(log) {
             try removeUnneeded(log)
-            try giveBackReleased(log)
+            try punchReleasedHoles(log)
         }
     }
 
-    /// Does it. One at a time: see `Compactor.run`. Nil also where another process does it.
-    private func writeCheckpoint(_ effort: CompactionOptions) throws(StoreError) -> CompactionReport? {
+    /// Writes a checkpoint, one at a time: see `Compactor.run`. Returns nil also if another process is writing one.
+    private func writeCheckpoint(_ compaction: CompactionOptions) throws(StoreError) -> CompactionReport? {
         guard let log else { return nil }
         return try withCompactorLock(log) {
-            let report = try writeCheckpoint(log, effort)
-            // The pin of what was written has gone, and with it, if nobody else lies on them, the files before.
+            let report = try writeCheckpoint(log, compaction)
+            // The pin of the written version was released. If nobody else needs the files before, they can go now.
             try removeUnneeded(log)
             return report
         } ?? nil
@@ -148,20 +160,20 @@ extension Store {
         }
     }
 
-    private func writeCheckpoint(_ log: Log, _ effort: CompactionOptions) throws(StoreError) -> CompactionReport? {
+    private func writeCheckpoint(_ log: Log, _ compaction: CompactionOptions) throws(StoreError) -> CompactionReport? {
         try inTurn { () throws(LogError) in
             try log.adoptCheckpoint()
-            // What the checkpoint covers must lie in sealed segments, to be removed.
+            // Only sealed segments can be removed, so the checkpoint must cover sealed segments only.
             try log.sealSegment()
         }
         publish(through: log.publishedVersion)
         let pin = versions.pinForStore(.published)
-        let since = log.byteCountSinceCheckpoint
+        let logByteCount = log.byteCountSinceCheckpoint
         let planned = try Faults.throwing { () throws(StoreError) in
-            guard let plan = try self.plan(pin, log, effort) else {
+            guard let plan = try self.plan(pin, log, compaction) else {
                 return nil as (plan: CheckpointPlan, written: WrittenCheckpoint)?
             }
-            return (plan, try write(pin, log, plan, effort.pace))
+            return (plan, try write(pin, log, plan, compaction.pace))
         }
         guard let (plan, written) = planned else { return nil }
         let checkpoint = written.checkpoint
@@ -171,24 +183,26 @@ extension Store {
             try log.publish(checkpoint, keepingVersionsAfter: needed, and: history.kept)
         }
         published(checkpoint, plan, stamp: pin.stamp)
-        log.subtractByteCountSinceCheckpoint(since)
+        log.subtractByteCountSinceCheckpoint(logByteCount)
         let file = checkpoint.files[checkpoint.files.count - 1]
         let mapping: CheckpointMapping
         if let addition = plan.addition {
             mapping = addition.mapping
         } else {
-            mapping = try makeSpace(log, file.byteCount)
+            mapping = try makeMapping(log, file.byteCount)
         }
         try mapping.add(
-            file, log, options, CheckpointMapping.Origin(pin.snapshot.reference, stamp: pin.stamp, isOpened: false))
+            file, log, options.checkpointReading,
+            CheckpointMapping.Origin(pin.snapshot.reference, stamp: pin.stamp, isOpened: false))
         options.besideCompaction?()
         var rebase = Rebase(
-            self, from: pin, to: mapping, written.nodes, written.forwarding, moving: plan.addition?.cleaning)
+            versions, stamp: rebaseStamp, from: pin, to: mapping, written.nodes, written.forwarding,
+            moving: plan.addition?.cleaning)
         mapping.reach(file.id, from: rebase.stamp)
-        try rebase.run()
+        try run(&rebase)
         if let spiller, let stamp = versions.newestSpilledStamp { spiller.writeAgain(bornThrough: stamp) }
         announce(checkpoint.version)
-        try giveBack(plan, log)
+        try punchHoles(plan, log)
         withExtendedLifetime(pin) {}
         return CompactionReport(
             version: checkpoint.version, byteCount: file.byteCount, isWhole: plan.addition == nil)
@@ -200,10 +214,11 @@ extension Store {
         let forwarding: Forwarding
     }
 
-    private func makeSpace(_ log: Log, _ byteCount: Int) throws(StoreError) -> CheckpointMapping {
+    private func makeMapping(_ log: Log, _ byteCount: Int) throws(StoreError) -> CheckpointMapping {
         do {
             return try CheckpointMapping(
-                byteCount: CheckpointMapping.roomFor(byteCount), log: log, fileReferences: fileReferences,
+                byteCount: CheckpointMapping.reservedByteCount(for: byteCount), log: log,
+                fileReferences: fileReferences,
                 onDamage: options.onDamage)
         } catch {
             throw StoreError(LogError(error))
@@ -221,13 +236,14 @@ extension Store {
         var writer = CheckpointWriter(
             pin.snapshot, to: file, adding: addition?.mapping, moving: addition?.cleaning
         ) { (byteCount) throws(StoreError) in
-            try compactor.checkGoingOn()
+            try compactor.checkNotStopped()
             if let end = pace?.restEnd(after: byteCount) { compactor.rest(until: end) }
         }
         let root = try writer.write()
-        // Without its foot the file is none.
+        // Without its footer the file is no checkpoint.
         try Faults.check()
-        // Who opens the store knows no suspects: what they take is garbage until a walk finds them alive.
+        // A process that opens the store knows no suspects, so their bytes count as garbage until a walk finds them
+        // alive.
         let state = CheckpointState(
             root: Int(root & ~1), stamp: pin.stamp, garbage: (addition?.garbageAfter ?? 0) + plan.suspectedByteCount,
             holes: addition?.holes ?? [], schema: pin.snapshot.schema)
@@ -245,7 +261,7 @@ extension Store {
     private func removeUnneeded(_ log: Log) throws(StoreError) {
         fileReferences.takeReleased()
         do throws(LogError) {
-            // The next commit tries again.
+            // If files are left, the next commit tries again.
             if try !log.removeUnneeded(held: fileReferences.ids) { fileReferences.noteReleased() }
         } catch {
             throw StoreError(error)

@@ -2,12 +2,12 @@ import FirnLog
 import FirnStorage
 
 extension Store {
-    /// Writes a version to a store of its own, which begins with it: the same number and time, and no history.
+    /// Writes a version to a new store, which begins with it: with the same number and time, and without history.
     ///
     /// - Parameters:
-    ///   - folder: what bears the name must not exist, but for a copy that was cut short; its parent must.
-    ///   - fileMode: of the files of the copy.
-    public static func writeCopy(
+    ///   - folder: its parent must exist. The folder itself must not exist, unless it is a copy that was interrupted.
+    ///   - fileMode: the mode of the copy's files.
+    package static func writeCopy(
         of pin: Pin, to folder: String, fileMode: FileMode = .ownerOnly, storage: any Storage,
         randomness: any Randomness = SystemRandomness.shared
     ) throws(StoreError) {
@@ -34,7 +34,7 @@ extension Store {
                 }
             }
         } catch {
-            // Damage is the store's, not the copy's.
+            // Damage is in the store, not in the copy.
             throw failure ?? StoreError(error)
         }
     }

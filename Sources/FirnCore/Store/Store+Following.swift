@@ -2,41 +2,47 @@ import FirnBytes
 import FirnLog
 import FirnStorage
 
-/// Several processes on one store. `WriterLock` tells how they take turns; here is what that means for the store's versions:
+/// Several processes on one store. `WriterLock` describes how they take turns. For the store's versions this means:
 ///
-/// 1. While this process does not write, its tip is what it has read of the log, and is published. Commits of others are applied to it as recovery does, forwards and without running any
-///    rule: those that are due at a time become one version, with the number and time of the last of them. Observers get notes made from the changes.
-/// 2. A transaction begins when this process has the writer's lock and has applied everything up to the end of the log (`takeTurn`). So its base is the newest version of all.
-/// 3. When others wait, the lock is given up by whoever ends a transaction (`letOthersWrite`), or by the follower's thread.
+/// 1. While this process does not write, its tip is what it has read of the log, and is published. Commits of others
+/// are applied to it as recovery does, forwards and without running any rule. All commits that are due at a time
+/// become one version, with the number and time of the last of them. Observers get change summaries made from these
+/// changes.
+/// 2. A transaction begins when this process has the writer lock and has applied everything up to the end of the log
+/// (`takeTurn`). So its base is the newest version of all.
+/// 3. When others wait, the thread that ends a transaction (`letOthersWrite`) or the follower's thread releases the
+/// lock.
 ///
-/// All of it happens under `queue`, the process's write lock, which guards what changes here: the tip, the log's place, and whether it is this process's turn. The kernel's lock
-/// is waited for without it.
+/// All of it happens under `queue`, the process's write lock, which guards what changes here: the tip, the log's
+/// position, and whether it is this process's turn. A thread waits for the kernel's lock without it.
 extension Store {
-    // MARK: Reading on
+    // MARK: Following
 
-    /// Applies what other processes have published since. The follower's thread does so by itself; who calls this has it now. Three loads where there is nothing.
+    /// Applies what other processes have published since the last call. The follower's thread does so by itself;
+    /// after this call it has been done. Costs three loads if there is nothing.
     ///
     /// Cost: O(changes).
     ///
-    /// - Throws: `.schemaChangedElsewhere`; what is wrong with the files. The store stays where it is then, and can be read.
-    public func catchUp() throws(StoreError) {
-        guard let log, log.hasNews, !log.isForked else { return }
-        while log.hasNews, !isClosed {
+    /// - Throws: `.schemaChangedElsewhere`; an error of the files. Then the store stays at its version, and can be
+    ///   read.
+    package func catchUp() throws(StoreError) {
+        guard let log, log.hasUnreadVersions, !log.isForked else { return }
+        while log.hasUnreadVersions, !isClosed {
             if queue.tryAcquire() {
                 defer { queue.release() }
                 if !log.isAboutToWrite { return try follow(log) }
             }
-            // Somebody else applies it just now, before he writes or as this one would.
-            restThread(nanoseconds: 50_000)
+            // Another thread is applying it: before it writes, or just as this one would.
+            sleepThread(nanoseconds: 50_000)
         }
     }
 
-    /// The write lock is held.
+    /// Applies what was published, up to a version. The write lock is held.
     private func follow(_ log: Log, through limit: UInt64 = .max) throws(StoreError) {
         try apply(log) { body in try log.readPublished(through: limit, body) }
     }
 
-    /// The write lock is held.
+    /// Applies the commits that `read` reads, and moves the log on. The write lock is held.
     private func apply(
         _ log: Log, _ read: (_ body: (inout CommitReader) throws -> Void) throws -> Log.Progress?
     ) throws(StoreError) {
@@ -51,18 +57,18 @@ extension Store {
             let error = follower.fault ?? error
             follower.cancel()
             guard let stop = error as? ForeignSchema else { throw replayError(error, after: last, log) }
-            log.dropWriting()
-            // What was published before that schema can still be shown.
+            log.abandonWriting()
+            // The versions that were published before that schema can still be shown.
             if stop.version > versions.tip.version + 1 { try follow(log, through: stop.version - 1) }
             let refusal = StoreError(
                 .schemaChangedElsewhere,
-                "another process has changed the schema of \(log.options.folder) in version \(stop.version): \(stop.difference). This process goes on reading the version before, and "
-                    + "can't write. Close the store here (let go of all its realms and objects) and open it again with classes that fit"
+                "another process has changed the schema of \(log.options.folder) in version \(stop.version): \(stop.difference). This process continues to read the version before, and "
+                    + "can't write. Close the store here (release all its realms and objects) and open it again with classes that fit"
             )
-            // It is the same from now on, so the others need not keep for this process what comes behind.
+            // This never changes, so the others need not keep later commits for this process.
             refusedSchema = refusal
             log.ceaseReading()
-            tellOthers()
+            publishHoldings()
             throw refusal
         }
         guard let progress else { return }
@@ -72,7 +78,8 @@ extension Store {
 
     // MARK: Turns
 
-    /// Takes the write lock when it is this process's turn to write and this transaction's among the process's own. Blocks.
+    /// Waits until it is this process's turn to write, and this transaction's turn within the process. Then the
+    /// caller has the write lock. Blocks.
     func takeTurn() throws(StoreError) {
         guard let log else { return queue.acquire() }
         while true {
@@ -83,10 +90,10 @@ extension Store {
         }
     }
 
-    /// As `takeTurn`, for a checkpoint: where the process ends, it throws rather than wait long for others.
+    /// Like `takeTurn`, for a checkpoint: if the process ends, it throws instead of waiting long for others.
     private func takeTurnForCheckpoint() throws(StoreError) {
-        guard let log, let patience = compactor.transactionPatience else { return try takeTurn() }
-        let deadline = SystemClock.shared.monotonic() + patience
+        guard let log, let timeout = compactor.transactionTimeout else { return try takeTurn() }
+        let deadline = SystemClock.shared.monotonic() + timeout
         while true {
             if !log.isWriting {
                 do throws(LogError) {
@@ -104,18 +111,22 @@ extension Store {
         }
     }
 
-    /// Drops the kernel's lock that this process got and made no use of: otherwise it would keep it as long as it
-    /// lives, and no other process would write. That takes the write lock, whose holder may be about to write with the
-    /// kernel's lock. So it happens when that is free, and not where somebody here has made use of it by then.
+    /// Releases the kernel's lock that this process has acquired and not used. Otherwise the process would keep it as
+    /// long as it lives, and no other process would write.
+    ///
+    /// The release needs the write lock, whose holder may be about to write with the kernel's lock. So it happens
+    /// when the write lock is free, and does not happen if another thread of this process has used the kernel's lock
+    /// by then.
     private func dropWritingWhenFree(_ log: Log) {
         guard log.isAboutToWrite else { return }
         queue.request { [self] in
-            if !isClosed { log.dropWriting() }
+            if !isClosed { log.abandonWriting() }
             queue.release()
         }
     }
 
-    /// Runs `body` in this process's turn, with the write lock held: for what changes the log's files beside commits.
+    /// Runs `body` in this process's turn, with the write lock held. It is for changes of the log's files other than
+    /// commits.
     func inTurn(_ body: () throws(LogError) -> Void) throws(StoreError) {
         try takeTurnForCheckpoint()
         defer {
@@ -125,11 +136,11 @@ extension Store {
         do { try body() } catch { throw StoreError(error) }
     }
 
-    /// Whether it is still this process's turn. The write lock is held; it is given up where this throws.
+    /// Whether it is this process's turn. The write lock is held; it is released if this throws.
     private func isTurn(_ log: Log) throws(StoreError) -> Bool {
         if log.isWriting {
-            guard log.shouldGiveUpWriting, log.isTurnOver else { return true }
-            log.giveUpWriting()
+            guard log.shouldReleaseWriting, log.isTurnOver else { return true }
+            log.releaseWriting()
             return false
         }
         guard log.isAboutToWrite else { return false }
@@ -138,63 +149,67 @@ extension Store {
             do { try log.beginWriting() } catch { throw StoreError(error) }
             return true
         } catch {
-            log.dropWriting()
+            log.abandonWriting()
             queue.release()
             throw error
         }
     }
 
-    /// After a transaction: lets other processes write if they wait. One that is waited for by this process's own goes on for a turn.
+    /// Called after a transaction: lets other processes write if they wait. While transactions of this process wait,
+    /// too, it continues to write until its turn is over.
     func letOthersWriteIfAsked() {
-        guard let log, log.shouldGiveUpWriting, log.isTurnOver || !queue.hasWaiters else { return }
+        guard let log, log.shouldReleaseWriting, log.isTurnOver || !queue.hasWaiters else { return }
         letOthersWrite()
     }
 
-    /// Lets other processes write, unless a transaction runs; that does so at its end.
+    /// Lets other processes write. If a transaction runs, does nothing, because its end does the same.
     func letOthersWrite() {
         guard let log, log.isWriting, queue.tryAcquire() else { return }
-        log.giveUpWriting()
+        log.releaseWriting()
         queue.release()
     }
 
-    /// By the follower's thread, whenever there is news.
+    /// Called by the follower's thread whenever it was woken.
     package func attendToOthers() {
         guard let log, !log.isForked, !isClosed else { return }
-        if log.shouldGiveUpWriting || log.takeWishForRest() { letOthersWrite() }
-        // Somebody may have come who asks for more than was told; and after a failure nothing more is read here.
-        if log.isAskedForRetainedBytes || log.failure != nil { tellOthers() }
-        // What stands in the way is thrown again at the next refresh, opening or write, to somebody who can be told.
+        if log.shouldReleaseWriting || log.takeIdleReleaseRequest() { letOthersWrite() }
+        // An opener that asks for retained bytes may have come. After a failure, this process reads nothing more, and
+        // the slot must show that.
+        if log.isAskedForRetainedBytes || log.failure != nil { publishHoldings() }
+        // An error is thrown again by the next refresh, opening or write, whose caller can handle it.
         _ = Result { () throws(StoreError) in try catchUp() }
     }
 
-    /// From now on the other processes are told what this one holds. Before the store is shared.
+    /// Makes the version table publish to the other processes what this one holds, from now on. Called before the
+    /// store is shared.
     func reportHeld(to log: Log) {
         versions.report = { [log] table in
-            // The slot stays the parent's, whatever a forked child lets go.
+            // The slot belongs to the parent, whatever a forked child releases.
             if log.isForked { return }
-            log.tellOthers(
+            log.publishHoldings(
                 version: table.publishedEntry.version, oldest: table.oldestVersion,
                 activeCount: table.activeCount(without: nil),
                 retainedByteCount: log.isAskedForRetainedBytes ? table.retainedByteCount(without: nil) : 0)
         }
-        tellOthers()
+        publishHoldings()
         if limit.byteCount < .max { log.askForRetainedBytes() }
     }
 
-    /// Tells the other processes what this one holds.
-    func tellOthers() { versions.withLock { table in table.report?(table) } }
+    /// Shows the other processes what this one holds.
+    func publishHoldings() { versions.withLock { table in table.report?(table) } }
 
-    /// The other processes that have the store open (and other openers in this one). Cost: a system call for each.
-    public var otherProcesses: [OtherProcess] { log?.otherProcesses ?? [] }
+    /// The other processes that have the store open, and other openers in this process. Costs a system call for each.
+    package var otherProcesses: [OtherProcess] { log?.otherProcesses ?? [] }
 }
 
-/// A schema that another process has set and that this one can't go on with.
+/// A schema that another process has set and that this one can't follow.
 private struct ForeignSchema: Error {
     let version: UInt64
     let difference: String
 }
 
-/// Commits of other processes on their way into a store: one transaction for all that are read at a time, begun with the first. The store's write lock is held all the while.
+/// Applies commits of other processes to a store: one transaction, begun with the first commit, for all that are read
+/// at a time. The store's write lock is held all the time.
 private final class FollowedCommits {
     private let store: Store
     private var transaction: WriteTransaction?
@@ -216,7 +231,7 @@ private final class FollowedCommits {
 
     private func begin() -> WriteTransaction {
         let base = store.versions.pinForStore(.tip)
-        let begun = WriteTransaction(store: store, base: base, stamp: store.nextStamp())
+        let begun = WriteTransaction(store.context, owner: store, base: base)
         begun.endsTurn = false
         transaction = begun
         return begun
@@ -234,8 +249,9 @@ private final class FollowedCommits {
 }
 
 extension StoreSchema {
-    /// What a process that knows `old` and not this schema can't go on with; nil where this only adds to it. Indexes and the version's number are no matter.
-    public func breaks(_ old: StoreSchema) -> String? {
+    /// Describes the first change since `old` that a process which knows only `old` can't follow; nil if this schema
+    /// only adds to `old`. Indexes and the version's number do not matter.
+    package func breaks(_ old: StoreSchema) -> String? {
         guard tables.count >= old.tables.count else { return "it has fewer classes" }
         for (before, after) in zip(old.tables, tables) where before != after && !before.isRemoved {
             if after.isRemoved { return "the class \(before.name) was removed" }
@@ -244,10 +260,10 @@ extension StoreSchema {
                 return "the class \(before.name) has another primary key, or became embedded or not"
             }
             guard after.columns.count >= before.columns.count else { return "\(before.name) has fewer properties" }
-            for (a, var b) in zip(before.columns, after.columns) where !a.isRemoved {
-                if b.isRemoved { return "the property \(before.name).\(a.name) was removed" }
-                b.isIndexed = a.isIndexed
-                if a != b { return "the property \(before.name).\(a.name) was changed" }
+            for (oldColumn, var newColumn) in zip(before.columns, after.columns) where !oldColumn.isRemoved {
+                if newColumn.isRemoved { return "the property \(before.name).\(oldColumn.name) was removed" }
+                newColumn.isIndexed = oldColumn.isIndexed
+                if oldColumn != newColumn { return "the property \(before.name).\(oldColumn.name) was changed" }
             }
         }
         return nil

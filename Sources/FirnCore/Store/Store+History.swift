@@ -1,32 +1,34 @@
 import FirnLog
 
-/// A version that can be opened, as lists of them tell it.
-public struct VersionListing: Sendable, Equatable {
-    public let number: UInt64
+/// A version that can be opened, as `Store.storedVersions` lists it.
+package struct VersionListing: Sendable, Equatable {
+    package let number: UInt64
     /// When it was committed, in nanoseconds since 1970.
-    public let time: Int64
-    /// Bytes of its commit in the log; 0 where the log does not hold it.
-    public let byteCount: Int
+    package let time: Int64
+    /// The bytes of its commit in the log; 0 if the log does not have it.
+    package let byteCount: Int
 }
 
 extension Store {
-    /// From now on versions are retained as `retention` says too. What was asked for before goes on holding, here and in the other processes that have the store open; and what the store's manifest says, until
-    /// somebody asks for something else.
-    public func retain(_ retention: HistoryRetention) {
+    /// Retains versions by a further rule from now on.
+    ///
+    /// What was asked for before still applies, here and in the other processes that have the store open. So does the
+    /// rule in the store's manifest, until some process asks for another one.
+    package func retain(_ retention: HistoryRetention) {
         history.retain(retention)
         guard let log, !log.isForked else { return }
         log.retain(history.retained)
-        // Where a transaction runs just now, the next turn to write, or segment, writes it down.
+        // If a transaction is running, the next turn to write, or the next segment, writes the rule to the manifest.
         guard !isReadOnly, queue.tryAcquire() else { return }
         log.rememberRetention()
         queue.release()
     }
 
-    /// Holds a version, by its number, shown in the schema of today. O(active versions) where the version is active; otherwise the commits before it are replayed, from the
-    /// nearest version that is at hand.
+    /// Pins a version by its number, and shows it in the current schema. O(active versions) if the version is active.
+    /// Otherwise the commits before it are replayed, from the nearest version that is available.
     ///
-    /// - Throws: `.versionNotYet`, `.versionNotRetained`, `.closed`; what reading the log throws.
-    public func version(_ number: UInt64) throws(StoreError) -> PastVersion {
+    /// - Throws: `.versionNotYet`, `.versionNotRetained`, `.closed`; an error of reading the log.
+    package func version(_ number: UInt64) throws(StoreError) -> PastVersion {
         try checkOpen()
         let newest = versions.published
         guard number <= newest.version else {
@@ -34,14 +36,14 @@ extension Store {
         }
         let active = versions.pin(version: number, at: CallSite(#fileID, #line))
         if let version = PastVersion(active, as: newest.reference.schema) { return version }
-        let past = try retainedPast(historyLog("version \(number) of a store in memory cannot be opened"))
+        let past = try retainedPast(historyLog("version \(number) of a store in memory can't be opened"))
         guard past.bases.first.map({ $0.version <= number }) ?? false, active != nil || number >= past.oldest else {
             throw notRetained(number, oldest: past.oldest, newest: past.newest.version)
         }
         return try open(number, past)
     }
 
-    /// Holds a version that is retained or active.
+    /// Pins a version that is retained or active.
     func open(_ number: UInt64, _ past: RetainedPast) throws(StoreError) -> PastVersion {
         let target = past.newest.reference.schema
         if let version = PastVersion(versions.pin(version: number, at: CallSite(#fileID, #line)), as: target) {
@@ -52,7 +54,7 @@ extension Store {
             do throws(StoreError) {
                 return try history.open(number, of: self, past.log, bases: past.bases, as: target)
             } catch {
-                // A compaction may just have let the checkpoint go that it was to begin from.
+                // A compaction may just have released the checkpoint from which the replay was to begin.
                 let now = try retainedPast(past.log)
                 if now.checkpoints == past.checkpoints { throw error }
                 guard now.bases.first.map({ $0.version <= number }) ?? false else {
@@ -63,15 +65,16 @@ extension Store {
         }
     }
 
-    /// The newest version whose time fulfils a condition that holds up to some moment and not after it; nil where all are later. The version need not be retained.
-    public func newestVersion(where isNotLater: (Int64) -> Bool) throws(StoreError) -> UInt64? {
+    /// The newest version whose time fulfils a condition; nil if all versions are later. The condition must hold up
+    /// to some moment, and not after it. The version need not be retained.
+    package func newestVersion(where isNotLater: (Int64) -> Bool) throws(StoreError) -> UInt64? {
         try checkOpen()
         let newest = versions.published
         if newest.version > 0, isNotLater(newest.time) { return newest.version }
-        let log = try historyLog("earlier versions of a store in memory are not found by their time")
+        let log = try historyLog("earlier versions of a store in memory can't be found by their time")
         do throws(LogError) {
             if let found = try log.newestVersion(through: newest.version, where: isNotLater) { return found }
-            // Before the first commit the store was there, and empty.
+            // Before the first commit the store existed, and was empty.
             guard try log.firstVersion == 1 else { return nil }
             return isNotLater(try log.created) ? 0 : nil
         } catch {
@@ -79,10 +82,11 @@ extension Store {
         }
     }
 
-    /// What can be opened, oldest first: the versions retained and those that are active. Version 0 is the empty store.
+    /// The versions that can be opened, oldest first: the retained ones and the active ones. Version 0 is the empty
+    /// store.
     ///
-    /// Cost: the headers of the segments that hold them.
-    public func storedVersions() throws(StoreError) -> [VersionListing] {
+    /// Cost: reads the headers of the segments that have these versions.
+    package func storedVersions() throws(StoreError) -> [VersionListing] {
         try checkOpen()
         guard let log else {
             return activeTimes(through: versions.published).sorted { $0.key < $1.key }
@@ -101,14 +105,14 @@ extension Store {
                 if past.newest.version > 0 { try log.forEachHeader(of: [1...1]) { time = min(time, $0.time) } }
                 result.append(VersionListing(number: 0, time: time, byteCount: 0))
             }
-            try log.forEachHeader(of: ranges) { head in
-                active[head.version] = nil
-                result.append(VersionListing(number: head.version, time: head.time, byteCount: head.byteCount))
+            try log.forEachHeader(of: ranges) { header in
+                active[header.version] = nil
+                result.append(VersionListing(number: header.version, time: header.time, byteCount: header.byteCount))
             }
         } catch {
             throw StoreError(error)
         }
-        // Active versions whose commits the log has let go.
+        // Active versions whose commits are no longer in the log.
         for (number, time) in active where number > 0 {
             result.append(VersionListing(number: number, time: time, byteCount: 0))
         }
@@ -124,11 +128,11 @@ extension Store {
 
     // MARK: What is retained
 
-    /// What the past of a store can be opened from, as it stands at one moment.
+    /// What past versions of a store can be opened from at one moment.
     struct RetainedPast {
         let newest: VersionTable.Entry
         let log: Log
-        /// The ids of those that were listed before `bases` were taken from them.
+        /// The ids of the checkpoints that were listed when `bases` was made.
         let checkpoints: [UInt64]
         let bases: [HistoryBase]
         /// The first version that can be opened without being active.
@@ -157,7 +161,8 @@ extension Store {
         return RetainedPast(newest: newest, log: log, checkpoints: checkpoints, bases: bases, oldest: result)
     }
 
-    /// The checkpoints that are listed, and what a past version can be replayed from. Another process's compactor may replace them meanwhile: then they are read anew.
+    /// Returns the listed checkpoints, and the bases from which a past version can be replayed. If another process's
+    /// compactor replaces them meanwhile, they are read again.
     private func basesInForce(_ log: Log) throws(StoreError) -> (ids: [UInt64], bases: [HistoryBase]) {
         var tried: [UInt64]?
         while true {
@@ -172,8 +177,11 @@ extension Store {
         }
     }
 
-    /// What must stay for what is retained when a checkpoint of the newest version is published: the log after a version, which is the newest base that is not after any of it, and of the checkpoints listed that
-    /// one and those after it, thinned so that about `StoreOptions.historyCheckpointByteCount` bytes of the log lie between two.
+    /// Returns what the retained versions need when a checkpoint of the newest version is published.
+    ///
+    /// - `after`: the log after this version must stay. It is the newest base that is not after any retained version.
+    /// - `kept`: the listed checkpoints that must stay: that base and checkpoints after it, so many that about
+    ///   `StoreOptions.historyCheckpointByteCount` bytes of the log are between two.
     func neededByHistory(_ log: Log) throws(StoreError) -> (after: UInt64, kept: [Checkpoint]) {
         let past = try retainedPast(log)
         guard past.oldest < past.newest.version, let base = past.bases.last(where: { $0.version <= past.oldest }) else {
@@ -193,12 +201,12 @@ extension Store {
 
     /// The log that the past is read from.
     ///
-    /// - Parameter what: what is not possible for a store in memory.
+    /// - Parameter what: describes what is not possible for a store in memory.
     func historyLog(_ what: String) throws(StoreError) -> Log {
         guard let log else {
             throw StoreError(
                 .versionNotRetained,
-                "\(what): it keeps no log, so only its newest version and those that something holds are there. Hold one by freezing it, or keep the store in a file"
+                "\(what): it keeps no log, so it has only its newest version and those that something holds. Freeze a version to hold it, or keep the store in a file"
             )
         }
         return log

@@ -1,37 +1,44 @@
 import FirnLog
 import FirnStorage
 
-/// What may be held while a transaction begins.
+/// The limits on what may be held when a transaction begins.
 ///
-/// 1. A transaction looks at the limit when it has the write lock, in the step that pins its base. Only commits make versions, and they come one after the other, so as many
-///    transactions as stand in the queue can't pass the same look.
-/// 2. One that is refused gives the write lock up **before** it waits: whoever holds an old version may have to write before it lets go, and letting a pin go never
-///    takes the write lock. It queues anew when enough was let go, behind those who came meanwhile.
-/// 3. A thread waits on the version table's condition, which gives the table's lock up. A callback's transaction is `PostponedWrites`'.
-/// 4. With `.spill` the oldest versions stop counting instead, until those left are within the limit, and are written out beside the transaction (`VersionSpiller`).
-/// 5. What other processes hold counts, too, as far as the shared page tells: a process notes there what it holds as soon as that changes. They wake nobody here, so who waits for them looks again
-///    every 10 ms; nothing can be written out for them.
+/// 1. A transaction checks the limit when it has the write lock, in the step that pins its base. Only commits make
+/// versions, and they come one after the other. So transactions in the queue can't all pass by the same check: each
+/// of them is checked after the commit before it.
+/// 2. A transaction that is refused releases the write lock **before** it waits: the holder of an old version may
+/// have to write before it releases the version, and releasing a pin never takes the write lock. When enough was
+/// released, the transaction joins the queue again, behind those that came meanwhile.
+/// 3. A thread waits on the version table's condition, which releases the table's lock meanwhile. Transactions with a
+/// callback wait in `PostponedWrites`.
+/// 4. With `.spill` the oldest versions stop counting instead, until the others are within the limit, and are written
+/// out beside the transaction (`VersionSpiller`).
+/// 5. What other processes hold counts, too, as the shared page shows it: each process writes there what it holds as
+/// soon as that changes. They wake nobody here, so a transaction that waits for them checks again every 10 ms.
+/// Nothing can be written out for them.
 extension Store {
-    /// The base of the next transaction; nil where more is held than the limit allows. The write lock is held.
-    func pinBase(replacing own: Pin?, at place: CallSite) -> Pin? {
+    /// Pins the base of the next transaction. Returns nil if more is held than the limit allows. The write lock is
+    /// held.
+    func pinBase(replacing own: Pin?, at callSite: CallSite) -> Pin? {
         let others = limit.isSet ? log?.heldByOthers ?? HeldByOthers() : HeldByOthers()
         while true {
-            if let pin = versions.pinTip(within: limit, and: others, replacing: own, at: place) { return pin }
+            if let pin = versions.pinTip(within: limit, and: others, replacing: own, at: callSite) { return pin }
             guard let spiller, let oldest = versions.beginSpill(sparing: own) else { return nil }
             spiller.add(oldest)
         }
     }
 
-    /// What is held beyond the limit at `deadline`; nil as soon as nothing is.
+    /// Waits until what is held is within the limit, and then returns nil. At `deadline`, returns what exceeds the
+    /// limit.
     func excess(without own: Pin?, until deadline: Int64?) -> VersionExcess? {
         versions.excess(over: limit, without: own, until: deadline) {
             (log?.otherProcesses ?? []).filter { $0.heldVersionCount > 0 || $0.retainedByteCount > 0 }
         }
     }
 
-    /// Waits, as the policy has it, until what is held is within the limit. The write lock is not held.
+    /// Waits until what is held is within the limit, if the policy waits. The write lock is not held.
     ///
-    /// - Parameter deadline: when waiting ends; set by the first of a transaction's waits.
+    /// - Parameter deadline: when waiting ends. A transaction's first wait sets it.
     func waitForHolders(replacing own: Pin?, _ deadline: inout Int64?) throws(StoreError) {
         if deadline == nil, policy.waits { deadline = SystemClock.shared.monotonic() + policy.nanoseconds }
         if let excess = excess(without: own, until: deadline) {
@@ -39,7 +46,8 @@ extension Store {
         }
     }
 
-    /// Keeps a transaction that was refused until it may be tried again. The write lock is not held.
+    /// Keeps a transaction that was refused until it may be tried again. Without a policy that waits, checks once.
+    /// The write lock is not held.
     func postpone(_ request: PostponedWrites.Request) throws(StoreError) {
         var request = request
         guard policy.waits else {
@@ -51,20 +59,20 @@ extension Store {
     }
 }
 
-/// Transactions with a callback that wait until less is held. One thread waits for all of them, and only while there are any: the threads that callbacks come from must not
-/// block.
+/// Transactions with a callback that wait until less is held.
 ///
-/// `lock` guards all state; callbacks are called outside of it.
+/// One thread waits for all of them, and exists only while there are any: the threads on which callbacks are
+/// requested must not block.
 final class PostponedWrites: @unchecked Sendable {
     struct Request: Sendable {
         let place: CallSite
         let ready: @Sendable (Result<WriteTransaction, StoreError>) -> Void
-        /// Of the system's monotonic clock; nil before the first wait.
+        /// A time of the system's monotonic clock; nil before the first wait.
         var deadline: Int64?
     }
 
     private let lock = Lock(.innermost)
-    /// The one whose time is up first comes first. Those before `first` have been taken and are nil, so that what their
+    /// In the order of their deadlines. The elements before `first` have been taken and are nil, so that what their
     /// callbacks capture is never released under the lock.
     private var requests: [Request?] = []
     private var first = 0
@@ -72,16 +80,16 @@ final class PostponedWrites: @unchecked Sendable {
 
     func add(_ request: Request, _ store: Store) throws(StoreError) {
         lock.lock()
-        // From the end, as nearly all come in the order of their deadlines.
+        // From the end, because nearly all requests arrive in the order of their deadlines.
         let last = requests[first...].lastIndex { $0?.deadline ?? 0 <= request.deadline ?? 0 }
         requests.insert(request, at: last.map { $0 + 1 } ?? first)
         let needsThread = !hasThread
         hasThread = true
         lock.unlock()
         guard needsThread else { return }
-        do throws(StorageError) { try StorageThread.start(name: "firn-waiting") { [self] in serve(store) } } catch {
-            // Nobody else waits yet but who came since, and they would wait for this thread.
-            let left = lock.withLock {
+        do throws(StorageError) { try StorageThread.start(name: "firn-waiting") { [self] in run(store) } } catch {
+            // The only others are requests that arrived since, and they would wait for this thread.
+            let remaining = lock.withLock {
                 hasThread = false
                 defer {
                     requests = []
@@ -90,14 +98,14 @@ final class PostponedWrites: @unchecked Sendable {
                 return requests[first...].compactMap(\.self)
             }
             let failure = StoreError(.tooManyActiveVersions, "no thread could be started to wait for holders: \(error)")
-            for request in left { request.ready(.failure(failure)) }
+            for request in remaining { request.ready(.failure(failure)) }
         }
     }
 
-    private func serve(_ store: Store) {
+    private func run(_ store: Store) {
         while let first = next() {
             let excess = store.excess(without: nil, until: first.deadline)
-            // Another may have come whose time is up earlier; then that is served, and this one stays.
+            // A request with an earlier deadline may have arrived. Then that one is handled, and this one stays.
             guard let request = takeFirst() else { continue }
             if let excess {
                 request.ready(.failure(excess.error(policy: store.policy, now: store.clock.now())))
@@ -123,7 +131,7 @@ final class PostponedWrites: @unchecked Sendable {
             defer {
                 requests[first] = nil
                 first += 1
-                // Moving the rest costs as much as has been taken.
+                // Moving the rest costs no more than taking the elements before it did.
                 if first * 2 >= requests.count {
                     requests.removeFirst(first)
                     first = 0
@@ -134,15 +142,14 @@ final class PostponedWrites: @unchecked Sendable {
     }
 }
 
-/// Transactions with a callback that wait until it is this process's turn to write. One thread waits for all of them, and only while there are any.
-///
-/// `lock` guards all state.
+/// Transactions with a callback that wait until it is this process's turn to write. One thread waits for all of them,
+/// and exists only while there are any.
 final class RequestsForTurn: @unchecked Sendable {
     private let lock = Lock(.innermost)
     private var requests: [PostponedWrites.Request] = []
     private var hasThread = false
 
-    /// True where the caller is to make the thread.
+    /// Adds a request. Returns true if the caller must make the thread.
     func add(_ request: PostponedWrites.Request) -> Bool {
         lock.withLock {
             requests.append(request)
@@ -151,7 +158,7 @@ final class RequestsForTurn: @unchecked Sendable {
         }
     }
 
-    /// What has come since the last call; nil where there is nothing, and the thread ends.
+    /// Returns the requests that arrived since the last call. Returns nil if there are none; then the thread must end.
     func takeAll() -> [PostponedWrites.Request]? {
         lock.withLock {
             if requests.isEmpty {

@@ -2,82 +2,94 @@ import FirnLog
 import FirnStorage
 import Synchronization
 
-/// What the next checkpoint writes, and what it lets go.
+/// What the next checkpoint writes, and what it releases.
 struct CheckpointPlan {
     /// A file that is added to those of the checkpoint before.
     struct Addition {
         let mapping: CheckpointMapping
-        /// Where in the space it begins.
+        /// The offset in the mapping at which the file begins.
         let start: Int
-        /// The files that stay, and those in which nothing is needed any more.
+        /// The files that stay.
         let files: [Checkpoint.File]
+        /// The files in which nothing is needed any more.
         let droppedFiles: [Checkpoint.File]
-        /// Where in the files that stay nothing is to be read.
+        /// The holes in the files that stay.
         let holes: [Range<Int>]
         let cleaning: CleaningPlan?
-        /// Bytes of dead nodes outside of holes once it is written.
+        /// The bytes of dead nodes outside of holes after the file is written.
         let garbageAfter: Int
     }
 
-    /// Nil where everything is written anew, to a space of its own.
+    /// Nil if everything is written again, to a new mapping.
     let addition: Addition?
-    /// Bytes of dead nodes outside of holes when it was made.
+    /// The bytes of dead nodes outside of holes when the plan was made.
     let garbage: Int
-    /// Bytes of the dictionaries that may be dead, which no walk has looked for.
+    /// The bytes of the dictionaries that may be dead, if no walk has checked them.
     var suspectedByteCount = 0
 }
 
-/// How the blocks of dead nodes are given back.
+/// How the blocks of dead nodes are punched.
 ///
-/// A node of a checkpoint's file may become zeros when none of these reads it: a version that is held here (`FreeSpaceMap.settle`), the checkpoint that the store would be recovered from, one that is kept for
-/// its past or that a past version is being read from, another process. So a compaction
+/// A node of a checkpoint's file may become zeros when none of these reads it:
+/// - a version that is held here (`FreeSpaceMap.reclaim`);
+/// - the checkpoint from which the store would be recovered;
+/// - a checkpoint that is kept for the past, or from which a past version is being read;
+/// - another process.
+///
+/// So a compaction
 ///
 /// 1. makes holes of what the version that it writes does not reach, unless one of the others may read the file;
 /// 2. writes the checkpoint, which lists the holes, and publishes it;
-/// 3. looks at the others once more, and gives those blocks back that no version here reaches. The rest goes with the first commit after a version was let go.
+/// 3. checks the others once more, and punches those blocks that no version here reaches. The first commit after a
+/// version was released punches the rest.
 ///
-/// A crash between 2 and 3 leaves blocks that are listed as holes; the first compaction after it gives them back.
+/// A crash between 2 and 3 leaves blocks that are listed as holes; the first compaction after it punches them.
 extension Store {
-    /// Files that grow to more than so many are made fewer.
+    /// If a checkpoint has more files than this, some are cleared.
     private static let wantedFileCount = 64
 
-    /// Decides what to write; nil where nothing has to be.
-    func plan(_ pin: Pin, _ log: Log, _ effort: CompactionOptions) throws(StoreError) -> CheckpointPlan? {
+    /// Decides what to write; nil if nothing has to be written.
+    func plan(_ pin: Pin, _ log: Log, _ compaction: CompactionOptions) throws(StoreError) -> CheckpointPlan? {
         guard let mapping = pin.mapping, let previous = log.checkpoint, mapping.files == previous.files,
             previous.files.count < LogLimits.checkpointFileCount / 8
         else {
-            // The first, or there is one by another process, or the space lacks a file that could not be mapped.
-            return CheckpointPlan(addition: nil, garbage: checkpointGarbage.load(ordering: .relaxed))
+            // This is the first checkpoint, or another process wrote the last one, or a file of it could not be mapped.
+            return CheckpointPlan(addition: nil, garbage: context.checkpointGarbage.load(ordering: .relaxed))
         }
-        let givesBack = log.isOnlyReader && !keepsBlocks.load(ordering: .relaxed)
-        settle(mapping)
-        let holes = givesBack ? try dug(in: mapping, pin, log) : mapping.withDead { $0.holes }
+        let punchesHoles = log.isOnlyReader && !cannotPunchHoles.load(ordering: .relaxed)
+        reclaim(mapping)
+        let holes = punchesHoles ? try findHoles(in: mapping, pin, log) : mapping.withDead { $0.holes }
         let grown = FreeSpaceMap.blockByteCount(of: holes) - holeByteCount.load(ordering: .relaxed)
-        let garbage = checkpointGarbage.load(ordering: .relaxed)
+        let garbage = context.checkpointGarbage.load(ordering: .relaxed)
         let waiting = mapping.withDead { $0.waitingByteCount(besides: holes).outside }
         let suspected = mapping.withDead { $0.suspectedByteCount(before: pin.stamp) }
-        let share = effort.garbageShare * Double(previous.byteCount - FreeSpaceMap.blockByteCount(of: holes))
+        let share = compaction.garbageShare * Double(previous.byteCount - FreeSpaceMap.blockByteCount(of: holes))
         var isWasteful = Double(garbage - grown - waiting) > share
         let isLong = previous.files.count > Store.wantedFileCount
-        // The version may be the checkpoint's and yet lie on the heap: its rebase failed once it was published.
+        // The checkpoint's version may still have its tree on the heap: if its rebase failed after the publishing.
         if previous.version == pin.version, pin.snapshot.root.isOnDisk, !isWasteful, grown <= 0 {
-            try giveBack(in: mapping, log)
+            try punchHoles(in: mapping, log)
             return nil
         }
-        if isWasteful, effort.rewritesAll || !givesBack { return CheckpointPlan(addition: nil, garbage: garbage) }
+        if isWasteful, compaction.rewritesAll || !punchesHoles {
+            return CheckpointPlan(addition: nil, garbage: garbage)
+        }
         var cleaning: CleaningPlan?
         let mayBeWasteful = Double(garbage + suspected - grown - waiting) > share
-        if isWasteful || mayBeWasteful || isLong && givesBack {
+        if isWasteful || mayBeWasteful || isLong && punchesHoles {
             cleaning = try CleaningPlan(
                 pin.snapshot, in: mapping, besides: holes,
                 clearing: { dead in
-                    // The walk has found the dictionaries that are dead, too.
+                    // The walk has found the dead dictionaries, too.
                     isWasteful = isWasteful || Double(dead - waiting) > share
-                    // A quarter more than needed, so that not every compaction has to.
+                    // This clears a quarter of the share more than needed, so that not every compaction has to clear
+                    // something.
                     return isWasteful || isLong ? dead - waiting - Int(share * 3 / 4) : 0
                 },
-                fileCount: isLong && givesBack ? Store.wantedFileCount / 2 : nil, by: compactor)
-            if isWasteful, effort.rewritesAll || !givesBack { return CheckpointPlan(addition: nil, garbage: garbage) }
+                fileCount: isLong && punchesHoles ? Store.wantedFileCount / 2 : nil, by: compactor)
+            if isWasteful, compaction.rewritesAll || !punchesHoles {
+                return CheckpointPlan(addition: nil, garbage: garbage)
+            }
         }
         return CheckpointPlan(
             addition: addition(to: mapping, pin, holes, cleaning, garbage - grown), garbage: garbage,
@@ -88,55 +100,55 @@ extension Store {
         to mapping: CheckpointMapping, _ pin: Pin, _ holes: [Range<Int>], _ cleaning: CleaningPlan?, _ garbage: Int
     ) -> CheckpointPlan.Addition? {
         let moved = cleaning?.moved.reduce(0) { $0 + $1.count } ?? 0
-        let room = heap.byteCount + heap.byteCount / 8 + moved + moved / 8 + (1 << 20)
-        guard let start = mapping.nextStart(byteCount: room) else { return nil }
+        let byteCount = heap.byteCount + heap.byteCount / 8 + moved + moved / 8 + (1 << 20)
+        guard let start = mapping.nextStart(byteCount: byteCount) else { return nil }
         let files = mapping.files
-        var (stay, dropped): ([Checkpoint.File], [Checkpoint.File]) = ([], [])
+        var (kept, dropped): ([Checkpoint.File], [Checkpoint.File]) = ([], [])
         mapping.withDead { dead in
             for range in cleaning?.unknown ?? [] { dead.add(range, after: pin.stamp) }
             for file in files {
-                if dead.isFree(file.nodes) { dropped.append(file) } else { stay.append(file) }
+                if dead.isFree(file.nodes) { dropped.append(file) } else { kept.append(file) }
             }
         }
-        func isGone(_ hole: Range<Int>) -> Bool { dropped.contains { $0.range.contains(hole.lowerBound) } }
-        let left = holes.filter { !isGone($0) }
-        // What the files that go had outside of holes.
-        let garbageGone =
-            dropped.reduce(0) { $0 + $1.nodes.count } - FreeSpaceMap.blockByteCount(of: holes.filter(isGone))
+        func isDropped(_ hole: Range<Int>) -> Bool { dropped.contains { $0.range.contains(hole.lowerBound) } }
+        let remaining = holes.filter { !isDropped($0) }
+        // What the dropped files have outside of holes.
+        let droppedByteCount =
+            dropped.reduce(0) { $0 + $1.nodes.count } - FreeSpaceMap.blockByteCount(of: holes.filter(isDropped))
         return CheckpointPlan.Addition(
-            mapping: mapping, start: start, files: stay, droppedFiles: dropped, holes: left, cleaning: cleaning,
-            garbageAfter: max((cleaning?.deadByteCount ?? garbage) + moved - garbageGone, 0))
+            mapping: mapping, start: start, files: kept, droppedFiles: dropped, holes: remaining, cleaning: cleaning,
+            garbageAfter: max((cleaning?.deadByteCount ?? garbage) + moved - droppedByteCount, 0))
     }
 
-    /// The holes that a checkpoint of the pin's version may list.
-    private func dug(in mapping: CheckpointMapping, _ pin: Pin, _ log: Log) throws(StoreError) -> [Range<Int>] {
+    /// Finds the holes that a checkpoint of the pin's version may list.
+    private func findHoles(in mapping: CheckpointMapping, _ pin: Pin, _ log: Log) throws(StoreError) -> [Range<Int>] {
         let readable = readableByOthers(of: mapping, try neededByHistory(log).kept)
         return mapping.withDead { dead in
-            dead.dug(before: pin.stamp) { range in !readable.contains { $0.contains(range.lowerBound) } }
+            dead.findHoles(before: pin.stamp) { range in !readable.contains { $0.contains(range.lowerBound) } }
         }
     }
 
-    /// Frees what no version reaches any more.
-    private func settle(_ mapping: CheckpointMapping) {
-        mapping.settle(active: versions.withLock { $0.entries.filter { $0.mapping === mapping }.map(\.stamp) })
+    /// Marks the nodes as free that no version reaches any more.
+    private func reclaim(_ mapping: CheckpointMapping) {
+        mapping.reclaim(active: versions.withLock { $0.entries.filter { $0.mapping === mapping }.map(\.stamp) })
     }
 
-    /// Where in a space those files lie that a past version may be read from.
+    /// Returns the ranges of the files in a mapping that a past version may be read from.
     private func readableByOthers(of mapping: CheckpointMapping, _ kept: [Checkpoint]) -> [Range<Int>] {
         let ids = Set(kept.flatMap { $0.files.map(\.id) })
         return mapping.files.filter { ids.contains($0.id) || fileReferences.isShared($0.id) }
             .map(\.range)
     }
 
-    /// The checkpoint, of a version with a stamp, is the one that the store begins from. (A hole of one that never was
-    /// may be part of the one before.)
+    /// Notes that the store begins from a checkpoint from now on. `stamp` is that of the checkpoint's version. (It is
+    /// called only after publishing: a hole in a checkpoint that is never published may be live in the one before.)
     func published(_ checkpoint: Checkpoint, _ plan: CheckpointPlan, stamp: UInt64) {
         checkpointLiveByteCount.store(
             Store.liveByteCount(
                 of: checkpoint, holes: plan.addition?.holes ?? [], garbage: plan.addition?.garbageAfter ?? 0),
             ordering: .relaxed)
         guard let addition = plan.addition else {
-            checkpointGarbage.wrappingSubtract(plan.garbage, ordering: .relaxed)
+            context.checkpointGarbage.wrappingSubtract(plan.garbage, ordering: .relaxed)
             holeByteCount.store(0, ordering: .relaxed)
             return
         }
@@ -145,41 +157,41 @@ extension Store {
             if addition.cleaning != nil { dead.dropSuspects(before: stamp) }
         }
         holeByteCount.store(FreeSpaceMap.blockByteCount(of: addition.holes), ordering: .relaxed)
-        checkpointGarbage.wrappingAdd(addition.garbageAfter - plan.garbage, ordering: .relaxed)
+        context.checkpointGarbage.wrappingAdd(addition.garbageAfter - plan.garbage, ordering: .relaxed)
     }
 
-    /// Bytes of the nodes that a checkpoint's version reaches.
+    /// Returns the bytes of the nodes that a checkpoint's version reaches.
     static func liveByteCount(of checkpoint: Checkpoint, holes: [Range<Int>], garbage: Int) -> Int {
         max(checkpoint.byteCount - FreeSpaceMap.blockByteCount(of: holes) - garbage, 0)
     }
 
-    /// Gives back what the checkpoint that was published needs no more.
-    func giveBack(_ plan: CheckpointPlan, _ log: Log) throws(StoreError) {
+    /// Unmaps the files that the published checkpoint has dropped, and punches its holes.
+    func punchHoles(_ plan: CheckpointPlan, _ log: Log) throws(StoreError) {
         guard let addition = plan.addition else { return }
         do throws(StorageError) { try addition.mapping.remove(addition.droppedFiles) } catch {
             throw StoreError(LogError(error))
         }
-        try giveBack(in: addition.mapping, log)
+        try punchHoles(in: addition.mapping, log)
     }
 
-    /// Gives the blocks of holes back that no version reaches. The live checkpoint lists them.
-    private func giveBack(in mapping: CheckpointMapping, _ log: Log) throws(StoreError) {
-        guard log.isOnlyReader, !keepsBlocks.load(ordering: .relaxed) else { return }
-        settle(mapping)
+    /// Punches the blocks of holes that no version reaches. The live checkpoint lists these holes.
+    private func punchHoles(in mapping: CheckpointMapping, _ log: Log) throws(StoreError) {
+        guard log.isOnlyReader, !cannotPunchHoles.load(ordering: .relaxed) else { return }
+        reclaim(mapping)
         let readable = readableByOthers(of: mapping, log.listedCheckpoints.dropLast())
-        let blocks = mapping.withDead { $0.blocksToGive }
+        let blocks = mapping.withDead { $0.blocksToPunch }
         for file in mapping.files where !readable.contains(file.range) {
             let own = blocks.filter { file.range.contains($0.lowerBound) }
             if own.isEmpty { continue }
             do throws(LogError) {
                 let ranges = own.map { $0.lowerBound - file.start..<($0.upperBound - file.start) }
                 guard try log.deallocate(ranges, of: file) else {
-                    return keepsBlocks.store(true, ordering: .relaxed)
+                    return cannotPunchHoles.store(true, ordering: .relaxed)
                 }
             } catch {
                 throw StoreError(error)
             }
-            mapping.withDead { $0.give(own) }
+            mapping.withDead { $0.notePunched(own) }
         }
         deferredHoles.set(
             mapping.withDead { $0.waitingByteCount(besides: $0.holes).inHoles }, behind: oldestStamp(in: mapping))
@@ -189,20 +201,20 @@ extension Store {
         versions.withLock { table in table.entries.first { $0.mapping === mapping }?.stamp ?? .max }
     }
 
-    /// Whether a version was let go that held blocks back which would be worth the calls.
-    var mayGiveBack: Bool {
+    /// Whether a version was released on which so many blocks have waited that punching them is worth the system calls.
+    var mayPunchHoles: Bool {
         guard deferredHoles.areMany, let mapping = versions.published.mapping else { return false }
         return deferredHoles.blocker != oldestStamp(in: mapping)
     }
 
-    /// Gives back what versions have held that were let go since the last time.
-    func giveBackReleased(_ log: Log) throws(StoreError) {
+    /// Punches the blocks that were waiting for versions which have been released since the last time.
+    func punchReleasedHoles(_ log: Log) throws(StoreError) {
         guard let mapping = versions.published.mapping, mapping.files == log.checkpoint?.files else { return }
-        try giveBack(in: mapping, log)
+        try punchHoles(in: mapping, log)
     }
 }
 
-/// Blocks of holes that wait for versions to be let go. Written by the compactor, and read by every commit.
+/// The bytes of holes that wait for versions to be released. Written by the compactor, and read by every commit.
 struct DeferredHoles: ~Copyable {
     private let byteCount = Atomic<Int>(0)
     private let stamp = Atomic<UInt64>(0)
@@ -213,6 +225,6 @@ struct DeferredHoles: ~Copyable {
     }
 
     @inline(__always) var areMany: Bool { byteCount.load(ordering: .relaxed) >= 64 << 10 }
-    /// The stamp of the oldest version in the space when it was looked for blocks to give back.
+    /// The stamp of the oldest version in the mapping at the time when holes were last punched.
     var blocker: UInt64 { stamp.load(ordering: .relaxed) }
 }

@@ -3,7 +3,8 @@ import FirnBytes
 import FirnLog
 
 extension Store {
-    /// Brings the store to the log's last durable version: what recovery is once the log has found its end.
+    /// Brings the store to the log's last durable version. This is the second half of recovery, after the log has
+    /// found its end.
     func replay(_ log: Log) throws(StoreError) {
         let start = versions.tip.version
         if log.isWriting, log.schema.isEmpty, !schema.tables.isEmpty {
@@ -16,22 +17,23 @@ extension Store {
         }
     }
 
-    /// Applies the commits `after + 1 ... through` of a log to the store, which is at `after`, and publishes `through`. Consecutive commits are applied in one transaction, as
-    /// no version between them is asked for.
+    /// Applies the commits `after + 1 ... through` of a log to the store, which is at `after`, and publishes `through`.
+    ///
+    /// The commits are applied in one transaction, because nobody needs the versions between them.
     ///
     /// - Parameters:
-    ///   - position: where an earlier replay has ended.
-    ///   - isOpening: whether the store is just being opened; see `Log.replay`.
-    ///   - past: how a past version is to be shown; nil to follow the log's schemas as they are.
-    /// - Returns: where to go on.
+    ///   - position: the position at which an earlier replay ended.
+    ///   - isOpening: whether the store is being opened; see `Log.replay`.
+    ///   - past: how to show a past version; nil to follow the log's schemas as they are.
+    /// - Returns: the position from which a later replay continues.
     @discardableResult
     func replay(
         _ log: Log, after: UInt64, through: UInt64, from position: LogPosition? = nil, as past: PastSchema? = nil,
         isOpening: Bool = false
     ) throws(StoreError) -> LogPosition? {
         let transaction = WriteTransaction(
-            store: self, base: versions.pinForStore(.tip), stamp: nextStamp())
-        guard queue.tryAcquire() else { preconditionFailure("Firn: a store is written while it is replayed") }
+            context, owner: self, base: versions.pinForStore(.tip))
+        guard queue.tryAcquire() else { preconditionFailure("Firn: a store was written to while its log was replayed") }
         var last: (version: UInt64, time: Int64) = (0, 0)
         let reached: LogPosition?
         do {
@@ -68,7 +70,7 @@ extension Store {
 }
 
 extension WriteTransaction {
-    /// Applies a commit of the log. `check` is shown each schema that it sets, and may refuse it.
+    /// Applies a commit of the log. `check` is called with each schema that the commit sets, and may refuse it.
     func apply(
         _ commit: inout CommitReader, as past: PastSchema? = nil, check: (StoreSchema) throws -> Void = { _ in }
     ) throws {
@@ -105,14 +107,14 @@ extension WriteTransaction {
         do {
             try changeSchema(to: past?.follow(schema, from: version) ?? schema)
         } catch  where error.code == .schema {
-            // Nobody asks for this schema: the log says that it is in force.
+            // No caller asked for this schema: the log says that it is in force.
             throw StoreError(
                 .damage,
                 "the schema of version \(version) can't be in force: \(error.description); run `firn verify`")
         }
     }
 
-    /// Enters what was replayed as the version that the log ends with. Nothing is logged.
+    /// Adds what was replayed to the store as the version with which the log ends. Nothing is logged.
     func finishReplay(version: UInt64, time: Int64) {
         scripts = [:]
         let store = store
@@ -121,12 +123,13 @@ extension WriteTransaction {
         store.endTransaction()
     }
 
-    /// Enters what other processes have committed as the version that they ended with. Nothing is logged, and the write lock stays.
+    /// Adds what other processes have committed to the store as the last of their versions. Nothing is logged, and
+    /// the write lock stays held.
     func finishFollowing(version: UInt64, time: Int64) throws(StoreError) {
         if store.keepsChangeSummaries {
-            let notes = noting { makeChangeSummary(makeDeltas()) }
+            let summary = noting { makeChangeSummary(makeDeltas()) }
             try checkFaults()
-            store.keep(notes, after: base.version, version)
+            store.keep(summary, after: base.version, version)
         }
         scripts = [:]
         enter(version: version, time: time)
@@ -137,7 +140,7 @@ extension WriteTransaction {
         let root = NodeRef(rootSlot.pointee).node
         let stamp = writer.stamp
         let reference = reference
-        let outcome = finish()
+        let outcome = detach()
         store.versions.add(stamp: stamp, version: version, time: time, root: root, reference: reference, outcome)
     }
 }

@@ -1,5 +1,5 @@
 extension Store {
-    /// Reads all of the newest version: every node and every value. O(objects).
+    /// Reads every node and every value of the newest version. O(objects).
     ///
     /// - Throws: `.damage`, with the first thing that is broken or contradicts itself.
     package func verify() throws(StoreError) {
@@ -23,7 +23,7 @@ extension TableView {
         forEachLeaf { leaf, _ in
             for row in 0..<leaf.count where !Faults.isSet {
                 if find(leaf.key(row)) == nil {
-                    Faults.contradiction("object \(leaf.key(row)) is not where its key is")
+                    Faults.contradiction("object \(leaf.key(row)) is not found by its key")
                 }
                 for (column, schema) in layout.columns.enumerated() where !schema.isRemoved {
                     _ = value(column, leaf, row)
@@ -34,9 +34,9 @@ extension TableView {
             return Faults.text == nil
         }
         try Faults.check()
-        if rows != count { Faults.contradiction("\(schema.name) has \(rows) objects, and counts \(count)") }
+        if rows != count { Faults.contradiction("\(schema.name) has \(rows) objects, but its count is \(count)") }
         if last >= nextKey {
-            Faults.contradiction("\(schema.name) has an object of key \(last), and counts on from \(nextKey)")
+            Faults.contradiction("\(schema.name) has an object with key \(last), but its next key is \(nextKey)")
         }
         for (column, schema) in layout.columns.enumerated() where !schema.isRemoved {
             var entries = 0

@@ -2,12 +2,15 @@ import FirnLog
 import FirnStorage
 import Synchronization
 
-/// The store's thread that waits for what other processes do: they have published something, which it applies; they want to write, and it gives the writer's lock up if no transaction
-/// does so at its end. It sleeps on the shared page's word, and looks at nothing in between.
+/// The store's thread that waits for other processes.
 ///
-/// It holds the store for as long as it does something for it, and the page's word only while it sleeps: so it keeps no store open.
+/// - When they have published something, it applies that.
+/// - When they want to write, it releases the writer lock, unless a transaction does so at its end.
 ///
-/// `isStopping` and `threadID` are atomic; `thread` is set before others know of the follower, and only read then.
+/// It sleeps on the shared page's wake word, and checks nothing in between. It holds the store only while it does
+/// something for it, and while it sleeps only the wake word. So it keeps no store open.
+///
+/// `isStopping` and `threadID` are atomic. `thread` is set before the follower is shared, and only read afterwards.
 final class StoreFollower: @unchecked Sendable {
     private let waiter: Log.PublishWaiter
     private let isStopping = Atomic<Bool>(false)
@@ -24,7 +27,8 @@ final class StoreFollower: @unchecked Sendable {
         thread = try StorageThread.start(name: "firn-follow") { [self] in run() }
     }
 
-    /// Ends the thread. Waits for its end where that makes sense: not on the thread itself, which may be the last to hold the store.
+    /// Ends the thread, and waits for its end if `waits` is set. It does not wait on the thread itself, which may be
+    /// the last to hold the store.
     func stop(waits: Bool) {
         isStopping.store(true, ordering: .sequentiallyConsistent)
         waiter.wakeAll()
@@ -35,14 +39,15 @@ final class StoreFollower: @unchecked Sendable {
         threadID.store(currentThreadID(), ordering: .releasing)
         while true {
             let ticket = waiter.ticket
-            guard !isStopping.load(ordering: .sequentiallyConsistent), attend() else { return }
+            guard !isStopping.load(ordering: .sequentiallyConsistent), handleEvents() else { return }
             waiter.wait(ticket)
         }
     }
 
-    /// False where the store is gone. Not inlined, so that the store is let go before the thread sleeps.
+    /// Does what is due. Returns false if the store was released. Not inlined, so that the reference to the store is
+    /// released before the thread sleeps.
     @inline(never)
-    private func attend() -> Bool {
+    private func handleEvents() -> Bool {
         guard let store else { return false }
         store.attendToOthers()
         return true

@@ -2,34 +2,40 @@ import CFirn
 import FirnStorage
 import Synchronization
 
-/// The write lock, first come first served up to the time that waking takes. It is owned by a transaction, not by a thread: who waits is a thread or a callback, and
-/// whoever ends the transaction gives it up.
+/// The write lock: first come, first served, except for the time that waking takes.
 ///
-/// Waking a thread takes far longer than a short transaction (on a virtual machine whose processor idles, 100 µs against 10). If each turn had to go to the one who came
-/// first, one sleeper would hold up all behind it, who would fall asleep over that, so that every later turn would cost a waking. Therefore, as in Go's
-/// `sync.Mutex`:
-/// - a thread looks for a free lock for a while; then it sleeps, in the order of coming;
-/// - who gives the lock up frees it and calls the first sleeper. Until that is awake, others who are may take it;
-/// - a sleeper who wakes to a taken lock though it came `fairness` ago claims the lock: it gets it next, before all others.
+/// It is owned by a transaction, not by a thread. A waiter is a thread or a callback, and the end of the transaction
+/// releases the lock.
 ///
-/// So a waiter is overtaken for `fairness` and the time of one waking and one transaction at most. A callback waits for no waking: it is passed the lock when it is first.
+/// Waking a thread takes far longer than a short transaction (100 µs against 10, on a virtual machine whose processor
+/// idles). If each turn had to go to the first waiter, one sleeper would hold up all behind it. They would fall
+/// asleep over that, so that every later turn would cost a waking. Therefore, as in Go's `sync.Mutex`:
+/// - A thread polls the lock for a while. Then it sleeps, in the order of arrival.
+/// - A release frees the lock and wakes the first sleeper. Until that one is awake, others that are awake may acquire
+///   the lock.
+/// - A sleeper that wakes and finds the lock taken, although it arrived more than `fairness` ago, claims the lock: it
+///   gets it next, before all others.
 ///
-/// A callback is called on the thread that gave the lock up, so one that ends its transaction at once calls the next within itself. `nesting` of them at most lie on one stack;
-/// then a thread is made for the next, so that it waits neither for those to return nor for what they wait for. Every step costs O(1), however many wait.
+/// So a waiter is overtaken for at most `fairness` and the time of one waking and one transaction. A callback needs
+/// no waking: the lock is passed to it when it is first.
 ///
-/// `lock` guards all state, the waiters' too. A callback is called outside of it.
+/// A callback is called on the thread that released the lock. So a callback that ends its transaction at once calls
+/// the next one within itself. At most `nesting` of them are on one stack. Then a thread is made for the next one, so
+/// that it waits neither for those to return nor for what they wait for. Every step costs O(1), however many wait.
+///
+/// `lock` guards all state, including that of the waiters. A callback is called outside of it.
 final class WriteQueue: @unchecked Sendable {
     private final class Waiter: @unchecked Sendable {
-        /// When a thread came. A callback never claims, so it has none.
+        /// When a thread arrived. A callback never claims the lock, so it does not need this.
         let since: Int64
         let call = EventCount()
         /// Nil for a thread.
         let ready: (@Sendable () -> Void)?
         // Guarded by the queue's lock.
         var isCalled = false
-        /// The lock has been passed to it.
-        var isOn = false
-        // Its neighbours in the order of coming.
+        /// Whether the lock has been passed to this waiter.
+        var hasLock = false
+        // The neighbours in the order of arrival.
         var next: Waiter?
         unowned(unsafe) var previous: Waiter?
 
@@ -44,32 +50,33 @@ final class WriteQueue: @unchecked Sendable {
         }
     }
 
-    /// Nanoseconds for which a thread looks for a free lock before it sleeps: a few short transactions.
-    private static let patience: Int64 = 40_000
-    /// Nanoseconds after which nobody is overtaken any more.
+    /// Nanoseconds for which a thread polls the lock before it sleeps: the time of a few short transactions.
+    private static let overtakeLimit: Int64 = 40_000
+    /// Nanoseconds after which a waiter is no longer overtaken.
     private static let fairness: Int64 = 1_000_000
 
-    /// Callbacks within callbacks on one thread.
+    /// The greatest number of callbacks within callbacks on one thread.
     private static let nesting = 64
 
     private let lock = Lock(.innermost)
-    /// Changed under the lock; looked at without it.
+    /// Changed under `lock`; read without it.
     private let isTaken = Atomic<Bool>(false)
-    /// In the order of coming.
+    /// The waiters, in the order of arrival.
     @exclusivity(unchecked) private var first: Waiter?
     @exclusivity(unchecked) private var last: Waiter?
-    /// There is one only while the lock is taken: it is passed the lock when that is given up.
+    /// The waiter that has claimed the lock. There is one only while the lock is taken; the release passes the lock
+    /// to it.
     @exclusivity(unchecked) private var claimant: Waiter?
 
-    /// Takes the lock, after waiting for those who came before.
+    /// Acquires the lock, after waiting for those that came before.
     func acquire() {
-        LockRank.expectNone("a thread takes its turn to write")
+        LockRank.expectNone("a thread acquires the write lock")
         if tryAcquire() { return }
         let since = SystemClock.shared.monotonic()
-        if !look(since: since) { sleep(since: since) }
+        if !poll(since: since) { sleep(since: since) }
     }
 
-    /// Takes the lock if it is free.
+    /// Acquires the lock if it is free.
     func tryAcquire() -> Bool {
         lock.withLock {
             guard !isTaken.load(ordering: .relaxed) else { return false }
@@ -81,14 +88,14 @@ final class WriteQueue: @unchecked Sendable {
     /// Whether somebody has the lock.
     var isHeld: Bool { isTaken.load(ordering: .relaxed) }
 
-    /// Whether anybody sleeps until it is his turn.
+    /// Whether there are sleeping threads or callbacks that wait.
     var hasWaiters: Bool { lock.withLock { first != nil } }
 
-    /// Whether the next turn is somebody's already, who was overtaken for too long.
+    /// Whether a waiter that was overtaken for too long has claimed the next turn.
     var isClaimed: Bool { lock.withLock { claimant != nil } }
 
-    /// True where the lock was found free in good time, and taken.
-    private func look(since: Int64) -> Bool {
+    /// Polls the lock for a while. Returns true if it was acquired.
+    private func poll(since: Int64) -> Bool {
         repeat {
             for _ in 0..<64 {
                 if !isTaken.load(ordering: .relaxed), tryAcquire() { return true }
@@ -96,7 +103,7 @@ final class WriteQueue: @unchecked Sendable {
             }
             // The owner may be waiting for this processor.
             yieldThread()
-        } while SystemClock.shared.monotonic() < since + Self.patience
+        } while SystemClock.shared.monotonic() < since + Self.overtakeLimit
         return false
     }
 
@@ -113,10 +120,11 @@ final class WriteQueue: @unchecked Sendable {
         lock.unlock()
     }
 
-    /// Takes the lock for a waiter who is awake, if it may; else that goes on waiting, or claims it. The lock on the state is held.
+    /// Acquires the lock for a waiter that is awake. Returns false if it is taken: then the waiter continues to wait,
+    /// or claims the lock. `lock` is held.
     private func take(_ waiter: Waiter) -> Bool {
         waiter.isCalled = false
-        if waiter.isOn { return true }
+        if waiter.hasLock { return true }
         if !isTaken.load(ordering: .relaxed) {
             isTaken.store(true, ordering: .relaxed)
             remove(waiter)
@@ -140,7 +148,8 @@ final class WriteQueue: @unchecked Sendable {
         if claimant === waiter { claimant = nil }
     }
 
-    /// Calls `ready` once the lock is the caller's: at once where it is free, else on the thread that gives it up, or on one of its own.
+    /// Calls `ready` once the caller has the lock: at once if it is free, otherwise on the thread that releases it,
+    /// or on a new thread.
     func request(_ ready: @escaping @Sendable () -> Void) {
         lock.lock()
         if isTaken.load(ordering: .relaxed) {
@@ -153,7 +162,7 @@ final class WriteQueue: @unchecked Sendable {
         }
     }
 
-    /// Calls what the lock was passed to.
+    /// Calls the callback to which the lock was passed.
     private func call(_ ready: @escaping @Sendable () -> Void) {
         LockRank.expectNone("a write transaction is handed over")
         defer { _ = firn_callback_depth(-1) }
@@ -162,19 +171,19 @@ final class WriteQueue: @unchecked Sendable {
                 try StorageThread.start(name: "firn-write", ready)
                 return
             } catch {
-                // The system has no thread left; the stack may have room.
+                // The system can't make another thread. The stack may still have space.
             }
         }
         ready()
     }
 
-    /// Gives the lock up.
+    /// Releases the lock.
     func release() {
         lock.lock()
         let next = claimant ?? first
         var called: Waiter?
         if let next, next.ready != nil || next === claimant {
-            next.isOn = true
+            next.hasLock = true
             remove(next)
             called = next
         } else {

@@ -1,14 +1,17 @@
 import FirnLog
 
-/// What a large transaction has encoded before its end: rows that it added, so that they are compressed and written while it goes on adding.
+/// New objects of a large transaction that were encoded before it commits, so that they are compressed and written
+/// while the transaction continues.
 ///
-/// Whenever the transaction's nodes have grown by `StoreOptions.streamedByteCount`, it hands out the new leaves that are full. It then goes on under a new stamp: whatever changes a row
-/// handed out, or removes it, copies its leaf. So at the end one look at the stamps tells whether the log has what the transaction has; if not
-/// (or if the schema changed), all that was written is cut off, and the changeset is encoded as if nothing had been handed out.
+/// - Whenever the transaction's nodes have grown by `StoreOptions.streamedByteCount`, it flushes the new leaves that
+///   are full.
+/// - It then continues under a new stamp. So a change or removal of a flushed row copies the row's leaf.
+/// - At the end the stamps show whether the log has what the transaction has. If not, or if the schema changed,
+///   everything written so far is cut off, and the changeset is encoded as if nothing had been flushed.
 ///
 /// It belongs to the transaction's thread.
 final class StreamedInserts {
-    /// Rows of a table from the end of the hand-out before to `end`, in leaves that bear at most `stamp`.
+    /// The rows of a table from the end of the flush before to `end`, in leaves whose stamp is at most `stamp`.
     private struct Flush {
         let table: TableID
         let end: Int64
@@ -25,18 +28,19 @@ final class StreamedInserts {
         encoder = sink.makeEncoder()
     }
 
-    /// The first key of a table that was not handed out; nil where none was.
+    /// The first key of a table that was not flushed; nil if nothing of the table was.
     func end(of table: TableID) -> Int64? { flushes.last { $0.table == table }?.end }
 
-    /// Hands out the leaves from `start` on, all but the last, which is being filled. They bear at most `stamp`.
-    func handOut(_ table: TableID, _ layout: TableLayout, rows root: UInt64, from start: Int64, stamp: UInt64) {
+    /// Flushes the leaves from `start` on except the last one, which is still being filled. Their stamps are at most
+    /// `stamp`.
+    func flush(_ table: TableID, _ layout: TableLayout, rows root: UInt64, from start: Int64, stamp: UInt64) {
         var leaves: [Leaf] = []
         RowTree.forEachLeaf(in: root, from: RowTree.rank(of: start, in: root)) { leaf, _ in
             leaves.append(leaf)
             return true
         }
         guard let last = leaves.popLast(), !leaves.isEmpty else { return }
-        encoder?.beginTable(table, columns: layout.encoderColumns)
+        encoder?.beginTable(table, columns: layout.presentColumns)
         var rowCount = 0
         for leaf in leaves {
             let rows = leaf.lowerBound(start)..<leaf.count
@@ -46,25 +50,25 @@ final class StreamedInserts {
         flushes.append(Flush(table: table, end: last.key(0), stamp: stamp, rowCount: rowCount))
     }
 
-    /// Whether every row handed out is as it was, among a table's rows that are new since the transaction began.
+    /// Whether every flushed row is unchanged, given the table's rows that are new since the transaction began.
     func holds(_ table: TableID, _ inserted: [(leaf: Leaf, rows: Range<Int>)]) -> Bool {
         var runs = inserted[...]
-        for handOut in flushes where handOut.table == table {
+        for flush in flushes where flush.table == table {
             var rowCount = 0
-            while let (leaf, rows) = runs.first, leaf.key(rows.lowerBound) < handOut.end {
-                guard leaf.node.stamp <= handOut.stamp else { return false }
+            while let (leaf, rows) = runs.first, leaf.key(rows.lowerBound) < flush.end {
+                guard leaf.node.stamp <= flush.stamp else { return false }
                 rowCount += rows.count
                 runs.removeFirst()
             }
-            guard rowCount == handOut.rowCount else { return false }
+            guard rowCount == flush.rowCount else { return false }
         }
         return true
     }
 
-    /// The encoder, to go on with; once.
+    /// Returns the encoder, with which the commit continues. It can be taken once.
     func takeEncoder() -> ChangesetEncoder? { encoder.take() }
 
-    /// Cuts off what was written.
+    /// Cuts off what was written to the log.
     func abandon() {
         encoder = nil
         sink.abandon()
@@ -72,21 +76,21 @@ final class StreamedInserts {
 }
 
 extension WriteTransaction {
-    /// Hands out the new rows of a table that are done, if enough has come together. Called between two objects.
+    /// Flushes the full leaves of new rows of a table. Called between two objects, once enough has accumulated.
     @inline(never)
     func flushFilledLeaves(of id: TableID) {
-        writer.state.pointee.flushAt = writer.state.pointee.byteDelta + store.streamedByteCount
-        guard let log = store.log, !isSchemaChanged else { return }
+        writer.state.pointee.flushAt = writer.state.pointee.byteDelta + context.streamedByteCount
+        guard let log = context.log, !isSchemaChanged else { return }
         let early = early ?? StreamedInserts(log, version: base.version + 1)
         self.early = early
-        early.handOut(
+        early.flush(
             id, reference.tables[id.index], rows: table(id).rows,
             from: max(early.end(of: id) ?? 0, baseTable(id).nextKey), stamp: writer.stamp)
-        writer.advance(to: store.nextStamp())
+        writer.advance(to: context.nextStamp())
         coreChanged()
     }
 
-    /// What was handed out, where it holds still; otherwise nothing, and nothing of it is in the log.
+    /// Returns what was flushed, if it is still valid. Otherwise returns nil, and nothing of it stays in the log.
     func takeStreamed(_ deltas: Deltas) -> StreamedInserts? {
         guard let early else { return nil }
         self.early = nil

@@ -1,14 +1,15 @@
 import CFirn
 
-/// A state inside a transaction that an iterator holds: a version without a number.
+/// A state inside a transaction that an iterator holds. It is like a version without a number.
 ///
-/// While the transaction runs, the state and what died after it belong to the transaction's thread, and no lock is needed. A commit makes it an entry of the version table; a
-/// cancelled transaction leaves all it made to a `DeferredFrees` until the last of its states has gone.
+/// While the transaction runs, the snapshot and the nodes that died after it belong to the transaction's thread, and
+/// no lock is needed. A commit makes the snapshot an entry of the version table. A cancelled transaction leaves
+/// everything that it made to a `DeferredFrees` until its last snapshot is released.
 final class TransactionSnapshot {
     enum Owner {
         case running(WriteTransaction)
         case committed(VersionTable, VersionTable.Entry)
-        /// The deferredFrees frees when the last of the transaction's states goes.
+        /// The nodes are freed when the last of the transaction's snapshots is released.
         case cancelled(DeferredFrees)
         case released
     }
@@ -30,14 +31,16 @@ final class TransactionSnapshot {
         case .running(let transaction):
             transaction.checkThread()
             transaction.drop(self)
-        case .committed(let table, let entry): table.dropState(entry)
+        case .committed(let table, let entry): table.dropTransactionSnapshot(entry)
         case .cancelled, .released: break
         }
         owner = .released
     }
 }
 
-/// What a cancelled transaction made, kept until the last iterator over one of its states is gone; and the version that it began from, on which the states lie.
+/// The nodes that a cancelled transaction made, kept until the last iterator over one of its snapshots is released.
+///
+/// It also holds the version that the transaction began from, because the snapshots share nodes with it.
 final class DeferredFrees {
     private let nodes: NodeList
     private let heap: NodeHeap
@@ -52,25 +55,25 @@ final class DeferredFrees {
 
     deinit {
         heap.free(nodes)
-        // What the states' readers have read comes before what the next writer writes there.
+        // Releasing: all reads of the snapshots happen before the next writer writes to the same chunks.
         heap.deferredFreesCount.wrappingSubtract(1, ordering: .releasing)
     }
 }
 
 extension WriteTransaction {
-    /// Holds the current state, so that what is changed from here on is not seen by whoever iterates over it. O(1). The pin must be let go on the transaction's
-    /// thread.
-    public func pinState() -> Pin {
+    /// Pins the current state, so that an iterator over it does not see later changes. O(1). The pin must be released
+    /// on the transaction's thread.
+    package func pinSnapshot() -> Pin {
         let state = TransactionSnapshot(
             stamp: writer.stamp, root: snapshot.root, reference: reference, owner: .running(self))
-        writer.beginSubversion(stamp: store.nextStamp(), base: lastState)
-        states.append(state)
+        writer.beginSnapshot(stamp: context.nextStamp(), base: lastSnapshotStamp)
+        snapshots.append(state)
         coreChanged()
         return Pin(transactionState: Snapshot(root: state.root, reference: reference)) { state.release() }
     }
 
-    /// Stops the program where the transaction is another thread's, whose lists a release would change. (Who may use
-    /// the realm of a queue or an actor is not known here.)
+    /// Stops the program if the transaction belongs to another thread, because a release changes that thread's lists.
+    /// (Who may use the realm of a queue or an actor is not known here.)
     fileprivate func checkThread() {
         guard let core, (core.pointee.thread ^ firn_thread_id()) & core.pointee.mask != 0 else { return }
         fatalError(
@@ -78,29 +81,31 @@ extension WriteTransaction {
         )
     }
 
-    /// A state is held no more: what died after it and was made after the state before it is garbage, the rest passes to that state.
+    /// Removes a snapshot that nobody holds any more. Nodes that died after it and were made after the snapshot
+    /// before it are garbage. The others pass to the snapshot before it.
     fileprivate func drop(_ state: TransactionSnapshot) {
-        if store.heap.isForked { return }
-        guard let place = states.firstIndex(where: { $0 === state }) else {
-            preconditionFailure("Firn: a state of another transaction")
+        if context.heap.isForked { return }
+        guard let index = snapshots.firstIndex(where: { $0 === state }) else {
+            preconditionFailure("Firn: the transaction snapshot belongs to another transaction")
         }
-        let before = place == 0 ? store.stamp(of: base) : states[place - 1].stamp
-        states.remove(at: place)
-        writer.state.pointee.held = lastState
-        // `earlier[k]` is what died between its base and the next state; the list after the last is `dead`.
+        let before = index == 0 ? base.stamp : snapshots[index - 1].stamp
+        snapshots.remove(at: index)
+        writer.state.pointee.held = lastSnapshotStamp
+        // `deadBySnapshot[k]` has what died between the state before snapshot k and snapshot k. What died after the
+        // last snapshot is in `dead`.
         let lists = writer.state
         let own: NodeList
-        if place + 1 < lists.pointee.earlier.count {
-            own = lists.pointee.earlier[place + 1].dead
-            lists.pointee.earlier.remove(at: place + 1)
+        if index + 1 < lists.pointee.deadBySnapshot.count {
+            own = lists.pointee.deadBySnapshot[index + 1].dead
+            lists.pointee.deadBySnapshot.remove(at: index + 1)
         } else {
             own = lists.pointee.dead
-            lists.pointee.dead = lists.pointee.earlier[place].dead
-            lists.pointee.earlier.remove(at: place)
+            lists.pointee.dead = lists.pointee.deadBySnapshot[index].dead
+            lists.pointee.deadBySnapshot.remove(at: index)
             distribute(own, bornAfter: before) { lists.pointee.dead.push($0) }
             return
         }
-        distribute(own, bornAfter: before) { lists.pointee.earlier[place].dead.push($0) }
+        distribute(own, bornAfter: before) { lists.pointee.deadBySnapshot[index].dead.push($0) }
     }
 
     private func distribute(_ list: NodeList, bornAfter stamp: UInt64, _ pass: (Node) -> Void) {

@@ -1,10 +1,13 @@
-/// Memory that one transaction leaves to the next, so that a small one allocates next to nothing. It belongs to whoever holds the write lock.
+/// Memory that one transaction leaves to the next, so that a small one allocates next to nothing. Only the holder of
+/// the write lock uses it.
 final class TransactionWorkspace {
     @exclusivity(unchecked) private var writer: NodeWriter.Memory?
     @exclusivity(unchecked) private var encoder: ChangesetEncoder.Workspace?
     @exclusivity(unchecked) var differ = RowTree.Differ()
-    /// By table, the first key that no transaction has handed out, where that is a cancelled one's doing; 0 for the
-    /// others, and empty where there are none. It is this process's alone, as are the accessors of what was cancelled.
+    /// For each table, the first key that no transaction has used, if a cancelled transaction has used keys;
+    /// otherwise 0. Empty if there are no such tables.
+    ///
+    /// The marks belong to this process alone, and so do the accessors of the objects that were cancelled.
     @exclusivity(unchecked) private(set) var keyMarks: [Int64] = []
 
     deinit { if let writer { writer.deallocate() } }
@@ -14,7 +17,7 @@ final class TransactionWorkspace {
         keyMarks[table] = max(keyMarks[table], mark)
     }
 
-    /// Forgets the mark of a table if it is no further than the table's next key.
+    /// Removes the mark of a table if it is not above the table's next key.
     func dropKeyMark(of table: Int, upTo nextKey: Int64) {
         guard table < keyMarks.count, keyMarks[table] <= nextKey else { return }
         keyMarks[table] = 0
@@ -22,8 +25,9 @@ final class TransactionWorkspace {
     }
 
     func takeWriter() -> NodeWriter.Memory? {
-        // Not `Optional.take`: Swift 6.3.1 without optimisation finds a value in `writer?.deallocate()` after it, and so
-        // freed the memory a second time (swiftc -Onone: a struct of pointers, set to nil by generic code).
+        // Not `Optional.take`: without optimisation, Swift 6.3.1 still finds a value in `writer?.deallocate()` after
+        // it, and so the memory was freed a second time (swiftc -Onone: a struct of pointers, set to nil by generic
+        // code).
         let taken = writer
         writer = nil
         return taken

@@ -1,10 +1,13 @@
 import FirnBytes
 import FirnLog
 
-/// Applies changesets: recovery, and following another process. No rule is run again (cascades are in the changeset), object keys are kept; indexes and backlinks are derived.
+/// Applies changesets, for recovery and for following another process.
 ///
-/// The bytes have passed their checksums, yet nothing in them is trusted: what contradicts the store (a row that is not there, a column of another type) throws,
-/// and the transaction is cancelled.
+/// No rule is run again, because the changeset contains the effects of cascades. Object keys are kept; indexes and
+/// backlinks are derived.
+///
+/// The bytes have passed their checksums, yet nothing in them is trusted. Anything that contradicts the store (a row
+/// that does not exist, a column of another type) throws, and the transaction is cancelled.
 extension WriteTransaction {
     func apply(_ block: inout ChangesetBlock) throws {
         isReplay = true
@@ -13,7 +16,7 @@ extension WriteTransaction {
         case .insert(var rows): try insert(&rows)
         case .insertMore(var rows): try setColumns(&rows)
         case .delete(let table, let keys):
-            for place in 0..<keys.count { try deleteAlone(table, keys[place]) }
+            for index in 0..<keys.count { try deleteAlone(table, keys[index]) }
         case .update(var cells): try update(&cells)
         case .script(var script): try apply(&script)
         case .elements(var elements): try append(&elements)
@@ -53,14 +56,14 @@ extension WriteTransaction {
     }
 
     private func noValue(_ schema: ColumnSchema) -> ChangesetBlock.Refusal {
-        ChangesetBlock.Refusal("a value of \(schema.name) is no \(schema.type)")
+        ChangesetBlock.Refusal("a value of \(schema.name) is not of type \(schema.type)")
     }
 
     private static func tooLong(_ byteCount: Int, _ schema: ColumnSchema) -> ChangesetBlock.Refusal {
-        ChangesetBlock.Refusal("a value of \(byteCount) bytes in \(schema.name)")
+        ChangesetBlock.Refusal("\(schema.name) has a value of \(byteCount) bytes, which is too long")
     }
 
-    /// The bytes of the next single value of a variable column; nil for a null that it may have.
+    /// Returns the bytes of the next single value of a variable column; nil for a null, if the column may have nulls.
     private func nextBytes(
         _ values: inout ColumnDecoder, _ schema: ColumnSchema
     ) throws -> UnsafeRawBufferPointer? {
@@ -70,7 +73,7 @@ extension WriteTransaction {
             }
             return nil
         }
-        // A mixed value may be a little longer, for its tag.
+        // A mixed value may be a little longer, because of its tag.
         guard bytes.count <= Limits.valueByteCount || schema.type == .mixed else {
             throw Self.tooLong(bytes.count, schema)
         }
@@ -86,10 +89,10 @@ extension WriteTransaction {
         return value
     }
 
-    /// Whether a value, or an element, is one that the property may have.
+    /// Throws if the property may not have the value or element.
     private static func check(_ value: Value, _ schema: ColumnSchema) throws {
-        // A changeset may hold a little more than the longest value, for a mixed one's tag. Earlier releases have used
-        // that for elements, and for texts in mixed values.
+        // A changeset's values may be a little longer than the longest plain value, because of a mixed value's tag.
+        // Earlier releases used that space for elements, and for texts in mixed values.
         let isPlain = schema.collection == .none && schema.type != .mixed
         let most = isPlain ? Limits.valueByteCount : ChangesetFormat.blobByteCount
         switch value {
@@ -126,23 +129,23 @@ extension WriteTransaction {
 
     private func insert(_ rows: inout ChangesetBlock.Rows) throws {
         let layout = try layout(rows.table)
-        // Whether the values of a column must be looked at one by one: they are, but for data and for text that is ASCII.
+        // Whether the values of a column must be checked one by one: mixed values, and text that is not ASCII.
         var checks: [Bool] = []
         for (number, values) in rows.columns {
             let schema = try column(rows.table, number, values)
             checks.append(schema.type == .mixed || schema.type == .string && !values.isASCII)
         }
-        var place = 0
-        while place < rows.keys.count {
-            // As many rows as come to lie in one leaf are begun first, and then filled column by column.
-            let first = try begin(rows.table, rows.keys[place])
+        var start = 0
+        while start < rows.keys.count {
+            // All rows that fit in one leaf are begun first, and then filled column by column.
+            let first = try begin(rows.table, rows.keys[start])
             var count = 1
-            while place + count < rows.keys.count, !self.rows(rows.table).isLastLeafFull() {
-                _ = try begin(rows.table, rows.keys[place + count])
+            while start + count < rows.keys.count, !self.rows(rows.table).isLastLeafFull() {
+                _ = try begin(rows.table, rows.keys[start + count])
                 count += 1
             }
-            try fill(&rows, place..<place + count, layout, first, checks)
-            place += count
+            try fill(&rows, start..<start + count, layout, first, checks)
+            start += count
         }
     }
 
@@ -152,29 +155,29 @@ extension WriteTransaction {
         }
     }
 
-    /// Fills rows side by side in one leaf, which were begun and are blank, and enters them into their indexes.
+    /// Fills adjacent blank rows of one leaf, which were begun before, and enters them into their indexes.
     private func fill(
-        _ rows: inout ChangesetBlock.Rows, _ places: Range<Int>, _ layout: TableLayout, _ fresh: FreshRow,
+        _ rows: inout ChangesetBlock.Rows, _ indexes: Range<Int>, _ layout: TableLayout, _ fresh: FreshRow,
         _ checks: [Bool]
     ) throws {
-        // Columns of fixed width first: they leave the rows where they are.
+        // Columns of fixed width come first, because filling them does not move the rows.
         for (number, values) in rows.columns where layout.columns[number].layout.form != .variable {
             let chunk = fresh.leaf.chunk(number)
             values.fill(
-                places, into: chunk.address(fresh.row),
+                indexes, into: chunk.address(fresh.row),
                 nullFlags: chunk.form == .nullable ? chunk.nullFlags + fresh.row : nil)
             guard layout.columns[number].type == .link, values.mayHaveNulls else { continue }
-            for place in places where values.isNull(place) {
-                chunk.store(Int64(-1), fresh.row + place - places.lowerBound)
+            for index in indexes where values.isNull(index) {
+                chunk.store(Int64(-1), fresh.row + index - indexes.lowerBound)
             }
         }
         for position in rows.columns.indices {
             let number = rows.columns[position].number
             let schema = layout.columns[number]
             guard schema.layout.form == .variable else { continue }
-            for place in places {
+            for index in indexes {
                 // A long value may split the leaf, so each row is found again.
-                var row = try find(rows.table, rows.keys[place])
+                var row = try find(rows.table, rows.keys[index])
                 if schema.collection != .none {
                     fill(&row, number, try value(&rows.columns[position].values, schema))
                 } else if let bytes = try nextBytes(&rows.columns[position].values, schema) {
@@ -190,13 +193,13 @@ extension WriteTransaction {
             }
         }
         guard !layout.indexed.isEmpty || !layout.links.isEmpty else { return }
-        for place in places { enterIndexes(try find(rows.table, rows.keys[place])) }
+        for index in indexes { enterIndexes(try find(rows.table, rows.keys[index])) }
     }
 
-    /// A row that this transaction began.
+    /// Finds a row that this transaction began.
     private func find(_ id: TableID, _ key: Int64) throws -> FreshRow {
-        guard let place = rows(id).own(key) else { throw ChangesetBlock.Refusal("object \(key) was lost") }
-        return FreshRow(table: id, key: key, leaf: place.leaf, row: place.row)
+        guard let location = rows(id).own(key) else { throw ChangesetBlock.Refusal("object \(key) was lost") }
+        return FreshRow(table: id, key: key, leaf: location.leaf, row: location.row)
     }
 
     /// Sets columns of rows that exist.
@@ -204,9 +207,9 @@ extension WriteTransaction {
         for position in rows.columns.indices {
             let number = rows.columns[position].number
             let schema = try column(rows.table, number, rows.columns[position].values)
-            for place in 0..<rows.keys.count {
-                try check(rows.table, rows.keys[place])
-                set(rows.table, number, rows.keys[place], try value(&rows.columns[position].values, schema))
+            for index in 0..<rows.keys.count {
+                try check(rows.table, rows.keys[index])
+                set(rows.table, number, rows.keys[index], try value(&rows.columns[position].values, schema))
             }
         }
     }
@@ -227,8 +230,8 @@ extension WriteTransaction {
         }
         let areBytes = schema.collection == .none && (schema.type == .string || schema.type == .data)
         if areBytes, !isIndexed, try updateBytes(&cells, schema) { return }
-        for place in 0..<cells.keys.count {
-            let key = cells.keys[place]
+        for index in 0..<cells.keys.count {
+            let key = cells.keys[index]
             try check(cells.table, key)
             if areBytes {
                 try setBytes(cells.table, cells.column, key, &cells.new, schema)
@@ -238,20 +241,22 @@ extension WriteTransaction {
         }
     }
 
-    /// Sets integers that no index knows of: a step to the row, and a store.
+    /// Sets integers of a column that has no index. Each costs the search of the row, and a store.
     private func updateIntegers(_ cells: inout ChangesetBlock.Cells) throws {
         let rows = rows(cells.table)
         for index in 0..<cells.keys.count {
-            guard let place = rows.own(cells.keys[index]) else { throw noObject(cells.table, cells.keys[index]) }
-            let chunk = rows.ownChunk(place.leaf, cells.column)
-            chunk.mark(place.row)
-            chunk.store(cells.new.nextInt(), place.row)
+            guard let location = rows.own(cells.keys[index]) else { throw noObject(cells.table, cells.keys[index]) }
+            let chunk = rows.ownChunk(location.leaf, cells.column)
+            chunk.mark(location.row)
+            chunk.store(cells.new.nextInt(), location.row)
         }
     }
 
-    /// Sets text or data that no index knows of: most of what a long replay does. False, and nothing is done, where there are nulls or blobs among it.
+    /// Sets text or data of a column that has no index: most of the work of a long replay. Returns false, and does
+    /// nothing, if there are nulls or blobs among the values.
     ///
-    /// No reference is counted on the way: an atomic operation waits for all stores before it, and these go to memory that no cache holds (a third of the time it took).
+    /// The loop changes no reference counts: an atomic operation waits for all stores before it, and these stores go
+    /// to memory that is in no cache. (That took a third of the time.)
     private func updateBytes(_ cells: inout ChangesetBlock.Cells, _ schema: ColumnSchema) throws -> Bool {
         let first = cells.new.position
         guard let bytes = cells.new.nextBytes(ofRows: cells.keys.count) else { return false }
@@ -273,7 +278,7 @@ extension WriteTransaction {
         return true
     }
 
-    /// Sets a cell of text or data from the changeset's bytes, without making a value of them.
+    /// Sets a cell of text or data from the changeset's bytes, without making a `Value` of them.
     private func setBytes(
         _ id: TableID, _ column: Int, _ key: Int64, _ values: inout ColumnDecoder, _ schema: ColumnSchema
     ) throws {
@@ -320,7 +325,7 @@ extension WriteTransaction {
     }
 
     private func append(_ elements: inout ChangesetBlock.Elements) throws {
-        guard elements.place == .inserted || elements.place == .updated else {
+        guard elements.owner == .inserted || elements.owner == .updated else {
             throw ChangesetBlock.Refusal("old elements were handed to recovery")
         }
         let schema = try column(elements.table, elements.column, elements.values)

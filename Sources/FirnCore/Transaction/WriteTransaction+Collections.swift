@@ -1,15 +1,16 @@
-/// Edits one list of an object. Each call is entered in the transaction's script of that list, and keeps the targets' backlinks.
-public struct ListChange {
+/// Edits one list of an object. Each call is recorded in the transaction's edit script of that list, and updates the
+/// targets' backlinks.
+package struct ListChange {
     let transaction: WriteTransaction
     let cell: CellID
     let isLink: Bool
     let backlinks: UnsafeMutablePointer<UInt64>
     var editor: ListEditor
-    /// nil for an object made in this transaction, and in `wholeLists`: the list is logged whole.
+    /// Nil for an object made in this transaction and for a list in `wholeLists`: those lists are logged completely.
     var script: ListScript?
 
-    public var count: Int { editor.count }
-    public var elements: ListCell { editor.cell }
+    package var count: Int { editor.count }
+    package var elements: ListCell { editor.cell }
 
     private func checkLength(_ value: Value) {
         transaction.checkLength(ofElement: value, cell.table, cell.column)
@@ -28,17 +29,17 @@ public struct ListChange {
         }
     }
 
-    public mutating func insert(_ value: Value, at index: Int) {
+    package mutating func insert(_ value: Value, at index: Int) {
         checkLength(value)
         link(value)
         editor.insert(value, at: index)
         script?.append(.insert(index, value))
     }
 
-    public mutating func append(_ value: Value) { insert(value, at: count) }
+    package mutating func append(_ value: Value) { insert(value, at: count) }
 
     @discardableResult
-    public mutating func remove(at index: Int) -> Value {
+    package mutating func remove(at index: Int) -> Value {
         let old = editor.cell.value(at: index)
         unlink(old)
         editor.remove(at: index)
@@ -46,7 +47,7 @@ public struct ListChange {
         return old
     }
 
-    public mutating func set(_ value: Value, at index: Int) {
+    package mutating func set(_ value: Value, at index: Int) {
         checkLength(value)
         let old = editor.cell.value(at: index)
         unlink(old)
@@ -55,12 +56,12 @@ public struct ListChange {
         script?.append(.set(index, new: value, old: old))
     }
 
-    public mutating func move(from: Int, to: Int) {
+    package mutating func move(from: Int, to: Int) {
         editor.move(from: from, to: to)
         script?.append(.move(from: from, to: to))
     }
 
-    public mutating func removeAll() {
+    package mutating func removeAll() {
         let old = editor.cell.values
         old.forEach(unlink)
         editor.removeAll()
@@ -69,8 +70,8 @@ public struct ListChange {
 }
 
 extension WriteTransaction {
-    /// Runs `body` on a list (or set or map) of an object.
-    public func edit<R, E: Error>(
+    /// Runs `body` on a list, set or map of an object.
+    package func edit<R, E: Error>(
         _ id: TableID, _ column: Int, _ key: Int64, _ body: (inout ListChange) throws(E) -> R
     ) throws(E) -> R {
         try noting { () throws(E) in try editCell(id, column, key, body) }
@@ -81,18 +82,18 @@ extension WriteTransaction {
     ) throws(E) -> R {
         let schema = reference.tables[id.index].columns[column]
         let rows = rows(id)
-        let place = place(rows, id, key)
+        let location = place(rows, id, key)
         let cell = CellID(table: id, column: column, key: key)
-        // A table that this transaction made (replay makes them all) is not in the base.
+        // A table that this transaction made is not in the base. Replay makes all tables.
         let isWhole = key >= baseTable(id).nextKey || isSchemaChanged && wholeLists.contains(cell)
         var change = ListChange(
             transaction: self, cell: cell, isLink: schema.isLink, backlinks: rows.table.backlinks(column),
             editor: ListEditor(
-                ListCell(place.leaf.chunk(column), place.row, ElementLayout(schema)), writer, scratch: scratch),
+                ListCell(location.leaf.chunk(column), location.row, ElementLayout(schema)), writer, scratch: scratch),
             script: isWhole ? nil : scripts.removeValue(forKey: cell) ?? ListScript())
         defer {
             if change.editor.isChanged, !hasFault {
-                let (leaf, row) = place
+                let (leaf, row) = location
                 let after = put(
                     change.editor.finish(), rows, column, leaf, row, isFresh: isFresh(id, column, leaf, row))
                 if writer.owns(after.leaf.chunkNode(column)) { after.leaf.chunk(column).mark(after.row) }
@@ -107,19 +108,19 @@ extension WriteTransaction {
             change.removeAll()
             for element in value.elements { change.append(element) }
         }
-        // Assigning marks the cell even if it was empty and stays so.
+        // Assigning marks the cell even if the collection was empty and stays empty.
         _ = ownCell(id, column, key)
     }
 }
 
 extension Value {
-    /// A list's or set's elements; none of null, or of a map without entries.
+    /// The elements of a list or set. There are none if the value is null, or a map without entries.
     var elements: [Value] {
         switch self {
         case .list(let values), .set(let values): values
         case .null: []
         case .map(let entries) where entries.isEmpty: []
-        default: preconditionFailure("Firn: \(self) is no list or set")
+        default: preconditionFailure("Firn: \(self) is not a list or set")
         }
     }
 }

@@ -1,54 +1,58 @@
-/// An object that is being made: its row is there, its indexes are not yet. It is filled through `WriteTransaction.fill...` and ended by `endRow`, before
-/// anything else is done in the transaction.
-public struct FreshRow {
-    public let table: TableID
-    public let key: Int64
+/// An object that is being made: its row exists, but is not in the indexes yet.
+///
+/// It is filled with `WriteTransaction.fill...` and completed by `endRow`, before anything else is done in the
+/// transaction.
+package struct FreshRow {
+    package let table: TableID
+    package let key: Int64
     var leaf: Leaf
     var row: Int
 }
 
 extension WriteTransaction {
     /// Begins an object: its values are 0, empty or null.
-    public func beginRow(_ id: TableID) -> FreshRow {
+    package func beginRow(_ id: TableID) -> FreshRow {
         noting {
             if writer.state.pointee.byteDelta >= writer.state.pointee.flushAt { flushFilledLeaves(of: id) }
             let rows = rows(id)
             let key = hasKeyMarks ? unmarkedKey(id, rows.table) : rows.table.nextKey
             if key >= ChangesetFormat.keyLimit - 1 { refuseKeys(of: id) }
             rows.table.nextKey = key + 1
-            var place = hasFault ? blankRow(rows) : rows.append(key)
-            // What it was appended to may not be the transaction's own.
-            if hasFault { place = blankRow(rows) }
-            return FreshRow(table: id, key: key, leaf: place.leaf, row: place.row)
+            var location = hasFault ? blankRow(rows) : rows.append(key)
+            // The row may have been appended to a node that is not the transaction's own.
+            if hasFault { location = blankRow(rows) }
+            return FreshRow(table: id, key: key, leaf: location.leaf, row: location.row)
         }
     }
 
-    /// A changeset can name no further key, nor say that keys go on behind this one.
+    /// Notes that the table has no key left: a changeset can neither contain a higher key, nor a next key behind this
+    /// one.
     @inline(never)
     private func refuseKeys(of id: TableID) {
-        Faults.contradiction("\(reference.tables[id.index].schema.name) has handed out all keys that there are")
+        Faults.contradiction("\(reference.tables[id.index].schema.name) has used all possible object keys")
     }
 
-    /// The next key that no cancelled transaction has handed out either.
+    /// The next key that no transaction has used, not even a cancelled one.
     @inline(never)
     private func unmarkedKey(_ id: TableID, _ table: TableNode) -> Int64 {
-        let marks = store.workspace.keyMarks
+        let marks = context.workspace.keyMarks
         return max(table.nextKey, id.index < marks.count ? marks[id.index] : 0)
     }
 
-    /// Begins an object with a key handed out before (by the transaction whose changeset is applied).
+    /// Begins an object with a given key: the one that it got from the transaction whose changeset is applied.
     func beginRow(_ id: TableID, key: Int64) throws(StoreError) -> FreshRow {
         let rows = rows(id)
         guard key >= rows.table.nextKey else {
             throw StoreError(.damage, "a changeset inserts key \(key) of table \(id.rawValue) again")
         }
         rows.table.nextKey = key + 1
-        let place = rows.append(key)
-        return FreshRow(table: id, key: key, leaf: place.leaf, row: place.row)
+        let location = rows.append(key)
+        return FreshRow(table: id, key: key, leaf: location.leaf, row: location.row)
     }
 
-    /// Enters a filled object into its indexes and its targets' backlinks. Throws, and takes the object back, where its primary key is taken.
-    public func endRow(_ fresh: FreshRow) throws(StoreError) {
+    /// Enters a filled object into its indexes and its targets' backlinks. If its primary key is taken, removes the
+    /// object and throws.
+    package func endRow(_ fresh: FreshRow) throws(StoreError) {
         try noting { () throws(StoreError) in try enterRow(fresh) }
     }
 
@@ -71,7 +75,8 @@ extension WriteTransaction {
         enterIndexes(fresh)
     }
 
-    /// Enters an object into its indexes and its targets' backlinks, whatever its primary key: in a changeset it may come before the one goes that has it.
+    /// Enters an object into its indexes and its targets' backlinks, whatever its primary key: a changeset may insert
+    /// it before it deletes the object that has the same key.
     func enterIndexes(_ fresh: FreshRow) {
         let plan = plan(fresh.table)
         if !plan.hasEntries || appendToLoneKey(fresh, plan) { return }
@@ -89,7 +94,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Enters an object whose primary key is above all others, and which nothing else points to; false for any other.
+    /// Enters an object into the index of its integer primary key, if that is the table's only index, there are no
+    /// links, and the key is above all others. Returns false otherwise.
     @inline(__always)
     private func appendToLoneKey(_ fresh: FreshRow, _ plan: AppendPlan) -> Bool {
         guard plan.loneIntegerKey >= 0 else { return false }
@@ -107,12 +113,12 @@ extension WriteTransaction {
     // MARK: Filling
 
     @inline(__always)
-    public func fill<T: BitwiseCopyable>(_ fresh: FreshRow, _ column: Int, fixed value: T) {
+    package func fill<T: BitwiseCopyable>(_ fresh: FreshRow, _ column: Int, fixed value: T) {
         fresh.leaf.chunk(column).putFixed(value, fresh.row)
     }
 
     @inline(__always)
-    public func fill(_ fresh: inout FreshRow, _ column: Int, bytes: UnsafeRawBufferPointer) {
+    package func fill(_ fresh: inout FreshRow, _ column: Int, bytes: UnsafeRawBufferPointer) {
         if fresh.leaf.chunk(column).putFirst(bytes, fresh.row) { return }
         fillAny(&fresh, column, bytes)
     }
@@ -120,21 +126,21 @@ extension WriteTransaction {
     @inline(never)
     private func fillAny(_ fresh: inout FreshRow, _ column: Int, _ bytes: UnsafeRawBufferPointer) {
         checkLength(bytes, fresh.table, column)
-        // The row is in no table.
+        // After damage the row is not in the table (`blankRow`).
         if hasFault { return }
         let table = TableNode(NodeRef(RootNode(NodeRef(rootSlot.pointee).node).slot(fresh.table.index).pointee).node)
         let rows = RowWriter(writer: writer, table: table, layouts: plan(fresh.table).layouts)
-        let place = rows.putBytes(bytes, column, fresh.leaf, fresh.row, isFresh: true)
-        fresh.leaf = place.leaf
-        fresh.row = place.row
+        let location = rows.putBytes(bytes, column, fresh.leaf, fresh.row, isFresh: true)
+        fresh.leaf = location.leaf
+        fresh.row = location.row
     }
 
-    public func fillNull(_ fresh: FreshRow, _ column: Int) {
+    package func fillNull(_ fresh: FreshRow, _ column: Int) {
         fresh.leaf.chunk(column).putNull(fresh.row)
     }
 
     /// Fills a cell of any type. A link's target must exist.
-    public func fill(_ fresh: inout FreshRow, _ column: Int, _ value: Value) {
+    package func fill(_ fresh: inout FreshRow, _ column: Int, _ value: Value) {
         let schema = reference.tables[fresh.table.index].columns[column]
         if schema.collection != .none {
             if hasFault { return }
@@ -144,9 +150,9 @@ extension WriteTransaction {
             let elements = value.elements
             for element in elements { checkLength(ofElement: element, fresh.table, column) }
             editor.append(contentsOf: elements)
-            let place = put(editor.finish(), rows, column, fresh.leaf, fresh.row, isFresh: true)
-            fresh.leaf = place.leaf
-            fresh.row = place.row
+            let location = put(editor.finish(), rows, column, fresh.leaf, fresh.row, isFresh: true)
+            fresh.leaf = location.leaf
+            fresh.row = location.row
             return
         }
         if schema.type.fixedWidth == nil {
@@ -195,7 +201,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Retires what a row's cells hold in nodes of their own.
+    /// Retires the nodes that only the cells of a row refer to.
     func retireOwnNodes(_ layout: TableLayout, _ leaf: Leaf, _ row: Int) {
         for column in layout.variable {
             let schema = layout.columns[column]

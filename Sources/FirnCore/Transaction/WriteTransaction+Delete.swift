@@ -1,13 +1,13 @@
 extension WriteTransaction {
-    /// Deletes an object: links to it become nil, lists and sets lose it, embedded objects that it owns go with it. All of it is in the changeset, so replay runs
-    /// no rules.
-    public func delete(_ id: TableID, _ key: Int64) {
+    /// Deletes an object. Links to it become nil, lists and sets lose it, and the embedded objects that it owns are
+    /// deleted with it. All of that is in the changeset, so replay runs no rules.
+    package func delete(_ id: TableID, _ key: Int64) {
         noting {
-            // A stack of its own: chains of embedded objects may be long.
+            // An explicit stack, because chains of embedded objects may be long.
             var pending: [(table: TableID, key: Int64)] = []
             deleteOne(id, key) { pending.append(($0, $1)) }
             while !hasFault, let (id, key) = pending.popLast() {
-                // A forged store may name one twice, or one that is not there.
+                // A forged store may list an object twice, or one that does not exist.
                 if table(id).find(key) != nil { deleteOne(id, key) { pending.append(($0, $1)) } }
             }
         }
@@ -21,42 +21,44 @@ extension WriteTransaction {
         removeRow(id, key, owned)
     }
 
-    /// Takes a row out with its own links, index entries and nodes. Links to it are the caller's to mend.
+    /// Removes a row with its own links, index entries and nodes. The caller updates the links to it.
     func removeRow(_ id: TableID, _ key: Int64, _ owned: (TableID, Int64) -> Void) {
         let layout = reference.tables[id.index]
         let rows = rows(id)
-        let place = place(rows, id, key)
+        let location = place(rows, id, key)
         if hasFault { return }
         for column in layout.links {
             let schema = layout.columns[column]
             let isOwner = schema.target.map { reference.tables[$0.index].schema.isEmbedded } ?? false
-            forEachTarget(schema, place.leaf, place.row, column) { target in
+            forEachTarget(schema, location.leaf, location.row, column) { target in
                 removeBacklink(rows, column, target, key)
                 if isOwner, let table = schema.target { owned(table, target) }
             }
         }
         for column in layout.indexed {
-            removeFromIndex(rows, layout, column, place.leaf.chunk(column), place.row, key)
+            removeFromIndex(rows, layout, column, location.leaf.chunk(column), location.row, key)
         }
         for column in layout.variable where layout.columns[column].collection != .none {
             scripts[CellID(table: id, column: column, key: key)] = nil
         }
-        retireOwnNodes(layout, place.leaf, place.row)
+        retireOwnNodes(layout, location.leaf, location.row)
         if !hasFault { rows.remove(key) }
     }
 
-    /// Takes every link from one column to an object away; the object's own links (`except`) go with it.
+    /// Removes every link from one column to an object. The links of the object itself (`except`) are removed with
+    /// its row.
     private func unlinkAll(_ origin: TableID, _ column: Int, target: Int64, except own: Int64?) {
         let schema = reference.tables[origin.index].columns[column]
         var sources: [Int64] = []
         IntegerIndexTree.forEachValue(of: UInt64(target), in: table(origin).backlinks(column)) { source in
-            // A list that holds the object twice is met twice, one entry after the other.
+            // A list that contains the object twice has two entries, one after the other.
             if source != own, sources.last != source { sources.append(source) }
             return true
         }
         for source in sources where !hasFault {
             guard table(origin).find(source) != nil else {
-                Faults.contradiction("object \(source) is said to link to \(target), and is not there")
+                Faults.contradiction(
+                    "the backlinks say that object \(source) links to \(target), but it does not exist")
                 continue
             }
             switch schema.collection {
@@ -74,7 +76,7 @@ extension WriteTransaction {
     }
 
     /// Deletes every object of a table.
-    public func deleteAll(_ id: TableID) {
+    package func deleteAll(_ id: TableID) {
         noting {
             let view = table(id)
             guard view.count > 0 else { return }
@@ -83,7 +85,7 @@ extension WriteTransaction {
                 for row in 0..<leaf.count { keys.append(leaf.key(row)) }
                 return !hasFault
             }
-            // From the end, so that no row has to move up. An object may have gone as another's embedded one.
+            // From the end, so that no row has to move up. An embedded object may have been deleted with its owner.
             for key in keys.reversed() where !hasFault && table(id).find(key) != nil { delete(id, key) }
         }
     }

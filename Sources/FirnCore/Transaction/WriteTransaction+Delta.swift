@@ -1,12 +1,12 @@
 extension WriteTransaction {
-    /// A table as it was when the transaction began: empty where the transaction has made it.
+    /// A table as it was when the transaction began; empty if the transaction created it.
     func baseTable(_ id: TableID) -> TableView {
         let snapshot = base.snapshot
         return id.index < snapshot.reference.tables.count
             ? snapshot.table(id) : TableView(word: 0, layout: reference.tables[id.index])
     }
 
-    /// The rows that came, went or may have changed, for each table that the transaction touched.
+    /// The rows that were inserted, deleted or may have changed, for each table that the transaction changed.
     typealias Deltas = [(table: TableID, rows: RowTree.Delta)]
 
     func makeDeltas() -> Deltas {
@@ -14,17 +14,17 @@ extension WriteTransaction {
         let new = RootNode(NodeRef(rootSlot.pointee).node)
         guard old.node != new.node else { return [] }
         var deltas: Deltas = []
-        for place in 0..<new.tableCount {
-            let before = place < old.tableCount ? old.slot(place).pointee : 0
-            guard new.slot(place).pointee != before else { continue }
-            let id = TableID(place)
-            let rows = RowTree.delta(from: baseTable(id).rows, to: table(id).rows, &store.workspace.differ)
+        for index in 0..<new.tableCount {
+            let before = index < old.tableCount ? old.slot(index).pointee : 0
+            guard new.slot(index).pointee != before else { continue }
+            let id = TableID(index)
+            let rows = RowTree.delta(from: baseTable(id).rows, to: table(id).rows, &context.workspace.differ)
             deltas.append((id, rows))
         }
         return deltas
     }
 
-    /// Calls `body` for each leaf's run of kept rows in which cells of the column are marked.
+    /// Calls `body` for each kept row whose cell in the column is marked, leaf by leaf.
     func forEachUpdate(_ column: Int, _ delta: RowTree.Delta, _ body: (RowTree.Kept, _ newRow: Int) -> Void) {
         for kept in delta.kept where kept.new.hasChunk(column) {
             let node = kept.new.chunkNode(column)
@@ -33,19 +33,19 @@ extension WriteTransaction {
         }
     }
 
-    /// What this transaction changed, for observers.
+    /// Makes the summary of what this transaction changed, for observers.
     func makeChangeSummary(_ deltas: Deltas) -> ChangeSummary {
         var result = ChangeSummary()
         for (id, delta) in deltas {
-            var notes = TableSummary()
-            for (leaf, rows) in delta.inserted { for row in rows { notes.inserted.insert(leaf.key(row)) } }
-            for (leaf, rows) in delta.deleted { for row in rows { notes.deleted.insert(leaf.key(row)) } }
+            var summary = TableSummary()
+            for (leaf, rows) in delta.inserted { for row in rows { summary.inserted.insert(leaf.key(row)) } }
+            for (leaf, rows) in delta.deleted { for row in rows { summary.deleted.insert(leaf.key(row)) } }
             for column in reference.tables[id.index].columns.indices {
                 forEachUpdate(column, delta) { kept, row in
-                    notes.modified[kept.new.key(row), default: ColumnSet()].insert(column)
+                    summary.modified[kept.new.key(row), default: ColumnSet()].insert(column)
                 }
             }
-            result.tables[id] = notes
+            result.tables[id] = summary
         }
         for (cell, script) in scripts {
             result.tables[cell.table, default: TableSummary()].scripts[.init(key: cell.key, column: cell.column)] =

@@ -1,7 +1,9 @@
 extension WriteTransaction {
-    /// Gives the store another schema: tables and columns added, removed, indexed or no longer. Numbers stay: the new schema names every table and column of the old one at its
-    /// place. New columns hold blanks. Costs O(rows) of each table whose columns or indexes change.
-    public func changeSchema(to new: StoreSchema) throws(StoreError) {
+    /// Changes the store's schema: adds and removes tables and columns, and adds and drops indexes.
+    ///
+    /// Numbers stay: the new schema lists every table and column of the old one at its old index. New columns hold
+    /// blanks. Costs O(rows) of each table whose columns or indexes change.
+    package func changeSchema(to new: StoreSchema) throws(StoreError) {
         try Self.check(new, follows: reference.schema)
         noting { applySchema(new) }
         try checkFaults()
@@ -22,15 +24,18 @@ extension WriteTransaction {
         }
     }
 
-    /// A schema may add to another, remove from it and change indexes; it may not reuse a number.
+    /// Checks that `new` may follow `old`: it may add to it, remove from it and change indexes, but may not reuse a
+    /// number.
     private static func check(_ new: StoreSchema, follows old: StoreSchema) throws(StoreError) {
         func fail(_ text: String) throws(StoreError) -> Never { throw StoreError(.schema, text) }
         guard new.tables.count >= old.tables.count else {
-            try fail("a schema with fewer tables than the store has ever had")
+            try fail("the new schema has fewer tables than the store has ever had")
         }
         if let fault = new.fault { try fail(fault) }
-        guard new.tables.count <= Limits.tableCount else { try fail("more than \(Limits.tableCount) classes") }
-        for (place, table) in new.tables.enumerated() {
+        guard new.tables.count <= Limits.tableCount else {
+            try fail("the schema has more than \(Limits.tableCount) classes")
+        }
+        for (index, table) in new.tables.enumerated() {
             guard (1...Limits.nameByteCount).contains(table.name.utf8.count) else {
                 try fail(
                     "the class name \"\(table.name.prefix(64))\" has \(table.name.utf8.count) bytes; 1 to \(Limits.nameByteCount) are allowed"
@@ -46,17 +51,19 @@ extension WriteTransaction {
                     )
                 }
                 guard column.type != .link || column.target.map({ $0.index < new.tables.count }) ?? false else {
-                    try fail("\(table.name).\(column.name) links to no class of the schema")
+                    try fail("\(table.name).\(column.name) links to a class that is not in the schema")
                 }
             }
-            guard place < old.tables.count else { continue }
-            let before = old.tables[place]
-            guard before.columns.count <= table.columns.count, !before.isRemoved || table.isRemoved else {
-                try fail("table \(place), \(before.name), lost columns or came back")
+            guard index < old.tables.count else { continue }
+            let oldTable = old.tables[index]
+            guard oldTable.columns.count <= table.columns.count, !oldTable.isRemoved || table.isRemoved else {
+                try fail("table \(index), \(oldTable.name), lost columns, or was removed and is listed again")
             }
-            for (a, b) in zip(before.columns, table.columns) where !b.isRemoved {
-                guard !a.isRemoved, a.type == b.type, a.collection == b.collection, a.target == b.target
-                else { try fail("column \(a.name) of \(before.name) changed its type under the same number") }
+            for (oldColumn, newColumn) in zip(oldTable.columns, table.columns) where !newColumn.isRemoved {
+                guard !oldColumn.isRemoved, oldColumn.type == newColumn.type,
+                    oldColumn.collection == newColumn.collection,
+                    oldColumn.target == newColumn.target
+                else { try fail("column \(oldColumn.name) of \(oldTable.name) changed its type under the same number") }
             }
         }
     }
@@ -65,13 +72,13 @@ extension WriteTransaction {
         let old = ownRoot()
         guard count > old.tableCount else { return }
         let new = RootNode.make(tables: count, writer)
-        for place in 0..<old.tableCount { new.slot(place).pointee = old.slot(place).pointee }
+        for index in 0..<old.tableCount { new.slot(index).pointee = old.slot(index).pointee }
         rootSlot.pointee = NodeRef(new.node).word
         writer.retire(old.node)
         coreChanged()
     }
 
-    /// Lets a whole table go.
+    /// Removes a table with all its rows and indexes.
     private func drop(_ id: TableID, _ schema: TableSchema) {
         scripts = scripts.filter { $0.key.table != id }
         let table = ownTable(id)
@@ -83,7 +90,7 @@ extension WriteTransaction {
         writer.retire(table.node)
     }
 
-    /// Lets the indexes, backlinks and own nodes of some columns go.
+    /// Retires the indexes and backlinks of some columns, and the nodes that only their cells refer to.
     private func retireContents(_ table: TableNode, _ layout: TableLayout, columns: [Int]) {
         for column in columns {
             retireIndex(table, column, layout.columns[column])
@@ -118,7 +125,7 @@ extension WriteTransaction {
         let removed = old.columns.indices.filter { !old.columns[$0].isRemoved && layout.columns[$0].isRemoved }
         let oldLayout = TableLayout(StoreSchema(tables: Array(repeating: old, count: id.index + 1)), id)
         retireContents(oldTable, oldLayout, columns: removed)
-        // Links lie the same way whether they may be null or not, and their backlinks stay.
+        // Links have the same layout whether they may be null or not, and their backlinks stay.
         let converted = old.columns.indices.filter {
             !layout.columns[$0].isRemoved && !old.columns[$0].isLink
                 && old.columns[$0].isNullable != layout.columns[$0].isNullable
@@ -149,7 +156,8 @@ extension WriteTransaction {
         }
     }
 
-    /// The elements of collections whose encoding is to change; their nodes go. O(elements), also in memory.
+    /// Returns the elements of collections whose encoding is about to change, and retires their nodes. O(elements),
+    /// also in memory.
     private func takeCollections(
         _ table: TableNode, _ layout: TableLayout, _ columns: [Int]
     ) -> [(column: Int, key: Int64, elements: [Value])] {
@@ -167,15 +175,17 @@ extension WriteTransaction {
         return result
     }
 
-    /// Forgets how the lists of some columns were edited before: the schema comes first in the log, and elements that
-    /// were inserted by the old one may be none by the new one. Those that are still there are logged whole.
+    /// Drops the edit scripts of some columns' lists.
+    ///
+    /// The log has the schema first, and elements that were inserted under the old schema may not be valid under the
+    /// new one. The lists that are still there are logged completely.
     private func dropScripts(_ id: TableID, removed: [Int], converted: [Int]) {
         for cell in scripts.keys where cell.table == id {
             let isConverted = converted.contains(cell.column)
             if isConverted || removed.contains(cell.column) { scripts[cell] = nil }
             if isConverted { wholeLists.insert(cell) }
         }
-        // Their new chunks have no marks, and some of the objects may have gone.
+        // Their new chunks have no marks, and some of the objects may have been deleted.
         for cell in wholeLists where cell.table == id && converted.contains(cell.column) {
             if table(id).find(cell.key) != nil { _ = ownCell(id, cell.column, cell.key) }
         }
@@ -184,14 +194,14 @@ extension WriteTransaction {
     private func fillConverted(_ id: TableID, _ schema: ColumnSchema, _ column: Int, _ key: Int64, _ elements: [Value])
     {
         let rows = rows(id)
-        let place = place(rows, id, key)
+        let location = place(rows, id, key)
         var editor = ListEditor(
-            ListCell(place.leaf.chunk(column), place.row, ElementLayout(schema)), writer, scratch: scratch)
+            ListCell(location.leaf.chunk(column), location.row, ElementLayout(schema)), writer, scratch: scratch)
         editor.append(contentsOf: elements.map { $0 == .null && !schema.isNullable ? schema.type.blankValue : $0 })
-        _ = put(editor.finish(), rows, column, place.leaf, place.row, isFresh: false)
+        _ = put(editor.finish(), rows, column, location.leaf, location.row, isFresh: false)
     }
 
-    /// A table's node with room for more columns.
+    /// Returns a table's node with space for `columns` columns: `old`, or a larger copy that replaces it.
     private func widen(_ old: TableNode, _ id: TableID, to columns: Int) -> TableNode {
         guard columns > old.columnCount else { return old }
         let new = TableNode.make(columns: columns, writer)
@@ -204,13 +214,13 @@ extension WriteTransaction {
     }
 }
 
-/// What becomes of the columns of every leaf of a table.
+/// How a change of the schema changes the columns of every leaf of a table.
 struct LeafChange {
-    /// Columns from here on are new, and blank.
+    /// The number of columns before. Columns from this number on are new, and blank.
     let oldCount: Int
     /// Columns that keep their values in the new layout; a null becomes 0 or empty where nulls are no longer allowed.
     let converted: [Int]
-    /// Collections that begin empty.
+    /// Columns of collections that are emptied.
     let emptied: [Int]
 }
 
@@ -253,7 +263,8 @@ extension RowWriter {
                 for row in 0..<old.count { chunk.putBlank(layout, row) }
                 if oldChunk != nil { writer.retire(old.chunkNode(column)) }
             }
-            // A chunk that is kept may be one that lies packed in a checkpoint: its reference is kept, not where it was unpacked to.
+            // A kept chunk may be an encoded one in a checkpoint. Then its reference is kept, not the memory that it
+            // was decoded to.
             new.chunkSlot(column).pointee =
                 chunk.node == oldChunk?.node ? old.chunkSlot(column).pointee : NodeRef(chunk.node).word
         }
@@ -261,7 +272,7 @@ extension RowWriter {
         writer.retire(old.node)
     }
 
-    /// The same values in a chunk that has nulls, or no longer has them.
+    /// Returns a chunk with the same values that can hold nulls, or no longer can.
     private func convert(_ old: Chunk, to layout: ChunkLayout, rows: Int) -> Chunk {
         let heap = layout.form == .variable ? old.liveHeap(rows) : 0
         let new = Chunk.make(layout, capacity: old.node.capacity, heap: heap, writer)
@@ -276,7 +287,7 @@ extension RowWriter {
                 for row in 0..<rows where new.isNull(row) { new.putBlank(layout, row) }
             }
         }
-        // What this transaction set before is logged by the new layout.
+        // Cells that this transaction assigned before are logged in the new layout.
         if writer.isNew(old.node) { old.forEachMark(in: 0..<rows) { new.mark($0) } }
         return new
     }

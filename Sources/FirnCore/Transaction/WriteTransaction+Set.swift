@@ -1,18 +1,19 @@
 extension WriteTransaction {
     // MARK: Plain cells
 
-    /// The accessor's slow path: makes a cell of a plain column writable in place, and marks it. Afterwards the chunk bears the current stamp.
-    public func ownCell(_ id: TableID, _ column: Int, _ key: Int64) -> (leaf: Leaf, row: Int) {
+    /// The accessor's slow path: makes a cell of a plain column writable in place, and marks it. Afterwards the chunk
+    /// has the current stamp.
+    package func ownCell(_ id: TableID, _ column: Int, _ key: Int64) -> (leaf: Leaf, row: Int) {
         noting {
             let rows = rows(id)
-            let place = place(rows, id, key)
-            rows.ownChunk(place.leaf, column).mark(place.row)
-            return place
+            let location = place(rows, id, key)
+            rows.ownChunk(location.leaf, column).mark(location.row)
+            return location
         }
     }
 
-    /// Sets a value of a fixed-width type; its width must be the column's.
-    public func set<T: BitwiseCopyable>(_ id: TableID, _ column: Int, _ key: Int64, fixed value: T) {
+    /// Sets a value of a fixed-width type, which must be as wide as the column.
+    package func set<T: BitwiseCopyable>(_ id: TableID, _ column: Int, _ key: Int64, fixed value: T) {
         noting {
             change(id, column, key) { _, chunk, row in
                 chunk.putFixed(value, row)
@@ -22,7 +23,7 @@ extension WriteTransaction {
     }
 
     /// Sets a string or data value.
-    public func set(_ id: TableID, _ column: Int, _ key: Int64, bytes: UnsafeRawBufferPointer) {
+    package func set(_ id: TableID, _ column: Int, _ key: Int64, bytes: UnsafeRawBufferPointer) {
         checkLength(bytes, id, column)
         noting {
             changeVariable(id, column, key) { rows, leaf, row in
@@ -31,8 +32,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Stops where a value is longer than `Limits.valueByteCount`, as Realm does; a caller that takes values from
-    /// elsewhere checks first.
+    /// Stops the program if a value is longer than `Limits.valueByteCount`, as Realm does. A caller that takes values
+    /// from elsewhere checks them first.
     @inline(__always)
     func checkLength(_ bytes: UnsafeRawBufferPointer, _ id: TableID, _ column: Int) {
         if bytes.count > Limits.valueByteCount { checkLongLength(bytes, id, column) }
@@ -43,7 +44,8 @@ extension WriteTransaction {
         guard reference.tables[id.index].columns[column].type == .mixed else {
             stopForLength(bytes.count, most: Limits.valueByteCount, id, column)
         }
-        // A mixed value's tag comes on top of a text, and what nested collections need to tell their elements apart.
+        // Besides its text, a mixed value has a tag, and nested collections have the lengths that separate their
+        // elements.
         if let count = MixedCoding.textByteCount(bytes), count > mostTextByteCount {
             stopForLength(count, most: mostTextByteCount, id, column)
         }
@@ -52,7 +54,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Stops where an element of a collection is longer than a value may be.
+    /// Stops the program if an element of a collection is longer than a value may be.
     @inline(__always)
     func checkLength(ofElement value: Value, _ id: TableID, _ column: Int) {
         let count: Int
@@ -64,8 +66,8 @@ extension WriteTransaction {
         if count > mostTextByteCount { stopForLength(count, most: mostTextByteCount, id, column) }
     }
 
-    /// Bytes of a text or of data among elements, or in a mixed value. Earlier releases let as many through as an
-    /// encoded value may have, so a log may hold them.
+    /// The greatest byte count of a text or of data that is an element, or in a mixed value. Earlier releases allowed
+    /// as many bytes as an encoded value may have, so a log may contain such values.
     private var mostTextByteCount: Int { isReplay ? ChangesetFormat.blobByteCount : Limits.valueByteCount }
 
     @inline(never)
@@ -76,7 +78,7 @@ extension WriteTransaction {
         )
     }
 
-    public func setNull(_ id: TableID, _ column: Int, _ key: Int64) {
+    package func setNull(_ id: TableID, _ column: Int, _ key: Int64) {
         let schema = reference.tables[id.index].columns[column]
         if schema.type == .link, schema.collection == .none { return setLink(id, column, key, to: -1) }
         precondition(schema.isNullable || schema.type == .mixed, "Firn: \(schema.name) may not be null")
@@ -96,12 +98,12 @@ extension WriteTransaction {
         }
     }
 
-    /// Sets a cell of any type. A collection's cell takes all its elements anew.
-    public func set(_ id: TableID, _ column: Int, _ key: Int64, _ value: Value) {
+    /// Sets a cell of any type. In a collection's cell, all elements are replaced.
+    package func set(_ id: TableID, _ column: Int, _ key: Int64, _ value: Value) {
         let schema = reference.tables[id.index].columns[column]
         if schema.collection != .none { return replaceCollection(id, column, key, with: value) }
         if value == .null { return setNull(id, column, key) }
-        // By the column, not by the value alone: a mixed value may be one that only a link column should have.
+        // The column decides, not the value alone: a mixed value may be a link, which only a link column should have.
         if schema.type == .link, case .link(let target) = value { return setLink(id, column, key, to: target) }
         if schema.type.fixedWidth == nil {
             return PlainCoding.withBytes(value, as: schema.type) { bytes in
@@ -116,21 +118,22 @@ extension WriteTransaction {
         }
     }
 
-    /// Changes a fixed-width cell and keeps its index.
+    /// Changes a fixed-width cell and updates its index.
     private func change(
         _ id: TableID, _ column: Int, _ key: Int64, _ body: (RowWriter, Chunk, Int) -> Void?
     ) {
         let layout = reference.tables[id.index]
         let rows = rows(id)
-        let place = place(rows, id, key)
+        let location = place(rows, id, key)
         if hasFault { return }
-        let chunk = rows.ownChunk(place.leaf, column)
-        chunk.mark(place.row)
+        let chunk = rows.ownChunk(location.leaf, column)
+        chunk.mark(location.row)
         let isIndexed = layout.columns[column].isIndexed || layout.primaryKey == column
-        if isIndexed { removeFromIndex(rows, layout, column, chunk, place.row, key) }
-        _ = body(rows, chunk, place.row)
+        if isIndexed { removeFromIndex(rows, layout, column, chunk, location.row, key) }
+        _ = body(rows, chunk, location.row)
         if isIndexed {
-            ColumnIndex.insert(layout.columns[column], chunk, place.row, key: key, at: rows.table.index(column), writer)
+            ColumnIndex.insert(
+                layout.columns[column], chunk, location.row, key: key, at: rows.table.index(column), writer)
         }
     }
 
@@ -139,12 +142,12 @@ extension WriteTransaction {
     ) {
         let layout = reference.tables[id.index]
         let rows = rows(id)
-        let place = place(rows, id, key)
+        let location = place(rows, id, key)
         if hasFault { return }
         let isIndexed = layout.columns[column].isIndexed || layout.primaryKey == column
-        if isIndexed { removeFromIndex(rows, layout, column, place.leaf.chunk(column), place.row, key) }
-        let (leaf, row) = body(rows, place.leaf, place.row)
-        // A fresh row is written into chunks that versions share, and needs no mark.
+        if isIndexed { removeFromIndex(rows, layout, column, location.leaf.chunk(column), location.row, key) }
+        let (leaf, row) = body(rows, location.leaf, location.row)
+        // A fresh row is written into chunks that older versions share. It needs no mark.
         if writer.owns(leaf.chunkNode(column)) { leaf.chunk(column).mark(row) }
         if isIndexed {
             ColumnIndex.insert(
@@ -166,19 +169,19 @@ extension WriteTransaction {
     // MARK: Links
 
     /// Sets a to-one link; -1 is nil. The target must exist.
-    public func setLink(_ id: TableID, _ column: Int, _ key: Int64, to target: Int64) {
+    package func setLink(_ id: TableID, _ column: Int, _ key: Int64, to target: Int64) {
         assert(
             reference.tables[id.index].columns[column].layout.blank == .noLink,
-            "Firn: column \(column) of table \(id.rawValue) is no single link")
+            "Firn: column \(column) of table \(id.rawValue) is not a to-one link")
         noting {
             let rows = rows(id)
-            let place = place(rows, id, key)
+            let location = place(rows, id, key)
             if hasFault { return }
-            let chunk = rows.ownChunk(place.leaf, column)
-            chunk.mark(place.row)
-            let old: Int64 = chunk.load(place.row)
+            let chunk = rows.ownChunk(location.leaf, column)
+            chunk.mark(location.row)
+            let old: Int64 = chunk.load(location.row)
             if old >= 0 { removeBacklink(rows, column, old, key) }
-            chunk.store(target, place.row)
+            chunk.store(target, location.row)
             if target >= 0 { IntegerIndexTree.insert(UInt64(target), key, at: rows.table.backlinks(column), writer) }
         }
     }

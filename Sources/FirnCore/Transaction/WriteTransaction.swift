@@ -1,51 +1,56 @@
 import CFirn
 import FirnStorage
 
-/// Makes the next version: the one writer's view and tools. It is confined to whoever runs it (one thread at a time); nothing it does is seen elsewhere before
-/// `commit`.
+/// The one writer's work on the next version: its view of the store, and its tools.
 ///
-/// The current state is a tree like any version's, under the transaction's stamp: reading inside a transaction is reading a `Snapshot`. What the
-/// transaction replaces stays for the versions that need it.
+/// Only one thread at a time uses it. Nothing that it does is visible elsewhere before `commit`.
 ///
-/// Objects are made by `beginRow`, filled, and entered into indexes by `endRow`; they are changed by `set...`, which marks the cell whatever the value and keeps
-/// indexes and backlinks. Keys passed to it must exist: a caller that is not sure asks `table(_:).find` first.
-public final class WriteTransaction {
-    let store: Store
+/// - The current state is a tree like that of any version, under the transaction's stamp: to read inside a
+///   transaction is to read a `Snapshot`. What the transaction replaces stays for the versions that need it.
+/// - Objects are made by `beginRow`, filled, and entered into indexes by `endRow`.
+/// - Objects are changed by `set...`, which marks the cell whatever the value, and updates indexes and backlinks.
+/// - Keys passed to a transaction must exist. A caller that is not sure calls `table(_:).find` first.
+package final class WriteTransaction {
+    let context: TransactionContext
+    let owner: any TransactionOwner
     /// The version that the transaction began from, held until it ends.
-    public var base: Pin {
+    package var base: Pin {
         guard let heldBase else { preconditionFailure("Firn: the transaction has ended; begin another") }
         return heldBase
     }
     @exclusivity(unchecked) private var heldBase: Pin?
     let writer: NodeWriter
-    /// Where the reference of the current root lies.
+    /// The slot that holds the reference to the current root.
     let rootSlot: UnsafeMutablePointer<UInt64>
-    /// Damage that the transaction has met: it can't be committed then. Lies in one piece of memory with `rootSlot`.
+    /// The damage that the transaction has met. A transaction with damage can't be committed. The record is in one
+    /// allocation with `rootSlot`.
     let faults: Faults.Record
-    // One thread at a time runs a transaction, and nothing that reads these calls out: no access needs a check.
-    @exclusivity(unchecked) public private(set) var reference: ResolvedSchema
-    /// Of `reference`; empty once the transaction has ended, so that whatever changes it then stops.
+    // One thread at a time runs a transaction, and code that reads these properties calls nothing that could change
+    // them. So no access needs an exclusivity check.
+    @exclusivity(unchecked) package private(set) var reference: ResolvedSchema
+    /// The append plans of `reference`. Empty once the transaction has ended, so that a later change stops the program.
     @exclusivity(unchecked) private var plans: UnsafeBufferPointer<AppendPlan>
-    /// By table, as far as asked for: how it ends in the last state that is held (`isFresh`).
+    /// For each table, as far as it was needed: how the table ends in the last held state (`isFresh`).
     @exclusivity(unchecked) private var tails: [Tail] = []
-    /// Whether cancelled transactions have handed out keys that no version knows of: see
-    /// `TransactionWorkspace.keyMarks`.
+    /// Whether cancelled transactions have used keys that are in no version: see `TransactionWorkspace.keyMarks`.
     @exclusivity(unchecked) private(set) var hasKeyMarks: Bool
     /// The edit scripts of lists, by cell.
     @exclusivity(unchecked) var scripts: [CellID: ListScript] = [:]
-    /// Lists that are logged whole, as they were edited before their column was laid out anew.
+    /// Lists that are logged completely, because they were edited before the layout of their column changed.
     @exclusivity(unchecked) var wholeLists: Set<CellID> = []
-    /// States that iterators hold, oldest first.
-    @exclusivity(unchecked) var states: [TransactionSnapshot] = [] { didSet { tails.removeAll(keepingCapacity: true) } }
+    /// The transaction snapshots that iterators hold, oldest first.
+    @exclusivity(unchecked) var snapshots: [TransactionSnapshot] = [] {
+        didSet { tails.removeAll(keepingCapacity: true) }
+    }
     @exclusivity(unchecked) var isSchemaChanged = false
-    /// What has gone to the log ahead of the commit.
+    /// The inserts that were written to the log before the commit.
     @exclusivity(unchecked) var early: StreamedInserts?
     @exclusivity(unchecked) private(set) var isOpen = true
-    /// Whether changesets are applied, of which some are an earlier release's.
+    /// Whether the transaction applies changesets. Some of them may come from an earlier release.
     @exclusivity(unchecked) var isReplay = false
-    /// False for a transaction within somebody's turn that goes on after it.
+    /// Whether the end of the transaction releases the write lock. False if the caller keeps the lock after it.
     @exclusivity(unchecked) var endsTurn = true
-    /// Where one list at a time is edited.
+    /// The memory in which one list at a time is edited.
     var scratch: UnsafeMutableRawPointer {
         if let madeScratch { return madeScratch }
         let made = UnsafeMutableRawPointer.allocate(byteCount: ListEditor.scratchByteCount, alignment: 16)
@@ -53,7 +58,8 @@ public final class WriteTransaction {
         return made
     }
     private var madeScratch: UnsafeMutableRawPointer?
-    /// Told by the realm (`attach`), so that its accessors learn of moved rows and of the current root.
+    /// The core of the realm that runs the transaction (`attach`), so that the realm's accessors see moved rows and
+    /// the current root.
     private(set) var core: UnsafeMutablePointer<firn_realm_core_t>? {
         didSet {
             faults.pointee.core = core
@@ -66,23 +72,24 @@ public final class WriteTransaction {
     /// Whether the realm's accessors may write plain cells by themselves.
     private var writesInPlace = false
 
-    /// Ties a realm's accessors to the transaction.
+    /// Connects a realm's accessors with the transaction.
     ///
-    /// - Parameter writesInPlace: whether they may write plain cells by themselves. False where they were told of other
-    ///   indexes than the schema has, which they would leave as they are.
-    public func attach(_ core: UnsafeMutablePointer<firn_realm_core_t>, writesInPlace: Bool) {
+    /// - Parameter writesInPlace: whether the accessors may write plain cells by themselves. False if the indexes
+    ///   that they know are not those of the schema, because they would not update the others.
+    package func attach(_ core: UnsafeMutablePointer<firn_realm_core_t>, writesInPlace: Bool) {
         self.writesInPlace = writesInPlace
         self.core = core
     }
 
-    init(store: Store, base: Pin, stamp: UInt64) {
-        self.store = store
+    init(_ context: TransactionContext, owner: any TransactionOwner, base: Pin) {
+        self.context = context
+        self.owner = owner
         heldBase = base
-        writer = NodeWriter(stamp: stamp, held: base.stamp, memory: store.workspace.takeWriter())
-        if let spill = store.heap.spill { writer.spill(to: spill, heapByteCount: store.heap.byteCount) }
-        writer.state.pointee.flushAt = store.streamedByteCount
-        hasKeyMarks = !store.workspace.keyMarks.isEmpty
-        writer.state.pointee.copiesChunks = store.heap.deferredFreesCount.load(ordering: .acquiring) > 0
+        writer = NodeWriter(stamp: context.nextStamp(), held: base.stamp, memory: context.workspace.takeWriter())
+        if let spill = context.heap.spill { writer.spill(to: spill, heapByteCount: context.heap.byteCount) }
+        writer.state.pointee.flushAt = context.streamedByteCount
+        hasKeyMarks = !context.workspace.keyMarks.isEmpty
+        writer.state.pointee.copiesChunks = context.heap.deferredFreesCount.load(ordering: .acquiring) > 0
         reference = base.snapshot.reference
         plans = base.snapshot.reference.plans
         let memory = UnsafeMutableRawPointer.allocate(
@@ -98,54 +105,56 @@ public final class WriteTransaction {
         madeScratch?.deallocate()
     }
 
-    /// The stamp under which nodes are made now.
-    public var stamp: UInt64 { writer.stamp }
+    /// The stamp that new nodes get now.
+    package var stamp: UInt64 { writer.stamp }
 
-    /// The current state, changes included. Valid until the next change.
+    /// The current state, including changes. Valid until the next change.
     ///
-    /// Once the transaction has met damage, its nodes may come from stand-ins (`StandIns`), so only what notes damage itself may read them (`noting`). Whoever else asks can't be told the truth: the program stops,
+    /// Once the transaction has met damage, its nodes may come from stand-ins (`StandIns`), so only code that notes
+    /// damage itself (`noting`) may read them. There is no right answer for any other caller, so the program stops,
     /// after `StoreOptions.onDamage`.
-    public var snapshot: Snapshot {
+    package var snapshot: Snapshot {
         if hasFault, Faults.current != faults { stopForFault() }
         return Snapshot(root: NodeRef(rootSlot.pointee).node, reference: reference)
     }
 
-    public func table(_ id: TableID) -> TableView { snapshot.table(id) }
+    package func table(_ id: TableID) -> TableView { snapshot.table(id) }
 
     /// Whether anything was changed.
-    public var hasChanges: Bool { rootSlot.pointee != NodeRef(base.snapshot.root).word || isSchemaChanged }
+    package var hasChanges: Bool { rootSlot.pointee != NodeRef(base.snapshot.root).word || isSchemaChanged }
 
     // MARK: Damage
 
-    /// Runs what reads and changes trees: damage that it meets is noted, and thrown by the commit. What it gives is of no matter then (`hasFault`). About 2 ns.
+    /// Runs code that reads and changes trees. Damage that it meets is noted, and the commit throws it. Then the
+    /// result means nothing (`hasFault`). Costs about 2 ns.
     @inline(__always)
-    public func noting<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    package func noting<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         try Faults.with(faults, body)
     }
 
-    /// Whether damage was met: what is changed from then on is of no matter, and what is there can't be read.
+    /// Whether damage was met. From then on, changes mean nothing, and the state can't be read.
     @inline(__always)
-    public var hasFault: Bool { faults.pointee.isSet }
+    package var hasFault: Bool { faults.pointee.isSet }
 
     @inline(never)
     private func stopForFault() -> Never {
         let text = faults.pointee.text ?? ""
-        LockRank.expectNone("the application is told of damage")
-        store.options.onDamage?(
-            faults.pointee.damage ?? StoreDamage(path: store.log?.options.folder ?? "", offset: 0, detail: text))
+        LockRank.expectNone("damage is reported to the application")
+        context.onDamage?(
+            faults.pointee.damage ?? StoreDamage(path: context.log?.options.folder ?? "", offset: 0, detail: text))
         fatalError(
-            "Firn: something was read in a write transaction that had met damage, which its commit would throw: \(text)"
+            "Firn: something was read in a write transaction that had met damage. Its commit would throw this error: \(text)"
         )
     }
 
-    /// What was met, which is why anything else went wrong too.
-    public var fault: StoreError? { faults.pointee.text.map { StoreError(.damage, $0) } }
+    /// The damage that was met, if any. It is the cause of any other error after it.
+    package var fault: StoreError? { faults.pointee.text.map { StoreError(.damage, $0) } }
 
     func checkFaults() throws(StoreError) {
         if let text = faults.pointee.text { throw StoreError(.damage, text) }
     }
 
-    // MARK: Owned places
+    // MARK: Owned nodes
 
     func ownRoot() -> RootNode {
         let before = rootSlot.pointee
@@ -158,8 +167,8 @@ public final class WriteTransaction {
         guard let core else { return }
         if hasFault { return FaultRecord.hide(core) }
         core.pointee.root = rootSlot.pointee
-        // With the stamp accessors write by themselves where they find a chunk of the transaction's own. They do not
-        // know who may use the realm of a queue or an actor, so there each write asks the realm.
+        // With this stamp, accessors write by themselves to chunks that are the transaction's own. They do not know
+        // who may use the realm of a queue or an actor, so in such a realm each write calls the realm.
         if core.pointee.mask != 0, writesInPlace { core.pointee.stamp = writer.stamp }
     }
 
@@ -174,7 +183,7 @@ public final class WriteTransaction {
     }
 
     func rows(_ id: TableID) -> RowWriter {
-        // First, as this stops where the transaction has ended.
+        // First, because this stops the program if the transaction has ended.
         let plan = plan(id)
         return RowWriter(writer: writer, table: ownTable(id), layouts: plan.layouts)
     }
@@ -192,13 +201,14 @@ public final class WriteTransaction {
     }
 
     func place(_ rows: RowWriter, _ id: TableID, _ key: Int64) -> (leaf: Leaf, row: Int) {
-        if let place = rows.own(key), !hasFault { return place }
-        // Who asks has looked the object up, or has it from a link, an index or a list, which must agree with the rows.
+        if let location = rows.own(key), !hasFault { return location }
+        // The caller has looked the object up, or got its key from a link, an index or a list, which must agree with
+        // the rows.
         if !hasFault { Faults.contradiction("\(reference.tables[id.index].schema.name) has no object with key \(key)") }
         return blankRow(rows)
     }
 
-    /// A row that is in no table, for a caller that goes on after damage.
+    /// Makes a row that is in no table, for a caller that continues after damage.
     func blankRow(_ rows: RowWriter) -> (leaf: Leaf, row: Int) {
         let leaf = rows.makeLeaf(firstKey: 0, capacity: 1)
         leaf.count = 1
@@ -208,20 +218,23 @@ public final class WriteTransaction {
         return (leaf, 0)
     }
 
-    /// How a table ends in a state.
+    /// How a table ends in the last held state.
     private struct Tail {
-        /// -1 where nobody has asked yet; more than any key where it has no rows.
+        /// The table's next key; `.max` if it has no rows, -1 if it was not needed yet.
         var nextKey: Int64 = -1
-        /// Nil where nobody has asked yet.
+        /// The last leaf; nil if it was not needed yet.
         var last: Leaf?
     }
 
-    /// Whether neither a version nor a held state sees a row's cell, so that it is written in place in a chunk that
-    /// they share: the row lies in the last one's last chunk of the column, behind the last row that it has there.
+    /// Whether no version and no transaction snapshot sees a row's cell, so that it is written in place in a chunk
+    /// that they share.
     ///
-    /// Told by where the row lies. Its key alone says nothing: in a checkpoint keys may be anything, and then an object
-    /// that versions see is found by a key that its table has yet to hand out. But a lower key is no fresh row's, and
-    /// who changes such objects does not look at the last leaf, which may be damaged.
+    /// That is so if the row is in the last chunk that the last held state has in the column, behind the last row
+    /// that the state has there.
+    ///
+    /// The row's position decides. Its key alone says nothing: a checkpoint may contain any keys, so an object that
+    /// versions see may have a key that its table has yet to assign. But a row with a lower key is never fresh. So a
+    /// change of such an object does not read the last leaf, which may be damaged.
     func isFresh(_ id: TableID, _ column: Int, _ leaf: Leaf, _ row: Int) -> Bool {
         if id.index >= tails.count || tails[id.index].nextKey < 0 {
             while tails.count <= id.index { tails.append(Tail()) }
@@ -233,16 +246,16 @@ public final class WriteTransaction {
         return leaf.chunkSlot(column).pointee == last.chunkSlot(column).pointee
     }
 
-    /// A table in the last state that is held; nil where it is not there.
+    /// A table in the last held state; nil if it does not exist there.
     private func heldTable(_ id: TableID) -> TableView? {
-        let held = states.last.map { Snapshot(root: $0.root, reference: $0.reference) } ?? base.snapshot
+        let held = snapshots.last.map { Snapshot(root: $0.root, reference: $0.reference) } ?? base.snapshot
         return id.index < held.reference.tables.count ? held.table(id) : nil
     }
 
     @inline(never)
     private func findLast(of id: TableID) -> Leaf? {
         let last = heldTable(id).flatMap { RowTree.lastLeaf(in: $0.rows) }
-        // What stands in for damage is not kept.
+        // A stand-in for a damaged leaf is not kept.
         guard !hasFault else { return nil }
         tails[id.index].last = last
         return last
@@ -254,105 +267,108 @@ public final class WriteTransaction {
         reference = schema
         plans = schema.plans
         isSchemaChanged = true
-        // The accessors were told of the indexes of before.
+        // The accessors know the indexes of the old schema.
         writesInPlace = false
         core?.pointee.stamp = .max
     }
 
-    /// Undoes everything and gives the write lock up. States that iterators still hold stay readable until they go.
-    public func cancel() {
+    /// Undoes everything and releases the write lock. Snapshots that iterators still hold stay readable until they
+    /// are released.
+    package func cancel() {
         precondition(isOpen, "Firn: the transaction has ended already")
         isOpen = false
         plans = UnsafeBufferPointer(start: nil, count: 0)
-        // In a forked child it is the parent's, who goes on with it.
-        if store.isForked { return }
+        // In a forked child the transaction is the parent's, which continues it.
+        if context.heap.isForked { return }
         early?.abandon()
         early = nil
-        let heap = store.heap
+        let heap = context.heap
         if hasChanges { keepKeys() }
         freeMade(heap)
-        states = []
+        snapshots = []
         core = nil
         heldBase = nil
-        store.workspace.keep(writer.dispose())
-        if endsTurn { store.endTransaction() }
+        context.workspace.keep(writer.dispose())
+        if endsTurn { owner.endTransaction(wakesFollower: true) }
     }
 
-    /// What was made here may still have accessors, which must never find another object: no key is handed out again.
+    /// Makes sure that no key of a new object is used again: the object may still have accessors, which must never
+    /// find another object.
     private func keepKeys() {
         noting {
             forEachOwnTable { id, next in
-                if next > baseTable(id).nextKey { store.workspace.keepKeys(below: next, of: id.index) }
+                if next > baseTable(id).nextKey { context.workspace.keepKeys(below: next, of: id.index) }
             }
         }
     }
 
-    /// Calls `body` with the next key of each table that the transaction has changed. The others are not looked at: one
-    /// of them may be damaged, which is nothing to a transaction that does not use it.
+    /// Calls `body` with the next key of each table that the transaction has changed. The others are not read: one of
+    /// them may be damaged, which must not matter to a transaction that does not use it.
     private func forEachOwnTable(_ body: (TableID, _ nextKey: Int64) -> Void) {
         let old = RootNode(base.snapshot.root)
         let new = RootNode(NodeRef(rootSlot.pointee).node)
         guard old.node != new.node else { return }
-        for place in 0..<new.tableCount {
-            let before = place < old.tableCount ? old.slot(place).pointee : 0
-            let word = new.slot(place).pointee
-            if word != 0, word != before { body(TableID(place), TableNode(NodeRef(word).node).nextKey) }
+        for index in 0..<new.tableCount {
+            let before = index < old.tableCount ? old.slot(index).pointee : 0
+            let word = new.slot(index).pointee
+            if word != 0, word != before { body(TableID(index), TableNode(NodeRef(word).node).nextKey) }
         }
     }
 
     private func freeMade(_ heap: NodeHeap) {
         heap.account(nodes: writer.state.pointee.nodeDelta, bytes: writer.state.pointee.byteDelta)
         var garbage = NodeList()
-        for place in 0..<writer.state.pointee.madeCount { garbage.push(writer.state.pointee.made[place]) }
-        // Of what died, the transaction's own is garbage too; the rest is alive again.
-        let deadLists = writer.state.pointee.earlier.map(\.dead) + [writer.state.pointee.dead]
+        for index in 0..<writer.state.pointee.madeCount { garbage.push(writer.state.pointee.made[index]) }
+        // Dead nodes that the transaction itself made are garbage, too. The other dead nodes are alive again.
+        let deadLists = writer.state.pointee.deadBySnapshot.map(\.dead) + [writer.state.pointee.dead]
         for list in deadLists {
             list.forEach { node in if writer.isNew(node) { garbage.push(node) } }
         }
-        if states.isEmpty {
+        if snapshots.isEmpty {
             heap.free(garbage)
         } else {
             let deferredFrees = DeferredFrees(garbage, heap, on: base)
-            for state in states { state.owner = .cancelled(deferredFrees) }
+            for state in snapshots { state.owner = .cancelled(deferredFrees) }
         }
     }
 
-    /// What a finished transaction hands over to the version table.
+    /// What an ended transaction passes to the version table.
     struct Outcome {
-        /// The stamp of the state after which these nodes died, and the nodes.
+        /// The nodes that died after the last held state, and the stamp of that state.
         let died: (stamp: UInt64, nodes: NodeList)
-        /// The same for earlier states of the transaction that are held, oldest first.
+        /// The same for the earlier held states, oldest first.
         let diedEarlier: [(stamp: UInt64, nodes: NodeList)]
-        let states: [TransactionSnapshot]
+        let snapshots: [TransactionSnapshot]
     }
 
-    /// Hands the new nodes and the dead over to the version table. The caller goes on to log and publish.
-    func finish() -> Outcome {
+    /// Ends a transaction whose changes are in the log. The caller takes over its nodes, new and dead, and adds them
+    /// to the version table.
+    func detach() -> Outcome {
         precondition(isOpen, "Firn: the transaction has ended already")
         isOpen = false
         if hasKeyMarks {
-            // The log has the commit: nothing may be read here that could be damaged.
-            forEachOwnTable { id, next in store.workspace.dropKeyMark(of: id.index, upTo: next) }
+            // The commit is in the log, so nothing that could be damaged may be read here.
+            forEachOwnTable { id, next in context.workspace.dropKeyMark(of: id.index, upTo: next) }
         }
         plans = UnsafeBufferPointer(start: nil, count: 0)
         let state = writer.state
-        store.heap.account(nodes: state.pointee.nodeDelta, bytes: state.pointee.byteDelta)
-        if !state.pointee.deadOnDisk.isEmpty, let mapping = base.mapping {
-            store.checkpointGarbage.wrappingAdd(
-                mapping.addDead(state.pointee.deadOnDisk, after: lastState), ordering: .relaxed)
+        context.heap.account(nodes: state.pointee.nodeDelta, bytes: state.pointee.byteDelta)
+        if !state.pointee.deadOnDisk.isEmpty, let files = base.files {
+            context.checkpointGarbage.wrappingAdd(
+                files.addDead(state.pointee.deadOnDisk, after: lastSnapshotStamp), ordering: .relaxed)
         }
         let outcome = Outcome(
-            died: (lastState, state.pointee.dead),
-            diedEarlier: state.pointee.earlier.map { (stamp: $0.base, nodes: $0.dead) }, states: states)
-        states = []
+            died: (lastSnapshotStamp, state.pointee.dead),
+            diedEarlier: state.pointee.deadBySnapshot.map { (stamp: $0.base, nodes: $0.dead) }, snapshots: snapshots)
+        snapshots = []
         core = nil
         heldBase = nil
-        store.workspace.keep(writer.dispose())
+        context.workspace.keep(writer.dispose())
         return outcome
     }
 
-    /// The stamp of the last state that is held: the version begun from, or an iterator's.
-    var lastState: UInt64 { states.last?.stamp ?? store.stamp(of: base) }
+    /// The stamp of the last held state: of the last transaction snapshot, or of the base if there is none.
+    var lastSnapshotStamp: UInt64 { snapshots.last?.stamp ?? base.stamp }
 }
 
 /// A cell of a table.

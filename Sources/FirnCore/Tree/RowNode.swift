@@ -9,8 +9,8 @@ import CFirn
 /// └──────────────┴──────────────┴──────────────┴───────────────┘
 /// ```
 ///
-/// `count` is the number of children, `width` the level (1 just above the leaves). A key is not above any key below its child and above all keys
-/// before it. Entries behind `count` are 0.
+/// `count` is the number of children, `width` the level (1 just above the leaves). A key is not above any key below
+/// its child, and is above all keys before it. Entries from `count` on are 0.
 struct RowNode {
     let node: Node
 
@@ -32,12 +32,13 @@ struct RowNode {
         return RowNode(node)
     }
 
-    /// The child that holds `key` if any does: the last whose key is not above it; 0 where all are.
+    /// The child that holds `key` if any does: the last one whose key is not above it; 0 if all are above it.
     @inline(__always)
     func child(of key: Int64) -> Int {
         let keys = keys
         let count = count
-        // Keys handed out in order fill every child but the last: try the place that this gives before searching.
+        // Keys that are given out in order fill every child but the last. So the index that follows from this is
+        // tried before searching.
         let shift = UInt64(8 &+ 6 &* (node.level &- 1))
         let guess = Int(truncatingIfNeeded: (key &- keys[0]) >> shift)
         if guess >= 0, guess < count, keys[guess] <= key, guess &+ 1 == count || key < keys[guess &+ 1] { return guess }
@@ -57,39 +58,39 @@ struct RowNode {
         return total
     }
 
-    func insert(key: Int64, ref: UInt64, rows: Int64, at place: Int) {
-        let moved = count - place
-        (keys + place + 1).update(from: keys + place, count: moved)
-        (refs + place + 1).update(from: refs + place, count: moved)
-        (counts + place + 1).update(from: counts + place, count: moved)
-        keys[place] = key
-        refs[place] = ref
-        counts[place] = rows
+    func insert(key: Int64, ref: UInt64, rows: Int64, at index: Int) {
+        let moved = count - index
+        (keys + index + 1).update(from: keys + index, count: moved)
+        (refs + index + 1).update(from: refs + index, count: moved)
+        (counts + index + 1).update(from: counts + index, count: moved)
+        keys[index] = key
+        refs[index] = ref
+        counts[index] = rows
         count += 1
     }
 
-    func remove(at place: Int) {
-        let moved = count - place - 1
-        (keys + place).update(from: keys + place + 1, count: moved)
-        (refs + place).update(from: refs + place + 1, count: moved)
-        (counts + place).update(from: counts + place + 1, count: moved)
+    func remove(at index: Int) {
+        let moved = count - index - 1
+        (keys + index).update(from: keys + index + 1, count: moved)
+        (refs + index).update(from: refs + index + 1, count: moved)
+        (counts + index).update(from: counts + index + 1, count: moved)
         count -= 1
         keys[count] = 0
         refs[count] = 0
         counts[count] = 0
     }
 
-    /// Moves children from `place` on to the end of `other`.
-    func moveChildren(from place: Int, to other: RowNode) {
-        let moved = count - place
-        (other.keys + other.count).update(from: keys + place, count: moved)
-        (other.refs + other.count).update(from: refs + place, count: moved)
-        (other.counts + other.count).update(from: counts + place, count: moved)
+    /// Moves the children from `index` on to the end of `other`.
+    func moveChildren(from index: Int, to other: RowNode) {
+        let moved = count - index
+        (other.keys + other.count).update(from: keys + index, count: moved)
+        (other.refs + other.count).update(from: refs + index, count: moved)
+        (other.counts + other.count).update(from: counts + index, count: moved)
         other.count += moved
-        (keys + place).update(repeating: 0, count: moved)
-        (refs + place).update(repeating: 0, count: moved)
-        (counts + place).update(repeating: 0, count: moved)
-        count = place
+        (keys + index).update(repeating: 0, count: moved)
+        (refs + index).update(repeating: 0, count: moved)
+        (counts + index).update(repeating: 0, count: moved)
+        count = index
     }
 }
 
@@ -97,12 +98,12 @@ extension Node {
     /// Whether the node of a row tree is a leaf.
     @inline(__always) var isLeaf: Bool { width == 0 }
 
-    /// The rows below a node of a row tree.
+    /// The number of rows below a node of a row tree.
     var rowsBelow: Int64 { isLeaf ? Int64(count) : RowNode(self).rowCount }
 
     /// The first key of a leaf or inner node of a row tree, without looking below it.
     var firstKey: Int64 { isLeaf ? Leaf(self).firstKey : RowNode(self).keys[0] }
 
-    /// A key that is not above any below the node of a row tree.
+    /// A key that is not above any key below the node of a row tree.
     var lowestKey: Int64 { isLeaf ? Leaf(self).key(0) : RowNode(self).keys[0] }
 }

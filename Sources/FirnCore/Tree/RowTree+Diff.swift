@@ -1,33 +1,33 @@
 extension RowTree {
-    /// Finds what differs between two versions of a table. It keeps its memory from one use to the next.
+    /// Finds the leaves in which two versions of a table differ. It keeps its memory from one use to the next.
     struct Differ {
-        fileprivate var olds: [Leaf] = []
-        fileprivate var news: [Leaf] = []
+        fileprivate var oldLeaves: [Leaf] = []
+        fileprivate var newLeaves: [Leaf] = []
         private var a = Cursor()
         private var b = Cursor()
 
-        /// Whether two nodes of one table are the same: by their address, or, where one of them lies in a checkpoint, by birth and first key, which no other node of the table has.
+        /// Whether two nodes of one table are the same: by their address, or, if one of them is in a checkpoint, by
+        /// birth stamp and first key, which no other node of the table has.
         @inline(__always)
         private static func isSame(_ x: Node, _ y: Node) -> Bool {
             x == y || x.stamp == y.stamp && (x.isOnDisk || y.isOnDisk) && x.level == y.level && x.firstKey == y.firstKey
         }
 
-        /// Sets `olds` and `news` to the leaves in which two versions differ, each side in key order. What both share is passed over by subtrees, so the cost is the
-        /// number of nodes changed, not of rows.
-        ///
+        /// Sets `oldLeaves` and `newLeaves` to the leaves in which two versions differ, each side in key order.
+        /// Subtrees that both share are skipped, so the cost is the number of nodes changed, not of rows.
         fileprivate mutating func findLeaves(from old: UInt64, to new: UInt64) {
-            olds.removeAll(keepingCapacity: true)
-            news.removeAll(keepingCapacity: true)
+            oldLeaves.removeAll(keepingCapacity: true)
+            newLeaves.removeAll(keepingCapacity: true)
             a.begin(old)
             b.begin(new)
             while true {
                 switch (a.node, b.node) {
                 case (nil, nil): return
                 case (let x?, nil):
-                    if x.isLeaf { olds.append(Leaf(x)) }
+                    if x.isLeaf { oldLeaves.append(Leaf(x)) }
                     a.step()
                 case (nil, let y?):
-                    if y.isLeaf { news.append(Leaf(y)) }
+                    if y.isLeaf { newLeaves.append(Leaf(y)) }
                     b.step()
                 case (let x?, let y?):
                     if Differ.isSame(x, y) {
@@ -37,13 +37,14 @@ extension RowTree {
                     } else if y.level > x.level {
                         b.step()
                     } else if !x.isLeaf {
-                        // Of two inner nodes the one that begins earlier is opened first; its children then meet the other's.
+                        // The inner node that begins at a lower key is entered first. Its children are then compared
+                        // with the other node.
                         if x.lowestKey <= y.lowestKey { a.step() } else { b.step() }
                     } else if x.lowestKey <= y.lowestKey {
-                        olds.append(Leaf(x))
+                        oldLeaves.append(Leaf(x))
                         a.skip()
                     } else {
-                        news.append(Leaf(y))
+                        newLeaves.append(Leaf(y))
                         b.skip()
                     }
                 }
@@ -51,7 +52,7 @@ extension RowTree {
         }
     }
 
-    /// A walk over a tree in key order that may pass over subtrees.
+    /// A walk over a tree in key order that can skip subtrees.
     private struct Cursor {
         private var path: [(node: RowNode, child: Int)] = []
         private(set) var node: Node?
@@ -61,14 +62,14 @@ extension RowTree {
             node = root == 0 ? nil : NodeRef(root).node
         }
 
-        /// Opens an inner node, or passes a leaf.
+        /// Enters an inner node, or skips a leaf.
         mutating func step() {
             guard let current = node, !current.isLeaf else { return skip() }
             path.append((RowNode(current), 0))
             node = NodeRef(RowNode(current).refs[0]).node
         }
 
-        /// Passes the current subtree, which two walks share, and the siblings behind it that they share too.
+        /// Skips the current subtree, which two walks share, and the siblings after it that they share, too.
         static func skipShared(_ a: inout Cursor, _ b: inout Cursor) {
             if let x = a.path.last, let y = b.path.last {
                 let most = min(x.node.count - x.child, y.node.count - y.child)
@@ -82,7 +83,7 @@ extension RowTree {
             b.skip()
         }
 
-        /// Passes the current subtree.
+        /// Skips the current subtree.
         mutating func skip() {
             node = nil
             while let (inner, child) = path.last {
@@ -96,7 +97,8 @@ extension RowTree {
         }
     }
 
-    /// Rows that two versions both have, in leaves that differ: rows `old.lowerBound...` of the one are rows `new.lowerBound...` of the other.
+    /// Rows that two versions both have, in leaves that differ: the rows from `oldStart` on of the old leaf are the
+    /// rows from `newStart` on of the new one.
     struct Kept {
         let old: Leaf
         let new: Leaf
@@ -105,7 +107,7 @@ extension RowTree {
         var count: Int
     }
 
-    /// What became of a table's rows between two versions, as runs in key order.
+    /// The changes of a table's rows between two versions, as runs in key order.
     struct Delta {
         var inserted: [(leaf: Leaf, rows: Range<Int>)] = []
         var deleted: [(leaf: Leaf, rows: Range<Int>)] = []
@@ -124,26 +126,26 @@ extension RowTree {
         var delta = Delta()
         var (i, r) = (0, 0)
         var (j, s) = (0, 0)
-        while i < differ.olds.count || j < differ.news.count {
-            guard i == differ.olds.count || r < differ.olds[i].count else {
+        while i < differ.oldLeaves.count || j < differ.newLeaves.count {
+            guard i == differ.oldLeaves.count || r < differ.oldLeaves[i].count else {
                 (i, r) = (i + 1, 0)
                 continue
             }
-            guard j == differ.news.count || s < differ.news[j].count else {
+            guard j == differ.newLeaves.count || s < differ.newLeaves[j].count else {
                 (j, s) = (j + 1, 0)
                 continue
             }
-            guard j < differ.news.count else {
-                delta.deleted.append((differ.olds[i], r..<differ.olds[i].count))
-                r = differ.olds[i].count
+            guard j < differ.newLeaves.count else {
+                delta.deleted.append((differ.oldLeaves[i], r..<differ.oldLeaves[i].count))
+                r = differ.oldLeaves[i].count
                 continue
             }
-            guard i < differ.olds.count else {
-                delta.inserted.append((differ.news[j], s..<differ.news[j].count))
-                s = differ.news[j].count
+            guard i < differ.oldLeaves.count else {
+                delta.inserted.append((differ.newLeaves[j], s..<differ.newLeaves[j].count))
+                s = differ.newLeaves[j].count
                 continue
             }
-            let (a, b) = (differ.olds[i], differ.news[j])
+            let (a, b) = (differ.oldLeaves[i], differ.newLeaves[j])
             let (oldKey, newKey) = (a.key(r), b.key(s))
             if oldKey == newKey {
                 let run = commonRun(a, r, b, s)
@@ -163,7 +165,7 @@ extension RowTree {
         return delta
     }
 
-    /// How many rows from two places with one key on have the same keys.
+    /// The number of rows with equal keys in two leaves, from two rows on that have the same key.
     private static func commonRun(_ a: Leaf, _ r: Int, _ b: Leaf, _ s: Int) -> Int {
         let most = min(a.count - r, b.count - s)
         guard a.keys != nil || b.keys != nil else { return most }

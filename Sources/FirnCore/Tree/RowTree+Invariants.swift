@@ -1,5 +1,6 @@
 extension RowTree {
-    /// Checks a table's row tree from its root down, and calls `visit` for every node of it: chunks, blobs, and what collections have.
+    /// Checks a table's row tree from its root down, and calls `visit` for every node of it, including chunks, blobs
+    /// and the nodes of collections.
     static func checkInvariants(
         _ root: UInt64, rowCount: Int64, nextKey: Int64, columns: [ColumnSchema], visit: (Node) -> Void
     ) {
@@ -17,7 +18,7 @@ extension RowTree {
         _ node: Node, _ level: Int, _ last: inout Int64, _ columns: [ColumnSchema], _ visit: (Node) -> Void
     ) -> Int64 {
         visit(node)
-        precondition(node.level == level, "Firn: a node of level \(node.level) where \(level) belongs")
+        precondition(node.level == level, "Firn: a node of level \(node.level) where level \(level) is expected")
         guard level > 0 else { return check(leaf: Leaf(node), &last, columns, visit) }
         let inner = RowNode(node)
         precondition((1...Limits.fanout).contains(inner.count), "Firn: an inner node with \(inner.count) children")
@@ -65,11 +66,11 @@ extension RowTree {
                 let slot = chunk.slot(row)
                 precondition(
                     Int(slot.offset) + slot.heapLength <= chunk.heapUsed,
-                    "Firn: a slot of \(schema.name) points behind the heap")
+                    "Firn: a slot of \(schema.name) points beyond the heap")
                 if schema.collection != .none {
                     ListCell(chunk, row, ElementLayout(schema)).forEachNode(visit)
                 } else if let (isTree, node) = chunk.ownNode(row) {
-                    precondition(!isTree, "Firn: \(schema.name) is no collection and has a tree")
+                    precondition(!isTree, "Firn: \(schema.name) is not a collection but has a tree")
                     visit(node)
                 }
             }

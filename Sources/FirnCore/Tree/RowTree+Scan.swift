@@ -1,8 +1,9 @@
 import CFirn
 
 extension RowTree {
-    /// The leaves in order, as `forEachLeaf`, with the leaves ahead and their chunks of a column on their way into the cache: a scan then runs at the
-    /// speed of memory and not of its latency (0.8 → 0.4 ns a row, FACTS P10). `lines` is how many cache lines of a chunk are worth fetching.
+    /// Visits the leaves in order, like `forEachLeaf`, and prefetches the leaves ahead and their chunks of a column.
+    /// A scan then runs at the speed of memory and not of its latency (0.8 → 0.4 ns a row, FACTS P10). `lines` is how
+    /// many cache lines of a chunk are worth fetching.
     static func scan(in root: UInt64, _ column: Int, lines: Int, _ body: (Leaf, Int) -> Bool) {
         guard root != 0 else { return }
         _ = scan(NodeRef(root).node, 0, column, lines, body)
@@ -35,13 +36,5 @@ extension RowTree {
             start += rows
         }
         return true
-    }
-}
-
-extension TableView {
-    /// Calls `body` with each leaf and the position of its first row until it returns false, for a scan that reads mainly `column`.
-    public func scan(_ column: Int, _ body: (Leaf, _ start: Int) -> Bool) {
-        let width = layout.layouts[column]?.width ?? 0
-        RowTree.scan(in: rows, column, lines: 1 + (width * Limits.rowsPerLeaf + 63) / 64, body)
     }
 }

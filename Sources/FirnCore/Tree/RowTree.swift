@@ -1,4 +1,5 @@
-/// Reading a table's rows: a counted B+tree from object key to leaf. All of it is O(log n) and allocates nothing.
+/// Reads a table's rows, in a counted B+tree from object key to leaf. Each lookup is O(log n), and nothing here
+/// allocates.
 enum RowTree {
     /// The leaf and row that hold `key`.
     @inline(__always)
@@ -30,7 +31,7 @@ enum RowTree {
         return (Leaf(node), Int(rest))
     }
 
-    /// The leaf behind which the next row comes; nil in an empty table.
+    /// The last leaf, to which the next row is appended; nil in an empty table.
     static func lastLeaf(in root: UInt64) -> Leaf? {
         guard root != 0 else { return nil }
         var node = NodeRef(root).node
@@ -46,13 +47,14 @@ enum RowTree {
         while !node.isLeaf {
             let inner = RowNode(node)
             let child = inner.child(of: key)
-            for place in 0..<child { rank &+= inner.counts[place] }
+            for index in 0..<child { rank &+= inner.counts[index] }
             node = NodeRef(inner.refs[child]).node
         }
         return Int(rank) + Leaf(node).lowerBound(key)
     }
 
-    /// Calls `body` for each leaf from the one that holds the row at `position` on, with that leaf's first position, until it returns false.
+    /// Calls `body` with each leaf and the position of its first row, from the leaf that holds the row at `position`
+    /// on, until `body` returns false.
     static func forEachLeaf(in root: UInt64, from position: Int = 0, _ body: (Leaf, Int) -> Bool) {
         guard root != 0 else { return }
         _ = visit(NodeRef(root).node, 0, position, body)

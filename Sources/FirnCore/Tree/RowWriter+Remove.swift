@@ -1,9 +1,11 @@
 extension RowWriter {
-    /// Below this many rows a leaf is joined with a neighbour, if both together fill at most three quarters of one.
+    /// A leaf with fewer rows than this is merged with a neighbour, if both together fill at most three quarters of a
+    /// leaf.
     private static let smallLeaf = Limits.rowsPerLeaf / 4
 
-    /// Takes the row with `key` out. What its cells hold in nodes of their own must be gone already. Rows behind it move up at once: a committed leaf
-    /// and a leaf inside a transaction look alike, and no reader ever has to skip a deleted row.
+    /// Removes the row with `key`. Nodes that its cells own must be retired already. The rows after it move forward
+    /// at once, so a committed leaf and a leaf inside a transaction look alike, and no reader ever has to skip a
+    /// deleted row.
     func remove(_ key: Int64) {
         writer.layoutChanged()
         let isEmpty = remove(key, table.rows)
@@ -13,7 +15,7 @@ extension RowWriter {
             table.rows.pointee = 0
             return
         }
-        // A root with one child gives way to it.
+        // A root with one child is replaced by that child.
         while true {
             let root = NodeRef(table.rows.pointee).node
             guard !root.isLeaf, root.count == 1 else { return }
@@ -22,7 +24,7 @@ extension RowWriter {
         }
     }
 
-    /// Removes below the node at `slot`; true where nothing is left there.
+    /// Removes the row below the node at `slot`; returns true if nothing is left there.
     private func remove(_ key: Int64, _ slot: UnsafeMutablePointer<UInt64>) -> Bool {
         if NodeRef(slot.pointee).node.isLeaf {
             let leaf = ownLeaf(slot)
@@ -34,15 +36,15 @@ extension RowWriter {
             return leaf.count == 0
         }
         let inner = RowNode(writer.own(slot))
-        let place = inner.child(of: key)
-        let isEmpty = remove(key, inner.refs + place)
-        inner.counts[place] -= 1
+        let child = inner.child(of: key)
+        let isEmpty = remove(key, inner.refs + child)
+        inner.counts[child] -= 1
         if isEmpty {
-            retireSubtree(NodeRef(inner.refs[place]).node)
-            inner.remove(at: place)
+            retireSubtree(NodeRef(inner.refs[child]).node)
+            inner.remove(at: child)
             return inner.count == 0
         }
-        join(inner, place)
+        mergeIfSmall(inner, child)
         return false
     }
 
@@ -56,9 +58,9 @@ extension RowWriter {
                 keys.removeRow(row, of: count)
                 leaf.firstKey = keys.load(0)
             }
-            // Taking out the last row needs no chunk to change: rows behind the count do not exist. Marks there are
-            // never looked at again: a later row in that place is an inserted one, or comes from a neighbour into a
-            // chunk that is resized.
+            // Removing the last row needs no chunk to change: rows from the count on do not exist. Nobody looks at
+            // their marks again: a later row at that index is an inserted one, or comes from a neighbour into a chunk
+            // that is resized.
             if row < count - 1 {
                 for column in 0..<layouts.count where layouts[column] != nil {
                     ownChunk(leaf, column).removeRow(row, of: count)
@@ -66,18 +68,19 @@ extension RowWriter {
             }
         }
         leaf.count = count - 1
-        // The place of a removed last row may be written again only in chunks that no version shares: give it its own.
+        // A later row may be written at the index of a removed last row only in chunks that no version shares, so the
+        // leaf gets chunks of its own.
         if row == count - 1 {
             for column in 0..<layouts.count where layouts[column] != nil { _ = ownChunk(leaf, column) }
             _ = ownKeys(leaf)
         }
     }
 
-    /// Joins a small child with its right or left neighbour.
-    private func join(_ inner: RowNode, _ place: Int) {
-        let node = NodeRef(inner.refs[place]).node
+    /// Merges a small child with its right or left neighbour.
+    private func mergeIfSmall(_ inner: RowNode, _ child: Int) {
+        let node = NodeRef(inner.refs[child]).node
         guard inner.count > 1, node.count < (node.isLeaf ? Self.smallLeaf : Limits.fanout / 4) else { return }
-        let left = place + 1 < inner.count ? place : place - 1
+        let left = child + 1 < inner.count ? child : child - 1
         let a = NodeRef(inner.refs[left]).node
         let b = NodeRef(inner.refs[left + 1]).node
         if node.isLeaf {
@@ -105,14 +108,14 @@ extension RowWriter {
         return true
     }
 
-    /// Lets a leaf and its chunks go, not what their cells hold.
+    /// Retires a leaf and its chunks, but not the nodes that its cells own.
     func retireLeaf(_ leaf: Leaf) {
         for column in 0..<leaf.columnCount where leaf.hasChunk(column) { writer.retire(leaf.chunkNode(column)) }
         if leaf.keysSlot.pointee != 0 { writer.retire(NodeRef(leaf.keysSlot.pointee).node) }
         writer.retire(leaf.node)
     }
 
-    /// Lets a subtree go, not what its cells hold.
+    /// Retires a subtree, but not the nodes that its cells own.
     func retireSubtree(_ node: Node) {
         if node.isLeaf { return retireLeaf(Leaf(node)) }
         let inner = RowNode(node)

@@ -1,5 +1,5 @@
 extension RowWriter {
-    /// Cuts the leaf that holds `key` in two.
+    /// Splits the leaf that holds `key` in two.
     func split(at key: Int64) {
         writer.layoutChanged()
         if let sibling = split(key, table.rows) { growRoot(sibling) }
@@ -8,46 +8,48 @@ extension RowWriter {
     private func split(_ key: Int64, _ slot: UnsafeMutablePointer<UInt64>) -> Node? {
         if NodeRef(slot.pointee).node.isLeaf {
             let leaf = ownLeaf(slot)
-            precondition(leaf.count > 1, "Firn: one row's values pass the limit of a chunk")
+            precondition(leaf.count > 1, "Firn: one row's values exceed the limit of a chunk")
             let right = makeEmptyLeaf(firstKey: leaf.key(leaf.count / 2))
             move(rows: leaf.count / 2..<leaf.count, of: leaf, to: right)
             cutChunks(leaf)
             return right.node
         }
         let inner = RowNode(writer.own(slot))
-        let place = inner.child(of: key)
-        guard let sibling = split(key, inner.refs + place) else {
-            inner.counts[place] = NodeRef(inner.refs[place]).node.rowsBelow
+        let child = inner.child(of: key)
+        guard let sibling = split(key, inner.refs + child) else {
+            inner.counts[child] = NodeRef(inner.refs[child]).node.rowsBelow
             return nil
         }
         let rows = sibling.rowsBelow
         let siblingKey = sibling.lowestKey
-        inner.counts[place] = NodeRef(inner.refs[place]).node.rowsBelow
+        inner.counts[child] = NodeRef(inner.refs[child]).node.rowsBelow
         if inner.count < Limits.fanout {
-            inner.insert(key: siblingKey, ref: NodeRef(sibling).word, rows: rows, at: place + 1)
+            inner.insert(key: siblingKey, ref: NodeRef(sibling).word, rows: rows, at: child + 1)
             return nil
         }
         let right = RowNode.make(level: inner.node.level, writer)
         inner.moveChildren(from: Limits.fanout / 2, to: right)
-        if place + 1 <= inner.count {
-            inner.insert(key: siblingKey, ref: NodeRef(sibling).word, rows: rows, at: place + 1)
+        if child + 1 <= inner.count {
+            inner.insert(key: siblingKey, ref: NodeRef(sibling).word, rows: rows, at: child + 1)
         } else {
-            right.insert(key: siblingKey, ref: NodeRef(sibling).word, rows: rows, at: place + 1 - inner.count)
+            right.insert(key: siblingKey, ref: NodeRef(sibling).word, rows: rows, at: child + 1 - inner.count)
         }
         return right.node
     }
 
-    /// A leaf without chunks, for `move` to fill.
+    /// Makes a leaf without chunks, which `move` fills.
     private func makeEmptyLeaf(firstKey: Int64) -> Leaf {
         let leaf = Leaf.make(columns: layouts.count, writer)
         leaf.firstKey = firstKey
         return leaf
     }
 
-    /// Gives a leaf that has lost its last rows chunks of its own that end where it ends. The old ones, which older
-    /// versions or a file may have, hold rows behind that: the leaf may come to be the last, and an append would write
-    /// its rows there; and what those rows' cells refer to is let go by the leaf that has the rows now, while a
-    /// compaction would follow it from here (`OnDiskNode`: a stored chunk has the rows of its leaf alone).
+    /// Gives a leaf that has lost its last rows chunks of its own that end where the leaf ends.
+    ///
+    /// The old chunks, which older versions or a file may share, hold rows beyond that end. They are replaced for two
+    /// reasons. The leaf may become the last one, and an append would then write its rows there. And the nodes that
+    /// those rows' cells refer to are retired by the leaf that has the rows now, while a compaction would follow the
+    /// references from here (`OnDiskNode`: an on-disk chunk has only the rows of its leaf).
     private func cutChunks(_ leaf: Leaf) {
         for column in 0..<layouts.count where layouts[column] != nil {
             let heap = layouts[column]?.form == .variable ? leaf.chunk(column).liveHeap(leaf.count) : 0
@@ -56,7 +58,8 @@ extension RowWriter {
         _ = ownKeys(leaf)
     }
 
-    /// Moves the last rows of one leaf behind those of its right neighbour-to-be (which may be new and without chunks). Both leaves are the transaction's own.
+    /// Moves the last rows of `source` to the end of `target`, which may be new and without chunks. Both leaves are
+    /// the transaction's own.
     func move(rows: Range<Int>, of source: Leaf, to target: Leaf) {
         assert(rows.upperBound == source.count)
         let total = target.count + rows.count

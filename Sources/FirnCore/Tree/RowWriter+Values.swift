@@ -1,8 +1,10 @@
 extension RowWriter {
-    /// Writes a variable cell: a value's bytes, a list's inline block, or the reference of a list's tree. Gives the place of the row afterwards, as the
-    /// leaf is split where a chunk would pass its limit. `isFresh` says that no version has seen the row yet, so that it is written in place.
+    /// Writes a variable cell: a value's bytes, a list's inline block, or the reference of a blob or of a list's
+    /// tree. Returns the leaf and row afterwards, because the leaf is split if a chunk would exceed its limit.
+    /// `isFresh` says that no version has seen the row yet, so that it is written in place.
     ///
-    /// What the cell held before in a node of its own is let go, unless it is the tree that is being put again.
+    /// If the cell had a node of its own before, the caller retires it: `putBytes` a blob, the list editor a list's
+    /// tree.
     @discardableResult
     func put(
         _ bytes: UnsafeRawBufferPointer, length: UInt16, _ column: Int, _ leaf: Leaf, _ row: Int, isFresh: Bool
@@ -13,10 +15,10 @@ extension RowWriter {
             if live >= Limits.chunkByteCount - 8 {
                 let key = leaf.key(row)
                 split(at: key)
-                guard let place = own(key) else { preconditionFailure("Firn: a row was lost by a split") }
-                return put(bytes, length: length, column, place.leaf, place.row, isFresh: false)
+                guard let location = own(key) else { preconditionFailure("Firn: a row was lost by a split") }
+                return put(bytes, length: length, column, location.leaf, location.row, isFresh: false)
             }
-            // The old value is dropped first, so that the new chunk does not carry it along.
+            // The old value is dropped first, so that it is not copied to the new chunk.
             chunk = isFresh ? ownChunk(leaf, column) : chunk
             chunk.setSlot(Chunk.Slot(offset: 0, length: 0), row)
             chunk = resize(leaf, column, rows: leaf.count, capacity: chunk.node.capacity, heap: live + live / 2 + 64)
@@ -40,7 +42,7 @@ extension RowWriter {
         return putReference(blob.node, length: Chunk.Slot.blob, column, leaf, row, isFresh: isFresh)
     }
 
-    /// Puts a reference (of a blob or a list's tree) into a variable cell.
+    /// Writes a reference (of a blob or a list's tree) to a variable cell.
     @discardableResult
     func putReference(
         _ node: Node, length: UInt16, _ column: Int, _ leaf: Leaf, _ row: Int, isFresh: Bool
@@ -48,7 +50,7 @@ extension RowWriter {
         withUnsafeBytes(of: NodeRef(node).word) { put($0, length: length, column, leaf, row, isFresh: isFresh) }
     }
 
-    /// Retires the blob that a variable cell holds, if it holds one. A list's tree is the list editor's to let go.
+    /// Retires the blob that a variable cell holds, if it holds one. A list's tree is retired by the list editor.
     func releaseOwnNode(_ column: Int, _ leaf: Leaf, _ row: Int) {
         if let (isTree, node) = leaf.chunk(column).ownNode(row), !isTree { writer.retire(node) }
     }

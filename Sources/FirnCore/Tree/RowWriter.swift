@@ -1,4 +1,5 @@
-/// Changing a table's rows. The table's node must be the transaction's own; the writer keeps counts and ownership right on the way.
+/// Changes a table's rows. The table's node must be the transaction's own; the writer keeps counts and ownership
+/// right on the path to each row.
 struct RowWriter {
     let writer: NodeWriter
     let table: TableNode
@@ -7,11 +8,11 @@ struct RowWriter {
 
     // MARK: Owning
 
-    /// Makes the path to `key` this transaction's own and gives the leaf and row.
+    /// Makes the path to `key` this transaction's own and returns the leaf and row.
     func own(_ key: Int64) -> (leaf: Leaf, row: Int)? {
         guard table.rows.pointee != 0 else { return nil }
         var slot = table.rows
-        // A table of one leaf has it as its root.
+        // If a table has only one leaf, that is its root.
         var node = NodeRef(slot.pointee).node.isLeaf ? ownLeaf(slot).node : writer.own(slot)
         while !node.isLeaf {
             let inner = RowNode(node)
@@ -27,7 +28,8 @@ struct RowWriter {
         return (leaf, row)
     }
 
-    /// A leaf of the transaction's own: accessors that remember the old one must find themselves again.
+    /// Makes a leaf the transaction's own. If it is copied, accessors that remember the old one must find their rows
+    /// again.
     @inline(__always)
     func ownLeaf(_ slot: UnsafeMutablePointer<UInt64>) -> Leaf {
         let before = slot.pointee
@@ -36,7 +38,8 @@ struct RowWriter {
         return Leaf(node)
     }
 
-    /// The column's chunk in a leaf of the transaction's own, writable in place. Marks of older transactions are cleared.
+    /// Returns the column's chunk in a leaf of the transaction's own, to be written in place. Marks of older
+    /// transactions are cleared.
     @inline(__always)
     func ownChunk(_ leaf: Leaf, _ column: Int) -> Chunk {
         let slot = leaf.chunkSlot(column)
@@ -49,8 +52,8 @@ struct RowWriter {
     private func copyChunk(_ old: Node, _ slot: UnsafeMutablePointer<UInt64>) -> Chunk {
         let chunk: Chunk
         if old.isOnDisk {
-            let stored = Chunk(at: old)
-            chunk = stored.resized(rows: old.capacity, capacity: old.capacity, heap: 0, writer)
+            let decoded = Chunk(at: old)
+            chunk = decoded.resized(rows: old.capacity, capacity: old.capacity, heap: 0, writer)
         } else {
             chunk = Chunk(writer.copy(old))
             if !writer.isNew(old) { chunk.clearMarks() }
@@ -66,7 +69,7 @@ struct RowWriter {
 
     // MARK: Appending
 
-    /// Adds a row behind all others, its values 0, empty or null. `key` must be above all keys.
+    /// Appends a row whose values are 0, empty or null. `key` must be above all keys of the table.
     func append(_ key: Int64) -> (leaf: Leaf, row: Int) {
         if table.rows.pointee == 0 {
             table.rows.pointee = NodeRef(makeLeaf(firstKey: key, capacity: 8).node).word
@@ -88,7 +91,8 @@ struct RowWriter {
         }
     }
 
-    /// Owns the inner nodes above the last leaf, counts rows there, and gives the leaf's slot.
+    /// Makes the inner nodes above the last leaf the transaction's own, adds `rows` to their counts, and returns the
+    /// leaf's slot.
     @discardableResult
     private func countLast(_ rows: Int64) -> UnsafeMutablePointer<UInt64> {
         var slot = table.rows
@@ -114,13 +118,16 @@ struct RowWriter {
         table.rowCount &+= 1
     }
 
-    /// The table's next key, as a checkpoint has it, is no more than a key that an object has. Looked at where a key is not just the next of its leaf, which costs the common way nothing.
+    /// Notes that the table's next key, as a checkpoint has it, is not above all keys that objects have. It is
+    /// checked only if a key is not just the next one of its leaf, so the common path costs nothing.
     @inline(never)
     private func refuse(_ key: Int64) {
-        Faults.contradiction("a table would give a new object the key \(key), which another one has, or a later one")
+        Faults.contradiction(
+            "a table would give a new object the key \(key), but an object already has that key or a higher one")
     }
 
-    /// Makes room in every chunk for a row behind the last and writes what a new row is. False where the leaf is to end before.
+    /// Makes room in every chunk for a row after the last one, and writes the new row's initial values. Returns false
+    /// if the leaf must end before that row.
     private func prepareRow(_ leaf: Leaf, _ row: Int) -> Bool {
         let copies = writer.state.pointee.copiesChunks
         for column in 0..<layouts.count {
@@ -137,7 +144,7 @@ struct RowWriter {
         return true
     }
 
-    /// Whether the next row begins a leaf.
+    /// Whether the next row begins a new leaf.
     func isLastLeafFull() -> Bool {
         guard let last = RowTree.lastLeaf(in: table.rows.pointee), last.count < Limits.rowsPerLeaf else { return true }
         for column in 0..<layouts.count
@@ -147,7 +154,8 @@ struct RowWriter {
         return false
     }
 
-    /// A leaf whose strings fill a chunk ends early, while there is still room to write its last row's.
+    /// Whether a leaf must end early because its strings fill a chunk. There is then still room to write those of its
+    /// last row.
     @inline(__always)
     private func isHeapNearlyFull(_ chunk: Chunk) -> Bool {
         chunk.heapUsed > Limits.chunkByteCount - 2 * Limits.inlineByteCount
@@ -160,7 +168,7 @@ struct RowWriter {
         return larger
     }
 
-    /// Replaces a column's chunk by one with other room.
+    /// Replaces a column's chunk by one of another size.
     @discardableResult
     func resize(_ leaf: Leaf, _ column: Int, rows: Int, capacity: Int, heap: Int) -> Chunk {
         let old = leaf.chunkNode(column)
@@ -182,7 +190,8 @@ struct RowWriter {
         return leaf
     }
 
-    /// A new leaf's strings will take about what the last one's do: room for a sixteenth more makes growing rare.
+    /// Estimates the heap of a new leaf's chunk. Its strings will take about as much as those of the last leaf; a
+    /// sixteenth more makes growing rare.
     private func heapHint(_ column: Int, _ capacity: Int) -> Int {
         guard layouts[column]?.form == .variable else { return 0 }
         guard capacity == Limits.rowsPerLeaf, let last = RowTree.lastLeaf(in: table.rows.pointee),
@@ -192,7 +201,7 @@ struct RowWriter {
         return min(used + used / 16 + 64, Limits.chunkByteCount - 1)
     }
 
-    /// Gives a leaf with consecutive keys a chunk of explicit ones.
+    /// Gives a leaf with consecutive keys a chunk of explicit keys.
     func makeSparse(_ leaf: Leaf) -> Chunk {
         let keys = Chunk.make(ChunkLayout(form: .fixed, width: 8), capacity: Limits.rowsPerLeaf, writer)
         for row in 0..<leaf.count { keys.store(leaf.firstKey &+ Int64(row), row) }
@@ -200,7 +209,7 @@ struct RowWriter {
         return keys
     }
 
-    /// Hangs an empty leaf behind the last.
+    /// Appends an empty leaf after the last one.
     private func appendLeaf(_ leaf: Leaf) {
         if let sibling = appendLeaf(leaf, table.rows) { growRoot(sibling) }
     }
@@ -218,7 +227,7 @@ struct RowWriter {
         return right.node
     }
 
-    /// A root above the present one and its new right sibling.
+    /// Makes a root above the present one and its new right sibling.
     func growRoot(_ sibling: Node) {
         let left = NodeRef(table.rows.pointee).node
         let root = RowNode.make(level: left.level + 1, writer)

@@ -1,28 +1,29 @@
-/// A sum of decimals, as exact as 34 digits are: each addition is rounded half to even where the digits don't suffice, as IEEE 754 has it.
-public struct DecimalSum: Sendable {
+/// A sum of decimals to 34 digits. An addition whose result needs more digits is rounded half to even, as IEEE 754
+/// says.
+package struct DecimalSum: Sendable {
     private var isNegative = false
     private var coefficient: UInt128 = 0
     private var exponent = 0
-    /// 1 and -1 for an infinity, 2 where infinities of both signs met.
+    /// 1 or -1 for an infinity of that sign; 2 if infinities of both signs were added; else 0.
     private var infinity = 0
 
-    public init() {}
+    package init() {}
 
-    /// Adds a decimal that is no NaN.
-    public mutating func add(_ value: DecimalBits) {
+    /// Adds a decimal that is not NaN.
+    package mutating func add(_ value: DecimalBits) {
         if value.isInfinite { return addInfinity(value.isNegative ? -1 : 1) }
         let parts = value.parts
         add(isNegative: value.isNegative, parts.coefficient, parts.exponent)
     }
 
-    /// Adds an integer; digits beyond 34 are rounded.
-    public mutating func add(_ value: Int128) {
+    /// Adds an integer, rounded to 34 digits.
+    package mutating func add(_ value: Int128) {
         let rounded = DecimalSum.rounded(value.magnitude, 0)
         add(isNegative: value < 0, rounded.coefficient, rounded.exponent)
     }
 
-    /// Adds a double by its shortest decimal form. NaN is passed over.
-    public mutating func add(_ value: Double) {
+    /// Adds a double by its shortest decimal form. NaN is ignored.
+    package mutating func add(_ value: Double) {
         if value.isInfinite { return addInfinity(value < 0 ? -1 : 1) }
         guard value.isFinite else { return }
         var coefficient: UInt128 = 0
@@ -49,7 +50,8 @@ public struct DecimalSum: Sendable {
             (isNegative, coefficient, exponent) = (otherIsNegative, otherCoefficient, otherExponent)
             return
         }
-        // The one with the higher exponent is shifted left as far as 38 digits go; the other gives up the digits that are still too low.
+        // The operand with the higher exponent is shifted left as far as 38 digits allow. The other one drops the
+        // digits that are still too low.
         var (high, highExponent, highIsNegative) = (coefficient, exponent, isNegative)
         var (low, lowExponent, lowIsNegative) = (otherCoefficient, otherExponent, otherIsNegative)
         if highExponent < lowExponent {
@@ -90,12 +92,12 @@ public struct DecimalSum: Sendable {
     }
 
     /// The sum so far.
-    public var bits: DecimalBits {
+    package var bits: DecimalBits {
         if infinity != 0 {
             return DecimalBits(high: [1: 0x7800 << 48, -1: 0xF800 << 48][infinity] ?? 0x7C00 << 48, low: 0)
         }
         if exponent > 6111 {
-            // Zeros at the end may stand in for an exponent that is too high.
+            // Trailing zeros can make up for an exponent that is too high.
             var coefficient = coefficient
             var exponent = exponent
             while exponent > 6111, coefficient < Magnitude.power(of: 33) {
@@ -117,11 +119,11 @@ public struct DecimalSum: Sendable {
     }
 
     /// The sum divided by a number above 0, to 34 digits.
-    public func divided(by count: Int) -> DecimalBits {
+    package func divided(by count: Int) -> DecimalBits {
         if infinity != 0 || coefficient == 0 { return bits }
         var result = self
         let divisor = UInt128(count)
-        // Long division, a digit at a time, as long as there is room and something left.
+        // Long division, one digit at a time, until nothing is left or the quotient has enough digits.
         var (quotient, rest) = coefficient.quotientAndRemainder(dividingBy: divisor)
         while rest != 0, quotient < Magnitude.power(of: 36) {
             let next = (rest * 10).quotientAndRemainder(dividingBy: divisor)

@@ -1,4 +1,5 @@
-/// How a value of a fixed-width type lies in memory: the same bytes in a chunk, in an element of a collection and in a mixed value.
+/// The bytes of a value of a fixed-width type: the same in a chunk, in an element of a collection and in a mixed
+/// value.
 ///
 /// ```
 /// bool      1  0 or 1                         objectID 12  three u32, each of four big-endian bytes
@@ -9,7 +10,7 @@
 ///
 /// Numbers are little-endian. Addresses need no alignment.
 enum FixedCoding {
-    /// The value at `address`; a link of -1 comes as null.
+    /// Returns the value at `address`. A link of -1 is returned as null.
     static func load(_ address: UnsafeRawPointer, as type: ColumnType) -> Value {
         switch type {
         case .bool: return .bool(address.load(as: UInt8.self) != 0)
@@ -23,7 +24,7 @@ enum FixedCoding {
         case .link:
             let key = address.loadUnaligned(as: Int64.self)
             return key < 0 ? .null : .link(key)
-        case .string, .data, .mixed: preconditionFailure("Firn: a \(type) has no fixed width")
+        case .string, .data, .mixed: preconditionFailure("Firn: type \(type) has no fixed width")
         }
     }
 
@@ -42,13 +43,13 @@ enum FixedCoding {
         case (.link, .null): address.storeBytes(of: -1, as: Int64.self)
         case (_, .null):
             address.initializeMemory(as: UInt8.self, repeating: 0, count: type.fixedWidth.unsafelyUnwrapped)
-        default: preconditionFailure("Firn: \(value) is no value for a \(type)")
+        default: preconditionFailure("Firn: \(value) is not a value of type \(type)")
         }
     }
 }
 
-/// A value of any column type as plain bytes without a length: fixed types as `FixedCoding` says, strings as UTF-8, data as is, mixed values as
-/// `MixedCoding` says. Null has no bytes.
+/// A value of any column type as plain bytes without a length: fixed types as in `FixedCoding`, strings as UTF-8,
+/// data as it is, mixed values as in `MixedCoding`. Null has no bytes.
 enum PlainCoding {
     static func load(_ bytes: UnsafeRawBufferPointer, as type: ColumnType) -> Value {
         switch type {
@@ -56,12 +57,12 @@ enum PlainCoding {
         case .data: return .data([UInt8](bytes))
         case .mixed: return MixedCoding.decodeTrusted(bytes)
         default:
-            assert(bytes.count == type.fixedWidth, "Firn: \(bytes.count) bytes are no \(type)")
+            assert(bytes.count == type.fixedWidth, "Firn: \(bytes.count) bytes are not a value of type \(type)")
             return FixedCoding.load(bytes.baseAddress.unsafelyUnwrapped, as: type)
         }
     }
 
-    /// Lends the bytes of `value`, nil for null.
+    /// Calls `body` with the bytes of `value`, or with nil for null.
     static func withBytes<R>(_ value: Value, as type: ColumnType, _ body: (UnsafeRawBufferPointer?) -> R) -> R {
         switch (type, value) {
         case (_, .null): return body(nil)
@@ -76,7 +77,9 @@ enum PlainCoding {
             MixedCoding.encode(value, into: &bytes)
             return bytes.withUnsafeBytes { body($0) }
         default:
-            guard let width = type.fixedWidth else { preconditionFailure("Firn: \(value) is no value for a \(type)") }
+            guard let width = type.fixedWidth else {
+                preconditionFailure("Firn: \(value) is not a value of type \(type)")
+            }
             return withUnsafeTemporaryAllocation(byteCount: 16, alignment: 16) { buffer in
                 FixedCoding.store(value, as: type, to: buffer.baseAddress.unsafelyUnwrapped)
                 return body(UnsafeRawBufferPointer(rebasing: buffer[..<width]))

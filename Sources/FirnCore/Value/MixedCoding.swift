@@ -1,4 +1,4 @@
-/// How a mixed value lies in its cell or element: a tag, then a payload that reaches to the end.
+/// The bytes of a mixed value in its cell or element: a tag, then a payload that extends to the end.
 ///
 /// ```
 /// ┌─────┬──────────────────────────┐
@@ -16,7 +16,8 @@
 ///   15  map      count varint, then per entry: key length varint · key UTF-8 · value length varint · value
 /// ```
 ///
-/// Fixed payloads lie as `FixedCoding` says; tags up to 11 are those of `ColumnType`. Varints are little-endian groups of 7 bits.
+/// Fixed payloads are encoded as in `FixedCoding`; tags up to 11 are those of `ColumnType`. Varints are little-endian
+/// groups of 7 bits.
 enum MixedCoding {
     private static let typedLink: UInt8 = 12
     private static let list: UInt8 = 13
@@ -88,23 +89,24 @@ enum MixedCoding {
         bytes.append(UInt8(truncatingIfNeeded: rest))
     }
 
-    /// The length of a text or of data without its tag; nil for bytes of anything else.
+    /// The length of a string or of data without its tag; nil if the bytes are a value of another type.
     static func textByteCount(_ bytes: UnsafeRawBufferPointer) -> Int? {
         bytes.first == ColumnType.string.rawValue || bytes.first == ColumnType.data.rawValue ? bytes.count - 1 : nil
     }
 
     // MARK: Decoding
 
-    /// The value of bytes that come out of a node, whose checksum held.
+    /// Decodes bytes that come from a node, whose checksum was right.
     static func decodeTrusted(_ bytes: UnsafeRawBufferPointer) -> Value {
         guard let value = decode(bytes) else {
             preconditionFailure(
-                "Firn: \(bytes.count) bytes of a mixed value make no sense; the store's memory was overwritten")
+                "Firn: \(bytes.count) bytes are not a mixed value; the store's memory was overwritten")
         }
         return value
     }
 
-    /// The value, or nil where the bytes are none: for bytes that nobody vouches for. Collections deeper than `Limits.nesting` are refused.
+    /// Decodes bytes that nobody has checked; nil if they are not a mixed value. Collections nested deeper than
+    /// `Limits.nesting` are refused.
     static func decode(_ bytes: UnsafeRawBufferPointer) -> Value? {
         decode(bytes, depth: 0)
     }
@@ -126,7 +128,8 @@ enum MixedCoding {
             guard let type = ColumnType(rawValue: tag), type != .mixed else { return nil }
             if let width = type.fixedWidth {
                 guard payload.count == width else { return nil }
-                // Both parts of a date are as the file has them; only signs that differ would break its order.
+                // The two parts of a date are taken as they are in the file. If their signs differ, only the order of
+                // dates is wrong.
                 return FixedCoding.load(payload.baseAddress.unsafelyUnwrapped, as: type)
             }
             return PlainCoding.load(payload, as: type)
@@ -163,11 +166,11 @@ enum MixedCoding {
 
     private static func takeVarint(_ rest: inout UnsafeRawBufferPointer) -> Int? {
         var value: UInt64 = 0
-        for place in 0..<min(rest.count, 5) {
-            let byte = rest[place]
-            value |= UInt64(byte & 0x7F) << UInt64(7 * place)
+        for index in 0..<min(rest.count, 5) {
+            let byte = rest[index]
+            value |= UInt64(byte & 0x7F) << UInt64(7 * index)
             if byte < 0x80 {
-                rest = UnsafeRawBufferPointer(rebasing: rest[(place + 1)...])
+                rest = UnsafeRawBufferPointer(rebasing: rest[(index + 1)...])
                 return Int(value)
             }
         }

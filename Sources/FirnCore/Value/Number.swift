@@ -1,4 +1,4 @@
-/// A number of any of the four types, for comparing across them by exact value.
+/// A number of any of the four numeric types, to compare numbers of different types by their exact value.
 enum Number {
     case int(Int64)
     case float(Float)
@@ -36,11 +36,11 @@ enum Number {
         switch self {
         case .float(let x): Double(x)
         case .double(let x): x
-        case .int, .decimal: preconditionFailure("Firn: no binary floating-point number")
+        case .int, .decimal: preconditionFailure("Firn: not a binary floating-point number")
         }
     }
 
-    /// Of a NaN: its place among the types, and its bits.
+    /// For a NaN: the rank of its type, and its bits. Nil for any other number.
     private var nan: (type: Int, bits: (UInt64, UInt64))? {
         switch self {
         case .int: nil
@@ -52,18 +52,18 @@ enum Number {
 
     private static func order(_ a: (UInt64, UInt64), _ b: (UInt64, UInt64)) -> Int { a < b ? -1 : a == b ? 0 : 1 }
 
-    /// An integer against a binary floating-point number that is no NaN.
+    /// Compares an integer with a binary floating-point number that is not NaN.
     private static func order(_ a: Int64, _ b: Double) -> Int {
-        // Every double from 2^63 on is above every Int64; below -2^63, below.
+        // Every double of 2^63 or more is above every Int64, and every double below -2^63 is below every Int64.
         if b >= 0x1p63 { return -1 }
         if b < -0x1p63 { return 1 }
-        let whole = b.rounded(.towardZero)
-        let integer = Int64(whole)
+        let truncated = b.rounded(.towardZero)
+        let integer = Int64(truncated)
         if a != integer { return a < integer ? -1 : 1 }
-        return whole < b ? -1 : whole == b ? 0 : 1
+        return truncated < b ? -1 : truncated == b ? 0 : 1
     }
 
-    /// Two decimals, integers being decimals too.
+    /// Compares two decimals. Integers are decimals, too.
     private static func order(_ a: Magnitude, _ b: Magnitude) -> Int {
         if a.sign != b.sign || a.sign == 0 { return a.sign - b.sign }
         return a.sign * orderOfAmounts(a, b)
@@ -73,23 +73,24 @@ enum Number {
         if a.isInfinite || b.isInfinite { return (a.isInfinite ? 1 : 0) - (b.isInfinite ? 1 : 0) }
         let leading = a.leadingExponent - b.leadingExponent
         if leading != 0 { return leading }
-        // With the leading digits in the same place the exponents are at most 33 apart, so that both fit in 34 digits.
+        // The leading digits stand for the same power of ten, so the exponents are at most 33 apart, and both numbers
+        // fit in 34 digits.
         let gap = a.exponent - b.exponent
         let x = gap > 0 ? a.coefficient * Magnitude.power(of: gap) : a.coefficient
         let y = gap < 0 ? b.coefficient * Magnitude.power(of: -gap) : b.coefficient
         return x < y ? -1 : x == y ? 0 : 1
     }
 
-    /// A decimal against a binary floating-point number; neither is a NaN.
+    /// Compares a decimal with a binary floating-point number; neither is NaN.
     private static func order(_ a: DecimalBits, _ b: Double) -> Int {
         let x = Magnitude(a)
         let sign = b == 0 ? 0 : b < 0 ? -1 : 1
         if x.sign != sign || sign == 0 { return x.sign - sign }
         if x.isInfinite || b.isInfinite { return sign * ((x.isInfinite ? 1 : 0) - (b.isInfinite ? 1 : 0)) }
-        // Doubles lie between 10^-324 and 10^309; decimals outside need no arithmetic.
+        // Doubles are between 10^-324 and 10^309; decimals outside of that need no arithmetic.
         if x.leadingExponent >= 309 { return sign }
         if x.leadingExponent < -324 { return -sign }
-        // x = c · 10^e and |b| = m · 2^k: both are multiplied by what makes them integers.
+        // x = c · 10^e and |b| = m · 2^k. Both are multiplied by the same factor, which makes them integers.
         let amount = b.magnitude
         let exponent = amount.isNormal ? Int(amount.exponent) - 52 : -1074
         let significand = amount.isNormal ? amount.significandBitPattern | 1 << 52 : amount.significandBitPattern
@@ -109,21 +110,21 @@ enum Number {
 extension DecimalBits {
     private var combination: UInt64 { high >> 58 & 0x1F }
 
-    public var isNaN: Bool { combination == 0x1F }
-    public var isInfinite: Bool { combination == 0x1E }
-    public var isNegative: Bool { high >> 63 == 1 }
+    package var isNaN: Bool { combination == 0x1F }
+    package var isInfinite: Bool { combination == 0x1E }
+    package var isNegative: Bool { high >> 63 == 1 }
 
     /// Coefficient and exponent of a finite number.
     ///
     /// ```
-    /// high  ┌──────┬─────────────────┬──────────────────────────┐
-    ///       │ sign │ exponent + 6176 │ coefficient, upper 49 bit │   low: its lower 64
-    ///       └──────┴─────────────────┴──────────────────────────┘
+    /// high  ┌──────┬─────────────────┬────────────────────────────┐
+    ///       │ sign │ exponent + 6176 │ coefficient, upper 49 bits │   low: its lower 64
+    ///       └──────┴─────────────────┴────────────────────────────┘
     ///         1      14
     /// ```
     ///
-    /// An exponent that begins with the bits 11 would mean a coefficient of 114 bits, above the largest of 34 digits: such numbers, and all
-    /// others above it, are zero by the standard.
+    /// An exponent that begins with the bits 11 would mean a coefficient of 114 bits, which is above the largest one
+    /// of 34 digits. Such a number is zero by the standard, and so is any other with a coefficient above that.
     var parts: (coefficient: UInt128, exponent: Int) {
         if high >> 61 & 3 == 3 { return (0, Int(high >> 47 & 0x3FFF) - 6176) }
         let coefficient = UInt128(high & 0x1_FFFF_FFFF_FFFF) << 64 | UInt128(low)
@@ -133,7 +134,7 @@ extension DecimalBits {
 
 /// A signed decimal number: `sign · coefficient · 10^exponent`.
 struct Magnitude {
-    /// 0 where the number is zero.
+    /// 0 if the number is zero.
     let sign: Int
     let coefficient: UInt128
     let exponent: Int
@@ -195,9 +196,9 @@ struct WideInteger {
 
     private mutating func multiply(by factor: UInt32) {
         var carry: UInt64 = 0
-        for place in digits.indices {
-            carry += UInt64(digits[place]) * UInt64(factor)
-            digits[place] = UInt32(truncatingIfNeeded: carry)
+        for index in digits.indices {
+            carry += UInt64(digits[index]) * UInt64(factor)
+            digits[index] = UInt32(truncatingIfNeeded: carry)
             carry >>= 32
         }
         if carry != 0 { digits.append(UInt32(carry)) }
@@ -207,9 +208,9 @@ struct WideInteger {
         guard !digits.isEmpty else { return }
         let bits = UInt64(count % 32)
         var carry: UInt64 = 0
-        for place in digits.indices {
-            carry |= UInt64(digits[place]) << bits
-            digits[place] = UInt32(truncatingIfNeeded: carry)
+        for index in digits.indices {
+            carry |= UInt64(digits[index]) << bits
+            digits[index] = UInt32(truncatingIfNeeded: carry)
             carry >>= 32
         }
         if carry != 0 { digits.append(UInt32(carry)) }
@@ -218,8 +219,8 @@ struct WideInteger {
 
     static func order(_ a: WideInteger, _ b: WideInteger) -> Int {
         if a.digits.count != b.digits.count { return a.digits.count < b.digits.count ? -1 : 1 }
-        for place in a.digits.indices.reversed() where a.digits[place] != b.digits[place] {
-            return a.digits[place] < b.digits[place] ? -1 : 1
+        for index in a.digits.indices.reversed() where a.digits[index] != b.digits[index] {
+            return a.digits[index] < b.digits[index] ? -1 : 1
         }
         return 0
     }

@@ -1,5 +1,6 @@
 extension RandomAccessCollection where Index == Int, Element: Comparable {
-    /// The first place whose element is not below another, where elements ascend; the end where all are. O(log n).
+    /// Returns the first index whose element is not below `element`, or the end if all elements are. They must
+    /// ascend. O(log n).
     @inlinable @inline(__always)
     package func firstIndex(notBelow element: Element) -> Int {
         var (low, high) = (startIndex, endIndex)

@@ -1,14 +1,17 @@
 extension Value {
-    /// The total order of all values (SEMANTICS 71): negative where `a` comes before `b`, positive where it comes behind, 0 where they are one and
-    /// the same place.
+    /// The total order of all values (SEMANTICS 71): negative if `a` comes before `b`, positive if it comes after
+    /// `b`, 0 if they are equal in this order.
     ///
     /// * null < bool < numbers < string < data < date < object id < uuid < links < lists < sets < maps.
-    /// * Numbers of all types compare by their exact value, beyond 2^53 too; −0 and 0 are equal, and so are 1, 1.0 and the decimals 1.0 and 1.00.
-    ///   NaNs come before all other numbers, among themselves by type (float, double, decimal), then by bits.
-    /// * Strings compare by their UTF-8 bytes, data by bytes; links by table, then key; collections by their first differing elements, then count.
+    /// * Numbers of all types compare by their exact value, also beyond 2^53. −0 and 0 are equal, and so are 1, 1.0
+    ///   and the decimals 1.0 and 1.00. NaNs come before all other numbers; they compare by type (float, double,
+    ///   decimal), then by bits.
+    /// * Strings compare by their UTF-8 bytes, data by bytes; links by table, then key; collections by their first
+    ///   differing elements, then count.
     ///
-    /// Two values that are `==` are equal here; the reverse does not hold for numbers of different types. Sets hold one element per place.
-    public static func order(_ a: Value, _ b: Value) -> Int {
+    /// Two values that are `==` are equal here; the reverse does not hold for numbers of different types. A set holds
+    /// only one of several values that are equal here.
+    package static func order(_ a: Value, _ b: Value) -> Int {
         switch (a, b) {
         case (.int(let x), .int(let y)): return sign(x, y)
         case (.string(let x), .string(let y)): return order(utf8: x, y)
@@ -30,9 +33,9 @@ extension Value {
     }
 
     /// Whether `a` comes before `b` in the total order.
-    public static func precedes(_ a: Value, _ b: Value) -> Bool { order(a, b) < 0 }
+    package static func precedes(_ a: Value, _ b: Value) -> Bool { order(a, b) < 0 }
 
-    /// The place of the value's type among types.
+    /// The rank of the value's type in the order of types.
     private var rank: Int {
         switch self {
         case .null: 0
@@ -64,19 +67,19 @@ extension Value {
     @inline(__always)
     private static func sign<T: Comparable>(_ a: T, _ b: T) -> Int { a < b ? -1 : a == b ? 0 : 1 }
 
-    /// Bytewise, unsigned; a prefix comes first.
+    /// Compares byte by byte, as unsigned numbers. A prefix comes first.
     static func order(bytes a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
         let common = min(a.count, b.count)
-        var place = 0
-        while place &+ 8 <= common {
-            let x = a.loadUnaligned(fromByteOffset: place, as: UInt64.self)
-            let y = b.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+        var offset = 0
+        while offset &+ 8 <= common {
+            let x = a.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            let y = b.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
             if x != y { return x.bigEndian < y.bigEndian ? -1 : 1 }
-            place &+= 8
+            offset &+= 8
         }
-        while place < common {
-            if a[place] != b[place] { return a[place] < b[place] ? -1 : 1 }
-            place &+= 1
+        while offset < common {
+            if a[offset] != b[offset] { return a[offset] < b[offset] ? -1 : 1 }
+            offset &+= 1
         }
         return sign(a.count, b.count)
     }

@@ -1,8 +1,10 @@
 import CFirn
 
-/// One value of a property, of any type: what the dynamic parts of Firn, changesets and tests speak. Hot paths use the typed entries instead.
+/// One value of a property, of any type. The dynamic parts of Firn, changesets and tests use it; hot paths use the
+/// typed functions instead.
 ///
-/// Equality is the store's: doubles and floats are equal where their bits are (so NaN equals itself) or both are zero; strings where their UTF-8 bytes are.
+/// Equality is that of the store. Doubles and floats are equal if their bits are (so NaN equals itself) or both are
+/// zero. Strings are equal if their UTF-8 bytes are.
 public enum Value: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -20,9 +22,9 @@ public enum Value: Sendable, Hashable {
     /// A link from a mixed value.
     case typedLink(TableID, Int64)
     case list([Value])
-    /// A set's elements in the order of `Value`'s total order.
+    /// A set's elements in their total order (`order`).
     case set([Value])
-    /// A map's entries by key, ascending by bytes.
+    /// A map's entries, ascending by the bytes of their keys.
     case map([MapEntry])
 
     public struct MapEntry: Sendable, Hashable {
@@ -56,7 +58,7 @@ public enum Value: Sendable, Hashable {
         }
     }
 
-    /// Strings are compared as bytes, not as text: no two encodings of one letter are the same (SEMANTICS 68).
+    /// Compares strings as bytes, not as text: two encodings of the same letter are different (SEMANTICS 68).
     private static func sameBytes(_ a: String, _ b: String) -> Bool {
         guard a.utf8.count == b.utf8.count else { return false }
         var (a, b) = (a, b)
@@ -88,14 +90,15 @@ public enum Value: Sendable, Hashable {
     }
 }
 
-/// A moment: seconds and nanoseconds since 1970-01-01T00:00:00Z, both of one sign (SEMANTICS 74). 12 bytes of a 16-byte cell.
+/// A point in time: seconds and nanoseconds since 1970-01-01T00:00:00Z, both of the same sign (SEMANTICS 74). 12
+/// bytes of a 16-byte cell.
 @frozen
 public struct Timestamp: Sendable, Hashable, Comparable, BitwiseCopyable {
     public var seconds: Int64
     public var nanoseconds: Int32
     private var padding: Int32 = 0
 
-    /// The two must not differ in sign, and nanoseconds lie within ±999,999,999.
+    /// The two must not differ in sign, and nanoseconds must be within ±999,999,999.
     public init(seconds: Int64, nanoseconds: Int32) {
         self.seconds = seconds
         self.nanoseconds = nanoseconds
@@ -106,7 +109,7 @@ public struct Timestamp: Sendable, Hashable, Comparable, BitwiseCopyable {
     }
 }
 
-/// The twelve bytes of an object id, the first four in `high`; big-endian, so that comparing numbers compares bytes.
+/// The twelve bytes of an object id as three big-endian words, so that comparing numbers compares bytes.
 @frozen
 public struct ObjectIDBytes: Sendable, Hashable, Comparable, BitwiseCopyable {
     /// Bytes 0–3, 4–7 and 8–11, each read big-endian.
@@ -138,7 +141,7 @@ public struct UUIDBytes: Sendable, Hashable, Comparable, BitwiseCopyable {
     public static func < (a: UUIDBytes, b: UUIDBytes) -> Bool { a.high != b.high ? a.high < b.high : a.low < b.low }
 }
 
-/// The sixteen bytes of an IEEE 754-2008 decimal128 in its binary-integer form.
+/// The sixteen bytes of an IEEE 754-2008 decimal128 in its binary-integer encoding.
 @frozen
 public struct DecimalBits: Sendable, Hashable, BitwiseCopyable {
     public var high: UInt64

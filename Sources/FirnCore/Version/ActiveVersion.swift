@@ -1,88 +1,97 @@
 import FirnLog
 
-/// A version that something holds, as `Store.activeVersions` shows it.
-public struct ActiveVersion: Sendable {
-    public let number: UInt64
+/// An active version, as `Store.activeVersions` lists it.
+package struct ActiveVersion: Sendable {
+    package let number: UInt64
     /// When it was committed, in nanoseconds since 1970.
-    public let time: Int64
-    /// Pins on it. The newest version is active without any.
-    public let holders: Int
-    /// Bytes of memory that would be free if this version alone were let go.
-    public let retainedByteCount: Int
-    /// Where its pins were made, as `file:line`, the oldest first.
-    public let pinnedAt: [String]
-    /// Whether it counts against no limit, as what it needs is written out, or is being written.
-    public let isSpilled: Bool
-    /// Why it could not be written out; nil where that was not tried.
+    package let time: Int64
+    /// How many pins hold it. The newest version is active without any.
+    package let holders: Int
+    /// Bytes of memory that would be freed if this version alone were released.
+    package let retainedByteCount: Int
+    /// The call sites that made its pins, as `file:line`, oldest first.
+    package let pinnedAt: [String]
+    /// Whether what it needs is written out or is being written out, so that it counts against no limit.
+    package let isSpilled: Bool
+    /// Why it could not be written out, or cannot be now; nil if nothing is known to prevent it.
     let spillFailure: (any Error)?
 }
 
-/// What a transaction does that is refused because more is held than the limit allows.
-public enum ActiveVersionPolicy: Sendable, Equatable {
-    /// It fails with an error that lists the holders.
+/// What a transaction does if more is held than the limits allow.
+package enum ActiveVersionPolicy: Sendable, Equatable {
+    /// The transaction fails with an error that lists the holders.
     case fail
-    /// It waits this many seconds for a holder to let go, then fails so. It doesn't have the write lock meanwhile.
+    /// The transaction waits up to this many seconds for a holder to release a version, then fails as with `fail`. It
+    /// does not hold the write lock while it waits.
     case wait(seconds: Double)
-    /// It goes on: the oldest held versions count no more, and what they need is written to scratch files in the store's folder and its memory given back. Where that is not possible it fails as
-    /// with `fail`.
+    /// The transaction goes on. The oldest held versions no longer count: what they need is written to scratch files
+    /// in the store's folder, and its memory is given back to the system. If that is not possible, the transaction
+    /// fails as with `fail`.
     ///
-    /// All nodes of such a store lie in scratch files from the beginning, so one without files can't have it.
+    /// All nodes of such a store lie in scratch files from the beginning, so a store without files can't have this
+    /// policy.
     case spill
 
     var waits: Bool { if case .wait = self { true } else { false } }
 
-    /// How long to wait.
+    /// How long to wait for a holder to release a version.
     var nanoseconds: Int64 {
         switch self {
         case .fail, .spill: 0
-        // A century is as good as for ever, and fits; what is no number waits for nothing.
+        // A century is as good as forever, and fits in the number. NaN waits for no time at all.
         case .wait(let seconds): seconds > 0 ? Int64(min(seconds, 3e9) * 1e9) : 0
         }
     }
 }
 
-/// How much may be held while a transaction begins.
+/// How many versions and bytes may be held when a transaction begins.
 struct VersionLimit: Sendable {
     private(set) var versionCount = Int.max
     private(set) var byteCount = Int.max
     private(set) var isSet = false
 
-    init(_ options: StoreOptions) throws(StoreError) {
-        if let count = options.maximumNumberOfActiveVersions {
+    /// No limit.
+    init() {}
+
+    /// - Parameter hasFiles: whether the store has a folder, which `.spill` needs.
+    init(
+        versionCount: Int?, retainedByteCount: Int?, policy: ActiveVersionPolicy, hasFiles: Bool
+    ) throws(StoreError) {
+        if let count = versionCount {
             guard count >= 1 else {
                 throw StoreError(
                     .limit,
                     "maximumNumberOfActiveVersions is \(count), but the newest version is always active; set it to 1 or more, or nil for no limit"
                 )
             }
-            versionCount = count
+            self.versionCount = count
         }
-        if let count = options.maximumRetainedByteCount {
+        if let count = retainedByteCount {
             guard count >= 0 else {
                 throw StoreError(.limit, "maximumRetainedBytes is \(count); set it to 0 or more, or nil for no limit")
             }
             byteCount = count
         }
-        if options.activeVersionPolicy == .spill, options.log == nil {
+        if policy == .spill, !hasFiles {
             throw StoreError(
                 .limit,
                 "activeVersionPolicy is .spill, but a store in memory has no folder to write versions to; choose .fail or .wait, or give the store a folder"
             )
         }
-        isSet = versionCount < .max || byteCount < .max
+        isSet = self.versionCount < .max || byteCount < .max
     }
 }
 
-/// That more is held than the limit allows, and by whom.
+/// What is held beyond a limit, and who holds it.
 struct VersionExcess: Sendable {
     let limit: VersionLimit
     let count: Int
     let retainedByteCount: Int
     let versions: [ActiveVersion]
-    /// Those that hold anything.
+    /// The other processes that hold anything.
     let others: [OtherProcess]
 
-    /// Versions and places of one version that are written out, so that the text stays readable.
+    /// How many versions, and how many call sites of one version, the error lists, so that its text stays readable.
     static let listedCount = 32
 
     func error(policy: ActiveVersionPolicy, now: Int64) -> StoreError {
@@ -105,8 +114,8 @@ struct VersionExcess: Sendable {
         case .wait(let seconds): text += ", and that did not change for \(seconds) s"
         case .spill: text += ", and nothing more can be written out"
         }
-        text += ". Let go of what holds old versions (frozen objects, observers, realms that were not refreshed), "
-        text += "or raise the limit. Active are:"
+        text += ". Release what holds old versions (frozen objects, observers, realms that were not refreshed), "
+        text += "or raise the limit. The active versions are:"
         for version in versions.prefix(Self.listedCount) { text += "\n- " + line(version, now) }
         if versions.count > Self.listedCount {
             text += "\n- and \(versions.count - Self.listedCount) newer ones; activeVersions lists them all"
@@ -128,17 +137,19 @@ struct VersionExcess: Sendable {
         if version.isSpilled { text += "is written out and does not count, " }
         if let failure = version.spillFailure { text += "could not be written out (\(failure)), " }
         guard !version.pinnedAt.isEmpty else { return text + "the newest, held by nothing" }
-        var places: [(name: String, count: Int)] = []
+        var callSites: [(name: String, count: Int)] = []
         for name in version.pinnedAt {
-            if let known = places.firstIndex(where: { $0.name == name }) {
-                places[known].count += 1
+            if let known = callSites.firstIndex(where: { $0.name == name }) {
+                callSites[known].count += 1
             } else {
-                places.append((name, 1))
+                callSites.append((name, 1))
             }
         }
-        let listed = places.prefix(Self.listedCount).map { $0.count == 1 ? $0.name : "\($0.name) (\($0.count) times)" }
+        let listed = callSites.prefix(Self.listedCount).map {
+            $0.count == 1 ? $0.name : "\($0.name) (\($0.count) times)"
+        }
         text += "held at " + listed.joined(separator: ", ")
-        if places.count > Self.listedCount { text += " and \(places.count - Self.listedCount) more places" }
+        if callSites.count > Self.listedCount { text += " and \(callSites.count - Self.listedCount) more call sites" }
         return text
     }
 }

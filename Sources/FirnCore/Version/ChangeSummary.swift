@@ -1,40 +1,41 @@
-/// What a version changed, as observers need it: which objects came, went and were assigned to, whatever the values.
+/// The objects that a version inserted, deleted and assigned, whatever the values: what observers need to know.
 ///
-/// Notes of successive versions compose: an object that came and went was never there; a column assigned twice is assigned.
-public struct ChangeSummary: Sendable {
-    public var tables: [TableID: TableSummary] = [:]
+/// Summaries of successive versions compose: an object that was inserted and then deleted does not appear; a column
+/// that was assigned twice is assigned.
+package struct ChangeSummary: Sendable {
+    package var tables: [TableID: TableSummary] = [:]
 
-    public init() {}
+    package init() {}
 
-    public var isEmpty: Bool { tables.isEmpty }
+    package var isEmpty: Bool { tables.isEmpty }
 
-    /// These notes followed by those of the next version.
-    public mutating func append(_ next: ChangeSummary) {
-        for (id, notes) in next.tables {
-            if tables[id] == nil { tables[id] = notes } else { tables[id]!.append(notes) }
+    /// Adds the summary of the next version to this one.
+    package mutating func append(_ next: ChangeSummary) {
+        for (id, summary) in next.tables {
+            if tables[id] == nil { tables[id] = summary } else { tables[id]!.append(summary) }
         }
     }
 }
 
-/// The notes of one table.
-public struct TableSummary: Sendable {
-    /// Objects that are there now and were not before.
-    public var inserted: Set<Int64> = []
-    /// Objects that were there before and are not now.
-    public var deleted: Set<Int64> = []
-    /// The columns assigned to, of objects that are there before and now.
-    public var modified: [Int64: ColumnSet] = [:]
-    /// What was done to lists of objects that are there before and now.
-    public var scripts: [ListID: ListScript] = [:]
+/// The change summary of one table.
+package struct TableSummary: Sendable {
+    /// Objects that exist now and did not exist before.
+    package var inserted: Set<Int64> = []
+    /// Objects that existed before and do not exist now.
+    package var deleted: Set<Int64> = []
+    /// The columns that were assigned, for each object that exists both before and now.
+    package var modified: [Int64: ColumnSet] = [:]
+    /// The edit scripts of lists whose objects exist both before and now.
+    package var scripts: [ListID: ListScript] = [:]
 
-    public init() {}
+    package init() {}
 
-    /// One object's list.
-    public struct ListID: Hashable, Sendable {
-        public var key: Int64
-        public var column: Int
+    /// Identifies one object's list.
+    package struct ListID: Hashable, Sendable {
+        package var key: Int64
+        package var column: Int
 
-        public init(key: Int64, column: Int) {
+        package init(key: Int64, column: Int) {
             self.key = key
             self.column = column
         }
@@ -59,31 +60,31 @@ public struct TableSummary: Sendable {
 }
 
 /// A set of column numbers.
-public struct ColumnSet: Sendable, Hashable {
+package struct ColumnSet: Sendable, Hashable {
     /// Columns 0 to 63.
     private var low: UInt64 = 0
     private var high: Set<Int> = []
 
-    public init() {}
+    package init() {}
 
-    public var isEmpty: Bool { low == 0 && high.isEmpty }
+    package var isEmpty: Bool { low == 0 && high.isEmpty }
 
     @inline(__always)
-    public mutating func insert(_ column: Int) {
+    package mutating func insert(_ column: Int) {
         if column < 64 { low |= 1 << UInt64(column) } else { high.insert(column) }
     }
 
-    public func contains(_ column: Int) -> Bool {
+    package func contains(_ column: Int) -> Bool {
         column < 64 ? low >> UInt64(column) & 1 == 1 : high.contains(column)
     }
 
-    public mutating func formUnion(_ other: ColumnSet) {
+    package mutating func formUnion(_ other: ColumnSet) {
         low |= other.low
         high.formUnion(other.high)
     }
 
-    /// Ascending.
-    public var columns: [Int] {
+    /// The members, ascending.
+    package var columns: [Int] {
         (0..<64).filter { low >> UInt64($0) & 1 == 1 } + high.sorted()
     }
 }

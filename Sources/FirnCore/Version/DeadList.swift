@@ -1,14 +1,16 @@
-/// The nodes that died when one version was replaced by the next, in buckets by birth.
+/// The nodes that died when one version was replaced by the next, in buckets by birth stamp.
 ///
-/// History is linear, so a dead node is needed exactly by the versions in [birth, death). When version p goes and q is the active version before
-/// it, those of p's dead born after q are freed, and the rest pass to q. (The rule is that of ZFS's dead lists; `deadlist.py` in the design proves it
-/// against reachability.)
+/// History is linear, so a dead node is needed exactly by the versions in [birth, death). Suppose that version p
+/// goes, and that q is the active version before it. Then those of p's dead nodes that were born after q are freed,
+/// and the rest pass to q. (The rule is that of ZFS's dead lists; `deadlist.py` in the design proves it against
+/// reachability.)
 ///
-/// A **bucket** holds the dead born in (low, high], where both bounds were active when it was made. q was active before any of p's nodes died, and bounds
-/// only ever vanish from below, so q is a bound of every bucket it does not lie outside of: a bucket is freed or passed on whole, in O(1).
+/// A **bucket** holds the dead nodes born in (low, high], where both bounds were active when the bucket was made. q
+/// was active before any of p's nodes died, and bounds only ever vanish from below. So q is never strictly inside a
+/// bucket: a bucket is freed or passed on as a whole, in O(1).
 struct DeadList {
     struct Bucket {
-        /// Births in the bucket are above this stamp ...
+        /// Birth stamps in the bucket are above this stamp ...
         var low: UInt64
         /// ... and not above this one.
         var high: UInt64
@@ -18,10 +20,12 @@ struct DeadList {
     /// Ascending by birth.
     private(set) var buckets: [Bucket] = []
 
-    /// Sorts a transaction's dead by birth into the intervals between `active` stamps (ascending; the last is that of the version they died after).
+    /// Sorts a transaction's dead nodes by birth stamp into the intervals between `active` stamps (ascending; the
+    /// last is the stamp of the version after which they died).
     init(_ nodes: NodeList, active: ArraySlice<UInt64>) {
         nodes.forEach { node in
-            // Nearly all dead of a commit were born in the last interval or in one met just before.
+            // Nearly all dead nodes of a commit were born in the last interval, or in the interval of a node just
+            // before.
             if let known = buckets.lastIndex(where: { $0.low < node.stamp }), node.stamp <= buckets[known].high {
                 return buckets[known].nodes.push(node)
             }
@@ -40,7 +44,8 @@ struct DeadList {
 
     init() {}
 
-    /// Bytes of the nodes born after `stamp`: what the list's version retains alone, if `stamp` is that of the active version before it.
+    /// Bytes of the nodes born after `stamp`. If `stamp` is that of the active version before the list's version,
+    /// these are the bytes that the list's version alone retains.
     func byteCount(bornAfter stamp: UInt64) -> Int {
         buckets.reversed().prefix { $0.low >= stamp }.reduce(0) { $0 + $1.nodes.byteCount }
     }
@@ -50,7 +55,7 @@ struct DeadList {
         buckets.prefix { $0.low < stamp }.reduce(0) { $0 + $1.nodes.byteCount }
     }
 
-    /// Takes out the nodes born after `stamp`.
+    /// Removes the nodes born after `stamp` and returns them.
     mutating func takeNodes(bornAfter stamp: UInt64) -> NodeList {
         var result = NodeList()
         while let bucket = buckets.last, bucket.low >= stamp {
@@ -60,8 +65,8 @@ struct DeadList {
         return result
     }
 
-    /// Takes over another list's buckets. Two buckets become one where no active version lies inside the births of both together; `nextActive`
-    /// gives the least active stamp above another.
+    /// Adds another list's buckets to this one's. Two buckets become one if no active version lies inside the births
+    /// of both together; `nextActive` returns the least active stamp above a given one.
     mutating func join(_ other: DeadList, nextActive: (UInt64) -> UInt64) {
         guard !other.buckets.isEmpty else { return }
         var merged: [Bucket] = []

@@ -1,18 +1,19 @@
 extension Snapshot {
-    /// What differs between this version and a later one, by values: a column that was assigned the value it had does not count. Both must be pinned, of one store.
+    /// Returns what differs between this version and a later one, compared by values: a column that was assigned the
+    /// value it already had does not count. Both versions must be pinned and belong to one store.
     ///
     /// Cost: O(nodes changed and the rows in them).
     package func difference(to next: Snapshot) -> ChangeSummary {
         var result = ChangeSummary()
         let old = RootNode(root)
         let new = RootNode(next.root)
-        for place in 0..<max(old.tableCount, new.tableCount) {
-            let before = place < old.tableCount ? old.slot(place).pointee : 0
-            let after = place < new.tableCount ? new.slot(place).pointee : 0
+        for index in 0..<max(old.tableCount, new.tableCount) {
+            let before = index < old.tableCount ? old.slot(index).pointee : 0
+            let after = index < new.tableCount ? new.slot(index).pointee : 0
             guard before != after else { continue }
-            let id = TableID(place)
-            let notes = TableSummary(from: place < reference.tables.count ? table(id) : nil, to: next.table(id))
-            if !notes.isEmpty { result.tables[id] = notes }
+            let id = TableID(index)
+            let summary = TableSummary(from: index < reference.tables.count ? table(id) : nil, to: next.table(id))
+            if !summary.isEmpty { result.tables[id] = summary }
         }
         return result
     }
@@ -21,7 +22,8 @@ extension Snapshot {
 extension TableSummary {
     var isEmpty: Bool { inserted.isEmpty && deleted.isEmpty && modified.isEmpty && scripts.isEmpty }
 
-    /// By values.
+    /// Summarizes how a table differs between two versions, compared by values. `old` is nil if the first version did
+    /// not have the table.
     init(from old: TableView?, to new: TableView) {
         let delta = RowTree.delta(from: old?.rows ?? 0, to: new.rows)
         for (leaf, rows) in delta.inserted { for row in rows { inserted.insert(leaf.key(row)) } }
@@ -44,7 +46,7 @@ extension TableSummary {
         _ a: Chunk, _ i: Int, _ b: Chunk, _ j: Int, _ old: TableView, _ new: TableView, _ column: Int,
         _ kept: RowTree.Kept
     ) -> Bool {
-        // The schema between has made the column optional, or required.
+        // A schema change between the two versions made the column optional or required.
         if a.form != b.form { return old.value(column, kept.old, i) == new.value(column, kept.new, j) }
         switch b.form {
         case .fixed, .nullable:
@@ -52,8 +54,8 @@ extension TableSummary {
             return UnsafeRawBufferPointer(start: a.address(i), count: a.node.width)
                 .elementsEqual(UnsafeRawBufferPointer(start: b.address(j), count: b.node.width))
         case .variable:
-            // Not by the chunks: once damage has been met, each value that is compared is unpacked anew, and these lie
-            // in memory that is used again.
+            // Do not compare through `a` and `b`: once damage has been met, each value that is compared is unpacked
+            // again, and these chunks lie in memory that is reused for it.
             if let x = kept.old.cell(column, i).ownNode, let y = kept.new.cell(column, j).ownNode, x == y {
                 return true
             }

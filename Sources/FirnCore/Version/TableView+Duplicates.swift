@@ -1,14 +1,15 @@
 /// A primary key that several objects have.
-public struct DuplicateKey: Sendable, Equatable {
-    public let value: Value
+package struct DuplicateKey: Sendable, Equatable {
+    package let value: Value
     /// How many objects have it.
-    public let count: Int
+    package let count: Int
 }
 
 extension TableView {
-    /// The primary keys that more than one object has: how many they are, and the first of them in the order of the index. O(n log n) time for n objects; the memory is
-    /// that of the duplicates among values that are too long for the index.
-    public func duplicatePrimaryKeys(limit: Int) -> (total: Int, first: [DuplicateKey]) {
+    /// Returns the primary keys that more than one object has: how many they are, and the first of them in the order
+    /// of the index. O(n log n) time for n objects; the memory is that of the duplicates among values that are too
+    /// long for the index.
+    package func duplicatePrimaryKeys(limit: Int) -> (total: Int, first: [DuplicateKey]) {
         guard let column = layout.primaryKey else { return (0, []) }
         var total = 0
         var first: [DuplicateKey] = []
@@ -17,9 +18,10 @@ extension TableView {
             total += 1
             if first.count < limit { first.append(DuplicateKey(value: value, count: count)) }
         }
-        // Equal values that the index holds whole stand side by side in it.
+        // Equal values that the index holds completely stand side by side in it.
         var last: (value: Value, count: Int)?
-        // The others are found by their value: each object but the first with it.
+        // The other values are found through the index. Each object with such a value, except the first, adds one to
+        // the count, which starts at one.
         var long: [Value: Int] = [:]
         forEachIndexed(column, 0..<count) { key in
             guard let value = value(column, of: key) else { return true }

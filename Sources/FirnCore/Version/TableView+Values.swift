@@ -1,6 +1,6 @@
 extension TableView {
-    /// The value of a cell, of any type.
-    public func value(_ column: Int, _ leaf: Leaf, _ row: Int) -> Value {
+    /// Returns the value of a cell of any type.
+    package func value(_ column: Int, _ leaf: Leaf, _ row: Int) -> Value {
         let schema = layout.columns[column]
         if schema.collection != .none { return list(column, leaf, row).collectionValue }
         if schema.type.fixedWidth != nil {
@@ -11,22 +11,22 @@ extension TableView {
         return PlainCoding.load(bytes, as: schema.type)
     }
 
-    /// The value of an object's property; nil where there is no such object.
-    public func value(_ column: Int, of key: Int64) -> Value? {
-        guard let place = find(key) else { return nil }
-        return value(column, place.leaf, place.row)
+    /// Returns the value of an object's property; nil if there is no such object.
+    package func value(_ column: Int, of key: Int64) -> Value? {
+        guard let location = find(key) else { return nil }
+        return value(column, location.leaf, location.row)
     }
 
-    /// The elements of a collection.
-    public func list(_ column: Int, _ leaf: Leaf, _ row: Int) -> ListCell {
+    /// Returns the collection in a cell.
+    package func list(_ column: Int, _ leaf: Leaf, _ row: Int) -> ListCell {
         ListCell(leaf.cell(column, row), ElementLayout(layout.columns[column]))
     }
 
     // MARK: Primary keys
 
-    /// The object with an integer primary key. O(log n).
+    /// Returns the key of the object with an integer primary key; nil if there is none. O(log n).
     @inline(__always)
-    public func firstKey(primaryKeyInt value: Int64) -> Int64? {
+    package func firstKey(primaryKeyInt value: Int64) -> Int64? {
         guard let column = layout.primaryKey, let node else { return nil }
         let schema = layout.columns[column]
         guard !schema.isNullable else { return firstKey(primaryKey: .int(value)) }
@@ -34,25 +34,27 @@ extension TableView {
             of: UInt64(bitPattern: value) ^ (1 << 63), in: NodeRef(node.index(column).pointee))
     }
 
-    /// The object with a primary key; nil where there is none.
-    public func firstKey(primaryKey value: Value) -> Int64? {
+    /// Returns the key of the object with a primary key; nil if there is none.
+    package func firstKey(primaryKey value: Value) -> Int64? {
         guard let column = layout.primaryKey else { return nil }
         return firstKey(column, equalTo: value)
     }
 
-    /// The object of the lowest key whose value in an indexed column equals `value`.
+    /// Returns the lowest key of the objects whose value in an indexed column equals `value`.
     func firstKey(_ column: Int, equalTo value: Value) -> Int64? {
         var found: Int64?
         ColumnIndex.forEachKey(layout.columns[column], value, in: index(column)) { key in
-            // Of a long value the index holds a hash: the row decides.
-            guard let place = find(key), self.value(column, place.leaf, place.row) == value else { return true }
+            // The index holds only a hash of a long value, so the row decides.
+            guard let location = find(key), self.value(column, location.leaf, location.row) == value else {
+                return true
+            }
             found = key
             return false
         }
         return found
     }
 
-    /// Whether another object has the primary key of the row at `row`, which the index does not hold yet.
+    /// Whether another object has the primary key of the row at `row`, which is not in the index yet.
     func primaryKeyIsTaken(byRowLike leaf: Leaf, _ row: Int, _ column: Int) -> Bool {
         let schema = layout.columns[column]
         if schema.type == .int, !schema.isNullable {

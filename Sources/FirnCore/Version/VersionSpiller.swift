@@ -1,39 +1,44 @@
 import FirnStorage
 
-/// Writes out what versions need that count no more (`VersionTable.beginSpill`), on a thread that lives while there is something to do.
+/// Writes out the memory of versions that no longer count (`VersionTable.beginSpill`), on a thread that lives while
+/// there is something to write.
 ///
-/// References are addresses, and readers on any thread may be amid a held version, so it can't be moved away. Its nodes lie in scratch files that are mapped (`SpillHeap`): their pages are written to these files,
-/// and the system takes their memory back. The addresses stay; who reads there waits for the disk.
+/// References are addresses, and readers on any thread may be reading a held version, so the version can't be moved.
+/// Its nodes lie in mapped scratch files (`SpillHeap`): their pages are written to these files, and the system takes
+/// their memory back. The addresses stay the same; a thread that reads such a page waits for the disk.
 ///
-/// Only pages are looked at. Those with a node that was born before the version came about go, once each: what versions before needed has gone already, and what the newest version shares with
-/// it comes back when it is read. A compaction touches what the newest version leaves behind, so they go once more after it.
+/// The work goes by pages. Every page with a node that was born before the version came about is written out, once:
+/// what earlier versions needed has been written already, and what the newest version shares with it is read back
+/// when it is used. A compaction accesses what the newest version leaves behind, so these pages are written out once
+/// more after it.
 ///
-/// `lock` guards all state; nothing is written under it.
+/// `lock` guards all state; nothing is written while it is held.
 final class VersionSpiller: @unchecked Sendable {
     private let heap: SpillHeap
-    /// False: who adds a version writes it out.
+    /// If false, the caller of `add` does the writing itself.
     private let usesThread: Bool
-    private let beside: (@Sendable () throws(StorageError) -> Void)?
+    private let beforeWriting: (@Sendable () throws(StorageError) -> Void)?
     private let lock = Lock(.innermost)
     private let ended = Condition()
     private var pins: [Pin] = []
-    /// The stamp up to which pages are to go once more.
+    /// The stamp up to which pages are to be written out once more.
     private var again: UInt64?
     private var isRunning = false
     private var isStopping = false
 
-    init(_ heap: SpillHeap, usesThread: Bool, _ beside: (@Sendable () throws(StorageError) -> Void)?) {
+    init(_ heap: SpillHeap, usesThread: Bool, _ beforeWriting: (@Sendable () throws(StorageError) -> Void)?) {
         self.heap = heap
         self.usesThread = usesThread
-        self.beside = beside
+        self.beforeWriting = beforeWriting
     }
 
-    /// Writes a version out; where that fails, it counts again.
+    /// Writes a version out. If that fails, the version counts again.
     func add(_ pin: Pin) {
         begin { pins.append(pin) }
     }
 
-    /// Gives back what was read of versions with this stamp and older ones since they were written out.
+    /// Gives back the memory of nodes born at this stamp or before it that were read back in after they were written
+    /// out.
     func writeAgain(bornThrough stamp: UInt64) {
         begin { again = stamp }
     }
@@ -55,16 +60,16 @@ final class VersionSpiller: @unchecked Sendable {
         while let work = next() {
             let stamp = work.pins.reduce(work.again ?? 0) { max($0, $1.stamp) }
             do throws(StorageError) {
-                try beside?()
+                try beforeWriting?()
                 try heap.writeOut(bornThrough: stamp, again: work.again != nil) { lock.withLock { !isStopping } }
             } catch {
-                // What was to go once more is in its file as before, and only takes memory.
+                // The pages that were to be written once more are still in their file; they only take memory.
                 fail(work.pins, error)
             }
         }
     }
 
-    /// What is to be written out; nil where there is nothing, and the work is done.
+    /// Returns what is to be written out; nil if there is nothing, which ends the work.
     private func next() -> (pins: [Pin], again: UInt64?)? {
         lock.lock()
         defer { lock.unlock() }
@@ -81,7 +86,7 @@ final class VersionSpiller: @unchecked Sendable {
         for pin in pins { pin.failSpill(error) }
     }
 
-    /// Begins nothing more, and returns when nothing is being written.
+    /// Begins no more work, and returns when nothing is being written.
     func stop() {
         lock.lock()
         isStopping = true
@@ -89,7 +94,7 @@ final class VersionSpiller: @unchecked Sendable {
         let left = pins
         pins = []
         lock.unlock()
-        // Not under the lock: the end of a pin may free much.
+        // Release the pins outside the lock: releasing one may free much.
         withExtendedLifetime(left) {}
     }
 }

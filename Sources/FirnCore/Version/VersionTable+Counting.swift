@@ -1,18 +1,21 @@
 import FirnLog
 import FirnStorage
 
-/// How many versions are active, and what they retain.
+/// Counts how many versions are active, and what they retain.
 ///
-/// **Active** is what a holder holds (other than the store itself, as the compactor), and the tip: what counts is what will be there when all that is written is published, so a version that is only waiting for
-/// that is not counted. States inside transactions are no versions, but what they retain is retained. Entries of one version count as one.
+/// **Active** are the versions that a holder holds (other than the store itself, such as the compactor), and the tip.
+/// The count is of the versions that will be active when all that is written is published, so a version that only
+/// waits to be published is not counted. Transaction snapshots are not versions, but what they retain counts as
+/// retained. Entries of one version count as one.
 ///
-/// The counts are kept at each change: a version is held from the first holder of the first of its entries to the last of the last.
+/// The counts are updated at each change: a version is held from the first holder of any of its entries to the last
+/// one of any of them.
 extension VersionTable {
-    /// Whether a version is written out so that it needs no memory: it is not counted then.
+    /// Whether a version is written out, so that it needs no memory and is not counted.
     enum Spill {
         case none
         case begun
-        /// It could not be: it counts again, and isn't tried again.
+        /// It could not be written out: it counts again, and is not tried again.
         case failed(any Error)
 
         var isBegun: Bool { if case .begun = self { true } else { false } }
@@ -22,19 +25,19 @@ extension VersionTable {
 
     // MARK: Keeping the counts (the lock is held)
 
-    /// An entry gets its first holder.
+    /// Counts an entry that gets its first holder.
     @inline(__always)
     func countHeld(_ entry: Entry) {
-        if entry.isState { return }
+        if entry.isTransactionSnapshot { return }
         let lead = entry.lead
         if lead.heldEntryCount == 0, !lead.spill.isBegun { heldVersionCount += 1 }
         lead.heldEntryCount += 1
     }
 
-    /// An entry has lost its last holder.
+    /// Counts an entry that has lost its last holder.
     @inline(__always)
-    func countFree(_ entry: Entry) {
-        if entry.isState { return }
+    func countReleased(_ entry: Entry) {
+        if entry.isTransactionSnapshot { return }
         let lead = entry.lead
         lead.heldEntryCount -= 1
         if lead.heldEntryCount == 0, !lead.spill.isBegun { heldVersionCount -= 1 }
@@ -42,16 +45,17 @@ extension VersionTable {
 
     // MARK: Comparing with a limit (the lock is held)
 
-    /// O(1), except while there are more dead bytes than may be retained: then O(buckets of dead nodes). `own` counts only where others hold its version too.
+    /// Whether more is held than the limit allows, here and by others. O(1), except while there are more dead bytes
+    /// than may be retained: then O(buckets of dead nodes). `own` counts only if others hold its version, too.
     func isOver(_ limit: VersionLimit, and others: HeldByOthers, without own: Pin?) -> Bool {
         let own = soleEntry(of: own)
         if activeCount(without: own) + others.versionCount > limit.versionCount { return true }
-        // Where others alone hold too much, what is dead here is no matter.
+        // If the other processes alone retain too much, it does not matter what is dead here.
         return deadByteCount + others.byteCount > limit.byteCount
             && retainedByteCount(without: own) + others.byteCount > limit.byteCount
     }
 
-    /// The pin's entry, if the pin is all that holds it.
+    /// The pin's entry, if nothing but this pin holds it.
     private func soleEntry(of pin: Pin?) -> Entry? {
         guard let entry = pin?.entry, entry.holders - entry.storePins == 1 else { return nil }
         return entry
@@ -64,14 +68,16 @@ extension VersionTable {
         return others - 1
     }
 
-    /// Bytes of the dead nodes that a holder still reaches. What nothing but the store's own interest keeps until the tip is published goes by itself.
+    /// Bytes of the dead nodes that a holder still reaches. Nodes that only the store keeps, until the tip is
+    /// published, are freed by themselves and do not count.
     func retainedByteCount(without own: Entry?) -> Int {
         if deadByteCount == 0 { return 0 }
         var total = 0
         var held: UInt64 = 0
         for entry in entries {
             if entry.isHeld, entry !== own, !entry.lead.spill.isBegun { held = entry.stamp }
-            // Dead after this entry, so no later one reaches them; born after the last held one, no earlier one does.
+            // These nodes died after this entry, so no later entry reaches them. No held entry before their birth
+            // reaches them either, so those born after the last held entry do not count.
             total += entry.dead.byteCount(bornThrough: held)
         }
         return total
@@ -79,11 +85,14 @@ extension VersionTable {
 
     // MARK: Waiting
 
-    /// Nanoseconds after which a waiting transaction looks again what others hold: they, and still less their death, wake nobody here.
-    private static let patience: Int64 = 10_000_000
+    /// Nanoseconds after which a waiting transaction looks again at what other processes hold: neither what they
+    /// release nor their death wakes anybody here.
+    private static let pollInterval: Int64 = 10_000_000
 
-    /// Nil once what is held is within the limit, or the store is closed; what is too much where that is not so by `deadline` (of the system's monotonic clock; nil to only look). `holding` gives the
-    /// other processes that hold anything.
+    /// Waits until what is held is within the limit or the store is closed, and then returns nil. If that has not
+    /// happened by `deadline`, returns what exceeds the limit. `deadline` is a time of the system's monotonic clock;
+    /// if it is nil, the method looks once and does not wait. `holding` returns the other processes that hold
+    /// anything.
     func excess(
         over limit: VersionLimit, without own: Pin?, until deadline: Int64?, _ holding: () -> [OtherProcess]
     ) -> VersionExcess? {
@@ -102,13 +111,13 @@ extension VersionTable {
                     retainedByteCount: retainedByteCount(without: sole),
                     versions: list(newest: entries[entries.count - 1], without: sole), others: others)
             }
-            // Someone may let go just as the time is up, so there is a last look.
-            let end = others.isEmpty ? deadline : min(deadline, SystemClock.shared.monotonic() + Self.patience)
+            // A holder may release a version just as the time is up, so there is one last look.
+            let end = others.isEmpty ? deadline : min(deadline, SystemClock.shared.monotonic() + Self.pollInterval)
             if !released.wait(lock, until: end) { isLate = end == deadline }
         }
     }
 
-    /// Nobody waits any more, now and later.
+    /// Wakes everybody who waits; from now on nobody waits any more.
     func endWaiting() {
         lock.lock()
         isClosed = true
@@ -118,14 +127,15 @@ extension VersionTable {
 
     // MARK: Writing out
 
-    /// Pins the oldest version that counts, if it is not the newest; from here on it doesn't count. Nil where there is none that could be written out. `own` goes by itself.
+    /// Pins the oldest version that counts, unless it is the newest; from then on it does not count. Returns nil if
+    /// no version can be written out. `own` is spared, because the caller will release it.
     func beginSpill(sparing own: Pin?) -> Pin? {
         lock.lock()
         defer { lock.unlock() }
         let tip = entries[entries.count - 1].lead
         let own = soleEntry(of: own)
         let oldest = entries.first {
-            $0.isHeld && !$0.isState && $0.lead !== tip && $0 !== own && $0.lead.spill.isPossible
+            $0.isHeld && !$0.isTransactionSnapshot && $0.lead !== tip && $0 !== own && $0.lead.spill.isPossible
                 && obstacle($0) == nil
         }
         guard let lead = oldest?.lead, let oldest = entries.last(where: { $0.lead === lead && $0.isHeld }) else {
@@ -137,12 +147,12 @@ extension VersionTable {
         return makePin(oldest, CallSite(#fileID, #line), isHolder: false)
     }
 
-    /// The stamp of the newest version that was written out and is held; nil where there is none.
+    /// The stamp of the newest version that was written out and is still held; nil if there is none.
     var newestSpilledStamp: UInt64? {
         lock.withLock { entries.last { $0.isHeld && $0.lead.spill.isBegun }?.stamp }
     }
 
-    /// The version could not be written out: it counts again.
+    /// Notes that a version could not be written out, so that it counts again.
     func failSpill(_ pin: Pin, _ error: any Error) {
         lock.lock()
         defer { lock.unlock() }
@@ -161,31 +171,31 @@ extension VersionTable {
         return list(newest: publishedEntry, without: nil)
     }
 
-    /// The held versions and `newest`; one for all entries of a version. The lock is held.
+    /// Lists the held versions and `newest`, with one element for all entries of a version. The lock is held.
     private func list(newest: Entry, without own: Entry?) -> [ActiveVersion] {
         var result: [ActiveVersion] = []
-        var place = 0
-        while place < entries.count {
-            let lead = entries[place].lead
-            let before = place == 0 ? 0 : entries[place - 1].stamp
-            var (holders, retained, places) = (0, 0, [String]())
+        var index = 0
+        while index < entries.count {
+            let lead = entries[index].lead
+            let before = index == 0 ? 0 : entries[index - 1].stamp
+            var (holders, retained, callSites) = (0, 0, [String]())
             var isShown = false
-            let start = place
-            while place < entries.count, entries[place].lead === lead {
-                let entry = entries[place]
-                place += 1
+            let start = index
+            while index < entries.count, entries[index].lead === lead {
+                let entry = entries[index]
+                index += 1
                 retained += entry.dead.byteCount(bornAfter: before)
                 if entry === newest { isShown = true }
-                if entry.isState || entry === own { continue }
+                if entry.isTransactionSnapshot || entry === own { continue }
                 if entry.isHeld { isShown = true }
                 holders += entry.holders - entry.storePins
                 var pins: [String] = []
                 var next = entry.firstPin
                 while let pin = next?.pointee {
-                    if pin.isHolder { pins.append(pin.place.description) }
+                    if pin.isHolder { pins.append(pin.callSite.description) }
                     next = pin.next
                 }
-                places += pins.reversed()
+                callSites += pins.reversed()
             }
             guard isShown else { continue }
             var failure = lead.spill.failure
@@ -193,27 +203,28 @@ extension VersionTable {
             result.append(
                 ActiveVersion(
                     number: lead.version, time: entries[start].time, holders: holders, retainedByteCount: retained,
-                    pinnedAt: places, isSpilled: lead.spill.isBegun, spillFailure: failure))
+                    pinnedAt: callSites, isSpilled: lead.spill.isBegun, spillFailure: failure))
         }
         return result
     }
 
-    /// Why a version can't be written out now, where versions can be at all.
+    /// Why a version can't be written out now; nil if it can be, or if this store never writes versions out.
     private func obstacle(_ entry: Entry) -> StorageError? {
-        guard let spill = heap.spill, spill.takesAll else { return nil }
+        guard let spill = heap.spill, spill.holdsAllNodes else { return nil }
         return spill.obstacle(stamp: entry.stamp)
     }
 
-    /// That the counts are what the entries say. O(entries). Stops with a message where they aren't.
+    /// Checks that the counts agree with the entries, and stops the program with a message if they do not.
+    /// O(entries).
     func checkCounts() {
         lock.lock()
         defer { lock.unlock() }
         var held: [ObjectIdentifier: Int] = [:]
-        for entry in entries where !entry.isState && entry.isHeld {
+        for entry in entries where !entry.isTransactionSnapshot && entry.isHeld {
             held[ObjectIdentifier(entry.lead), default: 0] += 1
         }
         var counted: Set<ObjectIdentifier> = []
-        for entry in entries where !entry.isState {
+        for entry in entries where !entry.isTransactionSnapshot {
             let id = ObjectIdentifier(entry.lead)
             precondition(
                 entry.lead.heldEntryCount == held[id, default: 0],

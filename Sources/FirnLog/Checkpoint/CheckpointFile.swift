@@ -1,11 +1,14 @@
 import FirnBytes
 import FirnStorage
 
-/// A file of the folder `checkpoint`: nodes that were written at one time, and a foot that says what they and the files before them make up. Numbers are little-endian.
+/// The header of a file in the folder `checkpoint`. Such a file holds nodes that were written at one time, and a
+/// footer that says what they and the files before them make up. Numbers are little-endian.
 ///
-/// The files of a checkpoint lie one behind the other in a **space** of addresses, each beginning at a multiple of 64 KiB, so that a node in one refers to a node in another
-/// by its place in the space. A later checkpoint of the same space adds a file with what has changed, and leaves those out of which nothing is needed any more; one that writes everything begins a space of its own. What the nodes are is FirnCore's
-/// (`OnDiskNode`); each carries its own checksum.
+/// The files of a checkpoint lie one behind the other in one **checkpoint mapping**, a range of addresses. Each
+/// begins at a multiple of 64 KiB, so a node in one file refers to a node in another by its offset in the mapping.
+/// A later checkpoint of the same mapping adds a file with what has changed, and leaves out the files of which
+/// nothing is needed any more; a checkpoint that writes everything begins a mapping of its own. FirnCore defines
+/// the nodes (`OnDiskNode`); each carries its own checksum.
 ///
 /// ```
 /// byte   0                       8           12          16
@@ -14,28 +17,28 @@ import FirnStorage
 ///     16 ├───────────────────────┴───────────┴───────────┤
 ///        │ store id (high, low)                          │
 ///     32 ├───────────────────────┬───────────────────────┤
-///        │ file id               │ start in the space    │
+///        │ file id               │ start in the mapping  │
 ///     48 ├───────────────────────┼───────────┬───────────┤
 ///        │ reserved (zero)       │ 0         │ CRC of    │
 ///        │                       │           │ 0 ..< 60  │
 ///     64 ├───────────────────────┴───────────┴───────────┤
 ///        │ nodes, each at a multiple of 32 bytes         │
 ///        ├───────────────────────┬───────────────────────┤   a multiple of 64
-/// foot 0 │ FIRNFOOT              │ file id               │
+/// footer │ FIRNFOOT              │ file id               │   offsets from here on are in the footer
 ///     16 ├───────────────────────┼───────────────────────┤
 ///        │ version               │ time, ns since 1970   │
 ///     32 ├───────────────────────┼───────────┬───────────┤
-///        │ bytes of head and     │ files n   │ bytes of  │
+///        │ bytes of header and   │ files n   │ bytes of  │
 ///        │ nodes                 │           │ state     │
 ///     48 ├───────────────────────┴───────────┴───────────┤
-///        │ n files of the space, first to last, this one │
+///        │ n files of the mapping, in order, this one    │
 ///        │ the last: id, start, byte count (24 bytes)    │
 ///        ├───────────────────────────────────────────────┤
-///        │ state: FirnCore's (where the root lies, the   │
+///        │ state: FirnCore's (where the root is, the     │
 ///        │ schema, …)                                    │
 ///        ├───────────────────────────────────┬───────────┤
-///        │ zeros                             │ bytes of  │
-///        │                                   │ foot│ CRC │   the foot ends with the file, at a multiple of 64
+///        │ zeros                             │ byte      │   of the footer, which ends with the file,
+///        │                                   │count│ CRC │   at a multiple of 64
 ///        └───────────────────────────────────┴─────┴─────┘
 /// ```
 struct CheckpointHeader: Equatable {
@@ -61,50 +64,52 @@ struct CheckpointHeader: Equatable {
     }
 }
 
-/// What a checkpoint is: see `CheckpointHeader` for how it lies at the end of its last file.
-public struct Checkpoint: Sendable, Equatable {
+/// What one checkpoint consists of. `CheckpointHeader` draws how it is stored, in the footer of the checkpoint's
+/// last file.
+package struct Checkpoint: Sendable, Equatable {
     static let magic: UInt64 = 0x544F_4F46_4E52_4946  // "FIRNFOOT"
-    static let headByteCount = 48
+    static let headerByteCount = 48
     static let fileByteCount = 24
 
-    /// One file of the space.
-    public struct File: Sendable, Equatable {
-        public var id: UInt64
-        /// Where in the space it begins, a multiple of 64 KiB.
-        public var start: Int
-        /// Bytes of its head and nodes; what follows in the file is its foot.
-        public var byteCount: Int
+    /// One file of the mapping.
+    package struct File: Sendable, Equatable {
+        package var id: UInt64
+        /// The offset in the mapping at which it begins, a multiple of 64 KiB.
+        package var start: Int
+        /// The bytes of its header and nodes; its footer follows behind them.
+        package var byteCount: Int
 
-        /// What of the space it takes.
-        public var range: Range<Int> { start..<(start + byteCount) }
+        /// The range of the mapping that it takes.
+        package var range: Range<Int> { start..<(start + byteCount) }
 
-        /// The part of that where its nodes lie.
-        public var nodes: Range<Int> { (start + CheckpointHeader.byteCount)..<(start + byteCount) }
+        /// The part of that range that holds its nodes.
+        package var nodes: Range<Int> { (start + CheckpointHeader.byteCount)..<(start + byteCount) }
     }
 
-    /// The version that it is.
-    public var version: UInt64
-    /// When that was committed, in nanoseconds since 1970.
-    public var time: Int64
-    /// The files of its space, in order. The last is the one that this checkpoint wrote, and its id is the checkpoint's.
-    public var files: [File]
-    /// FirnCore's.
-    public var state: [UInt8]
+    /// The version that it holds.
+    package var version: UInt64
+    /// When that version was committed, in nanoseconds since 1970.
+    package var time: Int64
+    /// The files of its mapping, in order. The last is the one that this checkpoint wrote, and its id is the
+    /// checkpoint's.
+    package var files: [File]
+    /// FirnCore's data about the checkpoint: where the root is, the schema, and more.
+    package var state: [UInt8]
 
-    public init(version: UInt64, time: Int64, files: [File], state: [UInt8]) {
+    package init(version: UInt64, time: Int64, files: [File], state: [UInt8]) {
         self.version = version
         self.time = time
         self.files = files
         self.state = state
     }
 
-    public var id: UInt64 { files[files.count - 1].id }
+    package var id: UInt64 { files[files.count - 1].id }
 
-    /// Bytes of the heads and nodes of all files.
-    public var byteCount: Int { files.reduce(0) { $0 + $1.byteCount } }
+    /// The bytes of the headers and nodes of all files.
+    package var byteCount: Int { files.reduce(0) { $0 + $1.byteCount } }
 
     func encodeFooter() -> [UInt8] {
-        let content = Self.headByteCount + files.count * Self.fileByteCount + state.count + 8
+        let content = Self.headerByteCount + files.count * Self.fileByteCount + state.count + 8
         let byteCount = (content + 63) & ~63
         var writer = ByteWriter(capacity: byteCount)
         writer.append(Self.magic)
@@ -126,24 +131,24 @@ public struct Checkpoint: Sendable, Equatable {
         return writer.array()
     }
 
-    /// Reads a foot; nil where the bytes are none.
-    static func decode(foot bytes: UnsafeRawBufferPointer) -> Checkpoint? {
+    /// Reads a footer; nil if the bytes are not one.
+    static func decode(footer bytes: UnsafeRawBufferPointer) -> Checkpoint? {
         func get<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T {
             T(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: T.self))
         }
-        guard bytes.count >= headByteCount + fileByteCount + 8, bytes.count % 64 == 0, get(0) == magic,
+        guard bytes.count >= headerByteCount + fileByteCount + 8, bytes.count % 64 == 0, get(0) == magic,
             get(bytes.count - 8) == UInt32(truncatingIfNeeded: bytes.count),
             get(bytes.count - 4) == CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<(bytes.count - 4)]))
         else { return nil }
         let count = Int(get(40, UInt32.self))
         let stateByteCount = Int(get(44, UInt32.self))
-        let stateStart = headByteCount + count * fileByteCount
+        let stateStart = headerByteCount + count * fileByteCount
         guard count >= 1, count <= LogLimits.checkpointFileCount, stateStart + stateByteCount + 8 <= bytes.count else {
             return nil
         }
         var files: [File] = []
-        for place in 0..<count {
-            let at = headByteCount + place * fileByteCount
+        for index in 0..<count {
+            let at = headerByteCount + index * fileByteCount
             let start: UInt64 = get(at + 8)
             let length: UInt64 = get(at + 16)
             guard start <= LogLimits.checkpointByteCount, length <= LogLimits.checkpointByteCount, length >= 64,
@@ -156,7 +161,7 @@ public struct Checkpoint: Sendable, Equatable {
         let checkpoint = Checkpoint(
             version: get(16), time: get(24), files: files,
             state: [UInt8](bytes[stateStart..<(stateStart + stateByteCount)]))
-        // There is one way to write a foot, so this finds reserved bytes and padding that are not zero, too.
+        // There is only one way to encode a footer, so this also finds reserved bytes and padding that are not zero.
         guard get(8) == checkpoint.id, checkpoint.encodeFooter().elementsEqual(bytes) else { return nil }
         return checkpoint
     }

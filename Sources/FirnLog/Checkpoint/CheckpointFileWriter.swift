@@ -1,20 +1,21 @@
 import FirnBytes
 import FirnStorage
 
-/// Writes one file of a checkpoint, front to back. It belongs to one thread at a time. Until `Log.publish` names it in the manifest the file is nothing to the store; one that is not
-/// finished is removed when the writer goes.
-public final class CheckpointFileWriter {
-    public let id: UInt64
-    /// Where in the space the file begins.
-    public let start: Int
-    /// Bytes of a file's head, behind which its nodes begin.
-    public static let headByteCount = CheckpointHeader.byteCount
-    /// Bytes written so far, the head included.
-    public private(set) var byteCount = CheckpointHeader.byteCount
+/// Writes one file of a checkpoint, front to back. It belongs to one thread at a time. The file is no part of the
+/// store until `Log.publish` names it in the manifest; if it was not finished, it is removed when the writer is
+/// released.
+package final class CheckpointFileWriter {
+    package let id: UInt64
+    /// The offset in the mapping at which the file begins.
+    package let start: Int
+    /// The bytes of a file's header; its nodes begin behind them.
+    package static let headerByteCount = CheckpointHeader.byteCount
+    /// The bytes written so far, header included.
+    package private(set) var byteCount = CheckpointHeader.byteCount
     let folder: StoreFolder
     private let file: any StorageFile
     private var isFinished = false
-    /// Bytes that the system has been asked to write out.
+    /// The end of the bytes that the system has been asked to write to the disk.
     private var started = 0
 
     init(folder: StoreFolder, storeID: StoreID, id: UInt64, start: Int) throws(LogError) {
@@ -30,19 +31,19 @@ public final class CheckpointFileWriter {
 
     deinit {
         file.close()
-        // What stays where even this fails is no part of the store, and the next opening removes it.
+        // If even this fails, the file that is left is no part of the store, and the next opening removes it.
         if !isFinished { try? folder.removeIfPresent(folder.checkpoint(id)) }
     }
 
-    /// Writes `bytes` behind what was written.
-    public func append(_ bytes: UnsafeRawBufferPointer) throws(LogError) {
+    /// Writes `bytes` behind those already written.
+    package func append(_ bytes: UnsafeRawBufferPointer) throws(LogError) {
         do throws(StorageError) {
             try file.write(bytes, at: byteCount)
         } catch {
             throw LogError(error)
         }
         byteCount += bytes.count
-        // So that the sync at the end is short, and does not stand in the way of commits'.
+        // So that the sync at the end is short and does not delay the syncs of commits.
         if byteCount - started >= Self.writebackByteCount {
             file.startWriteback(started..<byteCount)
             started = byteCount
@@ -59,10 +60,10 @@ public final class CheckpointFileWriter {
         }
     }
 
-    /// Writes the foot and makes the file durable.
+    /// Writes the footer and makes the file durable.
     ///
-    /// - Parameter earlier: the files of the space that lie before this one.
-    public func finish(
+    /// - Parameter earlier: the files of the mapping before this one.
+    package func finish(
         version: UInt64, time: Int64, earlier: [Checkpoint.File], state: [UInt8]
     ) throws(LogError) -> Checkpoint {
         while byteCount % 64 != 0 {

@@ -3,14 +3,15 @@ import FirnStorage
 import Synchronization
 
 extension Log {
-    /// The checkpoint that the store begins from; nil where the log holds everything.
-    public var checkpoint: Checkpoint? { checkpoints.withLock { $0.live } }
+    /// The checkpoint from which the store is opened; nil if the log holds everything.
+    package var checkpoint: Checkpoint? { checkpoints.withLock { $0.live } }
 
     /// Every checkpoint that the store lists, oldest first; the live one last.
-    public var listedCheckpoints: [Checkpoint] { checkpoints.withLock { $0.listed } }
+    package var listedCheckpoints: [Checkpoint] { checkpoints.withLock { $0.listed } }
 
-    /// Every checkpoint that the manifest in force lists, oldest first. The compactor of another process may have replaced what this one knows.
-    public var checkpointsInForce: [Checkpoint] {
+    /// Every checkpoint that the manifest in force lists, oldest first. Another process's compactor may have
+    /// replaced those that this process knows.
+    package var checkpointsInForce: [Checkpoint] {
         get throws(LogError) {
             let known = listedCheckpoints
             return try readingOn { manifest throws(LogError) in
@@ -20,8 +21,8 @@ extension Log {
         }
     }
 
-    /// Bytes of the segments that hold commits of the versions `after + 1 ... through`, about.
-    public func byteCount(after: UInt64, through: UInt64) -> Int {
+    /// Approximately the bytes of the segments that hold commits of the versions `after + 1 ... through`.
+    package func byteCount(after: UInt64, through: UInt64) -> Int {
         guard let manifest = writer?.tail.snapshot().manifest else { return 0 }
         return manifest.segments.filter { $0.isSealed && $0.lastVersion > after && $0.firstVersion <= through }
             .reduce(0) { $0 + Int($1.byteCount) }
@@ -29,8 +30,9 @@ extension Log {
 
     /// Begins a file of the next checkpoint.
     ///
-    /// - Parameter start: where in its space the file begins, a multiple of 64 KiB; 0 for a new space.
-    public func beginCheckpoint(start: Int) throws(LogError) -> CheckpointFileWriter {
+    /// - Parameter start: the offset in its mapping at which the file begins, a multiple of 64 KiB; 0 for a new
+    ///   mapping.
+    package func beginCheckpoint(start: Int) throws(LogError) -> CheckpointFileWriter {
         _ = try writable()
         try folder.refuseLinks()
         try folder.createFolderIfAbsent(folder.checkpoints)
@@ -38,25 +40,26 @@ extension Log {
         guard let id else {
             throw LogError(
                 .damage, path: folder.checkpoints,
-                detail: "the numbers of its checkpoints have come to their end; copy the store")
+                detail: "the ids of its checkpoints have reached their limit; copy the store")
         }
         return try CheckpointFileWriter(folder: folder, storeID: recovery.storeID, id: id, start: start)
     }
 
     /// Opens a file of a checkpoint for reading.
-    public func openCheckpointFile(_ file: Checkpoint.File) throws(LogError) -> any StorageFile {
+    package func openCheckpointFile(_ file: Checkpoint.File) throws(LogError) -> any StorageFile {
         try checkOpen()
         return try folder.reading(held).openCheckpointFile(file, recovery.storeID)
     }
 
-    /// Takes note of the checkpoint that another process has put into the manifest since, and of the ids that files have got. By the holder of the compactor's lock, in its turn to write.
-    public func adoptCheckpoint() throws(LogError) {
+    /// Adopts the checkpoint that another process has put into the manifest meanwhile, and the file ids that are
+    /// taken. The caller holds the compactor lock and the writer lock.
+    package func adoptCheckpoint() throws(LogError) {
         let manifest = try writing().tail.snapshot().manifest
         let known = checkpoints.withLock { $0.listed }
         var listed = known
         if known.last?.id != manifest.checkpoint?.id { listed = try folder.readCheckpoints(manifest) }
-        // A file that no manifest lists is what a crash left, or somebody else's, whose number may be as great as it
-        // likes: it is passed over, and the numbers behind it are not lost.
+        // A file that no manifest lists was left by a crash, or is somebody else's and may have any number. Its
+        // number is skipped; the numbers after it are still used.
         let taken = Set(try folder.checkpointIDs())
         checkpoints.withLock { state in
             state.listed = listed
@@ -65,17 +68,17 @@ extension Log {
         }
     }
 
-    /// Seals the open segment where it holds a commit, so that what a checkpoint covers can be removed.
-    public func sealSegment() throws(LogError) {
+    /// Seals the open segment if it holds a commit, so that what a checkpoint covers can be removed.
+    package func sealSegment() throws(LogError) {
         let tail = try writing().tail
         tail.begin()
         defer { tail.endAppending() }
         if tail.holdsCommits { try tail.roll() }
     }
 
-    /// Begins a segment with the schema of the checkpoint, where recovery began one without any because the log had ended before
-    /// the checkpoint. Then every segment says again what its changes mean.
-    public func restoreSchema(_ bytes: [UInt8]) throws(LogError) {
+    /// Begins a segment with the schema of the checkpoint. For a log that ended before the checkpoint, where
+    /// recovery began a segment without a schema. After this call, every segment says again what its changes mean.
+    package func restoreSchema(_ bytes: [UInt8]) throws(LogError) {
         let tail = try writing().tail
         tail.begin()
         defer { tail.endAppending() }
@@ -83,16 +86,18 @@ extension Log {
         try tail.roll()
     }
 
-    /// Makes `checkpoint` the one that the store begins from, and lets the segments go that hold nothing after `oldest`. One replacement of the manifest; where it throws with `.diskFull`,
-    /// the store is what it was.
+    /// Makes `checkpoint` the one from which the store is opened, and drops from the manifest the segments that
+    /// hold nothing after `oldest`. This is one replacement of the manifest. If it throws `.diskFull`, the store is
+    /// unchanged.
     ///
-    /// Whatever the durability, the checkpoint's version is durable before the manifest names it: a manifest that were ahead of
-    /// the synced log would, after a power cut, lead to a log that ends before the version that it begins from.
+    /// With any durability, the checkpoint's version is durable before the manifest names the checkpoint. A
+    /// manifest ahead of the synced log would, after a power cut, lead to a log that ends before the version from
+    /// which the store is opened.
     ///
     /// Files are removed by `removeUnneeded`, which may be called at any time.
     ///
     /// - Parameter kept: the checkpoints listed so far that stay listed, for past versions to be opened from.
-    public func publish(
+    package func publish(
         _ checkpoint: Checkpoint, keepingVersionsAfter oldest: UInt64, and kept: [Checkpoint] = []
     ) throws(LogError) {
         let writer = try writing()
@@ -103,7 +108,7 @@ extension Log {
         var next = tail.manifest
         precondition(
             checkpoint.version >= next.checkpoint?.version ?? 0 && oldest <= checkpoint.version,
-            "a checkpoint follows the one before it, and what the log no longer holds is in it")
+            "a checkpoint is not older than the one before it, and holds everything that the log drops")
         next.checkpoint = Manifest.Checkpoint(checkpoint)
         next.earlier = kept.map { Manifest.Checkpoint($0) }
         next.segments.removeAll { $0.isSealed && $0.lastVersion <= oldest }
@@ -111,31 +116,36 @@ extension Log {
         checkpoints.withLock { $0.listed = kept + [checkpoint] }
     }
 
-    /// Removes segments that the manifest no longer lists, and files of checkpoints that it does not need and that are not in `held`.
+    /// Removes segments that the manifest no longer lists, and checkpoint files that the manifest does not need and
+    /// that are not in `held`.
     ///
-    /// Nothing is removed while another process is just opening the store (it may have read a manifest that lists it), nor while a power cut could bring back a manifest that lists it. The next call does it.
+    /// Nothing is removed while another process is opening the store (it may have read a manifest that lists the
+    /// file), nor while a power cut could bring back a manifest that lists it. The next call removes it.
     ///
     /// Returns false in these cases: there may be something left to remove.
     @discardableResult
-    public func removeUnneeded(held: Set<UInt64>) throws(LogError) -> Bool {
+    package func removeUnneeded(held: Set<UInt64>) throws(LogError) -> Bool {
         if otherProcesses.contains(where: { $0.version == 0 }) { return false }
         let manifest = try writable().tail.snapshot().manifest
-        // A process that reads on may know a manifest whose writer has not synced its name yet, and may have died. Whoever makes the name durable raises the page's generation then.
+        // A process that follows others may know a manifest whose writer died before it synced the manifest's name.
+        // The process that makes the name durable then raises the page's generation.
         guard manifest.generation <= page.generation else { return false }
         let needed = checkpoints.withLock { state in
-            // Ids from here on belong to files that are being written.
+            // Files with ids above the newest checkpoint's are still being written.
             (ids: held.union(state.fileIDs), newest: state.live?.id ?? 0)
         }
         try Self.removeUnneeded(folder, manifest, needed.ids, newest: needed.newest)
         return true
     }
 
-    /// Gives blocks of a checkpoint's file back to the system, which read as zeros from then on; false where its file system can't.
+    /// Punches holes into a checkpoint file: its blocks go back to the file system and read as zeros from then on.
+    /// Returns false if the file system can't do that.
     ///
-    /// Nobody may read them any more: no version that is held, no checkpoint that the manifest lists, and no other process (see `isOnlyReader`).
+    /// The ranges must no longer be read by any version that is held, any checkpoint that the manifest lists, or
+    /// any other process (see `isOnlyReader`).
     ///
-    /// - Parameter ranges: in the file, of whole 4 KiB.
-    public func deallocate(_ ranges: [Range<Int>], of file: Checkpoint.File) throws(LogError) -> Bool {
+    /// - Parameter ranges: offsets in the file, whole blocks of 4 KiB.
+    package func deallocate(_ ranges: [Range<Int>], of file: Checkpoint.File) throws(LogError) -> Bool {
         _ = try writable()
         return try stored { () throws(StorageError) in
             let file = try folder.storage.open(folder.checkpoint(file.id), .readWrite)
@@ -162,16 +172,18 @@ extension Log {
         }
     }
 
-    /// Bytes of frames written since the last checkpoint's version, about: a segment that it covers in part counts whole when the log is opened. O(1).
-    public var byteCountSinceCheckpoint: Int { sinceCheckpoint.load(ordering: .relaxed) }
+    /// Approximately the bytes of frames written since the last checkpoint's version: when the log is opened, a
+    /// segment that the checkpoint covers only in part counts in full. O(1).
+    package var byteCountSinceCheckpoint: Int { writer?.byteCountSinceCheckpoint.load(ordering: .relaxed) ?? 0 }
 
-    /// A checkpoint covers so many bytes of them.
-    public func subtractByteCountSinceCheckpoint(_ byteCount: Int) {
-        sinceCheckpoint.wrappingSubtract(byteCount, ordering: .relaxed)
+    /// Subtracts the bytes that a checkpoint has covered.
+    package func subtractByteCountSinceCheckpoint(_ byteCount: Int) {
+        writer?.byteCountSinceCheckpoint.wrappingSubtract(byteCount, ordering: .relaxed)
     }
 
-    /// Bytes of the segments that hold commits after the checkpoint, whoever wrote them: what the next opening reads. In this process's turn to write.
-    public var byteCountBehindCheckpoint: Int {
+    /// The bytes of the segments that hold commits after the checkpoint, from any process: what the next opening
+    /// reads. The caller holds the writer lock.
+    package var byteCountBehindCheckpoint: Int {
         guard let writer else { return 0 }
         let (manifest, end) = writer.tail.extent
         let checkpoint = manifest.checkpoint?.version ?? 0
@@ -179,8 +191,8 @@ extension Log {
         return sealed.reduce(writer.group.writtenVersion > checkpoint ? end : 0) { $0 + Int($1.byteCount) }
     }
 
-    /// Bytes of the segments, as the manifest and the open one's end have them.
-    public var segmentByteCount: Int {
+    /// The bytes of all segments, by the manifest and the end of the open segment.
+    package var segmentByteCount: Int {
         guard let tail = writer?.tail else { return 0 }
         let (manifest, end) = tail.extent
         return manifest.segments.dropLast().reduce(end) { $0 + Int($1.byteCount) }
@@ -189,22 +201,22 @@ extension Log {
 
 extension Manifest.Checkpoint {
     init(_ checkpoint: Checkpoint) {
-        let foot = checkpoint.encodeFooter()
+        let footer = checkpoint.encodeFooter()
         self.init(
             id: checkpoint.id, version: checkpoint.version,
-            byteCount: UInt64(checkpoint.files[checkpoint.files.count - 1].byteCount + foot.count),
-            crc: foot.suffix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) })
+            byteCount: UInt64(checkpoint.files[checkpoint.files.count - 1].byteCount + footer.count),
+            crc: footer.suffix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) })
     }
 }
 
-/// What a log knows of checkpoints.
+/// What a log knows about its checkpoints.
 struct ListedCheckpoints {
     /// Oldest first; the last is the live one.
     var listed: [Checkpoint]
-    /// The id that the next file gets.
+    /// The id for the next file.
     var nextID: UInt64
 
-    /// An id for a file; nil where there is none left that a manifest may list.
+    /// Takes an id for a file; nil if there is none left that a manifest may list.
     mutating func takeID() -> UInt64? {
         guard nextID < LogLimits.number else { return nil }
         nextID += 1

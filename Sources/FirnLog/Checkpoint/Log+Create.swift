@@ -4,24 +4,24 @@ import FirnStorage
 extension Log {
     /// Makes a store that begins with a checkpoint, and closes it.
     ///
-    /// All locks of the store are held meanwhile, as by who deletes it: whoever opens it waits, and finds the whole. A
-    /// file `copying` says that what is there is no store yet, until the manifest says that it is one; it is durable
-    /// before anything else is made. So what a copy leaves that was cut short can be opened (as a place where nothing
-    /// is), deleted, or copied to again.
+    /// All locks of the store are held meanwhile, as they are while a store is deleted: an opener waits, and finds
+    /// the complete store. Until the manifest says that this is a store, a file `copying` says that it is not yet
+    /// one; that file is durable before anything else is made. So an interrupted copy can be opened (as a location
+    /// where nothing is), deleted, or written again.
     ///
     /// - Parameter beginning: the checkpoint's version and time, and the schema in force.
-    /// - Parameter write: writes the checkpoint's nodes, and gives its `state`.
-    /// - Throws: `.foreignFolder` where something bears the name, but for a copy that was cut short; `.locked` where
-    ///   somebody else is making a store there. Where it throws, nothing is left of it.
-    public static func create(
+    /// - Parameter write: writes the checkpoint's nodes, and returns its `state`.
+    /// - Throws: `.foreignFolder` if anything exists at the path, except an interrupted copy; `.locked` if another
+    ///   opener is making a store there. If it throws, nothing is left of the copy.
+    package static func create(
         _ path: String, beginningWith beginning: (version: UInt64, time: Int64, schema: [UInt8]),
         fileMode: FileMode = .ownerOnly, storage: any Storage, randomness: any Randomness,
         _ write: (CheckpointFileWriter) throws(LogError) -> [UInt8]
     ) throws(LogError) {
         var folder = StoreFolder(path: path, storage: storage)
         folder.fileMode = fileMode
-        let locks = try claimPlace(folder)
-        defer { locks.leave() }
+        let locks = try claimFolder(folder)
+        defer { locks.releaseAll() }
         do {
             try folder.removeUnfinishedCopy()
             try folder.markCopy()
@@ -41,23 +41,24 @@ extension Log {
             removeAll(folder)
             throw error
         }
-        // Beside the manifest it says nothing; the next opening removes it where this fails.
+        // Beside a manifest this file means nothing; if this fails, the next opening removes it.
         try? folder.removeIfPresent(folder.copying)
     }
 
-    /// Makes the copy's folder, or takes that of a copy that was cut short. Gives all locks of the store there.
-    private static func claimPlace(_ folder: StoreFolder) throws(LogError) -> StoreLocks {
-        let found = try look(at: folder)
-        guard found == .nothing || found == .unfinishedCopy else { throw bearsName(folder) }
+    /// Creates the copy's folder, or takes over that of an interrupted copy. Returns the store's locks, all of them
+    /// held.
+    private static func claimFolder(_ folder: StoreFolder) throws(LogError) -> StoreLocks {
+        let found = try find(folder)
+        guard found == .nothing || found == .unfinishedCopy else { throw nameIsTaken(folder) }
         if found == .nothing {
-            // Whoever else makes something there meanwhile keeps it.
+            // If another process makes something at the path meanwhile, this throws and leaves it there.
             try stored { () throws(StorageError) in
                 try folder.storage.createFolder(folder.path, permissions: folder.fileMode)
             }
         }
         let locks: StoreLocks
         do throws(LogError) { locks = try StoreLocks(folder) } catch {
-            // Only an empty folder can be removed.
+            // Only an empty folder is removed by this.
             if found == .nothing { try? folder.storage.remove(folder.path) }
             throw error
         }
@@ -65,32 +66,33 @@ extension Log {
             guard try locks.claimAll(), try !locks.isRemoved() else {
                 throw LogError(.locked(processID: SharedPage.writerProcess(folder)), path: folder.path)
             }
-            // Before the locks were claimed, somebody else may have made a store.
-            let now = try look(at: folder)
-            guard now == .empty || now == .unfinishedCopy else { throw bearsName(folder) }
+            // Before the locks were claimed, another process may have made a store.
+            let now = try find(folder)
+            guard now == .empty || now == .unfinishedCopy else { throw nameIsTaken(folder) }
             return locks
         } catch {
-            locks.leave()
+            locks.releaseAll()
             throw error
         }
     }
 
-    /// What bears the copy's name. Whatever is no store, or was one, is something all the same.
-    private static func look(at folder: StoreFolder) throws(LogError) -> StoreFolder.Found {
+    /// What exists at the copy's path. Throws also for what is no store, or was one: the copy must not replace it
+    /// either.
+    private static func find(_ folder: StoreFolder) throws(LogError) -> StoreFolder.Found {
         do throws(LogError) { return try folder.find() } catch {
             switch error.code {
-            case .notAStore, .foreignFolder, .damage: throw bearsName(folder)
+            case .notAStore, .foreignFolder, .damage: throw nameIsTaken(folder)
             default: throw error
             }
         }
     }
 
-    private static func bearsName(_ folder: StoreFolder) -> LogError {
-        LogError(.foreignFolder, path: folder.path, detail: "something bears the name; a copy replaces nothing")
+    private static func nameIsTaken(_ folder: StoreFolder) -> LogError {
+        LogError(.foreignFolder, path: folder.path, detail: "something exists there already; a copy replaces nothing")
     }
 
-    /// Removes what a copy that failed has made, by its names. The locks are held. What can't be removed is no store:
-    /// it has no manifest, and the mark goes after it.
+    /// Removes the files that a failed copy has made, by their names. The caller holds the locks. What can't be
+    /// removed is no store: it has no manifest, and the mark is removed last of its files.
     private static func removeAll(_ folder: StoreFolder) {
         let files = [folder.manifest, folder.newManifest, folder.segment(1), folder.checkpoint(1)]
         for path in files + [folder.log, folder.checkpoints, folder.copying, folder.lock, folder.path] {
@@ -100,7 +102,7 @@ extension Log {
 }
 
 extension StoreFolder {
-    /// Says that what is made here is a copy that is not finished, durably. By the holder of the locks.
+    /// Marks the folder durably as a copy that is not finished. The caller holds the locks.
     func markCopy() throws(LogError) {
         let file = try stored { () throws(StorageError) in try create(copying) }
         defer { file.close() }
@@ -111,12 +113,11 @@ extension StoreFolder {
         }
     }
 
-    /// Removes what a copy has left that was cut short, if there is any. By the holder of the locks, where no manifest
-    /// is.
+    /// Removes the files of an interrupted copy, if there is one. The caller holds the locks, and there is no manifest.
     func removeUnfinishedCopy() throws(LogError) {
         guard try stored({ () throws(StorageError) in try storage.status(copying) }) != nil else { return }
         for path in [newManifest, segment(1), checkpoint(1)] { try removeIfPresent(path) }
-        // They are gone for good before the mark is: without it they would be what is left of a store.
+        // Their removal is durable before the mark is removed: without the mark they would be remains of a store.
         try stored { () throws(StorageError) in
             for folder in [log, checkpoints] where try storage.status(folder) != nil { try storage.syncFolder(folder) }
             try storage.syncFolder(path)

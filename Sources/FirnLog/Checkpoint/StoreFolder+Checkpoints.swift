@@ -7,7 +7,7 @@ extension StoreFolder {
         return checkpoints + "/" + String(repeating: "0", count: max(0, 10 - digits.count)) + digits + ".checkpoint"
     }
 
-    /// The id in the name of a checkpoint's file; nil for other names.
+    /// The id in the name of a checkpoint file; nil for other names.
     static func checkpointID(of name: String) -> UInt64? {
         guard name.utf8.count >= 21, name.hasSuffix(".checkpoint"), let id = number(name.dropLast(11)),
             id <= LogLimits.number
@@ -15,7 +15,8 @@ extension StoreFolder {
         return id
     }
 
-    /// Reads what the manifest names, and checks its foot. The nodes are checked when they are touched.
+    /// Reads the footer of the checkpoint that a manifest names, and checks it. Nodes are validated when they are
+    /// first reached.
     func readCheckpoint(_ entry: Manifest.Checkpoint) throws(LogError) -> Checkpoint {
         let path = checkpoint(entry.id)
         let file: any StorageFile
@@ -36,14 +37,14 @@ extension StoreFolder {
         let last = try read(file, at: size - 8, count: 8)
         let length = Int(last.withUnsafeBytes { UInt32(littleEndian: $0.loadUnaligned(as: UInt32.self)) })
         let crc = last.withUnsafeBytes { UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: 4, as: UInt32.self)) }
-        guard length % 64 == 0, length <= min(size - CheckpointHeader.byteCount, LogLimits.footByteCount),
+        guard length % 64 == 0, length <= min(size - CheckpointHeader.byteCount, LogLimits.footerByteCount),
             crc == entry.crc,
             let checkpoint = try read(file, at: size - length, count: length)
-                .withUnsafeBytes({ Checkpoint.decode(foot: $0) }),
+                .withUnsafeBytes({ Checkpoint.decode(footer: $0) }),
             checkpoint.id == entry.id, checkpoint.version == entry.version,
             checkpoint.files[checkpoint.files.count - 1].byteCount == size - length
         else {
-            throw LogError(.damage, path: path, offset: max(0, size - 64), detail: "the checkpoint's foot is not whole")
+            throw LogError(.damage, path: path, offset: max(0, size - 64), detail: "the checkpoint's footer is damaged")
         }
         return checkpoint
     }
@@ -56,7 +57,7 @@ extension StoreFolder {
         return result
     }
 
-    /// Opens a file of a checkpoint for reading, its head checked.
+    /// Opens a checkpoint file for reading, and checks its header.
     func openCheckpointFile(_ entry: Checkpoint.File, _ storeID: StoreID) throws(LogError) -> any StorageFile {
         let path = checkpoint(entry.id)
         let file = try stored { () throws(StorageError) in try openToRead(path) }
@@ -64,11 +65,11 @@ extension StoreFolder {
         guard size > entry.byteCount else {
             throw LogError(
                 .damage, path: path, offset: size,
-                detail: "the file has \(size) bytes, but the checkpoint needs \(entry.byteCount) of it and its foot")
+                detail: "the file has \(size) bytes, but the checkpoint needs \(entry.byteCount) of it and its footer")
         }
-        let head = try read(file, at: 0, count: CheckpointHeader.byteCount)
-        guard head == CheckpointHeader(storeID: storeID, id: entry.id, start: UInt64(entry.start)).encode() else {
-            throw LogError(.damage, path: path, offset: 0, detail: "the file's head is not that of this checkpoint")
+        let header = try read(file, at: 0, count: CheckpointHeader.byteCount)
+        guard header == CheckpointHeader(storeID: storeID, id: entry.id, start: UInt64(entry.start)).encode() else {
+            throw LogError(.damage, path: path, offset: 0, detail: "the file's header is not that of this checkpoint")
         }
         return file
     }
@@ -88,7 +89,8 @@ extension StoreFolder {
         return bytes
     }
 
-    /// The ids of the files in the folder; none where somebody who copied the store left the empty folder out.
+    /// The ids of the files in the folder; none if the folder is missing because a copy of the store left it out
+    /// when it was empty.
     func checkpointIDs() throws(LogError) -> [UInt64] {
         try stored { () throws(StorageError) in
             try storage.status(checkpoints) == nil ? [] : storage.list(checkpoints)

@@ -1,7 +1,7 @@
 import FirnBytes
 
-/// The head of a frame. A frame is this, a payload and zeros up to the next multiple of 64 bytes; a segment is its own head and then
-/// frames without a gap. Numbers are little-endian.
+/// The header of a frame. A frame is this header, a payload and zeros up to the next multiple of 64 bytes. A
+/// segment is its own header, then frames without a gap. Numbers are little-endian.
 ///
 /// ```
 /// byte   0      4        6       7      8
@@ -23,17 +23,20 @@ import FirnBytes
 ///        └──────────────────────────────────────────────┘
 /// ```
 ///
-/// - **kind**: 1 schema, 2 changes (the two kinds of a commit's parts), 3 mark (no payload; repeats the durable mark), 4 opening (the
-///   schema in force where the segment begins; no part of a commit).
-/// - **flags**: bit 0 LAST (this part ends the commit; also set on marks and openings), bit 1 LZ4 (the payload is one LZ4 block of `raw length`
-///   bytes; else the two lengths are equal). All others are zero.
-/// - **version**: of a part, the version that the commit makes; of a mark or an opening, the last version before it.
-/// - **time**: when the commit began; never less than that of the frame before.
+/// - **kind**: 1 schema, 2 changes (the two kinds of a commit's parts), 3 mark (no payload; repeats the durable
+///   mark), 4 segment schema (the schema in force where the segment begins; not a part of a commit).
+/// - **flags**: bit 0 LAST (this part ends the commit; also set on marks and segment schemas), bit 1 LZ4 (the
+///   payload is one LZ4 block that decompresses to `raw length` bytes; without it the two lengths are equal). All
+///   other bits are zero.
+/// - **version**: of a part, the version that the commit makes; of a mark or a segment schema, the last version
+///   before it.
+/// - **time**: when the commit began; never less than the time of the frame before.
 /// - **durable mark**: the highest version known to be durable when the frame was written.
-/// - **part**: counts from 0 within a commit; 0 for marks and openings.
-/// - **payload CRC**: CRC-32C of the stored payload. **header CRC**: CRC-32C of bytes 0 ..< 76; as it covers the payload's, it stands for
-///   the whole frame, and **chain** is that of the frame before (of the segment's head for the first), so that no frame can be left out,
-///   put in or moved.
+/// - **part**: counts from 0 within a commit; 0 for marks and segment schemas.
+/// - **payload CRC**: CRC-32C of the stored payload.
+/// - **header CRC**: CRC-32C of bytes 0 ..< 76. Because it covers the payload's CRC, it stands for the whole frame.
+/// - **chain**: the header CRC of the frame before (for the first frame, of the segment's header), so that no frame
+///   can be left out, inserted or moved.
 struct FrameHeader: Equatable {
     static let byteCount = 80
     static let magic: UInt32 = 0x4E52_4946  // "FIRN"
@@ -42,7 +45,7 @@ struct FrameHeader: Equatable {
         case schema = 1
         case changes = 2
         case mark = 3
-        case opening = 4
+        case segmentSchema = 4
 
         /// Parts belong to a commit; the other kinds stand alone.
         var isPart: Bool { self == .schema || self == .changes }
@@ -70,17 +73,17 @@ struct FrameHeader: Equatable {
     var payloadCRC: UInt32
     var chain: UInt32
 
-    /// The bytes of the whole frame in the file.
+    /// The number of bytes that the whole frame takes in the file.
     var frameByteCount: Int { Self.frameByteCount(stored: Int(storedCount)) }
 
-    /// Where in its segment the frame ends.
+    /// The offset in the segment at which the frame ends.
     var end: Int { Int(offset) + frameByteCount }
 
     static func frameByteCount(stored: Int) -> Int {
         (byteCount + stored + LogLimits.frameAlignment - 1) & ~(LogLimits.frameAlignment - 1)
     }
 
-    /// Writes the header at `target`, which has 80 bytes, and returns its CRC.
+    /// Writes the header to `target`, which has 80 bytes, and returns its CRC.
     func encode(at target: UnsafeMutableRawPointer) -> UInt32 {
         func put<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, _ offset: Int) {
             target.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
@@ -106,7 +109,8 @@ struct FrameHeader: Equatable {
         return crc
     }
 
-    /// Reads a header; nil where the bytes are not one, whatever they are. `crc` is its own checksum, which the next frame's chain repeats.
+    /// Reads a header; nil if the bytes are not one, whatever they are. `crc` is its own checksum, which the next
+    /// frame's chain repeats.
     static func decode(_ bytes: UnsafeRawBufferPointer) -> (header: FrameHeader, crc: UInt32)? {
         guard bytes.count >= byteCount else { return nil }
         func get<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T {
@@ -126,7 +130,9 @@ struct FrameHeader: Equatable {
             flags.contains(.lz4) || header.storedCount == header.rawCount
         else { return nil }
         if !kind.isPart {
-            guard flags.contains(.last), header.part == 0, kind == .opening || header.rawCount == 0 else { return nil }
+            guard flags.contains(.last), header.part == 0, kind == .segmentSchema || header.rawCount == 0 else {
+                return nil
+            }
         }
         return (header, crc)
     }

@@ -1,36 +1,42 @@
 /// Every limit of the log. Each is enforced with an error that names it.
-public enum LogLimits {
+package enum LogLimits {
     /// The format that this release writes, and the newest it reads.
-    public static let format: UInt16 = 1
+    package static let format: UInt16 = 1
     /// Frames begin at multiples of this many bytes.
-    public static let frameAlignment = 64
-    /// The most a part may hold before compression; Firn's own parts are at most `LogOptions.partByteCount`.
-    public static let payloadByteCount = 16 << 20
-    /// Segments that one store may list.
-    public static let segmentCount = 1 << 20
-    /// Checkpoints that one store may list.
-    public static let checkpointCount = 1 << 16
-    /// Files in the space of one checkpoint.
-    public static let checkpointFileCount = 1 << 10
-    /// The greatest version, generation and id of a checkpoint, so that counting on from what a file says never overflows. A store that counted up once every nanosecond would reach it after 146 years.
-    public static let number: UInt64 = 1 << 62
+    package static let frameAlignment = 64
+    /// The most bytes that a part may hold before compression; Firn's own parts hold at most
+    /// `LogOptions.partByteCount`.
+    package static let payloadByteCount = 16 << 20
+    /// The number of segments that one store may list.
+    package static let segmentCount = 1 << 20
+    /// The number of checkpoints that one store may list.
+    package static let checkpointCount = 1 << 16
+    /// The number of files in one checkpoint mapping.
+    package static let checkpointFileCount = 1 << 10
+    /// The greatest version, generation and id of a checkpoint, so that counting on from a number in a file never
+    /// overflows. A store that counted up once every nanosecond would reach it after 146 years.
+    package static let number: UInt64 = 1 << 62
     /// The greatest epoch, and the greatest number of a segment, for the same reason.
-    public static let epoch: UInt32 = 1 << 31
-    /// The longest that a sealed segment may claim to be; with `segmentCount` of them, the sum still fits in 63 bits.
-    public static let longestSegmentByteCount = 1 << 42
-    /// The longest file of a checkpoint, and the greatest place in the space of one.
-    public static let checkpointByteCount = 1 << 42
-    /// The longest foot of a checkpoint. It is read into memory whole; the schema in it has 16 MiB at most, and the rest is what its holes take.
-    public static let footByteCount = 256 << 20
-    /// Parts in one commit.
-    public static let partCount = 1 << 31
-    /// The bytes of a segment, at which the log goes on in a new one. A commit is never split, so one that is longer than a segment
-    /// makes a longer segment.
-    public static let segmentByteCount = 64 << 20
-    /// The file that is kept so that a full disk can still delete.
-    public static let reserveByteCount = 4 << 20
-    /// The first and the greatest step in which a segment is filled with zeros ahead of the writer.
-    public static let fillByteCount = (first: 256 << 10, most: 4 << 20)
-    /// Parts of this size and above are written without filling first: for them the cost of lengthening the file is small.
-    public static let unfilledPartByteCount = 256 << 10
+    package static let epoch: UInt32 = 1 << 31
+    /// The greatest length that the manifest may state for a sealed segment; with `segmentCount` of them, the sum
+    /// still fits in 63 bits.
+    package static let longestSegmentByteCount = 1 << 42
+    /// The greatest length of a checkpoint file, and the greatest offset in a checkpoint mapping.
+    package static let checkpointByteCount = 1 << 42
+    /// The greatest length of a checkpoint's footer. The footer is read into memory as one block; its schema has at
+    /// most 16 MiB, and the rest is for its list of holes.
+    package static let footerByteCount = 256 << 20
+    /// The number of parts in one commit.
+    package static let partCount = 1 << 31
+    /// The length at which a segment is sealed and the log continues in a new one. A commit is never split between
+    /// segments, so a commit that is longer than a segment makes a longer segment.
+    package static let segmentByteCount = 64 << 20
+    /// The length of the reserve: a file that is removed when the disk is full, so that a transaction that deletes
+    /// can still commit.
+    package static let reserveByteCount = 4 << 20
+    /// The first and the greatest step in which zeros are preallocated behind the tail.
+    package static let preallocationByteCount = (first: 256 << 10, most: 4 << 20)
+    /// Parts of at least this size are written without preallocation: for them the cost of making the file longer
+    /// is small.
+    package static let unpreallocatedPartByteCount = 256 << 10
 }

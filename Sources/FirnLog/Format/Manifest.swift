@@ -2,9 +2,10 @@ import FirnBytes
 
 /// What a store consists of, in the file `manifest`: its identity, its epoch, its live checkpoint and its segments.
 ///
-/// The file holds the current generation and behind it the one before (a new store has none), each a block under checksums. It is replaced whole:
-/// `manifest.new` is written and synced, renamed over `manifest`, and the folder synced. The block before is never used to open a store;
-/// it is there for `firn` when the current one is damaged. Numbers are little-endian.
+/// The file holds the current generation and, behind it, the one before (a new store has none). Each is a block
+/// under checksums. The file is replaced as a whole: `manifest.new` is written and synced, renamed over `manifest`,
+/// and the folder is synced. The block before is never used to open a store; it is there for the tool `firn` when
+/// the current one is damaged. Numbers are little-endian.
 ///
 /// ```
 /// byte   0                       8           12          16
@@ -47,23 +48,27 @@ import FirnBytes
 ///     48 └───────────────────────┴───────────────────────┘
 /// ```
 ///
-/// **retention** is what the one asked for who last asked that any of the past be retained (`RetentionWord`); 0 where nobody did.
-/// **state** is 0 for the one open segment, the last, and 1 for a sealed one. A sealed one is valid for `byte count` bytes, holds the versions first ...
-/// last (last = first - 1: none) and ends with the frame whose header CRC is **chain end**; what the file holds beyond that is to be cut.
-/// For the open one these three are zero. The first 64 bytes keep their meaning in every format, so that a later one can be told from damage.
-/// An unknown bit in **required features** means that this release can't read the store; one in **optional features** means nothing to it.
+/// **retention** is what the opener retains that was the last to ask for any of the past (`RetentionWord`); 0 if
+/// nobody has asked.
+/// **state** is 0 for the one open segment, which is the last, and 1 for a sealed one. A sealed segment is valid
+/// for `byte count` bytes, holds the versions first ... last (last = first - 1: none) and ends with the frame whose
+/// header CRC is **chain end**; what the file holds beyond that is to be cut.
+/// For the open segment these three are zero. The first 64 bytes keep their meaning in every format, so that a
+/// later format can be told from damage.
+/// An unknown bit in **required features** means that this release can't read the store; an unknown bit in
+/// **optional features** is ignored.
 struct Manifest: Equatable {
     static let magic: UInt64 = 0x494E_414D_4E52_4946  // "FIRNMANI"
-    static let headByteCount = 128
+    static let headerByteCount = 128
     static let entryByteCount = 48
     static let checkpointByteCount = 32
 
-    /// What a reader must know of a store beyond the format.
+    /// What a reader must know about a store beyond the format.
     struct Features: OptionSet {
         var rawValue: UInt32
         /// Segments may have a sector (see `SegmentHeader`), so that zeros may lie between frames.
         static let sectors = Features(rawValue: 1)
-        /// Those that this release knows.
+        /// The features that this release knows.
         static let known: Features = [.sectors]
     }
 
@@ -83,7 +88,7 @@ struct Manifest: Equatable {
         var byteCount: UInt64
         var crc: UInt32
 
-        /// Whether its numbers are within what `LogLimits` allows.
+        /// Whether its numbers are within the limits of `LogLimits`.
         var isPossible: Bool {
             id <= LogLimits.number && version <= LogLimits.number && byteCount <= LogLimits.checkpointByteCount
         }
@@ -95,20 +100,20 @@ struct Manifest: Equatable {
     var features: Features = []
     var created: Int64
     var checkpoint: Checkpoint?
-    /// Checkpoints before the live one that past versions are opened from, oldest first.
+    /// Checkpoints older than the live one, from which past versions are opened; oldest first.
     var earlier: [Checkpoint] = []
-    /// What the last opener retains who asked for anything, whether it has the store open or not.
+    /// What the opener retains that was the last to ask for any of the past, whether or not it has the store open.
     var retention = RetentionWord()
     var segments: [Segment]
 
     var openSegment: Segment { segments[segments.count - 1] }
 
-    /// Bytes of a block before it is rounded up.
+    /// The bytes of a block before its length is rounded up.
     private static func contentByteCount(segments: Int, earlier: Int) -> Int {
-        headByteCount + segments * entryByteCount + earlier * checkpointByteCount + 4
+        headerByteCount + segments * entryByteCount + earlier * checkpointByteCount + 4
     }
 
-    /// The block of this generation.
+    /// Encodes the block of this generation.
     func encode() -> [UInt8] {
         let content = Self.contentByteCount(segments: segments.count, earlier: earlier.count)
         let byteCount = (content + 63) & ~63
@@ -132,7 +137,7 @@ struct Manifest: Equatable {
         writer.append(UInt32(earlier.count))
         writer.append(created)
         writer.append(retention.raw)
-        writer.appendZeros(Self.headByteCount - writer.count)
+        writer.appendZeros(Self.headerByteCount - writer.count)
         for entry in segments {
             writer.append(entry.segment)
             writer.append(entry.epoch)
@@ -155,13 +160,13 @@ struct Manifest: Equatable {
         return writer.array()
     }
 
-    /// Why a block is not one.
+    /// Why bytes are not accepted as a manifest's block.
     enum Refusal: Error, Equatable {
         case newerFormat(UInt32)
         case damage(String, offset: Int)
     }
 
-    /// Reads a file's blocks: the current one, decoded, and the one before it, as it lies there (empty in a new store).
+    /// Reads a file's blocks: the current one, decoded, and the one before it as raw bytes (empty in a new store).
     static func decode(file bytes: UnsafeRawBufferPointer) throws(Refusal) -> (current: Manifest, previous: [UInt8]) {
         let (current, byteCount) = try decode(block: bytes)
         let rest = UnsafeRawBufferPointer(rebasing: bytes[byteCount...])
@@ -183,14 +188,14 @@ struct Manifest: Equatable {
         return (current, [UInt8](rest))
     }
 
-    /// Reads the block that `bytes` begin with.
+    /// Reads the block at the beginning of `bytes`.
     static func decode(block bytes: UnsafeRawBufferPointer) throws(Refusal) -> (manifest: Manifest, byteCount: Int) {
         func get<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T {
             T(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: T.self))
         }
-        guard bytes.count >= headByteCount else { throw .damage("it is too short", offset: 0) }
+        guard bytes.count >= headerByteCount else { throw .damage("it is too short", offset: 0) }
         guard get(0) == magic, get(60) == CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<60])) else {
-            throw .damage("the checksum of its head is wrong", offset: 0)
+            throw .damage("the checksum of its header is wrong", offset: 0)
         }
         let format: UInt32 = get(8)
         guard format <= LogLimits.format else { throw .newerFormat(format) }
@@ -220,7 +225,7 @@ struct Manifest: Equatable {
             throw .damage("its checkpoint makes no sense", offset: 64)
         }
         for index in 0..<count {
-            let at = headByteCount + index * entryByteCount
+            let at = headerByteCount + index * entryByteCount
             let state: UInt32 = get(at + 8)
             let entry = Segment(
                 segment: get(at), epoch: get(at + 4), isSealed: state == 1, chainEnd: get(at + 12),
@@ -239,7 +244,7 @@ struct Manifest: Equatable {
             manifest.segments.append(entry)
         }
         for index in 0..<earlierCount {
-            let at = headByteCount + count * entryByteCount + index * checkpointByteCount
+            let at = headerByteCount + count * entryByteCount + index * checkpointByteCount
             let entry = Checkpoint(id: get(at), version: get(at + 8), byteCount: get(at + 16), crc: get(at + 24))
             let next = manifest.earlier.last
             guard let live = manifest.checkpoint, entry.isPossible, entry.id > next?.id ?? 0, entry.id < live.id,
@@ -247,7 +252,8 @@ struct Manifest: Equatable {
             else { throw .damage("entry \(index) of its earlier checkpoints makes no sense", offset: at) }
             manifest.earlier.append(entry)
         }
-        // There is one way to write a manifest, so this finds whatever was not looked at above: reserved bytes and padding.
+        // There is only one way to encode a manifest, so this finds everything that was not checked above: reserved
+        // bytes and padding.
         guard manifest.encode().elementsEqual(bytes[0..<byteCount]) else {
             throw .damage("a byte that is reserved is not 0", offset: 0)
         }

@@ -1,6 +1,6 @@
 import FirnBytes
 
-/// The head of a segment, a file of the log folder: 64 bytes, then frames. Numbers are little-endian.
+/// The header of a segment, which is a file of the log folder: 64 bytes, then frames. Numbers are little-endian.
 ///
 /// ```
 /// byte   0                       8           12          16
@@ -16,12 +16,14 @@ import FirnBytes
 ///     64 └───────────────────────┴───────────┴───────────┘
 /// ```
 ///
-/// **chain** is the header CRC of the last frame before the segment (0 in a store's first), **first version** the one that its first commit
-/// makes, **durable mark** the highest version known to be durable when the segment was made. All frames of a segment are of its epoch.
+/// **chain** is the header CRC of the last frame before the segment (0 in a store's first segment). **first
+/// version** is the version that the segment's first commit makes. **durable mark** is the highest version known to
+/// be durable when the segment was made. All frames of a segment have its epoch.
 ///
-/// **sector** is 0 where frames follow each other without a gap. Otherwise it is a power of two from 512 to 65,536: zeros may then lie
-/// between a frame and the next multiple of it, where the next frame begins (`LogOptions.sectorByteCount` says what for). The manifest
-/// of a store with such a segment has the required feature `Manifest.Features.sectors`.
+/// **sector** is 0 if frames follow each other without a gap. Otherwise it is a power of two from 512 to 65,536:
+/// then zeros may lie between a frame and the next multiple of the sector, where the next frame begins
+/// (`LogOptions.sectorByteCount` says what this is for). The manifest of a store with such a segment has the
+/// required feature `Manifest.Features.sectors`.
 struct SegmentHeader: Equatable {
     static let byteCount = 64
     static let magic: UInt64 = 0x4D47_4553_4E52_4946  // "FIRNSEGM"
@@ -34,7 +36,7 @@ struct SegmentHeader: Equatable {
     var mark: UInt64
     var sector: UInt32 = 0
 
-    /// Appends the header and returns its CRC, with which the chain of the segment begins.
+    /// Appends the header and returns its CRC, which is the start of the segment's chain.
     @discardableResult
     func encode(into writer: inout ByteWriter) -> UInt32 {
         let start = writer.count
@@ -53,7 +55,7 @@ struct SegmentHeader: Equatable {
         return crc
     }
 
-    /// Reads a header; nil where the bytes are not one of this format.
+    /// Reads a header; nil if the bytes are not a header of this format.
     static func decode(_ bytes: UnsafeRawBufferPointer) -> (header: SegmentHeader, crc: UInt32)? {
         guard bytes.count >= byteCount else { return nil }
         func get<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T {
@@ -69,12 +71,12 @@ struct SegmentHeader: Equatable {
         return (header, crc)
     }
 
-    /// Whether frames may lie in sectors of so many bytes; 0 for no sectors.
+    /// Whether frames may lie in sectors of this many bytes; 0 means no sectors.
     static func isSector(_ byteCount: some BinaryInteger) -> Bool {
         byteCount == 0 || byteCount >= 512 && byteCount <= 1 << 16 && byteCount & (byteCount - 1) == 0
     }
 
-    /// The offset itself, or where sectors count the beginning of the next sector.
+    /// The offset itself or, in a segment with sectors, the start of the next sector.
     static func roundUp(_ offset: Int, toSector sector: Int) -> Int {
         sector == 0 ? offset : (offset + sector - 1) & ~(sector - 1)
     }

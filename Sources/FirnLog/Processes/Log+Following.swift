@@ -1,48 +1,51 @@
 import FirnStorage
 
-/// What other processes write, and whose turn it is to write. `WriterLock` tells the cycle; who calls these holds the write lock of his own (as for `beginCommit`), where it is not said
-/// otherwise.
+/// What other processes write, and which process may write. `WriterLock` describes the cycle. Unless a comment says
+/// otherwise, the caller holds the write lock of its own process (as for `beginCommit`).
 extension Log {
-    /// How far `readPublished` or `readToEnd` came.
-    public struct Progress {
-        let place: LogReadPosition
+    /// The position that `readPublished` or `readToEnd` has reached.
+    package struct Progress {
+        let position: LogReadPosition
         let manifest: Manifest
 
-        public var version: UInt64 { place.version }
+        package var version: UInt64 { position.version }
     }
 
-    // MARK: The writer's lock
+    // MARK: The writer lock
 
-    /// Whether this process may write at this moment. While a caller holds the write lock, true stays true.
+    /// Whether this process may write at this moment. While the caller holds the write lock, true stays true.
     @inline(__always)
-    public var isWriting: Bool { writer?.lock.isReady ?? false }
+    package var isWriting: Bool { writer?.lock.isReady ?? false }
 
-    /// Whether this process has the kernel's lock, and has to read what others wrote before it may write.
-    public var isAboutToWrite: Bool { writer?.lock.isLocked ?? false }
+    /// Whether this process has the kernel's lock, but must read what others wrote before it may write.
+    package var isAboutToWrite: Bool { writer?.lock.isLocked ?? false }
 
-    /// Whether the lock ought to be given up: another process waits for it, or a write or sync failed. Two loads.
+    /// Whether the writer lock should be released: another process waits for it, or a write or sync failed. Two loads.
     @inline(__always)
-    public var shouldGiveUpWriting: Bool {
+    package var shouldReleaseWriting: Bool {
         guard let writer else { return false }
         return (page.isWriterWanted || writer.group.hasFailed) && writer.lock.isReady
     }
 
-    /// Whether the process has written for long enough while others waited, or can't any more.
-    public var isTurnOver: Bool {
+    /// Whether this process has written for long enough while others waited, or can't write any more.
+    package var isTurnOver: Bool {
         guard let writer else { return false }
         return writer.group.hasFailed || writer.lock.isTurnOver
     }
 
-    /// Whether the log has been idle for a while, so that the lock may be given up; once.
-    public func takeWishForRest() -> Bool { writer?.lock.takeWishForRest() ?? false }
+    /// Whether the log has been idle for a while, so that the lock may be released. True once for each such time.
+    package func takeIdleReleaseRequest() -> Bool { writer?.lock.takeIdleReleaseRequest() ?? false }
 
-    /// Gets the kernel's writer lock, waiting as long as other processes write. Called without any lock; at once where the process has it.
+    /// Acquires the kernel's writer lock, waiting as long as other processes write. The caller holds no lock.
+    /// Returns at once if this process has the lock.
     ///
     /// - Parameters:
-    ///   - deadline: a time of the monotonic clock, in nanoseconds, by which `isWanted` is asked again at the latest, also while another of this process's threads waits for the lock.
-    ///   - isWanted: whether the caller goes on waiting.
-    /// - Throws: `.locked` where the log uses no threads and another process has the lock; `.closed` where it is no longer wanted; what makes writing impossible.
-    public func awaitWriting(until deadline: Int64 = .max, while isWanted: () -> Bool = { true }) throws(LogError) {
+    ///   - deadline: a time of the monotonic clock, in nanoseconds, by which `isWanted` is asked again at the
+    ///     latest, even while another thread of this process waits for the lock.
+    ///   - isWanted: whether the caller continues to wait.
+    /// - Throws: `.locked` if the log uses no threads and another process has the lock; `.closed` if the lock is no
+    ///   longer wanted; the error that makes writing impossible.
+    package func awaitWriting(until deadline: Int64 = .max, while isWanted: () -> Bool = { true }) throws(LogError) {
         let writer = try writable()
         guard writer.lock.isAway else { return }
         try writer.lock.acquire(until: deadline) { () throws(LogError) in
@@ -51,17 +54,18 @@ extension Log {
         }
     }
 
-    /// Gives the writer's lock up: what is written becomes durable first. After a failure it is given up as it stands, and who gets it recovers the log.
+    /// Releases the writer lock, after making durable what is written. After a failure it is released as things
+    /// are, and the process that gets it recovers the log.
     ///
-    /// Nothing where this process has it not, or has closed the log. No transaction may run.
-    public func giveUpWriting() {
+    /// Does nothing if this process does not have the lock, or has closed the log. No transaction may run.
+    package func releaseWriting() {
         guard !isForked, let writer, writer.lock.isReady else { return }
         let tail = writer.tail
         tail.begin()
         defer { tail.endAppending() }
         guard !isClosed.load(ordering: .acquiring), writer.lock.isReady else { return }
         if writer.group.currentFailure == nil {
-            // Where that fails, the failure stays in the group, and nobody here writes any more.
+            // If that fails, the group records the failure, and this process writes no more.
             try? writer.group.wait(for: writer.group.writtenVersion)
         }
         tail.leave()
@@ -73,57 +77,60 @@ extension Log {
         writer.lock.release()
     }
 
-    /// Lets the kernel's lock go that `awaitWriting` got, where reading on failed: the next one finds the page as this one did.
-    public func dropWriting() {
+    /// Releases the kernel's lock that `awaitWriting` acquired, because reading failed: the next holder finds the
+    /// page as this process did.
+    package func abandonWriting() {
         guard let writer, !isClosed.load(ordering: .acquiring), writer.lock.isLocked else { return }
         writer.lock.release()
     }
 
-    // MARK: Reading on
+    // MARK: Following
 
     /// Whether another process has published something that this one has not read. Three loads.
-    public var hasNews: Bool {
+    package var hasUnreadVersions: Bool {
         guard let writer, !writer.group.hasFailed, !writer.lock.isReady else { return false }
         return page.published > writer.group.publishedVersion
     }
 
-    /// Calls `body` with each commit that others have published and this process has not read, up to version `through`. Nothing is moved before `advance`.
+    /// Calls `body` with each commit that others have published and this process has not read, up to version
+    /// `through`. The log's own position moves only with `advance`.
     ///
     /// Cost: O(bytes of these commits).
-    public func readPublished(
+    package func readPublished(
         through limit: UInt64 = .max, _ body: (inout CommitReader) throws -> Void
     ) throws -> Progress? {
         try checkOpen()
         let published = min(page.published, limit)
         guard let writer, writer.lock.isAway, published > writer.group.publishedVersion else { return nil }
-        let (place, manifest) = try read(writer, through: published, body)
-        return Progress(place: place, manifest: manifest)
+        let (position, manifest) = try read(writer, through: published, body)
+        return Progress(position: position, manifest: manifest)
     }
 
-    /// As `readPublished`, but through the end of the log, by the one who has got the kernel's lock. If its holder died or failed, the log is recovered first: what was never acknowledged
-    /// and is not whole is cut off, under a new epoch.
-    public func readToEnd(_ body: (inout CommitReader) throws -> Void) throws -> Progress {
+    /// Like `readPublished`, but reads through the end of the log, for the process that has acquired the kernel's
+    /// lock. If the former holder died or failed, the log is recovered first: what was never acknowledged and is
+    /// not whole is cut off, under a new epoch.
+    package func readToEnd(_ body: (inout CommitReader) throws -> Void) throws -> Progress {
         let writer = try writable()
-        precondition(writer.lock.isLocked, "who reads the rest of the log has got the writer's lock")
+        precondition(writer.lock.isLocked, "the process that reads the rest of the log holds the writer lock")
         if page.writerProcess == 0, !page.hasFailed, page.isValid {
-            var (place, manifest) = try read(writer, through: page.published, body)
-            if try writer.follower.readMarks(&place, manifest), place.time != 0 || place.version == 0 {
-                return Progress(place: place, manifest: manifest)
+            var (position, manifest) = try read(writer, through: page.published, body)
+            if try writer.follower.readMarks(&position, manifest), position.time != 0 || position.version == 0 {
+                return Progress(position: position, manifest: manifest)
             }
-            // There is more than was published, or something that is no frame: its writer did not get to its end.
-            return try recover(writer, from: place, body)
+            // There is more than was published, or something that is not a frame: its writer did not finish.
+            return try recover(writer, from: position, body)
         }
-        return try recover(writer, from: writer.tail.place, body)
+        return try recover(writer, from: writer.tail.position, body)
     }
 
     private func read(
         _ writer: LogWriter, through version: UInt64, _ body: (inout CommitReader) throws -> Void
     ) throws -> (LogReadPosition, Manifest) {
-        // The page's word is raised after the manifest was replaced; should it be late, the reading finds out.
+        // The page's generation is raised after the manifest was replaced. If it is late, reading notices that.
         var manifest = writer.tail.manifest
         if page.generation != manifest.generation { manifest = try folder.readManifest() }
         try writer.follower.refresh()
-        return try writer.follower.read(from: writer.tail.place, manifest, through: version, body)
+        return try writer.follower.read(from: writer.tail.position, manifest, through: version, body)
     }
 
     /// Takes over from a process that died or failed.
@@ -136,10 +143,11 @@ extension Log {
         guard recovery.lastVersion >= start.version else {
             throw LogError(
                 .damage, path: folder.path,
-                detail: "version \(start.version) was published and has been read here, but the log ends with "
+                detail:
+                    "version \(start.version) was published and has been read by this process, but the log ends with "
                     + "\(recovery.lastVersion) after its writer died")
         }
-        // If this process dies behind a manifest that the page does not tell of, who gets the lock next recovers, too.
+        // If this process dies after a manifest change that the page does not show, the next holder recovers, too.
         page.writerProcess = UInt64(currentProcessID())
         try recovery.renewManifest(page)
         _ = try recovery.makeDurable(page)
@@ -147,26 +155,27 @@ extension Log {
             epoch: recovery.manifest.epoch, durable: recovery.lastVersion, published: recovery.lastVersion,
             generation: recovery.manifest.generation, fresh: false)
         try writer.follower.refresh()
-        var (place, listed) = try writer.follower.read(
+        var (position, listed) = try writer.follower.read(
             from: start, recovery.manifest, through: recovery.lastVersion, body)
-        guard try writer.follower.readMarks(&place, listed) else {
+        guard try writer.follower.readMarks(&position, listed) else {
             throw LogError(
-                .damage, path: folder.path, offset: place.offset, detail: "the log does not end where it was recovered")
+                .damage, path: folder.path, offset: position.offset,
+                detail: "the log does not end where recovery left it")
         }
-        place.time = max(place.time, recovery.scan.lastTime)
-        return Progress(place: place, manifest: listed)
+        position.time = max(position.time, recovery.scan.lastTime)
+        return Progress(position: position, manifest: listed)
     }
 
-    /// What was read has been applied: the log goes on there.
-    public func advance(to progress: Progress) {
+    /// Moves the log to the position that was read, after its commits have been applied.
+    package func advance(to progress: Progress) {
         guard let tail = writer?.tail else { return }
         tail.begin()
-        tail.move(to: progress.place, progress.manifest)
+        tail.move(to: progress.position, progress.manifest)
         tail.endAppending()
     }
 
-    /// After `readToEnd` and `advance`: this process writes from here on.
-    public func beginWriting() throws(LogError) {
+    /// Called after `readToEnd` and `advance`: this process writes from here on.
+    package func beginWriting() throws(LogError) {
         let writer = try writable()
         let tail = writer.tail
         tail.begin()
@@ -183,101 +192,108 @@ extension Log {
             if old !== file { old.close() }
             return file
         }
-        tail.isReserveGone = !Log.makeReserve(folder, recovery.storeID, byteCount: options.reserveByteCount)
+        tail.isReserveGone = !writer.reserve.make()
         tail.take(file, byteCount: byteCount)
-        // Before anything is changed: if this process dies behind a manifest that the page does not tell of, who gets
-        // the lock must not take the one that it knows for the one in force.
+        // Set before anything is changed: if this process dies after a manifest change that the page does not show,
+        // the next holder must not take the manifest that it knows for the one in force.
         page.writerProcess = UInt64(currentProcessID())
-        // Without room it is due again with the next replacement; other failures stay in the group.
+        // If the disk is full, the next replacement of the manifest does it; other failures are recorded in the group.
         try? tail.rememberRetention()
         writer.lock.becomeReady()
     }
 
     // MARK: Waiting
 
-    /// What a thread needs that waits for news while nobody else keeps the log. There is news where another process has published, wants to write, or is done; where this
-    /// one is idle, or has failed; and after `wakeAll`.
-    public var publishWaiter: PublishWaiter { PublishWaiter(page: page, lock: writer?.lock) }
+    /// What a thread needs to wait for events without keeping the log open. It is woken if another process has
+    /// published, wants to write or has finished writing; if this process is idle or has failed; and after
+    /// `wakeAll`.
+    package var publishWaiter: PublishWaiter { PublishWaiter(page: page, lock: writer?.lock) }
 
-    /// The page's wake word, kept apart from the log, so that a thread can wait without keeping the log open.
-    public struct PublishWaiter: Sendable {
+    /// The page's wake word, separate from the log, so that a thread can wait without keeping the log open.
+    package struct PublishWaiter: Sendable {
         let page: SharedPage
         let lock: WriterLock?
 
-        /// To be taken before the caller looks whether there is anything to do. The process that writes is not woken by its own commits.
-        public var ticket: UInt32 { page.newsTicket(countsCommits: !(lock?.isReady ?? false)) }
+        /// Must be read before the caller checks whether there is anything to do. The process that writes is not
+        /// woken by its own commits.
+        package var ticket: UInt32 { page.wakeTicket(countsCommits: !(lock?.isReady ?? false)) }
 
-        /// Waits until there is news since `ticket`. May return early.
-        public func wait(_ ticket: UInt32) { page.waitForNews(ticket) }
+        /// Waits until something has happened since `ticket`. May return early.
+        package func wait(_ ticket: UInt32) { page.waitForWake(ticket) }
 
-        /// Wakes all who wait, here and in other processes.
-        public func wakeAll() { page.wakeAll() }
+        /// Wakes all waiters, here and in other processes.
+        package func wakeAll() { page.wakeAll() }
     }
 
     // MARK: The other processes
 
-    /// Whether nobody else has the store open.
-    public var isAlone: Bool { (try? locks.isAlone()) ?? false }
+    /// Whether no other opener has the store open.
+    package var isAlone: Bool { (try? locks.isAlone()) ?? false }
 
-    /// Says that this process is about to close the store, or to end. True where nobody stays who could do later what is due now.
-    public func beginEnding() -> Bool { (try? locks.beginEnding()) ?? false }
+    /// Announces that this process is about to close the store, or to end. True if no other process stays that
+    /// could do later what is due now.
+    package func beginEnding() -> Bool { (try? locks.beginEnding()) ?? false }
 
-    /// Whether nobody else may be reading the files of checkpoints, whoever has the store open or has closed it with a version still held.
-    public var isOnlyReader: Bool { (try? !locks.isReadByOthers()) ?? false }
+    /// Whether no other opener can be reading checkpoint files: none has the store open, and none has closed it
+    /// while it still holds a version.
+    package var isOnlyReader: Bool { (try? !locks.isReadByOthers()) ?? false }
 
-    /// The other openers of the store that live. Cost: a system call for each.
-    public var otherProcesses: [OtherProcess] { page.others(locks, but: slot) }
+    /// The other living openers of the store. Costs one system call for each.
+    package var otherProcesses: [OtherProcess] { page.others(locks, but: slot) }
 
-    /// Segments with versions above this one must stay, as another process has not read them yet; nil where there is none.
-    public var oldestVersionNeededByOthers: UInt64? { otherProcesses.map(\.version).min() }
+    /// Segments with versions above this one must stay, because another process has not read them yet; nil if there
+    /// is no other process.
+    package var oldestVersionNeededByOthers: UInt64? { otherProcesses.map(\.version).min() }
 
-    /// Tells the others what this process has read and holds. Four stores; to be called when a version is published or
-    /// read, and when one is let go that is not the newest. One call at a time, and none when the log is closed, as the
-    /// slot is another's then.
+    /// Writes to this process's slot what it has read and holds, for the others to see. Four stores. Must be called
+    /// when a version is published or read, and when a version other than the newest is released. One call at a
+    /// time; does nothing once the log is closed, because the slot is another opener's then.
     @inline(__always)
-    public func tellOthers(version: UInt64, oldest: UInt64, activeCount: Int, retainedByteCount: Int) {
+    package func publishHoldings(version: UInt64, oldest: UInt64, activeCount: Int, retainedByteCount: Int) {
         guard let slot, !isClosed.load(ordering: .relaxed) else { return }
         page.setSlot(
             slot, version: readsOn ? version : .max, oldest: oldest, activeCount: activeCount,
             retainedByteCount: retainedByteCount)
     }
 
-    /// Whether this process may yet read what others write: not one that only reads, nor after a failure or
+    /// Whether this process may still read what others write: false for a read-only log, and after a failure or
     /// `ceaseReading`.
     private var readsOn: Bool {
         guard let writer else { return false }
         return !writer.group.hasFailed && !hasCeasedReading.load(ordering: .relaxed)
     }
 
-    /// Says that this process reads no further, so that the others need not keep the log for it. To be told with the
-    /// next `tellOthers`.
-    public func ceaseReading() { hasCeasedReading.store(true, ordering: .relaxed) }
+    /// Says that this process reads no further, so that the others need not keep the log for it. They see it with
+    /// the next `tellOthers`.
+    package func ceaseReading() { hasCeasedReading.store(true, ordering: .relaxed) }
 
-    /// What the other processes hold. A load where the store never had another opener; else a system call for each who holds anything.
-    public var heldByOthers: HeldByOthers { page.heldByOthers(locks, but: slot) }
+    /// What the other processes hold. Costs one load if the store never had another opener, otherwise a system call
+    /// for each opener that holds anything.
+    package var heldByOthers: HeldByOthers { page.heldByOthers(locks, but: slot) }
 
-    /// Asks the other processes to tell the bytes that they retain; without it they may tell 0.
-    public func askForRetainedBytes() {
+    /// Asks the other processes to publish the bytes that they retain; without this, their slots may say 0.
+    package func askForRetainedBytes() {
         withSlot { page.askForBytes($0) }
         page.wakeAll()
     }
 
     /// Whether another process has asked for the bytes that this one retains.
-    public var isAskedForRetainedBytes: Bool { page.isAskedForBytes(but: slot) }
+    package var isAskedForRetainedBytes: Bool { page.isAskedForBytes(but: slot) }
 
     // MARK: Retention
 
-    /// Says what this process retains of the past, all that it ever asked for: to others at once, for as long as it has the store open; and in the manifest, where it stays until somebody asks for something
-    /// else, with the next replacement or `rememberRetention`. Any thread may call it.
-    public func retain(_ retentions: [HistoryRetention]) {
+    /// Declares everything that this process has ever asked to retain of the past. The other processes see it at
+    /// once, for as long as this process has the store open. The manifest gets it with its next replacement or with
+    /// `rememberRetention`, and keeps it until some process asks for something else. Any thread may call this.
+    package func retain(_ retentions: [HistoryRetention]) {
         let word = RetentionWord(retentions)
         withSlot { page.setRetention($0, word) }
         writer?.tail.retain(word)
     }
 
-    /// Writes that down at once, where it is this process's turn to write. The caller holds the write lock of its own.
-    /// Nothing where the log is closed, as the manifest is another's then.
-    public func rememberRetention() {
+    /// Writes the retention to the manifest at once, if this process may write. The caller holds the process's
+    /// write lock. Does nothing if the log is closed, because the manifest is another process's then.
+    package func rememberRetention() {
         guard isWriting, let tail = writer?.tail else { return }
         tail.begin()
         defer { tail.endAppending() }
@@ -286,25 +302,26 @@ extension Log {
         try? tail.rememberRetention()
     }
 
-    /// What of the past the manifest and the other processes say is to be retained.
-    public var retentionsOfOthers: [HistoryRetention] {
+    /// What the manifest and the other processes ask to retain of the past.
+    package var retentionsOfOthers: [HistoryRetention] {
         get throws(LogError) {
             let stored = try manifest().retention
-            // What is this process's own it knows more exactly.
+            // This process knows its own retention more exactly than the manifest does.
             let isOwn = stored == writer?.tail.ownRetention
             return otherProcesses.reduce(isOwn ? [] : stored.retentions) { $0 + $1.retention.retentions }
         }
     }
 
-    /// Runs `body` unless a compactor of this or another process runs; nil then. The lock goes with the process.
+    /// Runs `body`, unless a compactor of this or another process runs: then it returns nil. The kernel frees the
+    /// lock if the process dies.
     ///
-    /// - Throws: `LogError` where the lock can't be asked for; whatever `body` throws.
-    public func withCompactorLock<Result>(_ body: () throws -> Result) throws -> Result? {
+    /// - Throws: `LogError` if the lock can't be checked; whatever `body` throws.
+    package func withCompactorLock<Result>(_ body: () throws -> Result) throws -> Result? {
         guard !isCompacting.exchange(true, ordering: .acquiringAndReleasing) else { return nil }
         defer { isCompacting.store(false, ordering: .releasing) }
-        LockRank.expectNone("the compactor's lock is taken")
+        LockRank.expectNone("the compactor lock is taken")
         guard try locks.tryLockCompactor() else { return nil }
-        // It throws only where the lock file is closed, which frees the lock too.
+        // It throws only if the lock file is closed, which frees the lock too.
         defer { try? locks.unlockCompactor() }
         return try body()
     }

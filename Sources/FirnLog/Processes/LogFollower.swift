@@ -1,70 +1,74 @@
 import FirnBytes
 import FirnStorage
 
-/// A place between two frames of the log, and what is known there.
+/// A position between two frames of the log, and what is known there.
 struct LogReadPosition: Equatable, Sendable {
-    /// The segment, or 0 where the place has yet to be found by its version.
+    /// The segment, or 0 if the position has yet to be found by its version.
     var segment: UInt32 = 0
     var epoch: UInt32 = 0
     var offset = 0
     /// The header CRC of the frame before.
     var chain: UInt32 = 0
-    /// The last version before the place.
+    /// The last version before the position.
     var version: UInt64
-    /// When it was committed; 0 where no frame told.
+    /// When that version was committed; 0 if no frame said so.
     var time: Int64 = 0
     /// The highest durable mark of the frames before.
     var mark: UInt64 = 0
-    /// The sector of the segment.
+    /// The sector size of the segment.
     var sector = 0
-    /// The schema in force; nil where no frame since the last place told of one.
+    /// The schema in force; nil if no frame since the last position gave one.
     var schema: [UInt8]?
 }
 
-/// Reads on where another process writes: from a place to a version that has been published, over segments that were sealed and cut meanwhile.
+/// Reads what another process writes: from a position to a version that has been published, through segments that
+/// were sealed and cut meanwhile.
 ///
-/// Frames up to what is published are whole whenever they are looked for, in the segment that the newest manifest says: a segment is listed before a frame goes into it, and one is cut or removed
-/// only after the manifest says where its commits lie now. So where a frame, or a segment, is not as it should be, the manifest has changed, and is read again; if it is not there either, that is
-/// damage.
+/// Frames up to the published version are always intact in the segment that the newest manifest names for them: a
+/// segment is listed before a frame is written to it, and it is cut or removed only after the manifest says where
+/// its commits are now. So if a frame or a segment is not as it should be, the manifest must have changed, and is
+/// read again; if the frame is not there either, that is damage.
 ///
-/// Owned by the tail's appender.
+/// Owned by the tail's appender (`LogTail`).
 final class LogFollower {
     private let folder: StoreFolder
-    /// The segment read last, as it was listed then.
+    /// The segment read last, with its manifest entry at that time.
     private var open: (entry: Manifest.Segment, reader: SegmentReader)?
 
     init(_ folder: StoreFolder) { self.folder = folder }
 
-    /// Reads from `start` through version `through`, and calls `body` with each commit on the way. Returns the place reached, and the manifest in which it lies.
+    /// Reads from `start` through version `through`, and calls `body` with each commit on the way. Returns the
+    /// position reached, and the manifest by which it was found.
     ///
-    /// After a failure was taken over, commits may lie in another segment than when they were read: those up to `start.version` are passed over.
+    /// After a takeover, commits may be in another segment than when they were read: those up to `start.version`
+    /// are skipped.
     func read(
         from start: LogReadPosition, _ listed: Manifest, through: UInt64, _ body: (inout CommitReader) throws -> Void
     ) throws -> (LogReadPosition, Manifest) {
-        var walk = Walk(place: start, manifest: listed, given: start.version)
-        // The version at which the manifest was read again last.
-        var looked: UInt64?
+        var walk = Walk(position: start, manifest: listed, delivered: start.version)
+        // The version at which the manifest was last read again.
+        var reloadedAt: UInt64?
         while true {
             do {
                 try readOn(&walk, through: through, body)
-                return (walk.place, walk.manifest)
+                return (walk.position, walk.manifest)
             } catch let error as LogError {
-                guard !walk.isInBody, error.isOfFiles else { throw error }
+                guard !walk.isInBody, error.mayBeStaleFile else { throw error }
                 let now = try folder.readManifest()
-                guard now != walk.manifest || looked != walk.place.version else { throw error }
-                looked = walk.place.version
+                guard now != walk.manifest || reloadedAt != walk.position.version else { throw error }
+                reloadedAt = walk.position.version
                 walk.manifest = now
                 try refresh()
             }
         }
     }
 
-    /// How far a reading has come.
+    /// The progress of a read.
     private struct Walk {
-        var place: LogReadPosition
+        var position: LogReadPosition
         var manifest: Manifest
         /// The last version that `body` was called with.
-        var given: UInt64
+        var delivered: UInt64
         var isInBody = false
     }
 
@@ -72,26 +76,26 @@ final class LogFollower {
         _ walk: inout Walk, through: UInt64, _ body: (inout CommitReader) throws -> Void
     ) throws {
         while true {
-            let reader = try locate(&walk.place, walk.manifest)
-            if walk.place.version >= through { return }
+            let reader = try locate(&walk.position, walk.manifest)
+            if walk.position.version >= through { return }
             let broken: String
-            switch try reader.item(at: walk.place.offset) {
-            case .frame(let frame, let crc) where frame.chain == walk.place.chain:
+            switch try reader.item(at: walk.position.offset) {
+            case .frame(let frame, let crc) where frame.chain == walk.position.chain:
                 guard frame.kind.isPart else {
-                    try pass(frame, crc, reader, &walk.place)
+                    try pass(frame, crc, reader, &walk.position)
                     continue
                 }
-                if frame.version == walk.place.version + 1, frame.part == 0 {
+                if frame.version == walk.position.version + 1, frame.part == 0 {
                     try read(frame, reader, &walk, body)
                     continue
                 }
-                broken = "version \(walk.place.version + 1) should stand here"
+                broken = "version \(walk.position.version + 1) should be here"
             case .frame: broken = "the frame does not follow the one before it"
             case .bad(let reason, _): broken = reason
             case .end: broken = "the log ends here"
             }
             throw LogError(
-                .damage, path: reader.path, offset: walk.place.offset,
+                .damage, path: reader.path, offset: walk.position.offset,
                 detail: "\(broken), but version \(through) was published")
         }
     }
@@ -100,80 +104,83 @@ final class LogFollower {
         _ frame: FrameHeader, _ reader: SegmentReader, _ walk: inout Walk,
         _ body: (inout CommitReader) throws -> Void
     ) throws {
-        var commit = CommitReader(frame, reader, chain: walk.place.chain)
-        if frame.version > walk.given {
+        var commit = CommitReader(frame, reader, chain: walk.position.chain)
+        if frame.version > walk.delivered {
             walk.isInBody = true
             try body(&commit)
             walk.isInBody = false
-            walk.given = frame.version
+            walk.delivered = frame.version
         }
         try commit.skipRest()
-        walk.place.offset = commit.offset
-        walk.place.chain = commit.chain
-        walk.place.version = commit.version
-        walk.place.time = commit.time
-        walk.place.mark = max(walk.place.mark, commit.mark)
-        if let schema = commit.schema { walk.place.schema = schema }
+        walk.position.offset = commit.offset
+        walk.position.chain = commit.chain
+        walk.position.version = commit.version
+        walk.position.time = commit.time
+        walk.position.mark = max(walk.position.mark, commit.mark)
+        if let schema = commit.schema { walk.position.schema = schema }
         guard commit.reader !== reader else { return }
-        // It was found again in another segment, from which the reading goes on.
-        walk.place.segment = commit.reader.number
-        walk.place.epoch = commit.reader.header.epoch
+        // The commit was found again in another segment; reading continues from there.
+        walk.position.segment = commit.reader.number
+        walk.position.epoch = commit.reader.header.epoch
         walk.manifest = try folder.readManifest()
     }
 
-    /// Passes over marks and openings behind what was read. True where nothing stands behind them.
-    func readMarks(_ place: inout LogReadPosition, _ manifest: Manifest) throws(LogError) -> Bool {
+    /// Skips marks and segment schemas behind what was read. True if nothing follows them.
+    func readMarks(_ position: inout LogReadPosition, _ manifest: Manifest) throws(LogError) -> Bool {
         while true {
-            let reader = try locate(&place, manifest)
-            // Of the room filled ahead one look is enough: who gave the lock up has left zeros.
-            if try reader.isZero(behind: place.offset) { return true }
-            guard case .frame(let frame, let crc) = try reader.item(at: place.offset), frame.chain == place.chain,
+            let reader = try locate(&position, manifest)
+            // It is enough to look at the first preallocated bytes: a process that released the lock has left zeros.
+            if try reader.isZero(behind: position.offset) { return true }
+            guard case .frame(let frame, let crc) = try reader.item(at: position.offset), frame.chain == position.chain,
                 !frame.kind.isPart
             else { return false }
-            try pass(frame, crc, reader, &place)
+            try pass(frame, crc, reader, &position)
         }
     }
 
     private func pass(
-        _ frame: FrameHeader, _ crc: UInt32, _ reader: SegmentReader, _ place: inout LogReadPosition
+        _ frame: FrameHeader, _ crc: UInt32, _ reader: SegmentReader, _ position: inout LogReadPosition
     ) throws(LogError) {
-        if frame.kind == .opening {
+        if frame.kind == .segmentSchema {
             var scratch = ByteWriter(capacity: 16)
-            place.schema = [UInt8](try reader.rawPayload(of: frame, in: &scratch))
+            position.schema = [UInt8](try reader.rawPayload(of: frame, in: &scratch))
         }
-        place.offset = frame.end
-        place.chain = crc
-        place.time = max(place.time, frame.time)
-        place.mark = max(place.mark, frame.mark)
+        position.offset = frame.end
+        position.chain = crc
+        position.time = max(position.time, frame.time)
+        position.mark = max(position.mark, frame.mark)
     }
 
-    /// The segment that the version after the place lies in, or will. Where that is another than the place's, the place becomes its beginning.
-    private func locate(_ place: inout LogReadPosition, _ manifest: Manifest) throws(LogError) -> SegmentReader {
-        let next = place.version + 1
+    /// The segment that holds, or will hold, the version after the position. If that is not the position's segment,
+    /// the position is moved to its beginning.
+    private func locate(_ position: inout LogReadPosition, _ manifest: Manifest) throws(LogError) -> SegmentReader {
+        let next = position.version + 1
         guard let index = manifest.segments.lastIndex(where: { $0.firstVersion <= next }) else {
             throw LogError(
-                .versionNotHere(next), path: folder.log, detail: "its oldest is \(manifest.segments[0].firstVersion)")
+                .versionNotHere(next), path: folder.log,
+                detail: "the oldest version in it is \(manifest.segments[0].firstVersion)")
         }
         let entry = manifest.segments[index]
-        if entry.segment == place.segment, entry.epoch == place.epoch,
-            !entry.isSealed || place.offset <= entry.byteCount
+        if entry.segment == position.segment, entry.epoch == position.epoch,
+            !entry.isSealed || position.offset <= entry.byteCount
         {
             let reader = try reader(entry, manifest.storeID)
-            place.sector = Int(reader.header.sector)
+            position.sector = Int(reader.header.sector)
             return reader
         }
         let reader = try reader(entry, manifest.storeID)
         if index > 0, manifest.segments[index - 1].chainEnd != reader.header.chain {
             throw LogError(
-                .damage, path: reader.path, offset: 0, detail: "the segment's head does not follow the segment before")
+                .damage, path: reader.path, offset: 0,
+                detail: "the segment's header does not follow the segment before")
         }
-        place.segment = entry.segment
-        place.epoch = entry.epoch
-        place.sector = Int(reader.header.sector)
-        place.offset = SegmentHeader.byteCount
-        place.chain = reader.headerCRC
-        place.version = entry.firstVersion - 1
-        place.mark = max(place.mark, reader.header.mark)
+        position.segment = entry.segment
+        position.epoch = entry.epoch
+        position.sector = Int(reader.header.sector)
+        position.offset = SegmentHeader.byteCount
+        position.chain = reader.headerCRC
+        position.version = entry.firstVersion - 1
+        position.mark = max(position.mark, reader.header.mark)
         return reader
     }
 
@@ -184,6 +191,6 @@ final class LogFollower {
         return reader
     }
 
-    /// To be called before reading: what was read of an open segment may have changed.
+    /// Must be called before reading: the bytes that were read from an open segment may have changed.
     func refresh() throws(LogError) { try open?.reader.refresh() }
 }

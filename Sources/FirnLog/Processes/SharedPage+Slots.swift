@@ -1,35 +1,37 @@
 import FirnStorage
 
-/// Another process that has the store open (or another opener in this one), as its slot of the shared page tells.
-public struct OtherProcess: Sendable, Equatable {
-    public var processID: Int32
-    /// When it opened the store, in nanoseconds since 1970: tells processes apart that had the same number.
-    public var openedAt: Int64
-    /// The version up to which it has read the log: it needs what comes behind. 0 where it is just opening the store,
-    /// and the greatest number where it reads no further, as one that has opened the store to read it.
-    public var version: UInt64
+/// Another process that has the store open (or another opener in this one), as described by its slot of the shared
+/// page.
+package struct OtherProcess: Sendable, Equatable {
+    package var processID: Int32
+    /// When it opened the store, in nanoseconds since 1970. Tells apart processes that had the same number.
+    package var openedAt: Int64
+    /// The version up to which it has read the log: it needs what comes after that. 0 while it is opening the
+    /// store, and the greatest number if it reads no further, like an opener that has opened the store read-only.
+    package var version: UInt64
     /// The oldest version that something in it holds.
-    public var oldestVersion: UInt64
+    package var oldestVersion: UInt64
     /// How many versions are active in it: its newest, and those that something holds.
-    public var activeVersionCount: Int
-    /// Bytes of memory that the held ones retain beyond its newest, where some process has asked for that.
-    public var retainedByteCount: Int
-    /// What of the past it retains.
+    package var activeVersionCount: Int
+    /// The bytes of memory that the held versions retain besides its newest, if some process has asked for that.
+    package var retainedByteCount: Int
+    /// What it retains of the past.
     var retention: RetentionWord
 
-    /// Versions that it holds besides its newest.
-    public var heldVersionCount: Int { max(activeVersionCount - 1, 0) }
+    /// How many versions it holds besides its newest.
+    package var heldVersionCount: Int { max(activeVersionCount - 1, 0) }
 }
 
-/// What other processes hold, together.
-public struct HeldByOthers: Sendable {
-    /// Versions besides each one's newest. One that two processes hold counts in each, as it takes memory in each.
-    public private(set) var versionCount = 0
-    public private(set) var byteCount = 0
+/// What all other processes hold together.
+package struct HeldByOthers: Sendable {
+    /// The versions besides each process's newest. A version that two processes hold counts twice, because it takes
+    /// memory in each.
+    package private(set) var versionCount = 0
+    package private(set) var byteCount = 0
 
-    public init() {}
+    package init() {}
 
-    public init(_ processes: [OtherProcess]) {
+    package init(_ processes: [OtherProcess]) {
         for process in processes { add(process.heldVersionCount, process.retainedByteCount) }
     }
 
@@ -39,8 +41,8 @@ public struct HeldByOthers: Sendable {
     }
 }
 
-/// The slots of the shared page: one per opener, at byte 256 + 64 n. Its owner holds byte 64 + n of the file `lock`, so that a slot is free as soon as its owner has died,
-/// whatever it says.
+/// The slots of the shared page: one per opener, at byte 256 + 64 n. The owner of a slot holds byte 64 + n of the
+/// file `lock`, so a slot is free as soon as its owner has died, whatever its words say.
 ///
 /// ```
 /// byte   0                       8                       16
@@ -55,19 +57,20 @@ public struct HeldByOthers: Sendable {
 ///     64 └───────────────────────┴───────────────────────┘
 /// ```
 ///
-/// Counting retained bytes takes a while, so it is done only where another opener asks for it: one that limits them.
+/// Counting retained bytes takes a while, so it is done only if another opener asks for it: one that limits them.
 ///
-/// Each word is written by the slot's owner alone, in one piece; who reads several gets them from about the same moment, which is all that is asked of them.
+/// Each word is written by the slot's owner alone, in one piece. A reader of several words gets values of about the
+/// same moment, which is all that is required of them.
 extension SharedPage {
     static let slotsStart = 256
     static let slotByteCount = 64
     static let slotCount = (byteCount - slotsStart) / slotByteCount
-    /// More than a process has versions, and bytes: a page that tells of more is not believed.
-    private static let mostHeld: UInt64 = 1 << 48
+    /// More versions and bytes than a process can hold: greater numbers in a page are not believed.
+    private static let heldLimit: UInt64 = 1 << 48
 
     private func offset(_ slot: Int) -> Int { Self.slotsStart + slot * Self.slotByteCount }
 
-    /// Takes a free slot; nil where there is none. It says that nothing was read yet.
+    /// Takes a free slot; nil if there is none. The new slot says that nothing was read yet.
     func takeSlot(_ locks: StoreLocks, processID: Int32, now: Int64) throws(LogError) -> Int? {
         guard isWritable else { return nil }
         for slot in 0..<Self.slotCount where try locks.tryLockSlot(slot) {
@@ -94,15 +97,16 @@ extension SharedPage {
 
     func setRetention(_ slot: Int, _ retention: RetentionWord) { store(retention.raw, offset(slot) + 56) }
 
-    /// Asks the others for the bytes that they retain, from now on. `wakeAll` tells them.
+    /// Asks the other openers for the bytes that they retain, from now on. `wakeAll` makes them look.
     func askForBytes(_ slot: Int) { store(1, offset(slot) + 48) }
 
-    /// Whether an opener beside `own` wants to know the bytes. A load where there was never another.
+    /// Whether an opener other than `own` asks for the bytes. Costs one load if there never was another opener.
     func isAskedForBytes(but own: Int?) -> Bool {
         (0..<slotExtent).contains { $0 != own && load(offset($0)) != 0 && load(offset($0) + 48) != 0 }
     }
 
-    /// What those who live hold, but for one's own. A load where there was never another; a system call for each who holds anything.
+    /// What all other living openers hold. Costs one load if there never was another opener, and a system call for
+    /// each one that holds anything.
     func heldByOthers(_ locks: StoreLocks, but own: Int?) -> HeldByOthers {
         var result = HeldByOthers()
         for slot in 0..<slotExtent where slot != own && load(offset(slot)) != 0 {
@@ -113,12 +117,12 @@ extension SharedPage {
         return result
     }
 
-    private func heldCount(_ slot: Int, _ word: Int) -> Int { Int(min(load(offset(slot) + word), Self.mostHeld)) }
+    private func heldCount(_ slot: Int, _ word: Int) -> Int { Int(min(load(offset(slot) + word), Self.heldLimit)) }
 
-    /// Where the lock can't be asked, the slot counts as taken: that harms nobody.
+    /// If the lock can't be checked, the slot counts as taken, which does no harm.
     private func isTaken(_ slot: Int, _ locks: StoreLocks) -> Bool { (try? locks.isSlotLocked(slot)) ?? true }
 
-    /// What the slots of those who live say, but for one's own.
+    /// What the slots of all other living openers say.
     func others(_ locks: StoreLocks, but own: Int?) -> [OtherProcess] {
         (0..<slotExtent).compactMap { slot in
             let start = offset(slot)

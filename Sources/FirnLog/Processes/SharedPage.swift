@@ -1,8 +1,8 @@
 import FirnBytes
 import FirnStorage
 
-/// The page that the processes which have a store open share: the file `shared`, mapped. It holds no data; when nobody has the store open,
-/// the next writer makes it anew.
+/// The page that the processes share which have a store open: the file `shared`, mapped. It holds no data; if no
+/// process has the store open, the next writer makes it again.
 ///
 /// ```
 /// byte   0                       8           12          16
@@ -20,7 +20,7 @@ import FirnStorage
 ///     80 ├───────────┬───────────┼───────────────────────┤
 ///        │ wake word │ sleeping  │ manifest generation   │
 ///     96 ├───────────┴───────────┼───────────┬───────────┤
-///        │ writer's process id   │ wish      │ turns     │
+///        │ writer's process id   │ wanted    │ turns     │
 ///    112 ├───────────────────────┼───────────┴───────────┤
 ///        │ slots used            │ session               │
 ///    128 ├───────────────────────┴───────────────────────┤
@@ -31,47 +31,63 @@ import FirnStorage
 ///   4096 └───────────────────────────────────────────────┘
 /// ```
 ///
-/// **slots used** says how many slots, from the first on, may ever have been taken; it only rises. **session** rises whenever the page is made anew. A reader who finds nobody that has the store open for
-/// writing remembers it: until it has moved, nobody has looked after the page, which may be of before a power cut and tell of versions that the disk never had.
+/// **slots used** says how many slots, from the first on, may ever have been taken; it only rises. **session**
+/// rises whenever the page is made again. A reader that finds no process with the store open for writing remembers
+/// the session: until it changes, no process maintains the page, which may be from before a power cut and name
+/// versions that the disk never had.
 ///
-/// **writer's process id** is that of the process that holds the writer's lock and has begun to write; it is set to 0 before the lock is given up. So who gets the lock and finds
-/// it there knows that its holder died. **wish** is 1 where somebody waits for that lock, and cleared by whoever gives it up; **turns** counts how often the lock has gone over.
+/// **writer's process id** is that of the process that holds the writer lock and has begun to write; it is set to 0
+/// before the lock is released. So a process that gets the lock and finds an id there knows that the former holder
+/// died. **wanted** is 1 if another opener waits for that lock, and is cleared by the one that releases it;
+/// **turns** counts how often the lock has passed to an opener.
 ///
-/// Each word of eight bytes is read and written in one piece (atomically). A mark's check is `mark ^ store id high ^ 0x4D41524B` ("MARK"). The marks are written in
-/// turn, mark before check, so that one of the two pairs agrees whenever the writer is stopped.
+/// Each word of eight bytes is read and written in one piece (atomically). A mark's check is `mark ^ store id high
+/// ^ 0x4D41524B` ("MARK"). The two marks are written alternately, mark before check, so that at least one of the
+/// two pairs is consistent whenever the writer is stopped.
 ///
-/// **How nobody oversleeps a commit.** Who waits (W) reads the wake word, sets *sleeping*, looks at what is published, and sleeps if the wake word is still what it read.
-/// Who publishes (P) stores the version, and if *sleeping* is set, clears it, then moves the wake word, then wakes all. All of it is sequentially consistent.
-/// 1. If W's look misses P's version, W had set the flag before P looked at it. So P found it set, or somebody had cleared it since W set it.
-/// 2. Only P and publishers before it clear the flag, and each moves the wake word afterwards and before it publishes anything else. W read the wake word before it set the flag: so it moves
-///    after W read it. W does not fall asleep any more, or is asleep and woken.
-/// 3. If the flag goes down for another that waits, W's is lost only with a move of the wake word after W's reading, as in 2. A flag that is set although nobody waits costs the next
-///    publisher one call of the system. A count could stay too high for ever, when a process dies while it waits.
-/// 4. A publisher may die between these steps. Who gets the writer's lock after it makes the page anew, which wakes all; the wake word and the flag stay as they are then.
-/// 5. The process that writes does not set the flag. When it ceases to write it wakes all, after its state says so (`WriterLock.release`): its own waiters read the wake word before they ask for that state,
-///    so they see the state or don't fall asleep.
+/// **Why no waiter misses a commit.** A waiter (W) reads the wake word, sets *sleeping*, checks what is published,
+/// and sleeps if the wake word is still what it read. A publisher (P) stores the version and, if *sleeping* is set,
+/// clears it, then increments the wake word, then wakes all. All of this is sequentially consistent.
+/// 1. If W's check misses P's version, W had set the flag before P checked it. So P found it set, or another
+///    publisher had cleared it since W set it.
+/// 2. Only P and publishers before it clear the flag, and each increments the wake word afterwards and before it
+///    publishes anything else. W read the wake word before it set the flag, so the word changes after W read it. W
+///    either does not fall asleep, or is asleep and woken.
+/// 3. If the flag is cleared for another waiter, W's flag is lost only together with an increment of the wake word
+///    after W read it, as in 2. A flag that is set although nobody waits costs the next publisher one system call.
+///    A count of waiters could stay too high forever if a process dies while it waits.
+/// 4. A publisher may die between these steps. The process that gets the writer lock after it makes the page again,
+///    which wakes all; the wake word and the flag keep their values then.
+/// 5. The process that writes does not set the flag. When it stops writing, it wakes all after its state says so
+///    (`WriterLock.release`). Its own waiters read the wake word before they ask for that state, so they either see
+///    the state or do not fall asleep.
 ///
-/// **Why a stale or torn page can't mislead recovery.** Recovery takes from it the durable mark, as a lower bound of what was durable, and nothing else.
-/// 1. The mark is stored only after the sync that made it true, and what is durable stays so within one epoch. So each value it ever
-///    held is true for ever in that epoch; a page that is too old understates, which is what having no page does.
-/// 2. After a power cut the file may hold any of the page's states, or parts of several. A pair that agrees was written as a pair, except with a chance of 2^-64
-///    per torn pair; one that does not is ignored. A page of zeros has no magic. A page of another store or epoch fails the comparison of its head, whose
-///    CRC covers both, and is ignored.
-/// 3. A mark that overstates would be needed to do harm, and the harm would be a refusal to open, never a loss. It can only come about by copying
-///    a store's folder while it is written, the log before the page: then the copy does lack acknowledged commits, and saying so is right.
-/// Hence no question of which boot wrote the page arises.
+/// **Why a stale or torn page can't mislead recovery.** Recovery takes from it the durable mark, as a lower bound
+/// of what was durable, and nothing else.
+/// 1. The mark is stored only after the sync that made it true, and within one epoch what is durable stays durable.
+///    So each value that it ever held is true forever in that epoch; a page that is too old understates, as having
+///    no page does.
+/// 2. After a power cut the file may hold any of the page's states, or parts of several. A pair that is consistent
+///    was written as a pair, except with a chance of 2^-64 per torn pair; an inconsistent pair is ignored. A page
+///    of zeros has no magic. A page of another store or epoch fails the comparison of its header, whose CRC covers
+///    both, and is ignored.
+/// 3. Only a mark that overstates could do harm, and the harm would be a refusal to open, never a loss. Such a mark
+///    can only come from copying a store's folder while it is written, the log before the page: then the copy does
+///    lack acknowledged commits, and it is right to say so.
+///
+/// So it does not matter which boot of the system wrote the page.
 final class SharedPage: @unchecked Sendable {
-    // Sendable: all access after `prepare` is by atomic words.
+    // Sendable: all access after `prepare` goes through atomic words.
     static let byteCount = 4096
     static let magic: UInt64 = 0x4547_4150_4E52_4946  // "FIRNPAGE"
     private static let checkSalt: UInt64 = 0x4D41_524B
 
     private let memory: any SharedMemory
     let storeHigh: UInt64
-    /// Which of the two pairs is written next. Guarded by the one who publishes: the leader of a sync.
+    /// Which of the two pairs is written next. Guarded by the publisher: the leader of a sync.
     private var turn = 0
 
-    /// Maps the page of a store, for one who may write.
+    /// Maps the page of a store, for an opener that may write.
     init(_ folder: StoreFolder, _ storeID: StoreID) throws(LogError) {
         memory = try stored { () throws(StorageError) in
             try folder.storage.sharedMemory(folder.shared, byteCount: Self.byteCount, .create(folder.fileMode))
@@ -79,7 +95,8 @@ final class SharedPage: @unchecked Sendable {
         storeHigh = storeID.high
     }
 
-    /// Maps the page for a reader, who creates nothing. Where there is none, or not for this user, it is a page of its own that says nothing.
+    /// Maps the page for a reader, which creates nothing. If there is no page, or this user may not open it, the
+    /// reader gets a page of its own that says nothing.
     init(reading folder: StoreFolder, _ storeID: StoreID) throws(LogError) {
         storeHigh = storeID.high
         do throws(StorageError) {
@@ -91,10 +108,10 @@ final class SharedPage: @unchecked Sendable {
         }
     }
 
-    /// False for a reader who has no page.
-    var isThere: Bool { !(memory is NoSharedMemory) }
+    /// False for a reader that has no page.
+    var isMapped: Bool { !(memory is NoSharedMemory) }
 
-    /// Whether this process may write to it: to wake others, and to take a slot.
+    /// Whether this process may write to the page: to wake others, and to take a slot.
     var isWritable: Bool { memory.isWritable }
 
     private func word(_ offset: Int) -> SharedLongWord { SharedLongWord(memory.bytes.baseAddress! + offset) }
@@ -102,18 +119,18 @@ final class SharedPage: @unchecked Sendable {
     func load(_ offset: Int) -> UInt64 { word(offset).load() }
     func store(_ value: UInt64, _ offset: Int) { word(offset).store(value) }
 
-    /// True where the page is this store's, of whatever epoch.
+    /// True if the page is this store's, of any epoch.
     var isValid: Bool { isValid(epoch: UInt32(truncatingIfNeeded: load(8) >> 32)) }
 
-    /// True where the page is this store's and of this epoch.
+    /// True if the page is this store's and of this epoch.
     func isValid(epoch: UInt32) -> Bool {
-        let head = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory.bytes)[0..<24])
+        let header = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory.bytes)[0..<24])
         return load(0) == Self.magic && load(8) == UInt64(LogLimits.format) | UInt64(epoch) << 32
             && load(16) == storeHigh
-            && load(24) == UInt64(CRC32C.checksum(head))
+            && load(24) == UInt64(CRC32C.checksum(header))
     }
 
-    /// The highest durable mark that a pair which agrees holds; 0 where none does.
+    /// The highest durable mark in a consistent pair; 0 if neither pair is consistent.
     var durableMark: UInt64 {
         var highest: UInt64 = 0
         for pair in [32, 48] {
@@ -124,31 +141,32 @@ final class SharedPage: @unchecked Sendable {
         return highest
     }
 
-    /// The version that readers may see: durable, or written where the durability asks for no more.
+    /// The version that readers may see: a durable one or, if the durability asks for no more, a written one.
     var published: UInt64 { min(load(64), LogLimits.number) }
 
-    /// 0; or one more than the last durable version before a write or sync of the log failed; or `unsyncedName`.
+    /// 0, or one more than the last durable version before a write or sync of the log failed, or `unsyncedName`.
     var failureMark: UInt64 { load(72) }
-    /// The sync of the manifest's name failed, and none of the log.
+    /// The failure mark if the sync of the manifest's name failed, but none of the log.
     private static let unsyncedName = UInt64.max
-    /// Whether whoever writes must not believe a sync before it has written anew what it goes by. Of whatever epoch,
-    /// and a page that is not valid counts, too: who wrote it may have come no further.
+    /// Whether a writer must not trust a sync before it has rewritten what it builds on. The mark counts in every
+    /// epoch, and also in a page that is not valid: the process that wrote the page may have got no further.
     var hasFailed: Bool { failureMark != 0 }
-    /// Whether the log may lack what no durable mark covers, although a sync of it succeeds.
+    /// Whether the log may lack what no durable mark covers, even if a sync of it succeeds.
     var hasLogFailed: Bool { hasFailed && failureMark != Self.unsyncedName }
 
     var generation: UInt64 { load(88) }
 
     private static let extentOffset = 112
     private static let sessionOffset = 120
-    private static let newsOffset = 80
-    /// What is kept when the page is made anew: words that only rise, on which somebody may rely who has the page mapped already. Anything will do at the beginning.
-    private static func isKept(_ offset: Int) -> Bool { [newsOffset, extentOffset, sessionOffset].contains(offset) }
+    private static let wakeOffset = 80
+    /// The words that are kept when the page is made again: they only rise, and a process that has the page mapped
+    /// already may rely on that. Any initial value will do.
+    private static func isKept(_ offset: Int) -> Bool { [wakeOffset, extentOffset, sessionOffset].contains(offset) }
 
-    /// Rises whenever the page is made anew.
+    /// Rises whenever the page is made again.
     var session: UInt64 { load(Self.sessionOffset) }
 
-    /// Slots from here on are free.
+    /// The slots from here on are free.
     var slotExtent: Int { Int(min(load(Self.extentOffset), UInt64(Self.slotCount))) }
 
     func raiseSlotExtent(to count: UInt64) {
@@ -160,16 +178,16 @@ final class SharedPage: @unchecked Sendable {
         }
     }
 
-    /// The process that writes; 0 where there is none.
+    /// The process that writes; 0 if there is none.
     var writerProcess: UInt64 {
         get { load(96) }
         set { store(newValue, 96) }
     }
 
-    /// Makes the page this epoch's. `fresh` where nobody else has the store open: then all of it but the slots, which
-    /// are free already, is cleared first.
+    /// Makes the page valid for an epoch. `fresh` is true if no other process has the store open: then everything
+    /// is cleared first, except the slots, which are already free, and the words that are kept.
     func prepare(epoch: UInt32, durable: UInt64, published: UInt64, generation: UInt64, fresh: Bool) {
-        store(0, 0)  // no reader believes it meanwhile
+        store(0, 0)  // no reader believes the page meanwhile
         if fresh {
             for offset in stride(from: 8, to: Self.slotsStart, by: 8) where !Self.isKept(offset) {
                 store(0, offset)
@@ -185,16 +203,16 @@ final class SharedPage: @unchecked Sendable {
         setDurable(durable)
         store(published, 64)
         store(generation, 88)
-        var head = ByteWriter(capacity: 24)
-        head.append(Self.magic)
-        head.append(UInt64(LogLimits.format) | UInt64(epoch) << 32)
-        head.append(storeHigh)
-        store(UInt64(CRC32C.checksum(head.bytes)), 24)
+        var header = ByteWriter(capacity: 24)
+        header.append(Self.magic)
+        header.append(UInt64(LogLimits.format) | UInt64(epoch) << 32)
+        header.append(storeHigh)
+        store(UInt64(CRC32C.checksum(header.bytes)), 24)
         store(Self.magic, 0)
         wakeAll()
     }
 
-    /// After the sync that made it true.
+    /// Called after the sync that made `mark` durable.
     func setDurable(_ mark: UInt64) {
         let pair = turn == 0 ? 32 : 48
         turn ^= 1
@@ -202,67 +220,72 @@ final class SharedPage: @unchecked Sendable {
         store(mark ^ storeHigh ^ Self.checkSalt, pair + 8)
     }
 
-    // MARK: News
+    // MARK: Waiting and waking
 
-    /// Rises before anybody is woken; who waits sleeps on it.
-    private var wakeWord: SharedWord { SharedWord(memory.bytes.baseAddress! + Self.newsOffset) }
-    /// 1 where somebody may be waiting for commits.
-    private var sleeping: SharedWord { SharedWord(memory.bytes.baseAddress! + Self.newsOffset + 4) }
+    /// Incremented before waiters are woken; they sleep on it.
+    private var wakeWord: SharedWord { SharedWord(memory.bytes.baseAddress! + Self.wakeOffset) }
+    /// 1 if some process may be waiting for commits.
+    private var sleeping: SharedWord { SharedWord(memory.bytes.baseAddress! + Self.wakeOffset + 4) }
 
-    /// To be taken *before* one looks whether there is anything to wait for; then `waitForNews` misses nothing.
+    /// A ticket for `waitForNews`. The caller takes it *before* it checks whether there is anything to wait for;
+    /// then `waitForNews` misses nothing.
     ///
-    /// - Parameter countsCommits: false for the process that writes, which wants no system call at its own commits: only `wakeAll` wakes it. Asked after the
-    ///   wake word was read: whoever makes it true calls `wakeAll` afterwards.
-    func newsTicket(countsCommits: @autoclosure () -> Bool) -> UInt32 {
+    /// - Parameter countsCommits: false for the process that writes, which avoids a system call at each of its own
+    ///   commits: only `wakeAll` wakes it. Evaluated after the wake word was read; the code that makes it true
+    ///   calls `wakeAll` afterwards.
+    func wakeTicket(countsCommits: @autoclosure () -> Bool) -> UInt32 {
         let ticket = wakeWord.load()
         if countsCommits(), isWritable { sleeping.store(1) }
         return ticket
     }
 
-    /// Waits until something has happened since the ticket was taken, for `nanoseconds` at most; it may return early.
-    func waitForNews(_ ticket: UInt32, nanoseconds: Int64? = nil) {
+    /// Waits until something was published or `wakeAll` was called since the ticket was taken, for `nanoseconds` at
+    /// most. May return early.
+    func waitForWake(_ ticket: UInt32, nanoseconds: Int64? = nil) {
         _ = wakeWord.wait(expected: ticket, timeout: nanoseconds)
     }
 
-    /// Nanoseconds after which a reader looks again who can't say that it sleeps, as the page is not its to write.
-    private static let unnoticedPatience: Int64 = 5_000_000
+    /// The nanoseconds after which a reader checks again if it can't set *sleeping*, because it may not write to
+    /// the page.
+    private static let pollInterval: Int64 = 5_000_000
 
-    /// Wakes everybody who waits for news, in every process.
+    /// Wakes all waiters, in every process.
     func wakeAll() {
         guard isWritable else { return }
         wakeWord.add(1)
         wakeWord.wakeAll()
     }
 
-    private var wish: SharedWord { SharedWord(memory.bytes.baseAddress! + 104) }
+    private var wanted: SharedWord { SharedWord(memory.bytes.baseAddress! + 104) }
     private var turnWord: SharedWord { SharedWord(memory.bytes.baseAddress! + 108) }
 
-    /// Whether somebody waits for the writer's lock. One load: each commit asks.
-    var isWriterWanted: Bool { wish.load() != 0 }
+    /// Whether another opener waits for the writer lock. One load, because each commit checks it.
+    var isWriterWanted: Bool { wanted.load() != 0 }
 
-    /// Asks the process that holds the writer's lock for it. If somebody has asked already, it is woken only where `isUrgent`.
-    func wishForWriter(isUrgent: Bool) {
-        if wish.exchange(1) == 0 || isUrgent { wakeAll() }
+    /// Asks the process that holds the writer lock for it. If another opener has asked already, the holder is woken
+    /// again only if `isUrgent`.
+    func requestWriter(isUrgent: Bool) {
+        if wanted.exchange(1) == 0 || isUrgent { wakeAll() }
     }
 
-    func clearWish() { wish.store(0) }
+    func clearWriterRequest() { wanted.store(0) }
 
-    /// How often the writer's lock has gone over.
+    /// How often the writer lock has passed to an opener.
     var turns: UInt32 { turnWord.load() }
     func countTurn() { turnWord.add(1) }
 
-    /// Waits until `isThere`, looked at whenever something is published, for `nanoseconds` at most.
-    func wait(nanoseconds: Int64, until isThere: () -> Bool) {
+    /// Waits until `isMet` returns true, for `nanoseconds` at most. It is called whenever something is published.
+    func wait(nanoseconds: Int64, until isMet: () -> Bool) {
         let deadline = SystemClock.shared.monotonic() + nanoseconds
         while true {
-            let ticket = newsTicket(countsCommits: true)
+            let ticket = wakeTicket(countsCommits: true)
             let left = deadline - SystemClock.shared.monotonic()
-            if isThere() || left <= 0 { return }
-            waitForNews(ticket, nanoseconds: isWritable ? left : min(left, Self.unnoticedPatience))
+            if isMet() || left <= 0 { return }
+            waitForWake(ticket, nanoseconds: isWritable ? left : min(left, Self.pollInterval))
         }
     }
 
-    /// The process that writes, read from the page's file without mapping it; nil where none is known.
+    /// The process that writes, read from the page's file without mapping it; nil if none is known.
     static func writerProcess(_ folder: StoreFolder) -> Int32? {
         guard let file = try? folder.storage.open(folder.shared, .read) else { return nil }
         defer { file.close() }
@@ -272,21 +295,21 @@ final class SharedPage: @unchecked Sendable {
         return Int32(exactly: UInt64(littleEndian: process))
     }
 
-    /// Costs a store and a load where nobody waits.
+    /// Costs one store and one load if nobody waits.
     func setPublished(_ version: UInt64) {
         store(version, 64)
-        // The flag goes down before the wake word moves, see "How nobody oversleeps".
+        // The flag is cleared before the wake word is incremented: see "Why no waiter misses a commit".
         if sleeping.load() != 0, sleeping.exchange(0) != 0 { wakeAll() }
     }
     func setFailure(durable: UInt64) { store(durable &+ 1, 72) }
-    /// By who recovers.
+    /// Called during recovery.
     func setUnsyncedName() { if !hasFailed { store(Self.unsyncedName, 72) } }
     func setGeneration(_ generation: UInt64) { store(generation, 88) }
 }
 
-/// What a reader has that can't map the store's page: zeros, which nobody believes.
+/// The memory of a reader that can't map the store's page: zeros, which are never valid.
 private final class NoSharedMemory: SharedMemory, @unchecked Sendable {
-    // Sendable: nobody writes to it.
+    // Sendable: nothing writes to it.
     let bytes: UnsafeMutableRawBufferPointer
     var isWritable: Bool { false }
 

@@ -1,41 +1,51 @@
 import FirnStorage
 import Synchronization
 
-/// The lock under which a process writes to the store: the kernel's lock of byte 0, which a process keeps across its transactions until another wants it.
+/// The lock under which a process writes to the store: the kernel's lock of byte 0, which a process keeps across
+/// its transactions until another one wants it.
 ///
 /// The cycle, for processes A and B:
-/// 1. A holds the lock and is *ready*: its transactions follow each other under its own write lock, and cost one load of the page's *wish* more than they would alone.
-/// 2. B wants to write. It finds the kernel's lock taken, sets *wish*, wakes all who wait for news, and waits for news itself.
-/// 3. A sees the wish when a transaction ends, or, if none runs, by its thread that waits for news. Under its write lock it makes its tip durable, stops filling room ahead, clears
-///    *wish* and the page's writer, gives the kernel's lock up, and wakes all who wait (`Log.giveUpWriting`). Until then others of A's threads may go on for a `turn`.
-/// 4. B gets the kernel's lock and counts a turn: it is *locked*. Under its own write lock it reads what was written since (`Log.readToEnd`), applies it, opens the segment,
-///    sets the page's writer to itself, and is *ready* (`Log.beginWriting`).
-/// 5. A comes back at 2. Having given the lock up for somebody, it lets that one have it first: it does not try before the count of turns has moved, or `courtesy` is over.
+/// 1. A holds the lock and is *ready*: its transactions follow each other under its own write lock, and each costs
+///    one load of the page's word *wanted* more than without other processes.
+/// 2. B wants to write. It finds the kernel's lock taken, sets *wanted*, wakes all waiters, and waits itself.
+/// 3. A sees *wanted* when a transaction ends or, if none runs, in its thread that waits for events. Under its
+///    write lock it makes its tip durable, stops the preallocation, clears *wanted* and the page's writer, releases
+///    the kernel's lock, and wakes all waiters (`Log.giveUpWriting`). Before that, other threads of A may continue
+///    to write for a `timeSlice`.
+/// 4. B gets the kernel's lock and counts a turn: it is *locked*. Under its own write lock it reads what was
+///    written since (`Log.readToEnd`), applies it, opens the segment, sets the page's writer to itself, and is
+///    *ready* (`Log.beginWriting`).
+/// 5. A is now at step 2. Because it released the lock for another process, it lets that one have it first: it does
+///    not try before the count of turns has changed, or `handoffGrace` is over.
 ///
-/// If A dies, the kernel frees the lock. B, which looks every `patience` too, gets it and finds A's number on the page: it recovers the log as an opener does,
-/// and so does who finds a failure mark. A process whose write or sync failed gives the lock up as it stands, without clearing anything.
+/// If A dies, the kernel frees the lock. B, which also tries again at each `pollInterval`, gets it and finds A's
+/// number on the page: it recovers the log as an opener does. So does a process that finds a failure mark. A
+/// process whose write or sync failed releases the lock as things are, without clearing anything.
 ///
-/// In the order of turns (`LockRank`), the kernel's lock comes before the process's write lock. So a thread waits for the kernel's lock without the process's write lock, and the process goes on reading
-/// what others commit meanwhile.
+/// In the order of turns (`LockRank`), the kernel's lock comes before the process's write lock. So a thread waits
+/// for the kernel's lock without holding the process's write lock, and the process continues to read what others
+/// commit meanwhile.
 ///
-/// What changes here:
-/// - `state`: atomic. To *locked* by whoever is acquiring; to *ready* and to *away* by the holder of the process's write lock. So under that, *ready* stays.
+/// The mutable state:
+/// - `state`: atomic. Set to *locked* by the thread that acquires the lock; to *ready* and to *away* by the holder
+///   of the process's write lock. So *ready* does not change while the write lock is held.
 /// - `isAcquiring`: guarded by `lock`; one thread at a time tries for all.
-/// - `heldSince`, `yieldedAt`, `yieldedTurn`, `wantsRest`: atomic; hints that decide when, never whether.
+/// - `heldSince`, `yieldedAt`, `yieldedTurn`, `wantsIdleRelease`: atomic; hints that decide when, never whether.
 final class WriterLock: @unchecked Sendable {
     private enum State: UInt8, AtomicRepresentable { case away, locked, ready }
 
-    /// Nanoseconds for which a process that writes goes on although another waits: so the price of going over is paid once for many commits.
-    private static let turn: Int64 = 2_000_000
-    /// Nanoseconds for which a process that gave the lock up leaves it to the one that asked.
-    private static let courtesy: Int64 = 2_000_000
-    /// Nanoseconds after which one that waits looks whether the holder has died, and asks again.
-    private static let patience: Int64 = 10_000_000
+    /// The nanoseconds for which a process continues to write while another one waits, so that the cost of passing
+    /// on the lock is paid once for many commits.
+    private static let timeSlice: Int64 = 2_000_000
+    /// The nanoseconds for which a process that released the lock leaves it to the one that asked for it.
+    private static let handoffGrace: Int64 = 2_000_000
+    /// The nanoseconds after which a waiter checks whether the holder has died, and asks again.
+    private static let pollInterval: Int64 = 10_000_000
 
     private let locks: StoreLocks
     private let page: SharedPage
     private let mayWait: Bool
-    /// The system's where threads wait; else the store's, so that a simulation decides whose turn it is.
+    /// The system's clock if threads wait; otherwise the store's, so that a simulation decides which process writes.
     private let clock: any Clock
     private let state: Atomic<State>
     private let lock = Lock(.innermost)
@@ -44,7 +54,7 @@ final class WriterLock: @unchecked Sendable {
     private let heldSince = Atomic<Int64>(0)
     private let yieldedAt = Atomic<Int64>(0)
     private let yieldedTurn = Atomic<UInt32>(0)
-    private let wantsRest = Atomic<Bool>(false)
+    private let wantsIdleRelease = Atomic<Bool>(false)
 
     init(locks: StoreLocks, page: SharedPage, isReady: Bool, mayWait: Bool, clock: any Clock) {
         self.clock = mayWait ? SystemClock.shared : clock
@@ -64,15 +74,16 @@ final class WriterLock: @unchecked Sendable {
 
     /// Whether this process has written for as long as it may while others wait.
     var isTurnOver: Bool {
-        clock.monotonic() - heldSince.load(ordering: .relaxed) > Self.turn
+        clock.monotonic() - heldSince.load(ordering: .relaxed) > Self.timeSlice
     }
 
-    // MARK: Getting it
+    // MARK: Acquiring the lock
 
-    /// Gets the kernel's lock, unless this process has it, waiting as long as others write. Who calls holds no other lock. `check` throws where waiting makes no more sense; at `deadline` that is asked
-    /// although another thread tries for all.
+    /// Acquires the kernel's lock, unless this process has it, waiting as long as others write. The caller holds no
+    /// other lock. `check` throws if it no longer makes sense to wait; at `deadline` it is called even while
+    /// another thread tries for all.
     func acquire(until deadline: Int64 = .max, _ check: () throws(LogError) -> Void) throws(LogError) {
-        LockRank.expectNone("a thread waits for the writer's lock")
+        LockRank.expectNone("a thread waits for the writer lock")
         lock.lock()
         while isAway, isAcquiring {
             if deadline == .max {
@@ -99,25 +110,26 @@ final class WriterLock: @unchecked Sendable {
         var isUrgent = false
         while true {
             try check()
-            let left = courtesyLeft
-            if left <= 0, try tryLock(check) { return }
-            if left <= 0 { page.wishForWriter(isUrgent: isUrgent) }
+            let remaining = graceLeft
+            if remaining <= 0, try tryLock(check) { return }
+            if remaining <= 0 { page.requestWriter(isUrgent: isUrgent) }
             guard mayWait else {
                 throw LogError(.locked(processID: Int32(exactly: page.writerProcess)), path: locks.path)
             }
-            let ticket = page.newsTicket(countsCommits: true)
-            // Between the first look and the ticket it may have been given up.
-            if left <= 0, try tryLock(check) { return }
+            let ticket = page.wakeTicket(countsCommits: true)
+            // The lock may have been released between the first try and the ticket.
+            if remaining <= 0, try tryLock(check) { return }
             let since = clock.monotonic()
-            let wait = left > 0 ? left : Self.patience
-            page.waitForNews(ticket, nanoseconds: wait)
+            let wait = remaining > 0 ? remaining : Self.pollInterval
+            page.waitForWake(ticket, nanoseconds: wait)
             isUrgent = clock.monotonic() - since >= wait
         }
     }
 
     private func tryLock(_ check: () throws(LogError) -> Void) throws(LogError) -> Bool {
         guard try locks.tryLockWriter() else { return false }
-        // The log may have been closed since the look before; where versions are read on, the lock file stays open.
+        // The log may have been closed since the check before; if versions are still read, the lock file stays
+        // open.
         do throws(LogError) { try check() } catch {
             try? locks.unlockWriter()
             throw error
@@ -125,50 +137,52 @@ final class WriterLock: @unchecked Sendable {
         page.countTurn()
         heldSince.store(clock.monotonic(), ordering: .relaxed)
         yieldedAt.store(0, ordering: .relaxed)
-        wantsRest.store(false, ordering: .relaxed)
+        wantsIdleRelease.store(false, ordering: .relaxed)
         state.store(.locked, ordering: .releasing)
         return true
     }
 
-    /// Nanoseconds for which the lock is still left to the one that asked for it.
-    private var courtesyLeft: Int64 {
+    /// The nanoseconds for which the lock is still left to the process that asked for it.
+    private var graceLeft: Int64 {
         let yielded = yieldedAt.load(ordering: .relaxed)
         guard yielded != 0, page.turns == yieldedTurn.load(ordering: .relaxed) else { return 0 }
-        return yielded + Self.courtesy - clock.monotonic()
+        return yielded + Self.handoffGrace - clock.monotonic()
     }
 
-    /// By the holder of the write lock, once everything that others wrote was read.
+    /// Called by the holder of the write lock, once it has read everything that others wrote.
     func becomeReady() { state.store(.ready, ordering: .releasing) }
 
-    // MARK: Giving it up
+    // MARK: Releasing the lock
 
-    /// An idle process gives the lock up, so that its death troubles nobody.
+    /// Asks this idle process to release the lock, so that its death would not make others recover the log.
     func requestIdleRelease() {
-        wantsRest.store(true, ordering: .relaxed)
+        wantsIdleRelease.store(true, ordering: .relaxed)
         page.wakeAll()
     }
 
-    /// Whether an idle process wished to give the lock up; once.
-    func takeWishForRest() -> Bool { isReady && wantsRest.exchange(false, ordering: .relaxed) }
+    /// Whether this process was asked to release the lock because it is idle. True once for each request.
+    func takeIdleReleaseRequest() -> Bool { isReady && wantsIdleRelease.exchange(false, ordering: .relaxed) }
 
-    /// By the holder of the write lock, when nothing of this process touches the log any more.
+    /// Called by the holder of the write lock, when nothing in this process uses the log any more.
     ///
-    /// The kernel's lock goes before the state says so. It excludes no thread of this process, as all ask through the
-    /// same open file: one that found *away* first would get the lock that is about to go, and write without it. A
-    /// thread that finds the old state waits for the write lock, and looks again when it has it.
+    /// The kernel's lock is released before the state changes. It does not exclude threads of this process, because
+    /// all use the same open file: a thread that found *away* first would get the lock that is about to be
+    /// released, and write without it. A thread that finds the old state waits for the write lock, and checks again
+    /// when it has it.
     func release() {
         if page.isWriterWanted {
             yieldedTurn.store(page.turns, ordering: .relaxed)
             yieldedAt.store(clock.monotonic(), ordering: .relaxed)
         }
-        page.clearWish()
-        // It throws only where the lock file is closed, which frees the lock too.
+        page.clearWriterRequest()
+        // It throws only if the lock file is closed, which frees the lock too.
         try? locks.unlockWriter()
         state.store(.away, ordering: .releasing)
         page.wakeAll()
     }
 
-    /// The log is closed, and the lock goes with its file, or by itself: from now on nobody takes this process for the
-    /// one that writes. Nobody tries for the lock any more; who gets it just now gives it back.
+    /// Called when the log is closed; the lock is freed with its file, or separately. From now on no thread takes
+    /// this process for the one that writes. No thread tries for the lock any more; one that is just acquiring it
+    /// releases it again.
     func close() { state.store(.away, ordering: .releasing) }
 }

@@ -1,57 +1,61 @@
 import FirnStorage
 
 /// What the headers of a commit's frames say.
-public struct CommitHeader: Sendable, Equatable {
-    public let version: UInt64
+package struct CommitHeader: Sendable, Equatable {
+    package let version: UInt64
     /// Nanoseconds since 1970.
-    public let time: Int64
-    /// Bytes of its frames in the log.
-    public let byteCount: Int
+    package let time: Int64
+    /// The bytes of its frames in the log.
+    package let byteCount: Int
 }
 
 extension Log {
     /// When the store was made, in nanoseconds since 1970.
-    public var created: Int64 { get throws(LogError) { try manifest().created } }
+    package var created: Int64 { get throws(LogError) { try manifest().created } }
 
     /// The first version that the log holds, or will hold.
-    public var firstVersion: UInt64 { get throws(LogError) { try manifest().segments[0].firstVersion } }
+    package var firstVersion: UInt64 { get throws(LogError) { try manifest().segments[0].firstVersion } }
 
-    /// Calls `body` with the head of each commit of some versions, in order; what the log does not hold is passed over.
+    /// Calls `body` with the header of each commit in some ranges of versions, in order; versions that the log does
+    /// not hold are skipped.
     ///
-    /// Cost: the headers of the segments that hold them, up to the last that is asked for; no payload is decompressed or checked.
+    /// Cost: the headers of the segments that hold them, up to the last version asked for; no payload is
+    /// decompressed or checked.
     ///
     /// - Parameter versions: written versions, in order and without overlap.
-    public func forEachHeader(
+    package func forEachHeader(
         of versions: [ClosedRange<UInt64>], _ body: (CommitHeader) -> Void
     ) throws(LogError) {
         try checkOpen()
         var cursor = LogCursor(folder: folder, manifest: try manifest())
-        // The last one that `body` was called with: nothing is told twice where the log has changed and is read again.
-        var told: UInt64 = 0
+        // The last version that `body` was called with, so that none is delivered twice if the log has changed and
+        // is read again.
+        var delivered: UInt64 = 0
         while true {
             do throws(LogError) {
                 for entry in cursor.manifest.segments {
                     let wanted = versions.filter {
-                        $0.upperBound > told && $0.upperBound >= entry.firstVersion
+                        $0.upperBound > delivered && $0.upperBound >= entry.firstVersion
                             && (!entry.isSealed || $0.lowerBound <= entry.lastVersion)
                     }
                     guard let last = wanted.last?.upperBound else { continue }
-                    try cursor.forEachHeader(in: entry, through: last) { head in
-                        if head.version > told, wanted.contains(where: { $0.contains(head.version) }) {
-                            told = head.version
-                            body(head)
+                    try cursor.forEachHeader(in: entry, through: last) { header in
+                        if header.version > delivered, wanted.contains(where: { $0.contains(header.version) }) {
+                            delivered = header.version
+                            body(header)
                         }
                         return true
                     }
                 }
                 return
             } catch {
-                guard try cursor.lookAgain(after: error) else { throw error }
+                guard try cursor.reloadManifest(after: error) else { throw error }
             }
         }
     }
 
-    /// Runs `body` on the manifest in force, and again on the next one where it throws because another process's compactor has removed what the first one lists.
+    /// Runs `body` with the manifest in force. If it throws and the manifest has been replaced meanwhile, runs it
+    /// again with the new one: another process's compactor may have removed files that the old one lists.
     func readingOn<Result>(
         _ body: (Manifest) throws(LogError) -> Result
     ) throws(LogError) -> Result {
@@ -67,10 +71,11 @@ extension Log {
         }
     }
 
-    /// The newest version up to `through` whose time fulfils a condition that holds up to some moment and not after it; nil where none does.
+    /// The newest version up to `through` whose time meets a condition that holds up to some moment and not after
+    /// it; nil if none does.
     ///
     /// Cost: one header of each segment that begins later, and the headers of one segment.
-    public func newestVersion(
+    package func newestVersion(
         through: UInt64, where isNotLater: (Int64) -> Bool
     ) throws(LogError) -> UInt64? {
         try checkOpen()
@@ -79,24 +84,24 @@ extension Log {
             do throws(LogError) {
                 for entry in cursor.manifest.segments.reversed() {
                     var found: UInt64?
-                    try cursor.forEachHeader(in: entry, through: through) { head in
-                        guard isNotLater(head.time) else { return false }
-                        found = head.version
+                    try cursor.forEachHeader(in: entry, through: through) { header in
+                        guard isNotLater(header.time) else { return false }
+                        found = header.version
                         return true
                     }
                     if let found { return found }
                 }
                 return nil
             } catch {
-                guard try cursor.lookAgain(after: error) else { throw error }
+                guard try cursor.reloadManifest(after: error) else { throw error }
             }
         }
     }
 }
 
 extension LogCursor {
-    /// Calls `body` with the head of each commit of a segment up to the version `through`, which is written, until it returns false. Headers are checked; payloads are not
-    /// looked at.
+    /// Calls `body` with the header of each commit of a segment up to version `through`, which is written, until
+    /// `body` returns false. Headers are checked; payloads are not read.
     func forEachHeader(
         in entry: Manifest.Segment, through: UInt64, _ body: (CommitHeader) -> Bool
     ) throws(LogError) {
@@ -106,7 +111,7 @@ extension LogCursor {
         var offset = SegmentHeader.byteCount
         var chain = reader.headerCRC
         var version = entry.firstVersion - 1
-        // Of the parts of the commit that has begun.
+        // The bytes of the parts read so far of the commit that has begun.
         var byteCount = 0
         while version < last {
             guard let (frame, crc) = try reader.header(at: offset), frame.chain == chain,
@@ -114,7 +119,7 @@ extension LogCursor {
             else {
                 throw LogError(
                     .damage, path: reader.path, offset: offset,
-                    detail: "version \(version + 1) was durable, but there is no whole header of it")
+                    detail: "version \(version + 1) was durable, but there is no intact header of it")
             }
             offset = frame.end
             chain = crc

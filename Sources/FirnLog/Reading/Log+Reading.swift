@@ -1,84 +1,90 @@
 import FirnStorage
 
 extension Log {
-    /// The last version written; in a log opened read-only the last that the writer has published.
-    public var writtenVersion: UInt64 { writer?.group.writtenVersion ?? publishedVersion }
+    /// The last version written; in a log opened read-only, the last one that the writer has published.
+    package var writtenVersion: UInt64 { writer?.group.writtenVersion ?? publishedVersion }
 
     /// The last version known to be on the disk.
-    public var durableVersion: UInt64 {
+    package var durableVersion: UInt64 {
         if let writer {
-            // What others have published may be less than durable; their mark tells.
+            // What others have published may not be durable yet; their durable mark shows how much is.
             return writer.lock.isAway && !isClosed.load(ordering: .acquiring)
                 ? min(page.durableMark, writer.group.durableVersion) : writer.group.durableVersion
         }
         // As in `publishedVersion`.
-        if isPageKept, page.isValid { seenDurable.max(page.durableMark, ordering: .acquiringAndReleasing) }
+        if isPageMaintained, page.isValid { seenDurable.max(page.durableMark, ordering: .acquiringAndReleasing) }
         return seenDurable.load(ordering: .acquiring)
     }
 
-    /// The last version that may be seen outside its transaction: the last durable one, or with `.relaxed` and `.none` the last written.
-    public var publishedVersion: UInt64 {
+    /// The last version that may be seen outside its transaction: the last durable one or, with `.relaxed` and
+    /// `.none`, the last one written.
+    package var publishedVersion: UInt64 {
         if let writer { return writer.group.publishedVersion }
-        // While another process takes the store over, the page is nobody's for a moment: then what was seen last holds.
-        if isPageKept, page.isValid { seen.max(page.published, ordering: .acquiringAndReleasing) }
+        // While another process takes over the store, the page is invalid for a moment: then the last value seen holds.
+        if isPageMaintained, page.isValid { seen.max(page.published, ordering: .acquiringAndReleasing) }
         return seen.load(ordering: .acquiring)
     }
 
-    /// Waits until a version above `version` is published, here or by another process, for `milliseconds` at most; returns the newest one.
-    /// Blocks: not for threads of Swift's pool.
-    public func waitForVersion(after version: UInt64, milliseconds: Int) throws(LogError) -> UInt64 {
+    /// Waits until a version above `version` is published, here or by another process, for `milliseconds` at most.
+    /// Returns the newest version. Blocks: not for threads of Swift's pool.
+    package func waitForVersion(after version: UInt64, milliseconds: Int) throws(LogError) -> UInt64 {
         try checkOpen()
         page.wait(nanoseconds: .nanoseconds(milliseconds: milliseconds)) { max(publishedVersion, readable) > version }
         return max(publishedVersion, readable)
     }
 
-    /// What has been published, if only to those who read it: in a log that is open for writing it may be more than this process has read.
+    /// The version published for readers of the page: in a log that is open for writing, it may be ahead of what
+    /// this process has read.
     private var readable: UInt64 { writer == nil ? 0 : page.published }
 
-    /// Whether somebody has looked after the page since this log was opened, or did so then.
-    private var isPageKept: Bool { unkeptSession.map { $0 != page.session } ?? true }
+    /// Whether some process maintained the page when this log was opened, or has done so since.
+    private var isPageMaintained: Bool { unmaintainedSession.map { $0 != page.session } ?? true }
 
-    /// Why the log takes no more writes: a write or sync failed; nil while all is well. Readers go on.
-    public var failure: LogError? { writer?.group.currentFailure }
+    /// Why the log takes no more writes: a write or sync failed. Nil if nothing failed. Readers continue.
+    package var failure: LogError? { writer?.group.currentFailure }
 
-    /// Whether this process was forked off the one that opened the log: whatever asks something of the log then throws `.forked`.
-    public var isForked: Bool { forkMark.isForked }
+    /// Whether this process is a forked child of the one that opened the log: then every call of the log throws
+    /// `.forked`.
+    package var isForked: Bool { forkMark.isForked }
 
-    /// Throws why nothing can be written: closed, forked, read-only, or a write or sync that failed.
-    public func checkWritable() throws(LogError) { _ = try writable() }
+    /// Throws the reason if nothing can be written: the log is closed, forked or read-only, or a write or sync failed.
+    package func checkWritable() throws(LogError) { _ = try writable() }
 
-    /// The schema in force at the end of the log, as it was handed over; empty where there was none.
-    public var schema: [UInt8] {
+    /// The schema in force at the end of the log, in the bytes that were given to the log; empty if there is none.
+    package var schema: [UInt8] {
         writer?.tail.snapshot().schema ?? recoveredSchema
     }
 
-    /// Calls `body` with each whole commit of the versions `version + 1 ... through`, in order. Every byte is checked on the way.
+    /// Calls `body` with each whole commit of the versions `version + 1 ... through`, in order. Every byte is
+    /// checked on the way.
     ///
-    /// Cost: O(bytes of these commits, and of those before them in their segment); from a position, of these commits alone.
+    /// Cost: O(bytes of these commits, and of those before them in their segment); from a position, of these
+    /// commits alone.
     ///
     /// - Parameters:
-    ///   - position: where an earlier call has ended; it counts where that was at `version`.
-    ///   - isOpening: true until `tellOthers` was called: the manifest is then the one whose checkpoint the log was
-    ///     opened with. A compactor that had looked for others before this one came may have replaced it, but removes
-    ///     nothing that it lists; of a reader without a slot the files are held.
-    /// - Returns: where to go on.
-    /// - Throws: `.damage` with the place; `.versionNotHere`; whatever `body` throws.
+    ///   - position: the position that an earlier call returned; it is used if it is the one behind `version`.
+    ///   - isOpening: true until `tellOthers` was called. The manifest is then the one with whose checkpoint the
+    ///     log was opened. A compactor that had looked for other processes before this one came may have replaced
+    ///     it, but removes nothing that it lists; for a reader without a slot, the files are held open.
+    /// - Returns: the position from which to continue.
+    /// - Throws: `.damage` with the file and offset; `.versionNotHere`; whatever `body` throws.
     @discardableResult
-    public func replay(
+    package func replay(
         after version: UInt64, through: UInt64, from position: LogPosition? = nil, isOpening: Bool = false,
         _ body: (inout CommitReader) throws -> Void
     ) throws -> LogPosition? {
         try checkOpen()
         guard through > version else { return position }
         guard through <= writtenVersion else {
-            throw LogError(.versionNotHere(through), path: folder.path, detail: "the last is \(writtenVersion)")
+            throw LogError(.versionNotHere(through), path: folder.path, detail: "the last one is \(writtenVersion)")
         }
         let opened = isOpening ? writer?.tail.snapshot().manifest ?? held?.manifest : nil
         var cursor = LogCursor(folder: isOpening ? folder.reading(held) : folder, manifest: try opened ?? manifest())
         return try cursor.replay(after: version, through: through, from: position, body)
     }
 
-    /// The manifest in force. Who reads beside a writer sees its segments by the file.
+    /// The manifest in force. A process that reads beside a writer reads it from the file, to see the writer's new
+    /// segments.
     func manifest() throws(LogError) -> Manifest {
         if let writer {
             let known = writer.tail.snapshot().manifest
@@ -92,14 +98,16 @@ extension Log {
         if isClosed.load(ordering: .acquiring) { throw LogError(.closed, path: folder.path) }
     }
 
-    /// Ends the log's work: what is written becomes durable, the durable mark is written once more, the file is trimmed, the locks
-    /// are given up. A second call does nothing.
+    /// Closes the log: what is written becomes durable, the durable mark is written once more, the file is trimmed,
+    /// and the locks are released. A second call does nothing.
     ///
-    /// - Parameter isRead: whether files of checkpoints go on being read, until nobody refers to the log any more.
-    /// - Throws: what the last sync threw, or the lock that says that files are read. The log is closed all the same.
-    public func close(isRead: Bool = false) throws(LogError) {
+    /// - Parameter isRead: whether checkpoint files are still read after this, until nothing refers to the log any
+    ///   more.
+    /// - Throws: the error of the last sync, or of the lock that says that checkpoint files are read. The log is
+    ///   closed in any case.
+    package func close(isRead: Bool = false) throws(LogError) {
         guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        // In a forked child threads and locks have stayed with the parent, who goes on.
+        // In a forked child, threads and locks remain the parent's, which continues.
         if isForked { return }
         var failures: [LogError] = []
         func attempt(_ body: () throws(LogError) -> Void) {
@@ -109,27 +117,27 @@ extension Log {
         let readsOn = isRead && failures.isEmpty
         attempt { () throws(LogError) in try endWriting() }
         leaveSlot()
-        if readsOn { attempt { () throws(LogError) in try locks.leaveReading(slot: slot) } } else { locks.leave() }
-        // Who waits for the writer's lock.
+        if readsOn { attempt { () throws(LogError) in try locks.leaveReading(slot: slot) } } else { locks.releaseAll() }
+        // This wakes those that wait for the writer lock.
         page.wakeAll()
         if let first = failures.first { throw first }
     }
 
     private func endWriting() throws(LogError) {
         guard let writer else { return }
-        writer.keeper?.stop()
+        writer.maintenance?.stop()
         writer.queue.stop()
         let tail = writer.tail
         tail.begin()
         defer {
-            // From here on others write. Whoever comes too late finds that it is not this process's turn.
+            // From here on other processes write. A caller that comes too late finds that this process may not write.
             if writer.group.currentFailure != nil { writer.group.awaitEndOfRounds() }
             tail.leave()
             writer.lock.close()
             tail.endAppending()
             tail.file.close()
         }
-        // Where another process writes, nothing here was left to do when it got the lock.
+        // If another process writes, this one had already made its commits durable when it released the lock.
         guard writer.lock.isReady, writer.group.currentFailure == nil else { return }
         try writer.group.wait(for: writer.group.writtenVersion)
         try tail.writeMark()

@@ -1,25 +1,25 @@
 import FirnBytes
 import FirnStorage
 
-/// One part of a commit, as it was handed to the log.
-public struct LogPart {
-    public var kind: LogPartKind
-    /// Valid until the next call of the reader that gave it.
-    public var bytes: UnsafeRawBufferPointer
+/// One part of a commit, as it was given to the log.
+package struct LogPart {
+    package var kind: LogPartKind
+    /// Valid until the next call of the reader that returned it.
+    package var bytes: UnsafeRawBufferPointer
 }
 
 /// Reads one commit's parts, front to back.
-public struct CommitReader: ~Copyable {
-    public let version: UInt64
+package struct CommitReader: ~Copyable {
+    package let version: UInt64
     /// Nanoseconds since 1970.
-    public let time: Int64
-    /// Another one than it began with where the commit had to be found again.
+    package let time: Int64
+    /// Not the reader that it began with, if the commit had to be found again in another segment.
     private(set) var reader: SegmentReader
     private(set) var offset: Int
     private(set) var chain: UInt32
     /// The highest durable mark among the frames read.
     private(set) var mark: UInt64 = 0
-    /// The schema that the commit sets, as far as it was read.
+    /// The schema that the commit sets, if the part with it has been read.
     private(set) var schema: [UInt8]?
     private var isAtEnd = false
     private var part: UInt32 = 0
@@ -35,13 +35,13 @@ public struct CommitReader: ~Copyable {
 
     /// The next part; nil after the last.
     ///
-    /// - Throws: `.damage`, with the place.
-    public mutating func next() throws(LogError) -> LogPart? {
+    /// - Throws: `.damage`, with the file and offset.
+    package mutating func next() throws(LogError) -> LogPart? {
         guard let (frame, bytes) = try nextFrame(decompressing: true) else { return nil }
         return LogPart(kind: frame.kind == .schema ? .schema : .changes, bytes: bytes)
     }
 
-    /// Passes over what was not read, checking it.
+    /// Skips the parts that were not read, but checks them.
     mutating func skipRest() throws(LogError) {
         while try nextFrame(decompressing: false) != nil {}
     }
@@ -71,13 +71,14 @@ public struct CommitReader: ~Copyable {
             guard try findAgain() else {
                 throw LogError(
                     .damage, path: reader.path, offset: offset,
-                    detail: "part \(part) of version \(version) is not whole")
+                    detail: "part \(part) of version \(version) is damaged")
             }
         }
     }
 
-    /// Goes on with the same part where the commit lies now: a process that took the store over has written commits again to a new segment, and cut the one that was being read. False where no
-    /// other segment holds the version.
+    /// Continues with the same part in the segment that holds the commit now: a process that took over the store
+    /// has rewritten commits to a new segment, and cut the one that was being read. False if no other segment holds
+    /// the version.
     private mutating func findAgain() throws(LogError) -> Bool {
         let manifest = try reader.folder.readManifest()
         guard let entry = manifest.segments.last(where: { $0.firstVersion <= version }),
@@ -100,10 +101,11 @@ public struct CommitReader: ~Copyable {
     }
 }
 
-/// Where a reader of the log stands: behind a commit. Who goes on from there need not pass the commits before it again.
-public struct LogPosition: Sendable, Equatable {
+/// The position of a reader between two commits of the log. A reader that continues from it need not read the
+/// commits before it again.
+package struct LogPosition: Sendable, Equatable {
     /// The last version read.
-    public let version: UInt64
+    package let version: UInt64
     fileprivate let segment: UInt32
     fileprivate let epoch: UInt32
     fileprivate let offset: Int
@@ -112,8 +114,10 @@ public struct LogPosition: Sendable, Equatable {
 
 /// Walks the whole commits of a store in order, checking every byte on the way.
 ///
-/// Others may change the log meanwhile: seal and cut the open segment, write commits again to a new one, and remove segments that this reader has no slot to keep. Where something is not as the
-/// manifest said, the manifest is therefore read again; if it has changed, the walk goes on where it was, and what the log no longer holds is `.versionNotHere`. Otherwise it is damage.
+/// Other processes may change the log meanwhile: they seal and cut the open segment, rewrite commits to a new one,
+/// and remove segments that this reader has no slot to keep. So if something is not as the manifest said, the
+/// manifest is read again. If it has changed, the walk continues at the same version, and a version that the log no
+/// longer holds is `.versionNotHere`. If it has not changed, the problem is damage.
 struct LogCursor {
     let folder: StoreFolder
     private(set) var manifest: Manifest
@@ -123,16 +127,18 @@ struct LogCursor {
         self.manifest = manifest
     }
 
-    /// True where the log has changed since the manifest was read, which may be why reading it failed; it is then read again. False for failures that have nothing to do with it.
-    mutating func lookAgain(after error: LogError) throws(LogError) -> Bool {
-        guard error.isOfFiles else { return false }
+    /// True if the manifest has been replaced since it was read, which may be why reading the log failed; the new
+    /// manifest is then used. False for failures that a changed log can't cause.
+    mutating func reloadManifest(after error: LogError) throws(LogError) -> Bool {
+        guard error.mayBeStaleFile else { return false }
         let now = try folder.readManifest()
         guard now != manifest else { return false }
         manifest = now
         return true
     }
 
-    /// Calls `body` for each commit of the versions `after + 1 ... through`, and gives the position behind them. One behind `after` shortens the way there.
+    /// Calls `body` for each commit of the versions `after + 1 ... through`, and returns the position behind them.
+    /// If `position` is the one behind `after`, the walk starts there instead of at the segment's start.
     mutating func replay(
         after: UInt64, through: UInt64, from position: LogPosition?, _ body: (inout CommitReader) throws -> Void
     ) throws -> LogPosition? {
@@ -143,17 +149,17 @@ struct LogCursor {
                 try readOn(&walk, body)
                 return walk.position
             } catch let error as LogError {
-                // What `body` throws is its caller's.
-                guard !walk.isInBody, try lookAgain(after: error) else { throw error }
+                // An error that `body` throws goes to the caller.
+                guard !walk.isInBody, try reloadManifest(after: error) else { throw error }
             }
         }
     }
 
-    /// How far a walk has come.
+    /// The progress of a walk.
     private struct Walk {
         var next: UInt64
         let through: UInt64
-        /// Behind `next - 1`, where that is known.
+        /// The position behind version `next - 1`, if known.
         var position: LogPosition?
         var isInBody = false
     }
@@ -163,7 +169,7 @@ struct LogCursor {
             guard let index = manifest.segments.lastIndex(where: { $0.firstVersion <= walk.next }) else {
                 throw LogError(
                     .versionNotHere(walk.next), path: folder.log,
-                    detail: "its oldest is \(manifest.segments[0].firstVersion)")
+                    detail: "the oldest version in it is \(manifest.segments[0].firstVersion)")
             }
             let entry = manifest.segments[index]
             guard !entry.isSealed || entry.lastVersion >= walk.next else {
@@ -173,7 +179,7 @@ struct LogCursor {
             if index > 0, manifest.segments[index - 1].chainEnd != reader.header.chain {
                 throw LogError(
                     .damage, path: reader.path, offset: 0,
-                    detail: "the segment's head does not follow the segment before")
+                    detail: "the segment's header does not follow the segment before")
             }
             try readOn(&walk, in: entry, reader, body)
         }
@@ -196,7 +202,7 @@ struct LogCursor {
                 if entry.isSealed, offset == reader.byteCount, version == entry.lastVersion { return }
                 throw LogError(
                     .damage, path: reader.path, offset: offset,
-                    detail: "version \(version &+ 1) was durable, but there is no whole frame of it")
+                    detail: "version \(version &+ 1) was durable, but there is no intact frame of it")
             }
             guard frame.kind.isPart else {
                 offset = frame.end
@@ -206,7 +212,7 @@ struct LogCursor {
             var commit = CommitReader(frame, reader, chain: chain)
             guard commit.version == version &+ 1 else {
                 throw LogError(
-                    .damage, path: reader.path, offset: offset, detail: "version \(version &+ 1) should stand here")
+                    .damage, path: reader.path, offset: offset, detail: "version \(version &+ 1) should be here")
             }
             if commit.version == walk.next {
                 walk.isInBody = true
@@ -223,7 +229,7 @@ struct LogCursor {
                 version: version, segment: commit.reader.number, epoch: commit.reader.header.epoch, offset: offset,
                 chain: chain)
             if commit.reader !== reader {
-                // It was found again in another segment, from which the walk goes on.
+                // The commit was found again in another segment; the walk continues from there.
                 manifest = try folder.readManifest()
                 return
             }

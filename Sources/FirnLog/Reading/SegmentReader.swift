@@ -1,20 +1,20 @@
 import FirnBytes
 import FirnStorage
 
-/// Reads a segment's frames one after another through a window of memory, checking each.
+/// Reads a segment's frames one after another through a memory window, and checks each of them.
 final class SegmentReader {
-    /// What stands at an offset.
+    /// What is at an offset.
     enum Item {
         case frame(FrameHeader, crc: UInt32)
-        /// No good frame; why, and whether the header at least is whole.
+        /// Not a good frame: the reason, and the header if that at least is intact.
         case bad(String, FrameHeader?)
-        /// The file ends here, or holds nothing but zeros from here on.
+        /// The file ends here, or holds only zeros from here on.
         case end
     }
 
     let path: String
     let number: UInt32
-    /// The bytes that count: the file's length, or less where the manifest says so.
+    /// The bytes that count: the file's length, or fewer if the manifest says so.
     private(set) var byteCount: Int
     let folder: StoreFolder
     let storeID: StoreID
@@ -25,14 +25,14 @@ final class SegmentReader {
     private var windowCount = 0
     private(set) var header: SegmentHeader
     private(set) var headerCRC: UInt32
-    /// Zeros that were found last, in whole steps of 64 bytes: who goes on within them need not look again.
+    /// The zeros that were found last, in steps of 64 bytes: a search that starts within them need not read them again.
     private var zeros = 0..<0
-    /// Bytes looked at for zeros; tests bound it by the file's length.
+    /// How many bytes were examined for zeros; tests bound it by the file's length.
     private(set) var examinedByteCount = 0
-    /// Bytes read from the file, likewise.
+    /// How many bytes were read from the file, for the same tests.
     private(set) var readByteCount = 0
 
-    /// Opens the segment and checks its head. `windowByteCount` is how much is read at once.
+    /// Opens the segment and checks its header. `windowByteCount` is how much is read at once.
     init(
         _ folder: StoreFolder, _ entry: Manifest.Segment, storeID: StoreID, windowByteCount: Int = 256 << 10
     ) throws(LogError) {
@@ -58,7 +58,7 @@ final class SegmentReader {
             guard size >= Int(entry.byteCount) else {
                 throw LogError(
                     .damage, path: path, offset: size,
-                    detail: "it ends here, but the manifest says it holds \(entry.byteCount) bytes")
+                    detail: "it ends here, but the manifest says that it holds \(entry.byteCount) bytes")
             }
             byteCount = Int(entry.byteCount)
         } else {
@@ -67,9 +67,9 @@ final class SegmentReader {
         window = .allocate(byteCount: windowByteCount, alignment: 64)
         header = SegmentHeader(storeID: storeID, epoch: 0, segment: 0, chain: 0, firstVersion: 0, mark: 0)
         headerCRC = 0
-        let head = try bytes(at: 0, count: SegmentHeader.byteCount)
-        guard let found = SegmentHeader.decode(head) else {
-            throw LogError(.damage, path: path, offset: 0, detail: "the segment's head is not whole")
+        let start = try bytes(at: 0, count: SegmentHeader.byteCount)
+        guard let found = SegmentHeader.decode(start) else {
+            throw LogError(.damage, path: path, offset: 0, detail: "the segment's header is damaged")
         }
         header = found.header
         headerCRC = found.crc
@@ -77,21 +77,22 @@ final class SegmentReader {
             header.firstVersion == entry.firstVersion
         else {
             throw LogError(
-                .damage, path: path, offset: 0, detail: "the segment's head belongs to another place or store")
+                .damage, path: path, offset: 0, detail: "the segment's header belongs to another segment or store")
         }
     }
 
     deinit { window.deallocate() }
 
-    /// Looks at the file anew: for an open segment, which others write to.
+    /// Reads the file's length again and forgets what was read: for an open segment, which other processes write to.
     func refresh() throws(LogError) {
         byteCount = try stored { () throws(StorageError) in try file.size() }
         windowCount = 0
         zeros = 0..<0
     }
 
-    /// The bytes from `offset`, as many of `count` as the segment has: none behind its end, which may have moved back since the caller saw it, as another process that takes over cuts the file. Valid
-    /// until the next call.
+    /// The bytes from `offset`, up to `count` of them: as many as the segment has. None behind its end, which may
+    /// be lower than the caller last saw it, because another process that takes over cuts the file. Valid until the
+    /// next call.
     func bytes(at offset: Int, count: Int) throws(LogError) -> UnsafeRawBufferPointer {
         let wanted = max(0, min(count, byteCount - offset))
         guard wanted > 0 else { return UnsafeRawBufferPointer(rebasing: window[..<0]) }
@@ -111,28 +112,29 @@ final class SegmentReader {
             }
         }
         let start = offset - windowStart
-        // Less may have been read than the length promised.
+        // The read may have returned fewer bytes than the file's length promised.
         return UnsafeRawBufferPointer(rebasing: window[start..<max(start, min(start + wanted, windowCount))])
     }
 
-    /// Where the frame behind another one that ends at `offset` begins: there, or in the next sector if zeros lie before it.
+    /// Where the next frame begins behind a frame that ends at `offset`: there or, if zeros follow up to the end of
+    /// the sector, in the next sector.
     private func frameStart(behind offset: Int) throws(LogError) -> Int {
         let start = SegmentHeader.roundUp(offset, toSector: Int(header.sector))
         guard start > offset, start < byteCount else { return offset }
         return try bytes(at: offset, count: start - offset).isAllZero ? start : offset
     }
 
-    /// The frame at `offset`, its header, payload and padding checked. If zeros lie there up to the end of the sector, it is the
-    /// frame at the beginning of the next.
+    /// The frame at `end`, with its header, payload and padding checked. If there are zeros up to the end of the
+    /// sector, it is the frame at the beginning of the next sector.
     func item(at end: Int) throws(LogError) -> Item {
         let offset = try frameStart(behind: end)
-        let head = try bytes(at: offset, count: FrameHeader.byteCount)
-        guard !head.isEmpty else { return .end }
-        guard let (header, crc) = FrameHeader.decode(head) else {
-            if head.isAllZero, try endOfZeros(from: offset) == byteCount { return .end }
-            return .bad("there is no whole frame header", nil)
+        let start = try bytes(at: offset, count: FrameHeader.byteCount)
+        guard !start.isEmpty else { return .end }
+        guard let (header, crc) = FrameHeader.decode(start) else {
+            if start.isAllZero, try endOfZeros(from: offset) == byteCount { return .end }
+            return .bad("there is no intact frame header", nil)
         }
-        guard belongs(header, at: offset) else { return .bad("the frame belongs to another place or store", nil) }
+        guard belongs(header, at: offset) else { return .bad("the frame belongs to another location or store", nil) }
         let frame = try bytes(at: offset, count: header.frameByteCount)
         guard frame.count == header.frameByteCount else { return .bad("the file ends within the frame", header) }
         let end = FrameHeader.byteCount + Int(header.storedCount)
@@ -146,12 +148,13 @@ final class SegmentReader {
         return .frame(header, crc: crc)
     }
 
-    /// Whether zeros lie where the next frame's header would.
+    /// Whether there are zeros where the next frame's header would be.
     func isZero(behind end: Int) throws(LogError) -> Bool {
         try bytes(at: try frameStart(behind: end), count: FrameHeader.byteCount).isAllZero
     }
 
-    /// As `item`, but the frame's header is checked alone, and its payload not looked at. Nil where none of this segment stands there.
+    /// Like `item`, but checks only the frame's header and does not read its payload. Nil if there is no header of
+    /// this segment.
     func header(at end: Int) throws(LogError) -> (header: FrameHeader, crc: UInt32)? {
         let offset = try frameStart(behind: end)
         guard let found = FrameHeader.decode(try bytes(at: offset, count: FrameHeader.byteCount)),
@@ -175,7 +178,7 @@ final class SegmentReader {
         return payload
     }
 
-    /// The payload as it was before compression, in `buffer` where it was compressed. Valid until the next call.
+    /// The payload as it was before compression; in `buffer` if it was compressed. Valid until the next call.
     func rawPayload(of header: FrameHeader, in buffer: inout ByteWriter) throws(LogError) -> UnsafeRawBufferPointer {
         let payload = try payload(of: header)
         guard header.flags.contains(.lz4) else { return payload }
@@ -195,50 +198,54 @@ final class SegmentReader {
         return buffer.bytes
     }
 
-    /// The end of the zeros that begin at `offset`: `byteCount` where the file holds nothing else, else a multiple of 64 bytes behind `offset`, before which no
-    /// frame begins. Each byte is looked at about once, however often this is asked on the way through a file.
+    /// The end of the zeros that begin at `offset`: `byteCount` if the file holds nothing else, otherwise a
+    /// multiple of 64 bytes behind `offset` before which no frame begins. Each byte is examined about once, however
+    /// often this is called on the way through a file.
     func endOfZeros(from offset: Int) throws(LogError) -> Int {
         if zeros.contains(offset) { return zeros.upperBound }
         var end = offset
         search: while end < byteCount {
-            // What the window holds comes first: another piece is read only when all of that is zero.
+            // What the window holds comes first: another piece is read only if all of that is zero.
             let held = windowStart + windowCount - end
             let piece = try bytes(at: end, count: end >= windowStart && held > 0 ? held : window.count)
-            // The file ends before the length that is said of it.
+            // The file ends before the length that was reported for it.
             guard !piece.isEmpty else {
                 end = byteCount
                 break
             }
-            var place = 0
-            while place < piece.count {
-                // A long run in large strides, its end in small ones.
-                let large = min(4096, piece.count - place)
+            var position = 0
+            while position < piece.count {
+                // A long run is examined in large steps, its end in small ones.
+                let large = min(4096, piece.count - position)
                 let isLargeZero =
-                    large == 4096 && UnsafeRawBufferPointer(rebasing: piece[place..<place + large]).isAllZero
-                let count = isLargeZero ? large : min(LogLimits.frameAlignment, piece.count - place)
+                    large == 4096 && UnsafeRawBufferPointer(rebasing: piece[position..<position + large]).isAllZero
+                let count = isLargeZero ? large : min(LogLimits.frameAlignment, piece.count - position)
                 examinedByteCount += count
-                guard isLargeZero || UnsafeRawBufferPointer(rebasing: piece[place..<place + count]).isAllZero else {
-                    end += place
+                guard isLargeZero || UnsafeRawBufferPointer(rebasing: piece[position..<position + count]).isAllZero
+                else {
+                    end += position
                     break search
                 }
-                place += count
+                position += count
             }
-            end += place
+            end += position
         }
         end = max(end, offset)
         zeros = offset..<end
         return end
     }
 
-    /// Syncs what others have written. A medium that can't be written knows no syncs (`.input`), and has all that is
-    /// read. One that is mounted read-only syncs nothing and says well done; `.readOnlyFileSystem` is told where an
-    /// error has made it so, and pages may never have got to the disk.
+    /// Syncs what other processes have written. A medium that can't be written does not support syncs (`.input`),
+    /// and holds everything that was read from it. A volume that is mounted read-only syncs nothing and reports
+    /// success. `.readOnlyFileSystem` is reported if an error has made the volume read-only; pages may then never
+    /// have reached the disk.
     func syncWhatOthersWrote() throws(LogError) {
         do throws(StorageError) { try file.sync() } catch {
             if case .input = error.code { return }
             throw LogError(
                 .storage(error), path: path,
-                detail: "whether what it ends with is on the disk can't be told; look after the disk, and open it again"
+                detail:
+                    "it can't be determined whether its last bytes are on the disk; check the disk, and open it again"
             )
         }
     }

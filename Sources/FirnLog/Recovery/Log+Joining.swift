@@ -1,41 +1,44 @@
 import FirnStorage
 
 extension Log {
-    /// Opens the store beside others who have it open for writing, without their lock: what they have published is read, and the log is as that of any process which is not writing at the
-    /// moment. Nil where that is not possible just now: nobody has it open, or somebody is recovering it.
+    /// Opens the store beside processes that have it open for writing, without waiting for the writer lock: it
+    /// reads what they have published, and is then in the state of any process that is not writing at the moment.
+    /// Nil if that is not possible now: no process has the store open, or one is recovering it.
     static func join(
         _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ locks: StoreLocks
     ) throws(LogError) -> Log? {
-        guard try folder.find() == .store, try locks.isServed(), try locks.serve(stays: options.endsWithCheckpoint)
+        guard try folder.find() == .store, try locks.isOpenForWriting(),
+            try locks.registerWriter(stays: options.endsWithCheckpoint)
         else { return nil }
         var manifest = try folder.readManifest()
         let page = try SharedPage(folder, manifest.storeID)
         do throws(LogError) {
-            // Each time another manifest may take the place of the one that is read.
+            // Each time, another manifest may replace the one that is read.
             for _ in 1...8 {
                 guard page.isValid(epoch: manifest.epoch) else { break }
                 if let log = try join(options, folder, clock, locks, page) { return log }
                 manifest = try folder.readManifest()
             }
         } catch {
-            // What was read may have been cut, or taken over, while it was.
+            // A takeover may have cut or rewritten the log while it was read.
             guard try folder.readManifest() != manifest || !page.isValid(epoch: manifest.epoch) else { throw error }
         }
-        try locks.stopServing()
+        try locks.unregisterWriter()
         return nil
     }
 
     private static func join(
         _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ locks: StoreLocks, _ page: SharedPage
     ) throws(LogError) -> Log? {
-        try locks.enter()
+        try locks.registerOpen()
         let slot = try takeSlot(page, locks, folder, clock)
         var log: Log?
-        // Whoever has a slot and has read nothing keeps all others from removing files.
+        // An opener that has a slot and has read nothing keeps all others from removing files.
         defer {
             if log == nil {
                 page.freeSlot(slot)
-                // Where that fails the slot stays this opener's until it ends, and nothing is removed meanwhile.
+                // If that fails, the slot stays this opener's until its lock file is closed, and no file is removed
+                // meanwhile.
                 try? locks.unlockSlot(slot)
             }
         }
@@ -43,26 +46,27 @@ extension Log {
         return log
     }
 
-    /// Nil where another manifest took the place of the one that was read first: what it lists may be of later versions
-    /// than the log was read through.
+    /// Nil if the manifest was replaced after it was first read: what the new one lists may hold later versions
+    /// than those that were read.
     private static func join(
         _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ locks: StoreLocks, _ page: SharedPage,
         _ slot: Int
     ) throws(LogError) -> Log? {
-        // Only what is listed from here on is kept for this opener, and all that it covers is published.
+        // Only files that are listed from here on are kept for this opener, and everything that they cover is
+        // published.
         let manifest = try folder.readManifest()
         let published = page.published
         let follower = LogFollower(folder)
         let first = manifest.segments.last { $0.firstVersion <= published + 1 } ?? manifest.segments[0]
-        var (place, listed): (LogReadPosition, Manifest)
+        var (position, listed): (LogReadPosition, Manifest)
         do {
-            (place, listed) = try follower.read(
+            (position, listed) = try follower.read(
                 from: LogReadPosition(version: first.firstVersion - 1), manifest, through: published
             ) { _ in }
         } catch {
-            throw error as! LogError  // the body throws nothing, and all else does so typed
+            throw error as! LogError  // the body throws nothing, and everything else throws only this type
         }
-        _ = try follower.readMarks(&place, listed)
+        _ = try follower.readMarks(&position, listed)
         guard listed == manifest else { return nil }
         let checkpoints = try folder.readCheckpoints(listed)
         let path = folder.segment(listed.openSegment.segment)
@@ -71,20 +75,22 @@ extension Log {
             file: file, version: published, page: page, publishesWhenWritten: options.durability != .full)
         let tail = LogTail(
             folder: folder, options: options, clock: clock, group: group, page: page, file: file, manifest: listed,
-            end: place.offset, filled: place.offset, chain: place.chain, lastTime: place.time,
-            schema: place.schema ?? [], sector: place.sector, isReserveGone: false, isOurs: false)
-        tail.markWritten = place.mark
+            end: position.offset, filled: position.offset, chain: position.chain, lastTime: position.time,
+            schema: position.schema ?? [], sector: position.sector, isReserveGone: false, isOurs: false)
+        tail.markWritten = position.mark
         let lock = WriterLock(locks: locks, page: page, isReady: false, mayWait: options.usesThreads, clock: clock)
-        let writer = LogWriter(group: group, tail: tail, lock: lock, follower: follower)
-        try writer.keeper?.start()
+        let reserve = LogReserve(folder: folder, storeID: listed.storeID, byteCount: options.reserveByteCount)
+        let writer = LogWriter(group: group, tail: tail, lock: lock, follower: follower, reserve: reserve)
+        try writer.maintenance?.start()
         let report = RecoveryReport(
-            outcome: .clean, lastVersion: published, lastTime: place.time, storeID: listed.storeID, epoch: listed.epoch)
+            outcome: .clean, lastVersion: published, lastTime: position.time, storeID: listed.storeID,
+            epoch: listed.epoch)
         return Log(
             options: options, recovery: report, folder: folder, locks: locks, page: page, schema: [],
             checkpoints: checkpoints, nextCheckpointID: (checkpoints.last?.id ?? 0) + 1, writer: writer, slot: slot)
     }
 
-    /// A slot of the shared page for an opener that writes.
+    /// Takes a slot of the shared page for an opener that writes.
     static func takeSlot(
         _ page: SharedPage, _ locks: StoreLocks, _ folder: StoreFolder, _ clock: any Clock
     ) throws(LogError) -> Int {

@@ -2,88 +2,96 @@ import FirnBytes
 import FirnStorage
 
 /// What opening a store found.
-public struct RecoveryReport: Sendable, Equatable {
+package struct RecoveryReport: Sendable, Equatable {
     /// A tail that was never acknowledged, and was cut off.
-    public struct TornTail: Sendable, Equatable, CustomStringConvertible {
+    package struct TornTail: Sendable, Equatable, CustomStringConvertible {
         /// The segment's file.
-        public var path: String
-        public var segment: UInt32
-        /// Where the log was broken.
-        public var offset: Int
+        package var path: String
+        package var segment: UInt32
+        /// The offset at which the log was broken.
+        package var offset: Int
         /// The version that was being committed there.
-        public var version: UInt64
-        /// How many bytes were cut, padding and preallocated zeros not counted where nothing stands behind them.
-        public var byteCount: Int
-        /// Whole frames among them, and the commits that those end.
-        public var wholeFrames: Int
-        public var wholeCommits: Int
-        public var reason: String
+        package var version: UInt64
+        /// How many bytes were cut, not counting padding and preallocated zeros that nothing follows.
+        package var byteCount: Int
+        /// The whole frames among them, and the commits that those frames end.
+        package var wholeFrames: Int
+        package var wholeCommits: Int
+        package var reason: String
 
-        public var description: String {
+        package var description: String {
             "the log's tail was torn at \(path), byte \(offset), while version \(version) was being committed (\(reason)): "
                 + "\(byteCount) bytes with \(wholeFrames) whole frames were cut off. No durable mark in the log covers any of it."
         }
     }
 
-    public enum Outcome: Sendable, Equatable {
+    package enum Outcome: Sendable, Equatable {
         case created
         case clean
         case tornTail(TornTail)
     }
 
-    public var outcome: Outcome
+    package var outcome: Outcome
     /// The last version of the log; 0 in a store without a commit.
-    public var lastVersion: UInt64
-    /// When it was committed, in nanoseconds since 1970; 0 where no frame tells.
-    public var lastTime: Int64
-    public var storeID: StoreID
-    public var epoch: UInt32
-    /// Whole commits that no durable mark covered, and that were therefore written again to a new segment and synced.
-    public var rewrittenCommits: Int = 0
-    /// Versions that the live checkpoint covers although the log ends before them. Their data is there; they can't be opened as
-    /// past versions. Nil in every store whose disk keeps what it has synced.
-    public var missingFromLog: ClosedRange<UInt64>?
+    package var lastVersion: UInt64
+    /// When it was committed, in nanoseconds since 1970; 0 if no frame says so.
+    package var lastTime: Int64
+    package var storeID: StoreID
+    package var epoch: UInt32
+    /// The number of whole commits that no durable mark covered, and that were therefore rewritten to a new segment
+    /// and synced.
+    package var rewrittenCommits: Int = 0
+    /// The versions that the live checkpoint covers although the log ends before them. Their data is in the
+    /// checkpoint, but they can't be opened as past versions. Nil in every store whose disk keeps what it has
+    /// synced.
+    package var missingFromLog: ClosedRange<UInt64>?
 }
 
-/// Recovery at open: reads the log and decides what it is.
+/// Recovery at open: reads the log and decides what state it is in.
 ///
-/// 1. The manifest says which segments there are. All but the last are sealed: they were synced before the manifest said so, and what is wrong
-///    with one is damage. The last is read to the first place B where no good frame of this place in the chain stands.
-/// 2. D, the durable mark, is the highest of: the marks in all frames of the last segment, those behind B included; its head's; the
-///    shared page's, if the page is of this store and epoch (`SharedPage` argues why that is safe).
-/// 3. The version at B is the one after the last whole commit. If D has reached it, B was durable: **damage**. Open throws, nothing is changed.
-///    The same where the log just ends before D.
-/// 4. Else everything from B on was never acknowledged as durable: a **torn tail**. (Under `relaxed` and `none` it may have been acknowledged
-///    as written.) Zeros up to the end of the file are no tail, but room that was filled ahead. Anything else there is one, be it a single bit: it is
-///    reported, and cut.
-/// 5. The whole commits between D and B are there for the reader, but the disk may lack them: if a sync failed, the system shows pages that never
-///    reached it, and calls them clean. So if there are any, or a tail is to be cut, a new segment under a new epoch is made; those commits are
-///    written again into it; it is synced; and the manifest is replaced, which seals the old segment at the end of what D covers. Only then does
-///    the log serve. Until the manifest is replaced, the old state stands untouched, so a crash on the way leads to the same decision again.
-///    A checkpoint's version is durable before the manifest names the checkpoint. If the log ends before it all the same (a disk
-///    lost what it had synced), nothing of the data is missing: the log goes on behind the checkpoint in a new segment, the older
-///    ones, which no longer lead up to it, are let go, and the report names the versions.
-/// 6. Only then is the old segment cut. A crash before that leaves bytes behind its sealed length, which count for nothing and are cut at the next open.
+/// 1. The manifest lists the segments. All but the last are sealed: they were synced before the manifest said so,
+///    and anything wrong with one is damage. The last is read to the first offset B at which no good frame follows
+///    in the chain.
+/// 2. D, the durable mark, is the highest of: the marks in all frames of the last segment, including those behind
+///    B; the mark in its header; the mark in the shared page, if the page belongs to this store and epoch
+///    (`SharedPage` argues why that is safe).
+/// 3. The version at B is the one after the last whole commit. If D has reached it, B was durable: **damage**.
+///    Opening throws, and nothing is changed. The same holds if the log just ends before D.
+/// 4. Otherwise everything from B on was never acknowledged as durable: a **torn tail**. (With `relaxed` and `none`
+///    it may have been acknowledged as written.) Zeros up to the end of the file are not a torn tail, but
+///    preallocated space. Anything else there is one, even a single bit: it is reported, and cut.
+/// 5. The whole commits between D and B can be read, but the disk may lack them: if a sync failed, the system shows
+///    pages that never reached the disk, and treats them as clean. So if there are any, or a tail is to be cut, a
+///    new segment under a new epoch is made; those commits are rewritten to it; it is synced; and the manifest is
+///    replaced, which seals the old segment at the end of what D covers. Only then is the log used. Until the
+///    manifest is replaced, the old state is untouched, so a crash on the way leads to the same decision again.
+///    A checkpoint's version is durable before the manifest names the checkpoint. If the log nevertheless ends
+///    before that version (because a disk lost what it had synced), no data is missing: the log continues behind
+///    the checkpoint in a new segment, the older segments, which no longer lead up to it, are dropped, and the
+///    report names the missing versions.
+/// 6. Once the new manifest is durable, the old segment is cut. A crash before that leaves bytes behind its sealed
+///    length, which are ignored and are cut at the next open.
 struct Recovery {
     let folder: StoreFolder
     var manifest: Manifest
-    /// Of the last segment.
+    /// The scan of the last segment.
     var scan: SegmentScan
     /// The highest version known to be durable.
     var durable: UInt64
     var tornTail: RecoveryReport.TornTail?
-    /// What the log follows.
+    /// The checkpoints that the store lists, the live one last; the log continues from that one.
     private(set) var checkpoints: [Checkpoint]
     var checkpoint: Checkpoint? { checkpoints.last }
     /// The versions that the checkpoint covers and the log lacks.
     private(set) var missing: ClosedRange<UInt64>?
-    /// The sector of the last segment.
+    /// The sector size of the last segment.
     let sector: Int
 
     var lastVersion: UInt64 { scan.lastVersion }
     var needsTakeover: Bool { tornTail != nil || lastVersion > durable || missing != nil }
 
-    /// Reads and decides (steps 1 to 4), changing nothing. `pageMark` is the shared page's durable mark, 0 where it is not to be believed.
+    /// Reads and decides (steps 1 to 4), changing nothing. `pageMark` is the shared page's durable mark, or 0 if
+    /// the page is not to be believed.
     static func read(
         _ folder: StoreFolder, _ manifest: Manifest, pageMark: UInt64, verify: VerifyOnOpen
     ) throws(LogError) -> Recovery {
@@ -96,7 +104,8 @@ struct Recovery {
                     "the log begins with version \(manifest.segments[0].firstVersion), but the checkpoint ends with \(checkpoint?.version ?? 0)"
             )
         }
-        // The first segment that ever was follows nothing; of another first one the head tells what it follows.
+        // A store's very first segment follows nothing. If the first listed segment is another one, its header says
+        // what it follows.
         var chain: UInt32? = manifest.segments[0].segment == 1 ? 0 : nil
         var time: Int64 = 0
         var schema: [UInt8]?
@@ -121,7 +130,7 @@ struct Recovery {
             } else if let chain, chain != reader.header.chain {
                 throw LogError(
                     .damage, path: reader.path, offset: 0,
-                    detail: "the segment's head does not follow the segment before")
+                    detail: "the segment's header does not follow the segment before")
             }
             chain = entry.chainEnd
         }
@@ -130,16 +139,16 @@ struct Recovery {
         let reader = try SegmentReader(folder, open, storeID: manifest.storeID)
         var scan = try SegmentScan.scan(reader, chainStart: chain, previousTime: time)
         if scan.schema == nil { scan.schema = schema }
-        // A new segment without a frame knows neither the time nor the schema: the one before does.
+        // A new segment without a frame gives neither the time nor the schema: the segment before it does.
         for entry in manifest.segments.dropLast().reversed() where scan.lastTime == 0 {
             let reader = try SegmentReader(folder, entry, storeID: manifest.storeID)
             let before = try SegmentScan.scan(reader, chainStart: nil, previousTime: 0)
             scan.lastTime = before.lastTime
             if scan.schema == nil { scan.schema = before.schema }
         }
-        // Time does not go back behind the checkpoint either.
+        // The time does not go back behind the checkpoint's either.
         if let checkpoint { scan.lastTime = max(scan.lastTime, checkpoint.time) }
-        // All that lies in sealed segments is durable.
+        // Everything in sealed segments is durable.
         let durable = max(scan.mark, scan.markBehind, pageMark, open.firstVersion - 1)
         scan.unconfirmed.removeAll { $0.version <= durable }
         if durable > scan.lastVersion {
@@ -158,28 +167,29 @@ struct Recovery {
         var recovery = Recovery(
             folder: folder, manifest: manifest, scan: scan, durable: durable, tornTail: torn, checkpoints: checkpoints,
             sector: Int(reader.header.sector))
-        if let checkpoint, checkpoint.version > scan.lastVersion { recovery.goOn(behind: checkpoint) }
+        if let checkpoint, checkpoint.version > scan.lastVersion { recovery.continueLog(after: checkpoint) }
         return recovery
     }
 
-    /// Takes the end of a checkpoint for the end of the log.
-    private mutating func goOn(behind checkpoint: Checkpoint) {
+    /// Treats the end of a checkpoint as the end of the log.
+    private mutating func continueLog(after checkpoint: Checkpoint) {
         missing = scan.lastVersion + 1...checkpoint.version
         scan.lastVersion = checkpoint.version
         scan.unconfirmed = []
-        // What the log lacks may have set another one: the checkpoint knows it.
+        // What the log lacks may have set another schema: the checkpoint knows it.
         scan.schema = nil
         durable = checkpoint.version
     }
 
-    /// Makes durable that this manifest is in force: a process that died, or whose sync failed, may have replaced it
-    /// and not got to the end of the sync of its folder. What is committed to a segment that only this manifest lists
-    /// would go with it when the power goes.
+    /// Makes it durable that this manifest is in force. A process that died, or whose sync failed, may have
+    /// replaced the manifest without completing the sync of its folder. A power cut would then take away everything
+    /// that is committed to a segment which only this manifest lists.
     ///
-    /// An equal manifest takes its place. To sync the folder once more would prove nothing: after a sync that failed
-    /// the next one succeeds, and the name may still be missing on the disk. Only where there is no room for another
-    /// manifest, and the page knows of no failure, is the name synced: a full disk can be opened and freed. A store
-    /// without a version has nothing to free, and may have been made by somebody who could not sync its name.
+    /// So the manifest is replaced by an equal one. Syncing the folder once more would prove nothing: after a
+    /// failed sync the next one succeeds, and the name may still be missing on the disk. Only if there is no space
+    /// for another manifest, and the page records no failure, is the name synced: so a full disk can be opened, and
+    /// space can be freed. A store without a version has nothing to free, and may have been made by a process that
+    /// could not sync its name.
     mutating func renewManifest(_ page: SharedPage) throws(LogError) {
         try stored { () throws(StorageError) in
             try folder.storage.syncFolder(folder.log)
@@ -193,39 +203,39 @@ struct Recovery {
             }
         } catch  where error.code == .diskFull && !page.hasFailed && lastVersion > 0 {
             do throws(LogError) { try folder.syncName() } catch {
-                if !error.beforeAnyChange.isPassing { page.setUnsyncedName() }
+                if !error.markedUnchanged.isTransient { page.setUnsyncedName() }
                 throw error
             }
         }
         if lastVersion == 0 { try folder.syncParent() }
     }
 
-    /// Puts another manifest in the place of the one in force. Where it may stand and not be durable, the page says so:
-    /// whoever opens the store next must not believe a sync of its name.
+    /// Replaces the manifest in force. If the new one may be in force without being durable, the page says so: the
+    /// next opener must not believe a sync of its name.
     private mutating func replaceManifest(with next: Manifest, _ page: SharedPage) throws(LogError) {
         do throws(LogError) { try folder.replaceManifest(manifest, with: next) } catch {
-            if !error.isPassing { page.setUnsyncedName() }
+            if !error.isTransient { page.setUnsyncedName() }
             throw error
         }
         manifest = next
     }
 
-    /// Steps 5 and 6, where there is need: the log is durable and whole after it. Returns how many commits were written
-    /// again. After a failed write or sync, of which the page knows, a new segment is begun in any case, as marks
+    /// Steps 5 and 6, if needed: after it, the log is durable and intact. Returns how many commits were rewritten.
+    /// After a failed write or sync, which the page records, a new segment is begun in any case, because marks
     /// behind the last commit may be missing on the disk.
     mutating func makeDurable(_ page: SharedPage) throws(LogError) -> Int {
         try removeUnlistedSegments()
-        var copied = 0
+        var rewritten = 0
         if needsTakeover || page.hasFailed {
-            copied = try usingReserve { recovery throws(LogError) in try recovery.rewriteTail(page) }
+            rewritten = try usingReserve { recovery throws(LogError) in try recovery.rewriteTail(page) }
         }
-        // By itself, and not tried again with the take-over: the new manifest stands.
+        // A step of its own, so that a retry does not repeat the takeover: the new manifest is already in force.
         try usingReserve { recovery throws(LogError) in try recovery.trimSealedSegments() }
-        return copied
+        return rewritten
     }
 
-    /// Runs a step. If it finds the disk full, which leaves everything as it was, it is run once more: the reserve is
-    /// there so that a full disk can still be opened and freed, and the next try takes its room.
+    /// Runs a step. If it finds the disk full, which leaves everything as it was, it is run once more: the reserve
+    /// exists so that a store on a full disk can still be opened and space freed, and the retry uses its space.
     private mutating func usingReserve<Result>(
         _ step: (inout Recovery) throws(LogError) -> Result
     ) throws(LogError) -> Result {
@@ -235,8 +245,8 @@ struct Recovery {
             try folder.removeIfPresent(folder.reserve)
             return try step(&self)
         } catch {
-            // Full at the sync of the manifest's name: the next opening begins with whichever stands, and has that
-            // room.
+            // The disk was full at the sync of the manifest's name. The next opening begins with whichever manifest
+            // is in force, and can use the reserve's space.
             if case .storage(let cause) = error.code, cause.code == .noSpace {
                 try? folder.removeIfPresent(folder.reserve)
             }
@@ -244,10 +254,10 @@ struct Recovery {
         }
     }
 
-    /// Step 5: makes what was read durable in a new segment of a new epoch, with which the log goes on. Returns how
-    /// many commits were written again. Where it throws `.diskFull`, the store is as it was, and it may be called
-    /// again. After any other error the new manifest may stand, and list the new segment: then the store is opened
-    /// anew, from whichever manifest is there.
+    /// Step 5: makes what was read durable in a new segment of a new epoch, in which the log continues. Returns how
+    /// many commits were rewritten. If it throws `.diskFull`, the store is unchanged, and it may be called again.
+    /// After any other error the new manifest may be in force and list the new segment: then the store must be
+    /// opened again, from whichever manifest is there.
     mutating func rewriteTail(_ page: SharedPage) throws(LogError) -> Int {
         let old = manifest.openSegment
         let reader = try SegmentReader(folder, old, storeID: manifest.storeID)
@@ -320,10 +330,10 @@ struct Recovery {
         scan.chain = chain
         scan.end = written
         checkpoints.removeFirst(missing == nil ? 0 : checkpoints.count - 1)
-        let copied = unconfirmed.count
+        let rewritten = unconfirmed.count
         scan.unconfirmed = []
         scan.broken = nil
-        return copied
+        return rewritten
     }
 
     private func flush(_ out: inout ByteWriter, to file: any StorageFile, _ written: inout Int) throws(LogError) {
@@ -337,10 +347,10 @@ struct Recovery {
         out.removeAll()
     }
 
-    /// The header CRC of the frame that ends at `end`, or the head's.
+    /// The header CRC of the frame that ends at `end`, or of the segment's header.
     private func chainEnd(before end: Int, _ reader: SegmentReader) throws(LogError) -> UInt32 {
         if end == scan.end { return scan.chain }
-        // The frame there names it.
+        // The frame at `end` repeats it as its chain.
         guard case .frame(let frame, _) = try reader.item(at: end) else {
             throw LogError(.damage, path: reader.path, offset: end, detail: "the frame changed while it was read")
         }
@@ -354,7 +364,7 @@ struct Recovery {
         var scratch = ByteWriter()
         var offset = SegmentHeader.byteCount
         while offset < end, case .frame(let frame, _) = try reader.item(at: offset) {
-            if frame.kind == .schema || frame.kind == .opening {
+            if frame.kind == .schema || frame.kind == .segmentSchema {
                 schema = [UInt8](try reader.rawPayload(of: frame, in: &scratch))
             }
             offset = frame.end
@@ -362,7 +372,7 @@ struct Recovery {
         return schema
     }
 
-    /// Removes segments that a crash left before the manifest listed them: they were never part of the store.
+    /// Removes segments that were left by a crash before the manifest listed them: they were never part of the store.
     func removeUnlistedSegments() throws(LogError) {
         let listed = Set(manifest.segments.map(\.segment))
         for name in try stored({ () throws(StorageError) in try folder.storage.list(folder.log) }) {
@@ -374,15 +384,16 @@ struct Recovery {
         }
     }
 
-    /// What lies behind the sealed length of the newest sealed segment, which is cut once the manifest that seals it is
-    /// durable: the file, and where it is to end. Nil where nothing does.
+    /// The newest sealed segment if its file is longer than its sealed length: the file, and the length to which it
+    /// is to be cut. That is done once the manifest that seals the segment is durable. Nil if there is nothing to
+    /// cut.
     func uncutSegment() throws(LogError) -> (path: String, end: Int)? {
         guard let entry = manifest.segments.dropLast().last else { return nil }
         let path = folder.segment(entry.segment)
         guard let status = try stored({ () throws(StorageError) in try folder.storage.status(path) }),
             status.byteCount > Int(entry.byteCount)
         else { return nil }
-        // Cutting within a sector would write it again.
+        // A cut within a sector would write that sector again.
         let sector = Int(try SegmentReader(folder, entry, storeID: manifest.storeID).header.sector)
         let end = SegmentHeader.roundUp(Int(entry.byteCount), toSector: sector)
         return status.byteCount > end ? (path, end) : nil

@@ -1,27 +1,27 @@
 import FirnBytes
 
-/// What a segment holds, found by reading it from its head on: the whole commits up to the first place where the log is broken or ends,
-/// and what stands behind that.
+/// What a segment holds, found by reading it from its header on: the whole commits up to the first offset at which
+/// the log is broken or ends, and what follows behind that.
 struct SegmentScan {
     /// A commit that was not yet known to be durable when the newest frame before the break was written.
     struct Commit: Equatable {
         var version: UInt64
-        /// Its first frame, and the end of its last.
+        /// From the start of its first frame to the end of its last.
         var range: Range<Int>
         /// The time of the frame before it.
         var timeBefore: Int64
     }
 
-    /// The place from which on nothing belongs to a whole commit.
+    /// The offset from which on nothing belongs to a whole commit.
     struct Break: Equatable {
         var offset: Int
         var version: UInt64
         var reason: String
     }
 
-    /// The end of the last whole commit (or mark, or opening) in the unbroken run.
+    /// The end of the last whole commit (or mark, or segment schema) in the unbroken run.
     var end = SegmentHeader.byteCount
-    /// The end of the last whole commit, or of the opening where there is none.
+    /// The end of the last whole commit, or of the segment schema if there is no commit.
     var commitEnd = SegmentHeader.byteCount
     /// The header CRC of the frame that ends at `end`.
     var chain: UInt32
@@ -31,23 +31,25 @@ struct SegmentScan {
     var mark: UInt64
     /// The commits behind that mark, in order.
     var unconfirmed: [Commit] = []
-    /// The schema in force at `end`, where the segment tells.
+    /// The schema in force at `end`, if a frame of the segment says so.
     var schema: [UInt8]?
-    /// Where the segment is broken; nil where it just ends (by its length, or in zeros).
+    /// Where the segment is broken; nil if it just ends (at the file's end, or in zeros).
     var broken: Break?
     /// Behind the break: the highest durable mark in a frame's header, whole frames, and the commits that they end.
     var markBehind: UInt64 = 0
     var framesBehind = 0
     var commitsBehind = 0
 
-    /// Reads the whole segment. `chainStart` is the chain at the end of the segment before, `previousTime` its last frame's time.
+    /// Reads the whole segment. `chainStart` is the chain at the end of the segment before, `previousTime` its last
+    /// frame's time.
     static func scan(
         _ reader: SegmentReader, chainStart: UInt32?, previousTime: Int64
     ) throws(LogError) -> SegmentScan {
         let header = reader.header
         if let chainStart, chainStart != header.chain {
             throw LogError(
-                .damage, path: reader.path, offset: 0, detail: "the segment's head does not follow the segment before")
+                .damage, path: reader.path, offset: 0,
+                detail: "the segment's header does not follow the segment before")
         }
         var scan = SegmentScan(
             chain: reader.headerCRC, lastVersion: header.firstVersion - 1, lastTime: previousTime, mark: header.mark)
@@ -74,7 +76,7 @@ struct SegmentScan {
                 let expected = frame.kind.isPart ? version : scan.lastVersion
                 guard frame.chain == chain, frame.version == expected, frame.part == (frame.kind.isPart ? nextPart : 0),
                     frame.mark <= scan.lastVersion, frame.kind.isPart || nextPart == 0, frame.time >= scan.lastTime,
-                    frame.kind != .opening || offset == SegmentHeader.byteCount
+                    frame.kind != .segmentSchema || offset == SegmentHeader.byteCount
                 else {
                     scan.broken = Break(
                         offset: offset, version: version, reason: "the frame does not follow the one before it")
@@ -83,7 +85,7 @@ struct SegmentScan {
                 offset = frame.end
                 chain = crc
                 scan.raiseMark(frame.mark)
-                if frame.kind == .schema || frame.kind == .opening {
+                if frame.kind == .schema || frame.kind == .segmentSchema {
                     newSchema = [UInt8](try reader.rawPayload(of: frame, in: &scratch))
                 }
                 guard frame.flags.contains(.last) else {
@@ -116,11 +118,12 @@ struct SegmentScan {
         unconfirmed.removeAll { $0.version <= mark }
     }
 
-    /// Goes on by magic from the break: every multiple of 64 bytes where a header of this segment stands tells what was durable when
-    /// it was written. The header suffices for that, whole payload or not.
+    /// Continues behind the break by looking for the magic: each header of this segment at a multiple of 64 bytes
+    /// says what was durable when it was written. The header is enough for that, even if its payload is damaged.
     ///
-    /// Which frames are whole is for the report alone, so no byte is summed twice: of a header within the payload that another header claims, only the header is read. A forged tail could otherwise claim the
-    /// same megabytes at each of its headers, and opening would take hours.
+    /// Which frames are intact is only for the report, so no byte is checksummed twice: if a header lies within the
+    /// payload that another header claims, only the header is read. Otherwise a forged tail could claim the same
+    /// megabytes at each of its headers, and opening would take hours.
     private mutating func lookBehind(_ broken: Break, _ reader: SegmentReader) throws(LogError) {
         var offset = broken.offset
         var summed = offset

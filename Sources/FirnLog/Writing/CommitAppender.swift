@@ -1,68 +1,68 @@
 import FirnBytes
 import FirnStorage
 
-/// What a part of a commit holds.
-public enum LogPartKind: Sendable, Equatable {
-    /// The whole schema, as it is from this commit on.
+/// What a part of a commit contains.
+package enum LogPartKind: Sendable, Equatable {
+    /// The complete schema, as it is from this commit on.
     case schema
-    /// Changes, or a piece of them.
+    /// A changeset, or a piece of one.
     case changes
 
     var frameKind: FrameHeader.Kind { self == .schema ? .schema : .changes }
 }
 
-/// Where a commit's frames lie.
-public struct FramePosition: Sendable, Equatable {
-    public var segment: UInt32
-    /// The commit's first byte in the segment, and the one behind its last.
-    public var range: Range<Int>
+/// The position of a commit's frames in the log.
+package struct FramePosition: Sendable, Equatable {
+    package var segment: UInt32
+    /// The range of the commit's bytes in the segment.
+    package var range: Range<Int>
     /// The commit's time, in nanoseconds since 1970.
-    public var time: Int64
+    package var time: Int64
 }
 
-/// A commit that is being written. It owns the log's tail until it is finished or aborted; letting it go aborts it.
+/// A commit that is being written. It owns the log's tail until it is sealed or aborted; dropping it aborts it.
 ///
-/// A commit of one part is compressed and written by `finish` on the caller's thread, with one `pwrite`. With the second part, threads of
-/// the log's begin to compress and write beside the caller.
-public struct CommitAppender: ~Copyable {
-    let log: Log
-    public let version: UInt64
-    /// When the commit began, in nanoseconds since 1970; never before the last one.
-    public let time: Int64
-    let mayUseReserve: Bool
-    let start: Int
-    let chain: UInt32
+/// A commit of one part is compressed and written by `seal` on the caller's thread, with one `pwrite`. From the second
+/// part on, threads of the log compress and write beside the caller.
+package struct CommitAppender: ~Copyable {
+    private let writer: LogWriter
+    package let version: UInt64
+    /// When the commit began, in nanoseconds since 1970; never earlier than the commit before it.
+    package let time: Int64
+    private let mayUseReserve: Bool
+    /// The end of the log when the commit began.
+    private let start: Int
+    private let chain: UInt32
     private var pending: ByteWriter?
     private var pendingKind = LogPartKind.changes
     private var partCount: UInt32 = 0
     private var usesQueue = false
-    private var isFinished = false
+    private var isSealed = false
     private var schema: [UInt8]?
 
-    init(log: Log, version: UInt64, time: Int64, mayUseReserve: Bool, start: Int, chain: UInt32) {
-        self.log = log
+    init(_ writer: LogWriter, version: UInt64, mayUseReserve: Bool) throws(LogError) {
+        try writer.beginCommit(version, mayUseReserve: mayUseReserve)
+        self.writer = writer
         self.version = version
-        self.time = time
         self.mayUseReserve = mayUseReserve
-        self.start = start
-        self.chain = chain
+        time = writer.tail.nextTime()
+        start = writer.tail.end
+        chain = writer.tail.chain
     }
 
     deinit {
-        if !isFinished { log.cancel(start: start, chain: chain, usesQueue: usesQueue) }
+        if !isSealed { writer.cancelCommit(start: start, chain: chain, usesQueue: usesQueue) }
     }
 
-    /// Adds a part. The memory is the log's from here on.
+    /// Adds a part. From then on its memory belongs to the log.
     ///
-    /// - Throws: `.tooLarge` for a part above `partByteCount` (a schema: 16 MiB); what writing an earlier part threw. The commit can then only be aborted.
-    public mutating func add(_ kind: LogPartKind, _ bytes: consuming ByteWriter) throws(LogError) {
-        let limit = kind == .schema ? LogLimits.payloadByteCount : log.options.partByteCount
-        guard bytes.count <= limit else {
-            throw LogError(
-                .tooLarge, path: log.folder.path, detail: "a part of \(bytes.count) bytes; the limit is \(limit)")
-        }
+    /// - Throws: `.tooLarge` for a part above `partByteCount` (for a schema: above 16 MiB); the error that writing an
+    ///   earlier part threw. Then the commit can only be aborted.
+    package mutating func add(_ kind: LogPartKind, _ bytes: consuming ByteWriter) throws(LogError) {
+        try checkLength(bytes.count, kind)
         guard Int(partCount) < LogLimits.partCount else {
-            throw LogError(.tooLarge, path: log.folder.path, detail: "more than \(LogLimits.partCount) parts")
+            throw LogError(
+                .tooLarge, path: writer.path, detail: "the commit has more than \(LogLimits.partCount) parts")
         }
         if kind == .schema { schema = bytes.array() }
         try submitPending(isLast: false)
@@ -70,12 +70,20 @@ public struct CommitAppender: ~Copyable {
         pendingKind = kind
     }
 
-    /// What a failure means. A full disk is the commit's alone, of which nothing stays: that has to be so before the
-    /// caller is told.
+    private func checkLength(_ byteCount: Int, _ kind: LogPartKind) throws(LogError) {
+        let limit = kind == .schema ? LogLimits.payloadByteCount : writer.tail.options.partByteCount
+        guard byteCount <= limit else {
+            throw LogError(
+                .tooLarge, path: writer.path, detail: "a part has \(byteCount) bytes; the limit is \(limit)")
+        }
+    }
+
+    /// Returns the error that the caller gets for a failure. If the disk is full, nothing of the commit stays, and
+    /// that must be true before the caller gets the error.
     private mutating func refusal(_ error: LogError) -> LogError {
         guard error.code == .diskFull else { return error }
         do throws(LogError) {
-            try log.takeBack(version: version, start: start, chain: chain, usesQueue: usesQueue)
+            try writer.takeBack(version, start: start, chain: chain, usesQueue: usesQueue)
             usesQueue = false
             return error
         } catch {
@@ -84,69 +92,67 @@ public struct CommitAppender: ~Copyable {
     }
 
     private mutating func submitPending(isLast: Bool) throws(LogError) {
-        // A forked child has none of the threads that it would wait for.
-        if log.isForked { throw LogError(.forked, path: log.folder.path) }
+        // A forked child does not have the threads for which it would wait.
+        if writer.isForked { throw LogError(.forked, path: writer.path) }
         guard var raw = pending.take() else { return }
-        let queue = log.partQueue
         if !usesQueue {
             usesQueue = true
-            queue.begin(version: version, time: time)
+            writer.queue.begin(version: version, time: time)
         }
         do {
-            try queue.submit(&raw, kind: pendingKind.frameKind, part: partCount, isLast: isLast)
+            try writer.queue.submit(&raw, kind: pendingKind.frameKind, part: partCount, isLast: isLast)
         } catch {
-            throw refusal(log.writeFailed(error, version: version))
+            throw refusal(writer.writeFailure(error, version: version))
         }
         partCount += 1
-        log.recycle(raw)
+        writer.keepSpare(raw)
     }
 
-    /// Writes what is left and ends the commit. It is in the log now, but durable only when `waitUntilDurable` has returned.
+    /// Writes what is left and ends the commit. Then it is in the log, but it is durable only when `waitUntilDurable`
+    /// has returned.
     ///
-    /// - Throws: `.diskFull` (the commit is not in the log, which goes on); `.unknownOutcome` (the log takes no more writes).
-    public consuming func finish() throws(LogError) -> FramePosition {
+    /// - Throws: `.diskFull` (the commit is not in the log, which continues); `.unknownOutcome` (the log takes no
+    ///   more writes).
+    package consuming func seal() throws(LogError) -> FramePosition {
         if usesQueue {
             try submitPending(isLast: true)
             do {
-                try log.partQueue.drain()
+                try writer.queue.drain()
             } catch {
-                throw refusal(log.writeFailed(error, version: version))
+                throw refusal(writer.writeFailure(error, version: version))
             }
         } else if let raw = pending.take() {
-            try writeOnly(raw.bytes, pendingKind)
-            log.recycle(raw)
+            try writeSinglePart(raw.bytes, pendingKind)
+            writer.keepSpare(raw)
         } else {
-            try writeOnly(UnsafeRawBufferPointer(start: nil, count: 0), .changes)
+            try writeSinglePart(UnsafeRawBufferPointer(start: nil, count: 0), .changes)
         }
-        let position = log.finished(version: version, start: start, time: time, schema: schema)
-        isFinished = true
-        return position
+        isSealed = true
+        return writer.endCommit(version, start: start, time: time, schema: schema)
     }
 
-    private mutating func writeOnly(_ bytes: UnsafeRawBufferPointer, _ kind: LogPartKind) throws(LogError) {
+    /// Writes a commit of one part and ends it. The part's memory stays the caller's. Copies and allocates nothing.
+    ///
+    /// - Throws: the errors of `add` and `seal`.
+    package consuming func seal(
+        _ kind: LogPartKind, _ bytes: UnsafeRawBufferPointer
+    ) throws(LogError) -> FramePosition {
+        try checkLength(bytes.count, kind)
+        try writeSinglePart(bytes, kind)
+        isSealed = true
+        return writer.endCommit(
+            version, start: start, time: time, schema: kind == .schema ? [UInt8](bytes) : nil)
+    }
+
+    private mutating func writeSinglePart(_ bytes: UnsafeRawBufferPointer, _ kind: LogPartKind) throws(LogError) {
         do {
-            try log.writeOnly(bytes, kind.frameKind, version: version, time: time, mayUseReserve: mayUseReserve)
+            try writer.writeSinglePart(
+                bytes, kind.frameKind, version: version, time: time, mayUseReserve: mayUseReserve)
         } catch {
             throw refusal(error)
         }
     }
 
-    /// Ends a commit of one part, which stays the caller's.
-    consuming func finishWith(
-        _ kind: LogPartKind, _ bytes: UnsafeRawBufferPointer
-    ) throws(LogError) -> FramePosition {
-        let limit = kind == .schema ? LogLimits.payloadByteCount : log.options.partByteCount
-        guard bytes.count <= limit else {
-            throw LogError(
-                .tooLarge, path: log.folder.path, detail: "a part of \(bytes.count) bytes; the limit is \(limit)")
-        }
-        try writeOnly(bytes, kind)
-        let position = log.finished(
-            version: version, start: start, time: time, schema: kind == .schema ? [UInt8](bytes) : nil)
-        isFinished = true
-        return position
-    }
-
     /// Leaves the log as it was before the commit began.
-    public consuming func abort() {}
+    package consuming func abort() {}
 }

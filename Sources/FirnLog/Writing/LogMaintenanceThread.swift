@@ -1,15 +1,18 @@
 import FirnStorage
 import Synchronization
 
-/// The log's one thread for work that nobody waits for on a thread of his own: filling room ahead, syncs for asynchronous commits and for
-/// `relaxed`, the mark of an idle log.
+/// The log's one thread for work that no other thread waits for: preallocation, syncs for asynchronous commits and
+/// for `relaxed`, the mark of an idle log.
 ///
-/// **Relaxed.** The first commit after a quiet interval wakes the thread, which syncs an interval later. From then on it looks once per interval: whatever is not durable then was written since the
-/// look before, and is synced at once. So no commit waits for longer than the interval and a sync, and a stream of commits wakes nobody. When an interval has brought nothing, the next commit wakes the
-/// thread again.
+/// **Relaxed.** The first commit after a quiet interval wakes the thread, which syncs one interval later. From then
+/// on the thread checks once per interval. Commits that are not durable at that time were written since the check
+/// before, and are synced at once. So no commit waits for longer than the interval and a sync, and a stream of
+/// commits wakes nobody. When an interval has brought no commit, the next commit wakes the thread again.
 ///
-/// Guarded by `lock`: the wishes (`wantsPreallocation`, `callbacks`), `isStopping`, `rounds`. `isAwake` is atomic, so that a commit on the fast path asks only that. While it is true the thread looks again
-/// by itself. The thread clears it before it looks whether something was written, and a commit raises *written* before it looks at `isAwake`, all sequentially consistent: so at least one sees the other.
+/// `lock` guards the requests (`wantsPreallocation`, `callbacks`), `isStopping` and `rounds`. `isAwake` is atomic, so
+/// that a commit on the fast path only reads that. While it is true, the thread checks again by itself. The thread
+/// clears it before it checks whether something was written, and a commit raises *written* before it reads `isAwake`,
+/// all sequentially consistent. So at least one of them sees the other.
 final class LogMaintenanceThread: @unchecked Sendable {
     typealias Callback = @Sendable (Result<Void, LogError>) -> Void
 
@@ -45,7 +48,7 @@ final class LogMaintenanceThread: @unchecked Sendable {
         }
     }
 
-    /// Ends the thread when it has done what was asked of it.
+    /// Ends the thread when it has handled all requests.
     func stop() {
         lock.lock()
         isStopping = true
@@ -56,7 +59,7 @@ final class LogMaintenanceThread: @unchecked Sendable {
         thread?.join()
     }
 
-    /// After each commit: something is to be marked (and, if relaxed, synced) in a while.
+    /// Must be called after each commit, which is to be marked (and synced, if relaxed) after a while.
     @inline(__always)
     func noteCommit() {
         if !isAwake.load(ordering: .sequentiallyConsistent) { awaken() }
@@ -87,15 +90,16 @@ final class LogMaintenanceThread: @unchecked Sendable {
         lock.unlock()
     }
 
-    /// How often the thread has looked for something to do; for tests.
+    /// How often the thread has checked for something to do; for tests.
     var roundCount: Int { lock.withLock { rounds } }
 
-    /// What the thread knows of the commits; its own.
+    /// What the thread knows about the commits. Only the thread uses it.
     private struct Agenda {
         var seen: UInt64 = 0
-        /// When `seen` was seen first. Nil while no mark is due for it.
+        /// When `seen` was first seen. Nil while no mark is due for it.
         var quietSince: Int64?
-        /// When it looks next for what is to be synced: an interval after the last look. Nil where a commit will wake it.
+        /// When the thread checks next what must be synced: an interval after the last check. Nil if a commit will
+        /// wake it.
         var nextSync: Int64?
     }
 
@@ -129,19 +133,21 @@ final class LogMaintenanceThread: @unchecked Sendable {
                 wake.wait(lock)
                 continue
             }
-            if let next = attend(&agenda) {
+            if let next = handleCommits(&agenda) {
                 if next == .max { wake.wait(lock) } else { _ = wake.wait(lock, until: next) }
             }
         }
         lock.unlock()
     }
 
-    /// Does what is due for the commits written. Returns when there is something to do again, `.max` where only a commit can bring it, or nil where that is to be looked at at once. The lock is held;
-    /// it is given up meanwhile.
-    private func attend(_ agenda: inout Agenda) -> Int64? {
+    /// Does what is due for the commits that were written. The lock is held, but released while this syncs or writes
+    /// a mark.
+    ///
+    /// - Returns: when the next check is due; `.max` if only a commit can make one necessary; nil if it is due at once.
+    private func handleCommits(_ agenda: inout Agenda) -> Int64? {
         let now = SystemClock.shared.monotonic()
         let written = group.writtenVersion
-        // A commit of before may have become durable, so that the mark is due now.
+        // An earlier commit may have become durable, so that the mark is due now.
         let isAwake = isAwake.load(ordering: .sequentiallyConsistent)
         if written != agenda.seen || isAwake && agenda.quietSince == nil {
             agenda.seen = written
@@ -154,7 +160,7 @@ final class LogMaintenanceThread: @unchecked Sendable {
                     agenda.nextSync = isUnsynced ? now + syncInterval : nil
                     if isUnsynced {
                         lock.unlock()
-                        try? group.wait(for: written)  // a failure stays in the group and fails the next commit
+                        try? group.wait(for: written)  // the group records a failure, which fails the next commit
                         lock.lock()
                     } else {
                         self.isAwake.store(false, ordering: .sequentiallyConsistent)
@@ -168,7 +174,7 @@ final class LogMaintenanceThread: @unchecked Sendable {
         }
         guard !isUnsynced, let quietSince = agenda.quietSince else { return agenda.nextSync ?? .max }
         guard now >= quietSince + idle else { return min(quietSince + idle, agenda.nextSync ?? .max) }
-        // What is committed from here on wakes the thread.
+        // Commits from here on wake the thread.
         self.isAwake.store(false, ordering: .sequentiallyConsistent)
         lock.unlock()
         let isDone = markIfIdle()
@@ -182,7 +188,8 @@ final class LogMaintenanceThread: @unchecked Sendable {
         return nil
     }
 
-    /// An idle log writes the durable mark once more, and lets other processes write: if no frame bears it yet and nobody is writing. False where it should be tried again.
+    /// Writes the durable mark once more for an idle log, if no frame has it yet and nobody is writing, and lets
+    /// other processes write. Returns false if it should be tried again.
     private func markIfIdle() -> Bool {
         guard group.currentFailure == nil else { return true }
         guard tail.tryBegin() else { return false }

@@ -4,14 +4,18 @@ import Synchronization
 
 /// The end of the log, where frames are written.
 ///
-/// At any time one **appender** at most owns the tail: the commit that is being written, or the mark that an idle log writes. `begin` takes it, `end` gives it back.
-/// What changes:
-/// - `chain`, `lastTime`, `isReserveGone`, `markWritten`, `commitStart`: owned by the appender. (In a commit of many
-///   parts the thread that writes a part owns them; the parts' queue hands them on, one part after another.)
-/// - `end`: the same, but atomic, since anybody may ask for it as a figure (`extent`).
-/// - `file`, `manifest`, `schema`, `isOurs`, `sector`, `wantedSector`: changed by the appender, under `lock`, so that the appender may read them without it and anybody with it (`snapshot`).
-/// - `isAppending`, `filled`, `filling`, `mayFill`: guarded by `lock`. Room is filled with zeros by another thread while the appender
-///   writes, so each write first makes sure that the zeros don't come down on it; and nothing is filled while the file is cut or sealed.
+/// At any time at most one **appender** owns the tail: the commit that is being written, or the mark that an idle log
+/// writes. `begin` acquires the tail, `endAppending` releases it.
+///
+/// The state that changes:
+/// - `chain`, `lastTime`, `isReserveGone`, `markWritten`, `commitStart`: owned by the appender. In a commit of many
+///   parts, the thread that writes a part owns them; the part queue passes them on from part to part.
+/// - `end`: the same, but atomic, because any thread may read it as an estimate (`extent`).
+/// - `file`, `manifest`, `schema`, `isOurs`, `sector`, `wantedSector`: changed by the appender, under `lock`. So the
+///   appender may read them without it, and any thread with it (`snapshot`).
+/// - `isAppending`, `filled`, `filling`, `mayFill`: guarded by `lock`. Another thread preallocates space, by writing
+///   zeros, while the appender writes. So each write first makes sure that no zeros overwrite it, and nothing is
+///   preallocated while the file is cut or sealed.
 final class LogTail: @unchecked Sendable {
     let folder: StoreFolder
     let options: LogOptions
@@ -31,26 +35,28 @@ final class LogTail: @unchecked Sendable {
     var lastTime: Int64
     private(set) var schema: [UInt8]
     var isReserveGone: Bool
-    /// What this process asks to be retained; the manifest says so from its next replacement on. Atomic.
+    /// What this process asks to retain of the past. The next replacement of the manifest contains it. Atomic.
     private let wantedRetention = Atomic<UInt64>(0)
-    /// The durable mark that the newest frame bears.
+    /// The durable mark in the newest frame.
     var markWritten: UInt64 = 0
-    /// The sector of the open segment, and the one that the next is to have: at least what this process was asked for, and what
-    /// other processes that write beside it were. 0: none.
+    /// The sector size of the open segment, and the one that the next segment gets: at least the size that this
+    /// process was asked for, and that of other processes that write to the store. 0 means none.
     private(set) var sector: Int
     private(set) var wantedSector: Int
-    /// Where the first frame of the commit that was written last begins; behind `end` of that time, if it began a sector.
+    /// The offset of the first frame of the commit that was written last. It is behind the `end` before it if the
+    /// commit began a sector.
     private var commitStart = 0
 
     private let lock = Lock(.innermost)
     private let changed = Condition()
     private var isAppending = false
-    /// Whether this process is the one that writes; else the tail is the place up to which it has read. Changed by the appender, under `lock`.
+    /// Whether this process is the one that writes. Otherwise the tail is the position up to which it has read.
+    /// Changed by the appender, under `lock`.
     private(set) var isOurs: Bool
-    /// Zeros have been written up to here, or the file ends here.
+    /// The offset up to which zeros have been written, or at which the file ends.
     private var filled: Int
     private var filling: Range<Int>?
-    /// False while the end of the file moves back, or another file takes its place.
+    /// False while the end of the file moves back, or the file is replaced by another one.
     private var mayFill = true
 
     init(
@@ -78,7 +84,7 @@ final class LogTail: @unchecked Sendable {
 
     // MARK: Owning the tail
 
-    /// Becomes the appender; waits while a mark is being written.
+    /// Makes the caller the appender. Waits while a mark is being written.
     func begin() {
         lock.lock()
         while isAppending { changed.wait(lock) }
@@ -86,7 +92,7 @@ final class LogTail: @unchecked Sendable {
         lock.unlock()
     }
 
-    /// As `begin`, but false where there is an appender.
+    /// Like `begin`, but returns false if there is an appender.
     func tryBegin() -> Bool {
         lock.withLock {
             if isAppending { return false }
@@ -95,12 +101,13 @@ final class LogTail: @unchecked Sendable {
         }
     }
 
-    /// What anybody may ask for, beside the appender.
+    /// The state that any thread may read beside the appender.
     func snapshot() -> (manifest: Manifest, schema: [UInt8]) { lock.withLock { (manifest, schema) } }
 
-    /// By the appender.
+    /// Sets the schema that new segments begin with. Called by the appender.
     func setSchema(_ bytes: [UInt8]) { lock.withLock { schema = bytes } }
 
+    /// Releases the tail.
     func endAppending() {
         if sector > 0 { group.endJoin() }
         lock.lock()
@@ -109,21 +116,23 @@ final class LogTail: @unchecked Sendable {
         lock.unlock()
     }
 
-    /// The time of a new frame: the clock's, but never before the frame that was written last.
+    /// Returns the time of a new frame: the clock's, but never before the frame that was written last.
     func nextTime() -> Int64 {
         lastTime = max(lastTime, clock.now())
         return lastTime
     }
 
-    /// The segments, and how far the open one is written; for a figure, not for reading them.
+    /// The segments, and how far the open one is written. It is an estimate, and must not be used to read them.
     var extent: (manifest: Manifest, end: Int) { lock.withLock { (manifest, min(filled, end)) } }
 
-    /// Whether a commit has been written to the open segment. By the appender.
+    /// Whether a commit has been written to the open segment. Called by the appender.
     var holdsCommits: Bool { group.writtenVersion >= manifest.openSegment.firstVersion }
 
-    /// Puts another manifest in the place of the present one. By the appender. Where it throws what `isPassing`, or
-    /// `.damage` as its numbers have come to their end, nothing has changed; after any other error which of the two
-    /// stands is not known, and the log takes no more writes.
+    /// Replaces the manifest. Called by the appender.
+    ///
+    /// If it throws an error that `isTransient`, or `.damage` because the manifest's numbers are used up, nothing has
+    /// changed. After any other error it is unknown which of the two manifests is in force, and the log takes no more
+    /// writes.
     func replaceManifest(_ wanted: Manifest) throws(LogError) {
         var next = wanted
         next.generation = manifest.generation + 1
@@ -132,7 +141,7 @@ final class LogTail: @unchecked Sendable {
         do throws(LogError) {
             try folder.replaceManifest(manifest, with: next)
         } catch {
-            if !error.isPassing { group.fail(error) }
+            if !error.isTransient { group.fail(error) }
             throw error
         }
         page?.setGeneration(next.generation)
@@ -149,7 +158,7 @@ final class LogTail: @unchecked Sendable {
         if ownRetention != RetentionWord() { manifest.retention = ownRetention }
     }
 
-    /// Writes down what this process asks to be retained, unless the manifest says so already. By the appender.
+    /// Writes what this process asks to retain to the manifest, unless it is there already. Called by the appender.
     func rememberRetention() throws(LogError) {
         var next = manifest
         setRetention(&next)
@@ -158,13 +167,14 @@ final class LogTail: @unchecked Sendable {
 
     // MARK: Writing
 
-    /// Completes the frame that `buffer` holds (80 bytes of room, payload, padding) and writes it at the end of the log, which it moves.
+    /// Completes the frame in `buffer` (80 bytes of space, payload, padding), writes it at the end of the log, and
+    /// moves that end.
     func write(_ buffer: inout ByteWriter, _ part: EncodedPart, time: Int64) throws(StorageError) {
         let open = manifest.openSegment
         let mark = group.durableVersion
         var start = end
         if part.part == 0 {
-            // A long commit would keep a leader waiting, so it joins nobody.
+            // A long commit would keep a leader waiting, so it does not join the commits before it.
             if sector > 0, !part.flags.contains(.last) || !group.join() {
                 start = SegmentHeader.roundUp(end, toSector: sector)
             }
@@ -179,13 +189,13 @@ final class LogTail: @unchecked Sendable {
         let count = buffer.count
         claim(end..<(start + count))
         try file.write(buffer.bytes, at: start)
-        if count >= LogLimits.unfilledPartByteCount { file.startWriteback(start..<(start + count)) }
+        if count >= LogLimits.unpreallocatedPartByteCount { file.startWriteback(start..<(start + count)) }
         end = start + count
         chain = crc
         markWritten = mark
     }
 
-    /// Waits until no zeros are being written to the range, and keeps later ones away from it.
+    /// Waits until no zeros are being written to the range, and makes sure that none will be.
     private func claim(_ range: Range<Int>) {
         lock.lock()
         while let filling, filling.lowerBound < range.upperBound { changed.wait(lock) }
@@ -193,8 +203,8 @@ final class LogTail: @unchecked Sendable {
         lock.unlock()
     }
 
-    /// Repeats the durable mark in a frame of its own, and syncs it, so that the last commit is protected by a mark behind it too. Nothing where
-    /// the newest frame bears the mark already.
+    /// Repeats the durable mark in a frame of its own, and syncs it, so that the last commit, too, is protected by a
+    /// mark behind it. Does nothing if the newest frame has the mark already.
     func writeMark() throws(LogError) {
         guard isOurs, group.durableVersion > markWritten else { return }
         var buffer = ByteWriter(capacity: 128)
@@ -207,7 +217,7 @@ final class LogTail: @unchecked Sendable {
         do {
             try write(&buffer, part, time: nextTime())
         } catch  where error.code == .noSpace {
-            // A mark is a precaution; without room for it the log goes on.
+            // A mark is a precaution; without space for it the log continues.
             do {
                 try cut(to: start, chain: chain)
             } catch {
@@ -223,7 +233,7 @@ final class LogTail: @unchecked Sendable {
         try group.syncAll()
     }
 
-    /// Runs `body` while no zeros are being written, and none begin to be.
+    /// Runs `body` while nothing is preallocated.
     private func withoutFilling<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
         lock.lock()
         mayFill = false
@@ -233,8 +243,8 @@ final class LogTail: @unchecked Sendable {
         try body()
     }
 
-    /// Takes the log back to where a commit began: what it wrote is cut off, so that no frame of it can be met behind the next one's.
-    /// A sector that the commit did not begin in is not touched.
+    /// Cuts off what a commit wrote, so that no frame of it can be found behind the frames of the next commit. `end`
+    /// is where the log ended before the commit. A sector in which the commit did not begin is left as it is.
     func cut(to end: Int, chain: UInt32) throws(StorageError) {
         try withoutFilling { () throws(StorageError) in
             let start = max(end, commitStart)
@@ -245,30 +255,34 @@ final class LogTail: @unchecked Sendable {
         }
     }
 
-    /// Where the file may be cut behind the last frame: cutting within a sector writes it again.
+    /// The offset at which the file may be cut behind the last frame: a cut within a sector would write that sector
+    /// again.
     private var sectorEnd: Int { SegmentHeader.roundUp(end, toSector: sector) }
 
-    // MARK: Room
+    // MARK: Preallocation
 
-    /// How much is filled at a time: half of what there is, so that the log of a store that is written little is no longer than it needs. `lock` is held.
+    /// How many bytes are preallocated at a time: half of what there is, so that the log of a store to which little
+    /// is written is no longer than necessary. `lock` is held.
     private var fillStep: Int {
-        min(max(filled / 2, LogLimits.fillByteCount.first), LogLimits.fillByteCount.most)
+        min(max(filled / 2, LogLimits.preallocationByteCount.first), LogLimits.preallocationByteCount.most)
     }
 
-    /// True where the room filled with zeros is nearly used up.
+    /// Whether the preallocated space is nearly used up.
     var wantsPreallocation: Bool {
         guard options.durability != .none else { return false }
         return lock.withLock { filling == nil && filled - end < fillStep / 2 && filled < options.segmentByteCount }
     }
 
-    /// Fills the next step with zeros, so that commits into it need not lengthen the file. A full disk just ends that.
+    /// Preallocates the next step by writing zeros, so that commits there need not make the file longer. On a full
+    /// disk it just stops.
     func fill() {
         lock.lock()
         guard isOurs, mayFill, filling == nil, filled < options.segmentByteCount else {
             lock.unlock()
             return
         }
-        // Zeros in the last sector would write the commits there again; what no write has reached reads as zeros anyway.
+        // Zeros in the last sector would write the commits there again. Bytes that were never written read as zeros
+        // anyway.
         let start = SegmentHeader.roundUp(filled, toSector: sector)
         let range = start..<max(start, min(start + fillStep, options.segmentByteCount))
         filling = range
@@ -282,7 +296,7 @@ final class LogTail: @unchecked Sendable {
                 reached += count
             }
         } catch {
-            // Whatever was written is zeros. If the disk fails, the next commit meets that itself.
+            // Whatever was written is zeros. If the disk has failed, the next commit meets that itself.
         }
         lock.lock()
         filled = reached
@@ -295,11 +309,11 @@ final class LogTail: @unchecked Sendable {
 
     var wantsRoll: Bool { end >= options.segmentByteCount || sector < wantedSector }
 
-    /// Seals the segment and goes on in a new one. Everything written so far is durable after it.
+    /// Seals the segment and continues in a new one. Afterwards everything written so far is durable.
     ///
-    /// Where the manifest's numbers have come to their end, nothing has changed, and the log goes on as it is.
+    /// If the manifest's numbers are used up, nothing changes, and the log continues as it is.
     func roll() throws(LogError) {
-        // Under the lead any failure but a passing one would be one for good.
+        // This check comes first, because in `group.lead` every failure that is not transient ends the writing.
         var next = manifest
         next.generation += 1
         next.segments.append(
@@ -307,18 +321,18 @@ final class LogTail: @unchecked Sendable {
                 segment: manifest.openSegment.segment + 1, epoch: manifest.epoch,
                 firstVersion: group.writtenVersion + 1))
         try folder.checkNumbers(of: next)
-        try withoutFilling { () throws(LogError) in try sealAndGoOn() }
+        try withoutFilling { () throws(LogError) in try sealAndContinue() }
     }
 
-    private func sealAndGoOn() throws(LogError) {
+    private func sealAndContinue() throws(LogError) {
         try group.lead { old throws(LogError) in
-            // 1. All that is written becomes durable; the room behind it goes.
+            // 1. Everything written becomes durable; the preallocated space behind it is cut off.
             try stored { () throws(StorageError) in try old.truncate(to: sectorEnd) }
             try synced(old)
             let version = group.writtenVersion
             var next = manifest
             if wantedSector > 0 { next.features.insert(.sectors) }
-            // 2. The new segment, whole, before anything says that it is there.
+            // 2. The new segment is written completely, before anything refers to it.
             let header = SegmentHeader(
                 storeID: manifest.storeID, epoch: manifest.epoch, segment: manifest.openSegment.segment + 1,
                 chain: chain,
@@ -336,9 +350,9 @@ final class LogTail: @unchecked Sendable {
                         try folder.storage.syncFolder(folder.log)
                     }
                 } catch {
-                    throw error.beforeAnyChange
+                    throw error.markedUnchanged
                 }
-                // 3. The manifest says so.
+                // 3. The manifest lists the new segment.
                 next.generation += 1
                 setRetention(&next)
                 next.segments[next.segments.count - 1].isSealed = true
@@ -348,7 +362,7 @@ final class LogTail: @unchecked Sendable {
                 next.segments.append(
                     Manifest.Segment(segment: header.segment, epoch: header.epoch, firstVersion: header.firstVersion))
                 try folder.replaceManifest(manifest, with: next)
-            } catch  where error.isPassing {
+            } catch  where error.isTransient {
                 try? folder.removeIfPresent(path)
                 throw error
             }
@@ -367,7 +381,7 @@ final class LogTail: @unchecked Sendable {
         }
     }
 
-    /// Cuts the room off and syncs: the file ends with the last frame.
+    /// Cuts the preallocated space off and syncs, so that the file ends with the last frame.
     func trim() throws(LogError) {
         try withoutFilling { () throws(LogError) in
             try group.lead { file throws(LogError) in
@@ -381,31 +395,32 @@ final class LogTail: @unchecked Sendable {
 
     // MARK: Other processes
 
-    /// Where the log ends for this process. By the appender.
-    var place: LogReadPosition {
+    /// The position of the log's end, as far as this process knows. Called by the appender.
+    var position: LogReadPosition {
         let open = manifest.segments.last { $0.firstVersion <= group.writtenVersion + 1 } ?? manifest.openSegment
         return LogReadPosition(
             segment: open.segment, epoch: open.epoch, offset: end, chain: chain, version: group.writtenVersion,
             time: lastTime, mark: markWritten, sector: sector)
     }
 
-    /// Another process has written: the log ends there now. By the appender.
-    func move(to place: LogReadPosition, _ manifest: Manifest) {
-        end = place.offset
-        chain = place.chain
-        lastTime = max(lastTime, place.time)
-        markWritten = place.mark
+    /// Moves the end of the log to the position up to which another process has written. Called by the appender.
+    func move(to position: LogReadPosition, _ manifest: Manifest) {
+        end = position.offset
+        chain = position.chain
+        lastTime = max(lastTime, position.time)
+        markWritten = position.mark
         commitStart = 0
         lock.withLock {
-            sector = place.sector
+            sector = position.sector
             wantedSector = max(wantedSector, sector)
             self.manifest = manifest
-            if let schema = place.schema { self.schema = schema }
+            if let schema = position.schema { self.schema = schema }
         }
-        group.adopt(place.version)
+        group.adopt(position.version)
     }
 
-    /// From now on this process writes, to `file`, which holds `byteCount` bytes and nothing but zeros behind the tail. By the appender.
+    /// Makes this process the one that writes, to `file`, which has `byteCount` bytes and nothing but zeros behind
+    /// the tail. Called by the appender.
     func take(_ file: any StorageFile, byteCount: Int) {
         lock.withLock {
             self.file = file
@@ -414,7 +429,7 @@ final class LogTail: @unchecked Sendable {
         }
     }
 
-    /// From now on another may write: nothing of this process touches the file any more. By the appender.
+    /// Lets another process write: from now on no thread of this process changes the file. Called by the appender.
     func leave() {
         lock.lock()
         isOurs = false

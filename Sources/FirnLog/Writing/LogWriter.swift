@@ -1,31 +1,45 @@
 import FirnBytes
 import FirnStorage
+import Synchronization
 
-/// What only a log that is open for writing has.
+/// The parts of a log that only exist if it is open for writing, and the steps of a commit (`LogWriter+Commits`).
 ///
-/// `scratch` and `encoder` are owned by the appender (see `LogTail`); `spare` is guarded by `spareLock`, which is held for a few instructions.
+/// `scratch` and `encoder` belong to the appender (see `LogTail`). `spareLock` guards `spare`; it is held for a few
+/// instructions. `byteCountSinceCheckpoint` is atomic, because any thread may read it as an estimate.
 final class LogWriter: @unchecked Sendable {
     let group: GroupCommit
     let tail: LogTail
     let queue: PartQueue
     let lock: WriterLock
     let follower: LogFollower
-    /// nil where the log uses no threads of its own.
-    let keeper: LogMaintenanceThread?
+    let reserve: LogReserve
+    /// Nil if the log uses no threads of its own.
+    let maintenance: LogMaintenanceThread?
+    /// The bytes of the commits since the last checkpoint began.
+    let byteCountSinceCheckpoint = Atomic<Int>(0)
     @exclusivity(unchecked) var scratch = ByteWriter(capacity: 4096)
     @exclusivity(unchecked) var encoder = PartEncoder()
-    /// Memory of a part that was written, to be filled again.
+    /// The memory of a part that was written, to be used again.
     private let spareLock = Lock(.innermost)
     @exclusivity(unchecked) private var spare: ByteWriter?
+    private let forkMark = ForkMark()
 
-    init(group: GroupCommit, tail: LogTail, lock: WriterLock, follower: LogFollower) {
+    init(group: GroupCommit, tail: LogTail, lock: WriterLock, follower: LogFollower, reserve: LogReserve) {
         self.group = group
         self.tail = tail
         self.lock = lock
         self.follower = follower
+        self.reserve = reserve
         queue = PartQueue(tail: tail)
-        keeper = tail.options.usesThreads ? LogMaintenanceThread(tail: tail, group: group, writerLock: lock) : nil
+        maintenance =
+            tail.options.usesThreads ? LogMaintenanceThread(tail: tail, group: group, writerLock: lock) : nil
     }
+
+    /// The folder's path, for errors.
+    var path: String { tail.folder.path }
+
+    /// Whether this process was forked off the one that opened the log.
+    var isForked: Bool { forkMark.isForked }
 
     func takeSpare() -> ByteWriter {
         spareLock.lock()

@@ -1,6 +1,6 @@
 import FirnBytes
 
-/// A part whose payload is encoded and lies in a frame buffer; where in the log it goes is not known yet.
+/// A part whose payload is encoded in a frame buffer. Its offset in the log is not known yet.
 struct EncodedPart {
     var kind: FrameHeader.Kind
     var flags: FrameHeader.Flags
@@ -11,18 +11,18 @@ struct EncodedPart {
     var payloadCRC: UInt32
 }
 
-/// Compresses parts into frame buffers. One for each thread that does so.
+/// Compresses parts into frame buffers. Each thread that does so has its own encoder.
 struct PartEncoder: ~Copyable {
     private var lz4 = LZ4()
-    /// Below this nothing is gained by compressing.
+    /// Parts with fewer bytes than this are not compressed, because nothing is gained.
     private static let smallest = 64
-    /// From here on a commit waits for the compressor: it may be less thorough.
+    /// From this size on a commit waits for the compressor, so it compresses less thoroughly.
     private static let large = 64 << 10
     private static let acceleration = 6
 
     init() {}
 
-    /// Lays out a frame in `buffer`: room for the header, the payload (compressed, where that makes it shorter), zeros.
+    /// Lays out a frame in `buffer`: space for the header, the payload (compressed, if that makes it shorter), zeros.
     mutating func encode(
         _ raw: UnsafeRawBufferPointer, kind: FrameHeader.Kind, version: UInt64, part: UInt32,
         into buffer: inout ByteWriter
@@ -41,7 +41,7 @@ struct PartEncoder: ~Copyable {
             if let count, count < raw.count {
                 stored = count
                 flags = .lz4
-                buffer.append(count: count) { _ in }  // already there
+                buffer.append(count: count) { _ in }  // the bytes are there already
             }
         }
         if !flags.contains(.lz4) { buffer.append(raw) }
@@ -53,9 +53,9 @@ struct PartEncoder: ~Copyable {
     }
 }
 
-/// The bytes that a segment begins with: its head, and the schema in force, if there is one.
+/// The bytes that a segment begins with: its header, and the schema in force, if there is one.
 enum SegmentPrologue {
-    /// Returns the bytes and the header CRC with which the chain goes on.
+    /// Returns the bytes and the header CRC with which the chain continues.
     static func encode(_ header: SegmentHeader, schema: [UInt8], time: Int64) -> (bytes: [UInt8], chain: UInt32) {
         var out = ByteWriter(capacity: 256 + schema.count)
         let chain = header.encode(into: &out)
@@ -63,14 +63,14 @@ enum SegmentPrologue {
         var encoder = PartEncoder()
         var frame = ByteWriter()
         let part = schema.withUnsafeBytes {
-            encoder.encode($0, kind: .opening, version: header.firstVersion - 1, part: 0, into: &frame)
+            encoder.encode($0, kind: .segmentSchema, version: header.firstVersion - 1, part: 0, into: &frame)
         }
-        let head = FrameHeader(
-            kind: .opening, flags: part.flags.union(.last), storeHigh: header.storeID.high, epoch: header.epoch,
+        let frameHeader = FrameHeader(
+            kind: .segmentSchema, flags: part.flags.union(.last), storeHigh: header.storeID.high, epoch: header.epoch,
             segment: header.segment, offset: UInt64(SegmentHeader.byteCount), version: part.version, time: time,
             mark: header.mark, part: 0, rawCount: part.rawCount, storedCount: part.storedCount,
             payloadCRC: part.payloadCRC, chain: chain)
-        let crc = head.encode(at: frame.mutableBytes.baseAddress!)
+        let crc = frameHeader.encode(at: frame.mutableBytes.baseAddress!)
         out.append(frame.bytes)
         return (out.array(), crc)
     }

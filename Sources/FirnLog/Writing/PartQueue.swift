@@ -1,17 +1,21 @@
 import FirnBytes
 import FirnStorage
 
-/// The parts of a long commit on their way to the disk: up to two are compressed at once, beside the caller who encodes the next; they are written in order.
+/// The parts of a long commit on their way to the disk. At most two of them are compressed at the same time, beside
+/// the caller that encodes the next part. They are written in order.
 ///
-/// 1. The caller hands a part over with `submit`; there are `capacity` places, and when all are taken it waits. So a commit's memory is bounded.
-/// 2. A worker takes the oldest part that nobody has taken and compresses it into its place's frame buffer.
-/// 3. A worker that has compressed one becomes the writer, if there is none: it writes parts as long as the next in order is ready.
-/// 4. `drain` waits until all are written; the caller compresses and writes with the workers meanwhile. If no thread could be started, it does everything.
+/// 1. The caller passes a part with `submit`. There are `capacity` slots; when all are taken, the caller waits. So a
+/// commit's memory is bounded.
+/// 2. A worker takes the oldest part that nobody has taken, and compresses it into its slot's frame buffer.
+/// 3. A worker that has compressed a part becomes the writer, if there is none: it writes parts as long as the next
+/// one in order is ready.
+/// 4. `drain` waits until all parts are written; meanwhile the caller compresses and writes like the workers. If no
+/// thread could be started, it does everything.
 ///
-/// Guarded by `lock`: all counts, `isWriting`, `failure`, and each place's state. A place's buffers belong to the caller until it is submitted, then to
-/// the worker that took it, then to the writer.
+/// `lock` guards all counts, `isWriting`, `failure`, and each slot's state. A slot's buffers belong to the caller
+/// until the part is submitted, then to the worker that took it, then to the writer.
 final class PartQueue: @unchecked Sendable {
-    private final class Place {
+    private final class Slot {
         var raw = ByteWriter(capacity: 16)
         var frame = ByteWriter(capacity: 16)
         var kind = FrameHeader.Kind.changes
@@ -27,7 +31,7 @@ final class PartQueue: @unchecked Sendable {
     private let lock = Lock(.innermost)
     private let work = Condition()
     private let progress = Condition()
-    private let places = (0..<capacity).map { _ in Place() }
+    private let slots = (0..<capacity).map { _ in Slot() }
     private var submitted = 0
     private var taken = 0
     private var written = 0
@@ -43,10 +47,10 @@ final class PartQueue: @unchecked Sendable {
 
     init(tail: LogTail) { self.tail = tail }
 
-    /// Before a commit's first part.
+    /// Must be called before a commit's first part.
     func begin(version: UInt64, time: Int64) {
         lock.lock()
-        precondition(submitted == written, "the commit before has left parts behind")
+        precondition(submitted == written, "the commit before has left parts that are not written")
         self.version = version
         self.time = time
         failure = nil
@@ -60,7 +64,8 @@ final class PartQueue: @unchecked Sendable {
         lock.unlock()
     }
 
-    /// Hands a part over; `raw` gets other memory for it, to be used again. Throws what writing an earlier part threw.
+    /// Passes a part to the queue. `raw` gets other memory in exchange, to be used again. Throws the error that
+    /// writing an earlier part threw.
     func submit(
         _ raw: inout ByteWriter, kind: FrameHeader.Kind, part: UInt32, isLast: Bool
     ) throws(StorageError) {
@@ -68,12 +73,12 @@ final class PartQueue: @unchecked Sendable {
         while submitted - written == Self.capacity {
             if workers.isEmpty { step(&ownEncoder) } else { progress.wait(lock) }
         }
-        let place = places[submitted % Self.capacity]
-        swap(&place.raw, &raw)
-        place.kind = kind
-        place.part = part
-        place.isLast = isLast
-        place.isReady = false
+        let slot = slots[submitted % Self.capacity]
+        swap(&slot.raw, &raw)
+        slot.kind = kind
+        slot.part = part
+        slot.isLast = isLast
+        slot.isReady = false
         submitted += 1
         work.signal()
         let failure = self.failure
@@ -81,7 +86,7 @@ final class PartQueue: @unchecked Sendable {
         if let failure { throw failure }
     }
 
-    /// Waits until all is written.
+    /// Waits until all parts are written.
     func drain() throws(StorageError) {
         lock.lock()
         while written < submitted {
@@ -117,24 +122,24 @@ final class PartQueue: @unchecked Sendable {
         lock.unlock()
     }
 
-    /// Compresses one part and writes what is ready. Called and left with the lock held.
+    /// Compresses one part and writes the parts that are ready. The lock is held when it is called and when it returns.
     private func step(_ encoder: inout PartEncoder) {
-        let place = places[taken % Self.capacity]
+        let slot = slots[taken % Self.capacity]
         taken += 1
         let skip = failure != nil
         let version = self.version
         lock.unlock()
         if !skip {
             var encoded = encoder.encode(
-                place.raw.bytes, kind: place.kind, version: version, part: place.part, into: &place.frame)
-            if place.isLast { encoded.flags.insert(.last) }
-            place.encoded = encoded
+                slot.raw.bytes, kind: slot.kind, version: version, part: slot.part, into: &slot.frame)
+            if slot.isLast { encoded.flags.insert(.last) }
+            slot.encoded = encoded
         }
         lock.lock()
-        place.isReady = true
+        slot.isReady = true
         if isWriting { return }
         isWriting = true
-        while written < taken, case let next = places[written % Self.capacity], next.isReady {
+        while written < taken, case let next = slots[written % Self.capacity], next.isReady {
             let skip = failure != nil
             let time = self.time
             var thrown: StorageError?

@@ -24,30 +24,30 @@ struct BoundPath: Sendable {
         case elements(Int)
         /// Each key of a map.
         case keys(Int)
-        /// A map's value for a key, null where there is none.
+        /// A map's value for a key, null if it has no such key.
         case entry(Int, String)
-        /// A list's element at a place, null where there is none.
+        /// A list's element at an index, null if the list is shorter.
         case element(Int, Int)
         /// Each object of another table that links here.
         case sources(of: TableID, Int)
     }
 
-    /// Where the path begins.
+    /// The table at which the path begins.
     var root: TableID
     var steps: [Step] = []
     var end: End = .object
-    /// What is taken out of a mixed value at the end.
+    /// The keys and indices that take a value out of a mixed value at the end.
     var inner: [PropertyPath.Component] = []
-    /// Where `end` lies.
+    /// The table that `end` belongs to.
     var table: TableID
-    /// What the values are; links for objects.
+    /// The type of the values. Objects are links.
     var type: ColumnType = .link
     /// A link's table.
     var target: TableID?
     var isNullable = false
-    /// As it was written.
+    /// The path as it was written.
     var text: String
-    var place: TextPosition?
+    var position: TextPosition?
 
     /// Whether the end is a collection.
     var endsInCollection: Bool {
@@ -62,39 +62,41 @@ struct BoundPath: Sendable {
 }
 
 extension BoundPath {
-    /// Calls `body` with each value that the path leads to from the row; false stops. A to-one path gives exactly one value, null behind a nil link.
+    /// Calls `body` with each value that the path leads to from the row, until it returns false.
+    ///
+    /// A to-one path has exactly one value, which is null behind a nil link.
     @discardableResult
     func forEachValue(_ leaf: Leaf, _ row: Int, _ context: QueryContext, _ body: (Value) -> Bool) -> Bool {
         walk(0, context.table(root), leaf, row, context, body)
     }
 
     private func walk(
-        _ place: Int, _ table: TableView, _ leaf: Leaf, _ row: Int, _ context: QueryContext, _ body: (Value) -> Bool
+        _ stepIndex: Int, _ table: TableView, _ leaf: Leaf, _ row: Int, _ context: QueryContext, _ body: (Value) -> Bool
     ) -> Bool {
-        guard place < steps.count else { return finish(table, leaf, row, context, body) }
-        func go(_ key: Int64, _ target: TableView) -> Bool {
+        guard stepIndex < steps.count else { return finish(table, leaf, row, context, body) }
+        func follow(_ key: Int64, _ target: TableView) -> Bool {
             guard let found = target.find(key) else { return true }
-            return walk(place + 1, target, found.leaf, found.row, context, body)
+            return walk(stepIndex + 1, target, found.leaf, found.row, context, body)
         }
-        switch steps[place] {
+        switch steps[stepIndex] {
         case .link(let column, let target):
             let key: Int64 = leaf.load(column, row)
             let next = context.table(target)
-            if key >= 0, next.find(key) != nil { return go(key, next) }
-            // Behind a nil link a single value is null; a collection is not there.
-            let isSingle = !endsInCollection && !steps[place...].contains(where: \.isToMany)
+            if key >= 0, next.find(key) != nil { return follow(key, next) }
+            // Behind a nil link a single value is null, and a collection has no values.
+            let isSingle = !endsInCollection && !steps[stepIndex...].contains(where: \.isToMany)
             return isSingle ? body(.null) : true
         case .links(let column, let target):
             let next = context.table(target)
-            return table.list(column, leaf, row).forEachLink { go($0, next) }
+            return table.list(column, leaf, row).forEachLink { follow($0, next) }
         case .sources(let origin, let column):
             let next = context.table(origin)
-            var goesOn = true
+            var shouldContinue = true
             next.forEachSource(of: leaf.key(row), column) {
-                goesOn = go($0, next)
-                return goesOn
+                shouldContinue = follow($0, next)
+                return shouldContinue
             }
-            return goesOn
+            return shouldContinue
         }
     }
 
@@ -105,12 +107,12 @@ extension BoundPath {
         case .object: return body(.link(leaf.key(row)))
         case .value(let column): return body(taken(from: table.value(column, leaf, row)))
         case .elements(let column):
-            var goesOn = true
+            var shouldContinue = true
             table.list(column, leaf, row).forEach {
-                goesOn = body(taken(from: $0))
-                return goesOn
+                shouldContinue = body(taken(from: $0))
+                return shouldContinue
             }
-            return goesOn
+            return shouldContinue
         case .keys(let column):
             let list = table.list(column, leaf, row)
             for index in 0..<list.count where !body(.string(list.key(at: index))) { return false }
@@ -121,16 +123,16 @@ extension BoundPath {
             let list = table.list(column, leaf, row)
             return body(index < list.count ? taken(from: list.value(at: index)) : .null)
         case .sources(let origin, let column):
-            var goesOn = true
+            var shouldContinue = true
             context.table(origin).forEachSource(of: leaf.key(row), column) {
-                goesOn = body(.link($0))
-                return goesOn
+                shouldContinue = body(.link($0))
+                return shouldContinue
             }
-            return goesOn
+            return shouldContinue
         }
     }
 
-    /// What `inner` takes out of a value; a nil link is null.
+    /// Takes a value out of `value` by `inner`. A nil link becomes null.
     private func taken(from value: Value) -> Value {
         var value = value
         for component in inner {
@@ -155,7 +157,7 @@ extension BoundPath {
         return result
     }
 
-    /// How many values the path leads to. Collections know their length.
+    /// The number of values that the path leads to. Collections know their counts.
     func count(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Int {
         if steps.isEmpty {
             switch end {
@@ -174,7 +176,7 @@ extension BoundPath {
 }
 
 extension ListCell {
-    /// Calls `body` with each link that is not nil; false stops.
+    /// Calls `body` with each link that is not nil, until it returns false.
     @inline(__always)
     func forEachLink(_ body: (Int64) -> Bool) -> Bool {
         if let run = contiguousElements {
@@ -184,11 +186,11 @@ extension ListCell {
             }
             return true
         }
-        var goesOn = true
+        var shouldContinue = true
         forEach { value in
-            if case .link(let key) = value, key >= 0 { goesOn = body(key) }
-            return goesOn
+            if case .link(let key) = value, key >= 0 { shouldContinue = body(key) }
+            return shouldContinue
         }
-        return goesOn
+        return shouldContinue
     }
 }

@@ -2,8 +2,10 @@ import FirnCore
 
 /// The range of a column type's values that fulfil comparisons with constants.
 enum BoundRange {
-    /// The values for which all of `tests` (==, <, <=, >, >=, not negated, no null) hold; nil where the type has no ranges or a constant is of a kind
-    /// that ranges can't express. A range that holds nothing has its low end above its high end.
+    /// The range of values for which all of `tests` hold (==, <, <=, >, >=, not negated, no null).
+    ///
+    /// Nil if the type has no ranges, or if a range can't express the kind of a constant. An empty range has its low
+    /// bound above its high bound.
     static func range(of type: ColumnType, _ tests: [ConstantTest]) -> FixedRange? {
         switch type {
         case .int: integers(tests)
@@ -31,7 +33,8 @@ enum BoundRange {
         }
     }
 
-    /// Narrows the whole range by each comparison. `next` and `previous` are nil behind the last and before the first value.
+    /// Narrows the full range by each comparison. `next` and `previous` return nil behind the last and before the
+    /// first value.
     private static func ordered<T: Comparable>(
         _ tests: [ConstantTest], _ first: T, _ last: T, _ take: (Value) -> T?, _ next: (T) -> T?, _ previous: (T) -> T?
     ) -> (T, T)? {
@@ -57,22 +60,22 @@ enum BoundRange {
     // MARK: Numbers
 
     private static func integers(_ tests: [ConstantTest]) -> FixedRange? {
-        var whole: [ConstantTest] = []
+        var integerTests: [ConstantTest] = []
         for test in tests {
             switch test.value {
-            case .int: whole.append(test)
-            case .double(let x): whole.append(integerTest(test.operation, x))
-            case .float(let x): whole.append(integerTest(test.operation, Double(x)))
+            case .int: integerTests.append(test)
+            case .double(let x): integerTests.append(integerTest(test.operation, x))
+            case .float(let x): integerTests.append(integerTest(test.operation, Double(x)))
             default: return nil
             }
         }
         func take(_ value: Value) -> Int64? { if case .int(let x) = value { x } else { nil } }
         func next(_ x: Int64) -> Int64? { x == .max ? nil : x + 1 }
         func previous(_ x: Int64) -> Int64? { x == .min ? nil : x - 1 }
-        return ordered(whole, Int64.min, Int64.max, take, next, previous).map { .int64($0, $1) }
+        return ordered(integerTests, Int64.min, Int64.max, take, next, previous).map { .int64($0, $1) }
     }
 
-    /// The comparison of integers that says what one with a double does.
+    /// The comparison with an integer that is equivalent to one with a double.
     private static func integerTest(_ operation: Comparison.Operation, _ x: Double) -> ConstantTest {
         func test(_ operation: Comparison.Operation, _ value: Int64) -> ConstantTest {
             ConstantTest(operation: operation, options: [], values: [.int(value)])
@@ -86,7 +89,7 @@ enum BoundRange {
         let isWhole = x.rounded(.down) == x
         switch operation {
         case .equal: return isWhole ? test(.equal, floor) : nothing
-        // Between two integers: below x is up to its floor, above x is above its floor.
+        // If x is between two integers, then below x means up to its floor, and above x means above its floor.
         case .less: return isWhole ? test(.less, floor) : test(.lessOrEqual, floor)
         case .lessOrEqual: return test(.lessOrEqual, floor)
         case .greater: return test(.greater, floor)
@@ -127,7 +130,7 @@ enum BoundRange {
             let x = Double(integer)
             let order = Value.order(.double(x), .int(integer))
             if order == 0 { return bounds(test.operation, x, nothing) }
-            // The integer lies between two doubles, x being one of them.
+            // The integer is between two doubles, one of which is x.
             switch test.operation {
             case .equal: return nothing
             case .less, .lessOrEqual: return (-.infinity, order < 0 ? x : x.nextDown)
@@ -169,7 +172,8 @@ extension Timestamp {
     fileprivate var successor: Timestamp? { moved(by: 1) }
     fileprivate var predecessor: Timestamp? { moved(by: -1) }
 
-    /// The next timestamp in the order of (seconds, nanoseconds) as numbers; that not every such pair is a date does no harm to a range.
+    /// The next timestamp in the order of (seconds, nanoseconds) as numbers. Not every such pair is a date, which
+    /// does no harm in a range.
     private func moved(by step: Int32) -> Timestamp? {
         var moved = self
         let (nanoseconds, overflow) = nanoseconds.addingReportingOverflow(step)

@@ -1,52 +1,43 @@
 import FirnCore
 
-/// What a property's name stands for.
-public enum ResolvedProperty: Sendable, Hashable {
+/// The meaning of a property's name.
+package enum ResolvedProperty: Sendable, Hashable {
     /// A column of the object's own table.
     case column(Int)
     /// The objects of another table whose link column leads to the object.
     case backlinks(TableID, Int)
 }
 
-/// How the names in a query are understood. The object layer knows public names and computed backlink properties; the schema alone knows columns.
-public protocol PropertyResolver {
+/// Resolves the names in a query. The object layer knows public names and computed backlink properties; the schema
+/// alone knows columns.
+package protocol PropertyResolver {
     func property(_ name: String, of table: TableID) -> ResolvedProperty?
-    /// As errors name the class.
+    /// The name of the class as errors show it.
     func className(of table: TableID) -> String
     /// The names that an error may suggest.
     func propertyNames(of table: TableID) -> [String]
-    /// Why a property that the class has can't be queried, as a sentence; nil where that is not so.
+    /// A sentence that says why a property of the class can't be queried. Nil if it can, or if there is no such
+    /// property.
     func refusal(of name: String, of table: TableID) -> String?
 }
 
 extension PropertyResolver {
-    public func refusal(of name: String, of table: TableID) -> String? { nil }
+    package func refusal(of name: String, of table: TableID) -> String? { nil }
 }
 
-/// Names are the columns'.
-public struct SchemaResolver: PropertyResolver {
-    public let schema: StoreSchema
+/// Resolves names as names of columns.
+package struct SchemaResolver: PropertyResolver {
+    package let schema: StoreSchema
 
-    public init(_ schema: StoreSchema) { self.schema = schema }
+    package init(_ schema: StoreSchema) { self.schema = schema }
 
-    public func property(_ name: String, of table: TableID) -> ResolvedProperty? {
+    package func property(_ name: String, of table: TableID) -> ResolvedProperty? {
         schema[table].column(named: name).map { .column($0) }
     }
 
-    public func className(of table: TableID) -> String { schema[table].name }
+    package func className(of table: TableID) -> String { schema[table].name }
 
-    public func propertyNames(of table: TableID) -> [String] {
+    package func propertyNames(of table: TableID) -> [String] {
         schema[table].columns.filter { !$0.isRemoved }.map(\.name)
-    }
-}
-
-/// A column that a query reads, so that an observer knows which changes concern it.
-public struct ColumnReference: Sendable, Hashable {
-    public let table: TableID
-    public let column: Int
-
-    public init(table: TableID, column: Int) {
-        self.table = table
-        self.column = column
     }
 }

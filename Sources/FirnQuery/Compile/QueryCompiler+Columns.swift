@@ -1,25 +1,25 @@
 import FirnCore
 
 extension QueryCompiler {
-    /// The node for a path against constants, from its step `place` on.
-    func build(_ path: BoundPath, _ place: Int, _ test: ConstantTest) -> any QueryNode {
-        let table = tableOfStep(path, place)
-        guard place < path.steps.count else { return end(path, table, test) }
-        let part = build(path, place + 1, test)
-        let step = path.steps[place]
+    /// The node that compares a path with constants, from the path's step `stepIndex` on.
+    func build(_ path: BoundPath, _ stepIndex: Int, _ test: ConstantTest) -> any QueryNode {
+        let table = tableOfStep(path, stepIndex)
+        guard stepIndex < path.steps.count else { return end(path, table, test) }
+        let part = build(path, stepIndex + 1, test)
+        let step = path.steps[stepIndex]
         switch step {
         case .link(let column, let target):
-            let isSingle = !path.endsInCollection && !path.steps[place...].contains(where: \.isToMany)
+            let isSingle = !path.endsInCollection && !path.steps[stepIndex...].contains(where: \.isToMany)
             return LinkNode(
                 column: column, name: schema[table].columns[column].name, target: target, part: part,
-                takesNil: isSingle && test.holds(.null))
+                matchesNilLink: isSingle && test.holds(.null))
         case .links, .sources: return AnyLinkNode(table: table, step: step, name: path.text, part: part)
         }
     }
 
-    private func tableOfStep(_ path: BoundPath, _ place: Int) -> TableID {
-        guard place > 0 else { return path.root }
-        switch path.steps[place - 1] {
+    private func tableOfStep(_ path: BoundPath, _ stepIndex: Int) -> TableID {
+        guard stepIndex > 0 else { return path.root }
+        switch path.steps[stepIndex - 1] {
         case .link(_, let target), .links(_, let target): return target
         case .sources(let origin, _): return origin
         }
@@ -32,13 +32,13 @@ extension QueryCompiler {
             if let node = columnNode(table, column, test) { return node }
         default: break
         }
-        var rest = path
-        rest.root = table
-        rest.steps = []
-        return ValueNode(path: rest, test: test)
+        var remainder = path
+        remainder.root = table
+        remainder.steps = []
+        return ValueNode(path: remainder, test: test)
     }
 
-    /// The node that scans a column with kernels; nil where only its values can be compared.
+    /// The node that scans a column with kernels. Nil if its values can only be compared one by one.
     private func columnNode(_ table: TableID, _ column: Int, _ test: ConstantTest) -> (any QueryNode)? {
         let schema = schema[table].columns[column]
         switch schema.type {
@@ -63,19 +63,19 @@ extension QueryCompiler {
             return nil
         }
         if test.value == .null {
-            let takesNull = test.holds(.null)
+            let matchesNull = test.holds(.null)
             switch test.operation {
             case .equal, .notEqual:
                 let wantsNull = (test.operation == .equal) != test.isNegated
                 if schema.type == .link {
                     return RangeNode(
                         column: column, name: schema.name, range: .int64(-1, -1), isNegated: !wantsNull,
-                        takesNull: false,
+                        matchesNull: false,
                         isNullable: false)
                 }
                 guard isNullable else { return ConstantNode(value: !wantsNull) }
                 return NullNode(column: column, name: schema.name, isNegated: !wantsNull)
-            default: return ConstantNode(value: takesNull)
+            default: return ConstantNode(value: matchesNull)
             }
         }
         let isUnequal = test.operation == .notEqual
@@ -88,13 +88,13 @@ extension QueryCompiler {
         _ column: Int, _ schema: ColumnSchema, _ range: FixedRange, _ test: ConstantTest, isNegated: Bool
     ) -> any QueryNode {
         RangeNode(
-            column: column, name: schema.name, range: range, isNegated: isNegated, takesNull: test.holds(.null),
+            column: column, name: schema.name, range: range, isNegated: isNegated, matchesNull: test.holds(.null),
             isNullable: schema.isNullable && schema.type != .link)
     }
 
     private func setNode(_ column: Int, _ schema: ColumnSchema, _ test: ConstantTest) -> (any QueryNode)? {
         let values = test.values.filter { $0 != .null }
-        let takesNull = test.values.count > values.count
+        let matchesNull = test.values.count > values.count
         let isLong = values.count > 8
         if isLong, schema.type == .int || schema.type == .link {
             var keys: Set<Int64> = []
@@ -104,14 +104,14 @@ extension QueryCompiler {
                 }
                 if low == high { keys.insert(low) }
             }
-            if schema.type == .link, takesNull { keys.insert(-1) }
+            if schema.type == .link, matchesNull { keys.insert(-1) }
             return IntSetNode(
                 column: column, name: schema.name, values: keys, isNegated: test.isNegated,
-                takesNull: test.holds(.null),
+                matchesNull: test.holds(.null),
                 isNullable: schema.isNullable && schema.type != .link)
         }
         var parts: [any QueryNode] = []
-        for value in values + (takesNull ? [.null] : []) {
+        for value in values + (matchesNull ? [.null] : []) {
             guard let part = fixedNode(column, schema, .equal(value)) else { return nil }
             parts.append(part)
         }
@@ -122,14 +122,14 @@ extension QueryCompiler {
     // MARK: Bytes
 
     private func bytesNode(_ column: Int, _ schema: ColumnSchema, _ test: ConstantTest) -> (any QueryNode)? {
-        let takesNull = test.holds(.null)
+        let matchesNull = test.holds(.null)
         if test.operation == .between {
             if test.values.contains(.null) { return ConstantNode(value: test.isNegated) }
             guard let low = test.values[0].plainBytes, let high = test.values[1].plainBytes else { return nil }
             let parts = [(low, UInt32(6)), (high, UInt32(3))].map { bytes, wanted in
                 BytesNode(
                     column: column, name: schema.name, relation: .order(wanted), needle: bytes, isNegated: false,
-                    takesNull: false)
+                    matchesNull: false)
             }
             let both = AllNode(parts)
             return test.isNegated ? NotNode(part: both) : both
@@ -141,17 +141,18 @@ extension QueryCompiler {
             }
             return BytesSetNode(
                 column: column, name: schema.name, values: ByteSet(test.values.compactMap(\.plainBytes)),
-                isNegated: test.isNegated, takesNull: takesNull)
+                isNegated: test.isNegated, matchesNull: matchesNull)
         }
         if test.value == .null {
-            // Null against null holds for everything but order; null against a value for "!=" alone.
+            // Null against null holds for all operations except those of order. Null against a value holds only for
+            // "!=".
             let takesOthers = test.holds(schema.type == .string ? .string("") : .data([]))
-            if takesNull == takesOthers { return ConstantNode(value: takesNull) }
+            if matchesNull == takesOthers { return ConstantNode(value: matchesNull) }
             return NullNode(column: column, name: schema.name, isNegated: takesOthers)
         }
         guard let needle = test.value.plainBytes else { return nil }
         if !test.options.isEmpty || test.operation == .like {
-            return foldedNode(column, schema, test, takesNull)
+            return foldedNode(column, schema, test, matchesNull)
         }
         let (relation, isUnequal): (BytesRelation, Bool) =
             switch test.operation {
@@ -167,11 +168,11 @@ extension QueryCompiler {
             }
         return BytesNode(
             column: column, name: schema.name, relation: relation, needle: needle,
-            isNegated: test.isNegated != isUnequal, takesNull: takesNull)
+            isNegated: test.isNegated != isUnequal, matchesNull: matchesNull)
     }
 
     private func foldedNode(
-        _ column: Int, _ schema: ColumnSchema, _ test: ConstantTest, _ takesNull: Bool
+        _ column: Int, _ schema: ColumnSchema, _ test: ConstantTest, _ matchesNull: Bool
     ) -> (any QueryNode)? {
         guard case .string(let needle) = test.value else { return nil }
         let (relation, isUnequal): (TextTest.Relation, Bool) =
@@ -185,7 +186,7 @@ extension QueryCompiler {
             }
         return FoldedTextNode(
             column: column, name: schema.name, test: TextTest(relation, needle, test.options),
-            isNegated: test.isNegated != isUnequal, takesNull: takesNull)
+            isNegated: test.isNegated != isUnequal, matchesNull: matchesNull)
     }
 }
 

@@ -1,7 +1,7 @@
 import FirnCore
 
 extension QueryCompiler {
-    mutating func bind(_ operand: Operand, _ comparison: Comparison, _ scope: Scope) throws(QueryError) -> Side {
+    func bind(_ operand: Operand, _ comparison: Comparison, _ scope: Scope) throws(QueryError) -> Side {
         switch operand {
         case .value(let value): return .constants([value])
         case .values(let values):
@@ -13,7 +13,8 @@ extension QueryCompiler {
                     .argument, "BETWEEN has \(values.count) bounds.", "Give it two: BETWEEN {1, 5}.", comparison)
             default:
                 throw fault(
-                    .type, "Several values stand where one should.", "Use IN or BETWEEN, or ANY before the path.",
+                    .type, "The operator compares with one value, but several are given.",
+                    "Use IN or BETWEEN, or ANY before the path.",
                     comparison)
             }
         case .path(let path):
@@ -25,7 +26,7 @@ extension QueryCompiler {
         }
     }
 
-    private mutating func bind(
+    private func bind(
         _ path: PropertyPath, _ scope: Scope, _ comparison: Comparison
     ) throws(QueryError) -> BoundPath {
         guard path.variable == scope.variable else {
@@ -34,43 +35,43 @@ extension QueryCompiler {
                 ?? "'\(path.text)' does not begin with the variable of its SUBQUERY."
             throw QueryError(
                 .syntax, message, advice: "Within SUBQUERY(list, $x, …) every path begins with '$x'.",
-                at: path.place ?? comparison.place)
+                at: path.position ?? comparison.position)
         }
         return try bind(path, from: scope.table)
     }
 
-    private mutating func aggregate(
+    private func aggregate(
         _ path: PropertyPath, _ collection: BoundPath, _ comparison: Comparison
     ) throws(QueryError) -> Side {
         guard let aggregate = path.aggregate else { preconditionFailure("Firn: no aggregate to bind") }
         guard collection.isToMany else {
             throw fault(
-                .type, "'\(path.text)' takes \(aggregate.keyword) of what is no collection.",
-                "Aggregates are of lists, sets, maps and backlinks.", comparison)
+                .type, "'\(path.text)' takes \(aggregate.keyword) of a value that is not a collection.",
+                "Lists, sets, maps and backlinks have aggregates.", comparison)
         }
         guard comparison.quantifier == nil else {
             throw fault(
-                .unsupported, "'\(path.text)' is one value, and ANY, ALL or NONE stands before it.",
+                .unsupported, "'\(path.text)' is a single value, but ANY, ALL or NONE precedes it.",
                 "Leave the word out.", comparison)
         }
         var values = collection
         if !path.elementPath.isEmpty {
             values = try bind(
-                path.components + path.elementPath, from: collection.root, text: path.text, place: path.place)
+                path.components + path.elementPath, from: collection.root, text: path.text, position: path.position)
         }
         if aggregate == .count {
             guard path.elementPath.isEmpty else {
-                throw fault(.syntax, "A path goes on behind @count.", "Put @count at the end.", comparison)
+                throw fault(.syntax, "A path continues after @count.", "Put @count at the end.", comparison)
             }
             return .source(.aggregate(.count, values), type: .int, target: nil)
         }
-        let type = try aggregateType(aggregate, values.type, values.text, place: path.place)
+        let type = try aggregateType(aggregate, values.type, values.text, position: path.position)
         return .source(.aggregate(aggregate, values), type: type, target: nil)
     }
 
-    /// What an aggregate over values of a type is, or why there is none.
+    /// The type of an aggregate over values of a type. Throws if there is no such aggregate.
     func aggregateType(
-        _ aggregate: PropertyPath.Aggregate, _ type: ColumnType, _ text: String, place: TextPosition?
+        _ aggregate: PropertyPath.Aggregate, _ type: ColumnType, _ text: String, position: TextPosition?
     ) throws(QueryError) -> ColumnType {
         switch (aggregate, type) {
         case (.count, _): return .int
@@ -80,12 +81,12 @@ extension QueryCompiler {
         case (_, .int), (_, .float), (_, .double): return type
         default:
             throw QueryError(
-                .type, "\(aggregate.keyword) can't be taken of '\(text)', whose values are of type \(type).",
-                advice: "Numbers have @min, @max, @sum and @avg; dates @min and @max.", at: place)
+                .type, "\(aggregate.keyword) can't be computed for '\(text)', whose values are of type \(type).",
+                advice: "Numbers have @min, @max, @sum and @avg; dates @min and @max.", at: position)
         }
     }
 
-    private mutating func subquery(
+    private func subquery(
         _ path: PropertyPath, _ variable: String, _ predicate: Predicate, _ comparison: Comparison, _ scope: Scope
     ) throws(QueryError) -> Side {
         let collection = try bind(path, scope, comparison)
@@ -93,7 +94,7 @@ extension QueryCompiler {
             collection.inner.isEmpty
         else {
             throw fault(
-                .type, "SUBQUERY looks through '\(path.text)', which is no collection of objects.",
+                .type, "SUBQUERY searches '\(path.text)', which is not a collection of objects.",
                 "Name a list, set, map or backlinks of objects.", comparison)
         }
         let inner = Scope(table: target, variable: variable, depth: try scope.deeper().depth)
@@ -102,7 +103,7 @@ extension QueryCompiler {
 
     // MARK: Types
 
-    /// Checks a comparison with constants and brings them to the column's type.
+    /// Checks a comparison with constants, and converts them to the column's type.
     func constantTest(
         _ comparison: Comparison, _ values: [Value], type: ColumnType, target: TableID?
     ) throws(QueryError) -> ConstantTest {
@@ -113,7 +114,8 @@ extension QueryCompiler {
         return ConstantTest(operation: comparison.operation, options: comparison.options, values: converted)
     }
 
-    /// A constant as the column's type has it. Numbers stay exact, but for Float columns, whose constants are rounded to Float as Realm does.
+    /// Converts a constant to the column's type. Numbers stay exact, except for Float columns, whose constants are
+    /// rounded to Float as Realm does.
     private func convert(
         _ value: Value, _ type: ColumnType, _ target: TableID?, _ comparison: Comparison
     ) throws(QueryError) -> Value {
@@ -184,12 +186,12 @@ extension QueryCompiler {
         case .beginsWith, .endsWith, .contains:
             guard isText || type == .data else {
                 throw fault(
-                    .type, "\(comparison.operation.keyword) is for strings and data, and this is of type \(type).",
+                    .type, "\(comparison.operation.keyword) is for strings and data, but this is of type \(type).",
                     "Use ==, <, > or IN.", comparison)
             }
         case .like:
             guard isText else {
-                throw fault(.type, "LIKE is for strings, and this is of type \(type).", "Use == or IN.", comparison)
+                throw fault(.type, "LIKE is for strings, but this is of type \(type).", "Use == or IN.", comparison)
             }
             guard !comparison.options.contains(.diacriticInsensitive) else {
                 throw fault(
@@ -198,7 +200,7 @@ extension QueryCompiler {
         }
         guard comparison.options.isEmpty || isText else {
             throw fault(
-                .type, "Options are for strings, and this is of type \(type).", "Leave [c] and [d] out.", comparison)
+                .type, "Options are for strings, but this is of type \(type).", "Leave [c] and [d] out.", comparison)
         }
     }
 }
@@ -208,7 +210,7 @@ extension ColumnType {
 }
 
 extension Value {
-    /// The type of a constant; nil for null and for collections within mixed values.
+    /// The type of a constant, which is mixed for collections. Nil for null.
     var columnType: ColumnType? {
         switch self {
         case .null: nil

@@ -1,47 +1,47 @@
 import FirnCore
 
 extension QueryCompiler {
-    /// Binds a path, aggregate aside, that begins at `table`.
-    mutating func bind(_ path: PropertyPath, from table: TableID) throws(QueryError) -> BoundPath {
-        try bind(path.components, from: table, text: path.text, place: path.place)
+    /// Binds a path that begins at `table`, except for its aggregate.
+    func bind(_ path: PropertyPath, from table: TableID) throws(QueryError) -> BoundPath {
+        try bind(path.components, from: table, text: path.text, position: path.position)
     }
 
-    mutating func bind(
-        _ components: [PropertyPath.Component], from table: TableID, text: String, place: TextPosition?
+    func bind(
+        _ components: [PropertyPath.Component], from table: TableID, text: String, position: TextPosition?
     ) throws(QueryError) -> BoundPath {
-        var bound = BoundPath(root: table, table: table, text: text, place: place)
+        var bound = BoundPath(root: table, table: table, text: text, position: position)
         bound.target = table
-        var rest = components[...]
-        while let component = rest.popFirst() {
+        var remaining = components[...]
+        while let component = remaining.popFirst() {
             guard case .name(let name) = component else {
                 try take(component, &bound)
                 continue
             }
             try advance(&bound)
             if name == "@links" || name == "@backlinks" {
-                try bindLinks(&bound, &rest)
+                try bindLinks(&bound, &remaining)
             } else if name.hasPrefix("@") {
                 throw unknown(name, in: bound)
             } else {
                 try bindProperty(name, &bound)
             }
-            // The keys and values of a map are named behind it.
-            if case .name(let next) = rest.first, case .elements(let column) = bound.end,
+            // The name behind a map may ask for its keys or its values.
+            if case .name(let next) = remaining.first, case .elements(let column) = bound.end,
                 schema[bound.table].columns[column].collection == .map
             {
                 let lower = next.lowercased()
                 if lower == "@allkeys" || lower == "@keys" {
-                    rest.removeFirst()
+                    remaining.removeFirst()
                     (bound.end, bound.type, bound.target, bound.isNullable) = (.keys(column), .string, nil, false)
                 } else if lower == "@allvalues" || lower == "@values" {
-                    rest.removeFirst()
+                    remaining.removeFirst()
                 }
             }
         }
         return bound
     }
 
-    /// Turns the end of what is bound so far into a step, for a further name.
+    /// Turns the end of the part that is bound so far into a step, because another name follows.
     private func advance(_ bound: inout BoundPath) throws(QueryError) {
         let step: BoundPath.Step
         switch bound.end {
@@ -52,8 +52,8 @@ extension QueryCompiler {
         case .sources(let origin, let column): step = .sources(of: origin, column)
         default:
             throw QueryError(
-                .type, "'\(bound.text)' goes on behind a property that is no link.",
-                advice: "Only links, collections of links and backlinks lead to other properties.", at: bound.place)
+                .type, "'\(bound.text)' continues after a property that is not a link.",
+                advice: "Only links, collections of links and backlinks lead to other properties.", at: bound.position)
         }
         bound.steps.append(step)
         bound.table = bound.target ?? bound.table
@@ -61,13 +61,12 @@ extension QueryCompiler {
         bound.isNullable = false
     }
 
-    private mutating func bindProperty(_ name: String, _ bound: inout BoundPath) throws(QueryError) {
+    private func bindProperty(_ name: String, _ bound: inout BoundPath) throws(QueryError) {
         guard let property = resolver.property(name, of: bound.table) else { throw unknown(name, in: bound) }
         switch property {
         case .column(let column):
-            let column = (place: column, schema: schema[bound.table].columns[column])
-            reads.insert(ColumnReference(table: bound.table, column: column.place))
-            bound.end = column.schema.collection == .none ? .value(column.place) : .elements(column.place)
+            let column = (number: column, schema: schema[bound.table].columns[column])
+            bound.end = column.schema.collection == .none ? .value(column.number) : .elements(column.number)
             bound.type = column.schema.type
             bound.target = column.schema.target
             bound.isNullable = column.schema.isNullable || column.schema.type == .link
@@ -75,18 +74,17 @@ extension QueryCompiler {
         }
     }
 
-    private mutating func bindSources(_ origin: TableID, _ column: Int, _ bound: inout BoundPath) {
-        reads.insert(ColumnReference(table: origin, column: column))
+    private func bindSources(_ origin: TableID, _ column: Int, _ bound: inout BoundPath) {
         bound.end = .sources(of: origin, column)
         bound.type = .link
         bound.target = origin
     }
 
-    /// `@links.Class.property`
-    private mutating func bindLinks(
-        _ bound: inout BoundPath, _ rest: inout ArraySlice<PropertyPath.Component>
+    /// Binds `@links.Class.property`.
+    private func bindLinks(
+        _ bound: inout BoundPath, _ remaining: inout ArraySlice<PropertyPath.Component>
     ) throws(QueryError) {
-        guard case .name(let className) = rest.popFirst(), case .name(let name) = rest.popFirst(),
+        guard case .name(let className) = remaining.popFirst(), case .name(let name) = remaining.popFirst(),
             let origin = schema.tables.indices.map({ TableID($0) }).first(where: {
                 !schema[$0].isRemoved && resolver.className(of: $0) == className
             }),
@@ -94,13 +92,13 @@ extension QueryCompiler {
             schema[origin].columns[column].target == bound.table
         else {
             throw QueryError(
-                .unknownProperty, "'\(bound.text)' names no links to '\(resolver.className(of: bound.table))'.",
-                advice: "Write '@links.Class.property' with a link property that leads here.", at: bound.place)
+                .unknownProperty, "'\(bound.text)' does not name a link to '\(resolver.className(of: bound.table))'.",
+                advice: "Write '@links.Class.property' with a link property that leads here.", at: bound.position)
         }
         bindSources(origin, column, &bound)
     }
 
-    /// An element by key or place.
+    /// Binds an element by key or index.
     private func take(_ component: PropertyPath.Component, _ bound: inout BoundPath) throws(QueryError) {
         if bound.type == .mixed, bound.inner.isEmpty == false || !bound.endsInCollection {
             bound.inner.append(component)
@@ -113,8 +111,10 @@ extension QueryCompiler {
             bound.end = .element(column, index)
         default:
             throw QueryError(
-                .type, "'\(bound.text)' takes an element out of what has none.",
-                advice: "A map has elements by string, a list by place, a mixed value by both.", at: bound.place)
+                .type, "'\(bound.text)' takes an element of a value that has no elements.",
+                advice:
+                    "Elements of maps have string keys, those of lists have indices; a mixed value may have either.",
+                at: bound.position)
         }
         bound.isNullable = true
     }
@@ -125,13 +125,13 @@ extension QueryCompiler {
             .unknownProperty,
             resolver.refusal(of: name, of: bound.table)
                 ?? "'\(resolver.className(of: bound.table))' has no property '\(name)'.",
-            advice: "Its properties are: \(known).", at: bound.place)
+            advice: "Its properties are: \(known).", at: bound.position)
     }
 }
 
 extension PropertyPath {
-    /// As it would be written in a query.
-    public var text: String {
+    /// The path as it is written in a query.
+    package var text: String {
         var text = variable ?? ""
         func add(_ components: [Component]) {
             for component in components {

@@ -1,19 +1,19 @@
 import FirnCore
 
-/// Binds a predicate to a schema: every name to a column, every constant to its column's type, every comparison to the node that evaluates it
-/// fastest. What can't be evaluated is reported here, once, so that evaluating never fails.
+/// Binds a predicate to a schema: every name to a column, every constant to its column's type, and every comparison
+/// to the node that evaluates it fastest.
+///
+/// Everything that can't be evaluated is reported here, once, so that evaluation never fails.
 struct QueryCompiler {
     let schema: StoreSchema
     let resolver: any PropertyResolver
-    /// Every column read.
-    var reads: Set<ColumnReference> = []
 
     init(_ schema: StoreSchema, _ resolver: any PropertyResolver) {
         self.schema = schema
         self.resolver = resolver
     }
 
-    /// Where paths begin: the table, and within a SUBQUERY its variable.
+    /// The table at which paths begin and, within a SUBQUERY, its variable.
     struct Scope {
         var table: TableID
         var variable: String?
@@ -29,7 +29,7 @@ struct QueryCompiler {
         }
     }
 
-    mutating func compile(_ predicate: Predicate, _ scope: Scope) throws(QueryError) -> any QueryNode {
+    func compile(_ predicate: Predicate, _ scope: Scope) throws(QueryError) -> any QueryNode {
         let inner = try scope.deeper()
         switch predicate {
         case .constant(let value): return ConstantNode(value: value)
@@ -46,7 +46,7 @@ struct QueryCompiler {
         }
     }
 
-    private mutating func compile(_ parts: [Predicate], _ scope: Scope) throws(QueryError) -> [any QueryNode] {
+    private func compile(_ parts: [Predicate], _ scope: Scope) throws(QueryError) -> [any QueryNode] {
         var nodes: [any QueryNode] = []
         for part in parts { nodes.append(try compile(part, scope)) }
         return nodes
@@ -54,7 +54,7 @@ struct QueryCompiler {
 
     // MARK: Comparisons
 
-    /// A side of a comparison, bound.
+    /// A bound side of a comparison.
     enum Side {
         case constants([Value])
         case source(ValueSource, type: ColumnType, target: TableID?)
@@ -66,7 +66,7 @@ struct QueryCompiler {
         var isToMany: Bool { path?.isToMany ?? false }
     }
 
-    private mutating func compile(_ comparison: Comparison, _ scope: Scope) throws(QueryError) -> any QueryNode {
+    private func compile(_ comparison: Comparison, _ scope: Scope) throws(QueryError) -> any QueryNode {
         var comparison = comparison
         var left = try bind(comparison.left, comparison, scope)
         var right = try bind(comparison.right, comparison, scope)
@@ -74,11 +74,12 @@ struct QueryCompiler {
             swap(&left, &right)
             comparison.operation = turned
         }
-        // "x IN path" says that some element equals x; "path CONTAINS x" the same of a collection, where no ANY asks for its elements' text.
+        // "x IN path" means that some element equals x. "path CONTAINS x" means the same for a collection, unless ANY
+        // asks for the text of its elements.
         if comparison.operation == .in, let path = right.path {
             guard path.isToMany else {
                 throw fault(
-                    .type, "'\(path.text)' is no collection.", "IN takes {…}, an array argument or a collection.",
+                    .type, "'\(path.text)' is not a collection.", "IN takes {…}, an array argument or a collection.",
                     comparison)
             }
             swap(&left, &right)
@@ -89,7 +90,7 @@ struct QueryCompiler {
         try checkQuantifier(comparison, left, right)
         if comparison.operation == .in || comparison.operation == .between, case .source = right {
             throw fault(
-                .type, "Something else than constants stands to the right of \(comparison.operation.keyword).",
+                .type, "The values to the right of \(comparison.operation.keyword) are not constants.",
                 comparison.operation == .in
                     ? "IN takes {…}, an array argument or a collection."
                     : "BETWEEN takes {low, high} or an array argument. Compare by >= and <= instead.", comparison)
@@ -116,7 +117,7 @@ struct QueryCompiler {
     }
 
     func fault(_ code: QueryError.Code, _ message: String, _ advice: String, _ comparison: Comparison) -> QueryError {
-        QueryError(code, message, advice: advice, at: comparison.place)
+        QueryError(code, message, advice: advice, at: comparison.position)
     }
 
     private func checkQuantifier(_ comparison: Comparison, _ left: Side, _ right: Side) throws(QueryError) {
@@ -129,13 +130,13 @@ struct QueryCompiler {
             guard let path = side.path else { continue }
             if path.hasToManyStep, comparison.quantifier == nil {
                 throw fault(
-                    .type, "'\(path.text)' runs through a collection.",
-                    "Say ANY, ALL or NONE before it, or compare an aggregate such as @count.", comparison)
+                    .type, "'\(path.text)' passes through a collection.",
+                    "Write ANY, ALL or NONE before it, or compare an aggregate such as @count.", comparison)
             }
         }
         if comparison.quantifier != nil, !left.isToMany, !right.isToMany {
             throw fault(
-                .type, "ANY, ALL and NONE ask for a path to a collection.", "Leave the word out, or name a collection.",
+                .type, "ANY, ALL and NONE need a path to a collection.", "Leave the word out, or name a collection.",
                 comparison)
         }
     }
@@ -150,7 +151,7 @@ struct QueryCompiler {
         }
     }
 
-    /// An aggregate or a SUBQUERY against constants.
+    /// The node that compares an aggregate or a SUBQUERY with constants.
     private func relation(_ comparison: Comparison, _ source: ValueSource, _ test: ConstantTest) -> any QueryNode {
         func node(_ operation: Comparison.Operation, _ value: Value) -> any QueryNode {
             RelationNode(
@@ -178,7 +179,7 @@ struct QueryCompiler {
         }
     }
 
-    /// Two plain columns of ints or doubles have a kernel.
+    /// The node that compares two plain columns of ints or doubles, which a kernel does.
     private func columnPair(
         _ comparison: Comparison, _ left: ValueSource, _ right: ValueSource
     ) -> (any QueryNode)? {
@@ -205,7 +206,7 @@ struct QueryCompiler {
 }
 
 extension Comparison.Operation {
-    /// The operation with its sides exchanged; nil where the constant must stay on the left.
+    /// The operation with its sides exchanged. Nil if the constant must stay on the left.
     var turned: Comparison.Operation? {
         switch self {
         case .equal, .notEqual: self

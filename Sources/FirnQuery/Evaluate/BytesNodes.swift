@@ -1,10 +1,10 @@
 import CFirn
 import FirnCore
 
-/// How a variable value must relate to a constant.
+/// How a value of varying length must relate to a constant.
 enum BytesRelation: Sendable, Hashable {
     case equal, begins, ends, contains
-    /// Its order against the constant is among these: 1 below, 2 equal, 4 above.
+    /// The order of the value relative to the constant is among these: 1 below, 2 equal, 4 above.
     case order(UInt32)
 
     func holds(_ value: UnsafeRawBufferPointer, _ needle: UnsafeRawBufferPointer) -> Bool {
@@ -22,7 +22,7 @@ enum BytesRelation: Sendable, Hashable {
     }
 }
 
-/// A string or data column's bytes relate to a constant, or do not. One kernel call per leaf; no String is built.
+/// Tests whether a string or data column's bytes relate to a constant. One kernel call per leaf; no String is built.
 struct BytesNode: QueryNode {
     let column: Int
     let name: String
@@ -30,7 +30,7 @@ struct BytesNode: QueryNode {
     let needle: [UInt8]
     let isNegated: Bool
     /// Whether a null matches.
-    let takesNull: Bool
+    let matchesNull: Bool
 
     var cost: Double {
         switch relation {
@@ -80,9 +80,9 @@ struct BytesNode: QueryNode {
             found = found | others
         }
         if isNegated { found = rows - found }
-        if isNegated || takesNull {
+        if isNegated || matchesNull {
             let nulls = RowMask.nulls(chunk, leaf.count)
-            found = takesNull ? found | (rows & nulls) : found - nulls
+            found = matchesNull ? found | (rows & nulls) : found - nulls
         }
         rows = found
     }
@@ -93,59 +93,59 @@ struct BytesNode: QueryNode {
     }
 
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
-        guard let value = leaf.cell(column, row).bytes else { return takesNull }
+        guard let value = leaf.cell(column, row).bytes else { return matchesNull }
         return needle.withUnsafeBytes { relation.holds(value, $0) } != isNegated
     }
 }
 
-/// A string column compared with options, or by LIKE: row by row, folded into a scratch buffer.
+/// Tests a string column by a comparison with options, or by LIKE: row by row, folded into a scratch buffer.
 struct FoldedTextNode: QueryNode {
     let column: Int
     let name: String
     let test: TextTest
     let isNegated: Bool
-    let takesNull: Bool
+    let matchesNull: Bool
     var cost: Double { 40 }
     var explanation: String { "scan \(name) \(isNegated ? "not " : "")\(test.explanation)" }
 
     func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
         let chunk = leaf.chunk(column)
         var scratch: [UInt8] = []
-        rows.filter { takes(chunk.bytes($0), &scratch) }
+        rows.filter { isMatch(chunk.bytes($0), &scratch) }
     }
 
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
         var scratch: [UInt8] = []
-        return takes(leaf.cell(column, row).bytes, &scratch)
+        return isMatch(leaf.cell(column, row).bytes, &scratch)
     }
 
-    private func takes(_ value: UnsafeRawBufferPointer?, _ scratch: inout [UInt8]) -> Bool {
-        guard let value else { return takesNull }
+    private func isMatch(_ value: UnsafeRawBufferPointer?, _ scratch: inout [UInt8]) -> Bool {
+        guard let value else { return matchesNull }
         return test.holds(value, &scratch) != isNegated
     }
 }
 
-/// A string or data column is one of many values.
+/// Tests whether the value of a string or data column is one of many values.
 struct BytesSetNode: QueryNode {
     let column: Int
     let name: String
     let values: ByteSet
     let isNegated: Bool
-    let takesNull: Bool
+    let matchesNull: Bool
     var cost: Double { 20 }
     var explanation: String { "scan \(name) \(isNegated ? "not in" : "in") \(values.count) values" }
 
     func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
         let chunk = leaf.chunk(column)
-        rows.filter { takes(chunk.bytes($0)) }
+        rows.filter { isMatch(chunk.bytes($0)) }
     }
 
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
-        takes(leaf.cell(column, row).bytes)
+        isMatch(leaf.cell(column, row).bytes)
     }
 
-    private func takes(_ value: UnsafeRawBufferPointer?) -> Bool {
-        guard let value else { return takesNull }
+    private func isMatch(_ value: UnsafeRawBufferPointer?) -> Bool {
+        guard let value else { return matchesNull }
         return values.contains(value) != isNegated
     }
 }

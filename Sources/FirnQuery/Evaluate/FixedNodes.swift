@@ -1,7 +1,8 @@
 import CFirn
 import FirnCore
 
-/// The range that a comparison with a constant comes down to, both ends included, by the column's form in memory.
+/// The range of values that fulfil a comparison with a constant, including both bounds, by the column's type in
+/// memory.
 enum FixedRange: Sendable, Hashable {
     /// Ints and links.
     case int64(Int64, Int64)
@@ -13,15 +14,15 @@ enum FixedRange: Sendable, Hashable {
     case objectID(ObjectIDBytes, ObjectIDBytes)
 }
 
-/// A fixed-width column's value lies in a range, or does not. One kernel call per leaf.
+/// Tests whether a fixed-width column's value lies in a range. One kernel call per leaf.
 struct RangeNode: QueryNode {
     let column: Int
     let name: String
     let range: FixedRange
-    /// The rows outside the range match instead.
+    /// Whether the rows outside the range match instead.
     let isNegated: Bool
     /// Whether a null matches.
-    let takesNull: Bool
+    let matchesNull: Bool
     let isNullable: Bool
 
     var cost: Double {
@@ -42,7 +43,7 @@ struct RangeNode: QueryNode {
             case .date(let low, let high): "T\(low.seconds):\(low.nanoseconds)...T\(high.seconds):\(high.nanoseconds)"
             case .uuid, .objectID: "a range of ids"
             }
-        return "scan \(name) \(isNegated ? "outside" : "in") \(bounds)\(takesNull && isNullable ? " or null" : "")"
+        return "scan \(name) \(isNegated ? "outside" : "in") \(bounds)\(matchesNull && isNullable ? " or null" : "")"
     }
 
     func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
@@ -70,9 +71,9 @@ struct RangeNode: QueryNode {
         }
         if isNegated { found = rows - found } else { found = rows & found }
         if isNullable {
-            // A null's bytes are zeros, which the kernel took for a value.
+            // A null's bytes are zeros, which the kernel treated as a value.
             let nulls = RowMask.nulls(chunk, leaf.count)
-            found = takesNull ? found | (rows & nulls) : found - nulls
+            found = matchesNull ? found | (rows & nulls) : found - nulls
         }
         rows = found
     }
@@ -97,7 +98,7 @@ struct RangeNode: QueryNode {
     }
 
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
-        if isNullable, leaf.isNullFlag(column, row) { return takesNull }
+        if isNullable, leaf.isNullFlag(column, row) { return matchesNull }
         func isIn<T: BitwiseCopyable & Comparable>(_ low: T, _ high: T) -> Bool {
             let value: T = leaf.load(column, row)
             return value >= low && value <= high
@@ -116,7 +117,7 @@ struct RangeNode: QueryNode {
     }
 }
 
-/// A nullable column's value is null, or is not.
+/// Tests whether a nullable column's value is null.
 struct NullNode: QueryNode {
     let column: Int
     let name: String
@@ -134,13 +135,13 @@ struct NullNode: QueryNode {
     }
 }
 
-/// A column of ints or links is one of many values.
+/// Tests whether the value of a column of ints or links is one of many values.
 struct IntSetNode: QueryNode {
     let column: Int
     let name: String
     let values: Set<Int64>
     let isNegated: Bool
-    let takesNull: Bool
+    let matchesNull: Bool
     let isNullable: Bool
     var cost: Double { 15 }
     var explanation: String { "scan \(name) \(isNegated ? "not in" : "in") \(values.count) values" }
@@ -150,12 +151,12 @@ struct IntSetNode: QueryNode {
     }
 
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
-        if isNullable, leaf.isNullFlag(column, row) { return takesNull }
+        if isNullable, leaf.isNullFlag(column, row) { return matchesNull }
         return values.contains(leaf.load(column, row)) != isNegated
     }
 }
 
-/// Two columns of ints, or two of doubles, neither nullable, compared with each other.
+/// Compares two columns of ints, or two of doubles, neither of them nullable.
 struct ColumnPairNode: QueryNode {
     enum Relation { case equal, less }
     let left: Int

@@ -1,6 +1,6 @@
 import FirnCore
 
-/// Every row, or none.
+/// Matches every row, or none.
 struct ConstantNode: QueryNode {
     let value: Bool
     var cost: Double { 0 }
@@ -13,7 +13,8 @@ struct ConstantNode: QueryNode {
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool { value }
 }
 
-/// All conditions hold: the cheapest narrows the rows first, and the others see only what is left.
+/// Tests that all conditions hold. The cheapest one narrows the rows first, and the others see only the remaining
+/// rows.
 struct AllNode: QueryNode {
     let parts: [any QueryNode]
 
@@ -34,7 +35,7 @@ struct AllNode: QueryNode {
     }
 }
 
-/// At least one condition holds: each sees only the rows that no cheaper one took.
+/// Tests that at least one condition holds. Each one sees only the rows that no cheaper one has matched.
 struct AnyNode: QueryNode {
     let parts: [any QueryNode]
 
@@ -44,14 +45,14 @@ struct AnyNode: QueryNode {
     var explanation: String { "(" + parts.map(\.explanation).joined(separator: " or else ") + ")" }
 
     func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
-        var left = rows
+        var remaining = rows
         for part in parts {
-            var taken = left
-            part.narrow(&taken, leaf, context)
-            left = left - taken
-            if left.isEmpty { return }
+            var matching = remaining
+            part.narrow(&matching, leaf, context)
+            remaining = remaining - matching
+            if remaining.isEmpty { return }
         }
-        rows = rows - left
+        rows = rows - remaining
     }
 
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
@@ -59,16 +60,16 @@ struct AnyNode: QueryNode {
     }
 }
 
-/// The condition does not hold.
+/// Tests that the condition does not hold.
 struct NotNode: QueryNode {
     let part: any QueryNode
     var cost: Double { part.cost }
     var explanation: String { "not " + part.explanation }
 
     func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
-        var taken = rows
-        part.narrow(&taken, leaf, context)
-        rows = rows - taken
+        var matching = rows
+        part.narrow(&matching, leaf, context)
+        rows = rows - matching
     }
 
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool { !part.matches(leaf, row, context) }

@@ -1,13 +1,13 @@
 import FirnCore
 
-/// The object that a to-one link leads to fulfils a condition.
+/// Tests whether the object that a to-one link leads to fulfils a condition.
 struct LinkNode: QueryNode {
     let column: Int
     let name: String
     let target: TableID
     let part: any QueryNode
-    /// Whether a nil link matches: the path's value is null then.
-    let takesNil: Bool
+    /// Whether a nil link matches. The path's value is null in that case.
+    let matchesNilLink: Bool
 
     var cost: Double { 60 + part.cost * 8 }
     var explanation: String { "follow \(name) to \(part.explanation)" }
@@ -15,21 +15,23 @@ struct LinkNode: QueryNode {
     func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
         let table = context.table(target)
         rows.filter { row in
-            // Each by itself: a pointer into an unpacked chunk can't be kept while `part` unpacks others.
+            // Each key is loaded by itself: a pointer into an unpacked chunk can't be kept while `part` unpacks
+            // others.
             let key: Int64 = leaf.load(column, row)
-            guard key >= 0, let place = table.find(key) else { return takesNil }
-            return part.matches(place.leaf, place.row, context)
+            guard key >= 0, let location = table.find(key) else { return matchesNilLink }
+            return part.matches(location.leaf, location.row, context)
         }
     }
 
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
         let key: Int64 = leaf.load(column, row)
-        guard key >= 0, let place = context.table(target).find(key) else { return takesNil }
-        return part.matches(place.leaf, place.row, context)
+        guard key >= 0, let location = context.table(target).find(key) else { return matchesNilLink }
+        return part.matches(location.leaf, location.row, context)
     }
 }
 
-/// At least one of the objects in a collection of links, or of those that link here, fulfils a condition.
+/// Tests whether at least one of the objects in a collection of links, or of those that link here, fulfils a
+/// condition.
 struct AnyLinkNode: QueryNode {
     let table: TableID
     let step: BoundPath.Step
@@ -46,8 +48,8 @@ struct AnyLinkNode: QueryNode {
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
         var found = false
         step.forEachKey(table, leaf, row, context) { key, target in
-            guard let place = target.find(key) else { return true }
-            found = part.matches(place.leaf, place.row, context)
+            guard let location = target.find(key) else { return true }
+            found = part.matches(location.leaf, location.row, context)
             return !found
         }
         return found
@@ -55,7 +57,7 @@ struct AnyLinkNode: QueryNode {
 }
 
 extension BoundPath.Step {
-    /// Calls `body` with the key and table of each object that the step leads to; false stops.
+    /// Calls `body` with the key and table of each object that the step leads to, until it returns false.
     func forEachKey(
         _ table: TableID, _ leaf: Leaf, _ row: Int, _ context: QueryContext, _ body: (Int64, TableView) -> Bool
     ) {
@@ -73,7 +75,7 @@ extension BoundPath.Step {
     }
 }
 
-/// The object itself is, or is not, one of some.
+/// Tests whether the object itself is one of some objects.
 struct KeyNode: QueryNode {
     let test: ConstantTest
     var cost: Double { 5 }
@@ -84,7 +86,8 @@ struct KeyNode: QueryNode {
     }
 }
 
-/// At least one of a path's values passes a test: values of mixed and decimal columns, elements, and what lies within them.
+/// Tests whether at least one of a path's values passes a test: values of mixed and decimal columns, elements, and
+/// values inside them.
 struct ValueNode: QueryNode {
     let path: BoundPath
     let test: ConstantTest
@@ -105,7 +108,7 @@ struct ValueNode: QueryNode {
     }
 }
 
-/// Two things that depend on the object are compared: at least one pair of their values is in the relation.
+/// Compares two sources that depend on the object. At least one pair of their values must fulfil the operation.
 struct RelationNode: QueryNode {
     let left: ValueSource
     let right: ValueSource
@@ -132,13 +135,13 @@ struct RelationNode: QueryNode {
     }
 }
 
-/// A side of a comparison whose values depend on the object.
+/// A side of a comparison. Its values usually depend on the object.
 indirect enum ValueSource: Sendable {
     case constant(Value)
     case path(BoundPath)
     /// An aggregate over the values of a path.
     case aggregate(PropertyPath.Aggregate, BoundPath)
-    /// How many of the objects that a path leads to fulfil a condition.
+    /// The number of objects that a path leads to and that fulfil a condition.
     case matchCount(BoundPath, any QueryNode)
 
     func forEachValue(_ leaf: Leaf, _ row: Int, _ context: QueryContext, _ body: (Value) -> Bool) {
@@ -157,8 +160,8 @@ indirect enum ValueSource: Sendable {
             var count: Int64 = 0
             let table = context.table(path.target ?? path.table)
             path.forEachValue(leaf, row, context) { value in
-                if case .link(let key) = value, let place = table.find(key),
-                    part.matches(place.leaf, place.row, context)
+                if case .link(let key) = value, let location = table.find(key),
+                    part.matches(location.leaf, location.row, context)
                 {
                     count += 1
                 }

@@ -1,17 +1,19 @@
 import FirnCore
 
-/// A part of a compiled predicate. It is bound to columns but to no version, holds nothing that changes, and may be used by any number of threads.
+/// A part of a compiled predicate. It is bound to columns but not to a version, has no mutable state, and may be used
+/// by any number of threads.
 protocol QueryNode: Sendable {
-    /// About how long one row takes, in nanoseconds. Of several conditions the cheapest goes first.
+    /// About how long one row takes, in nanoseconds. The cheapest of several conditions is evaluated first.
     var cost: Double { get }
 
-    /// Takes out of `rows` the rows of `leaf` that the condition does not hold for. `rows` holds rows of the leaf only, and at least one.
+    /// Removes from `rows` the rows of `leaf` for which the condition does not hold. `rows` contains only rows of the
+    /// leaf, and at least one.
     func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext)
 
     /// Whether the condition holds for one row.
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool
 
-    /// What it is, for `explain`.
+    /// A description for `explain`.
     var explanation: String { get }
 }
 
@@ -23,13 +25,15 @@ extension QueryNode {
     }
 }
 
-/// The version that a predicate is evaluated in, its tables at hand. Made once per evaluation; it owns nothing, so the version must be held.
-public final class QueryContext: @unchecked Sendable {
-    // Unchecked because views are raw; sound because a held version never changes and this class has no state of its own.
-    public let snapshot: Snapshot
+/// The version that a predicate is evaluated in, with its tables. Made once per evaluation. It owns nothing, so the
+/// caller must hold the version.
+package final class QueryContext: @unchecked Sendable {
+    // Unchecked because views are raw. Sound because a held version never changes and this class has no state of its
+    // own.
+    package let snapshot: Snapshot
     private let tables: [TableView?]
 
-    public init(_ snapshot: Snapshot) {
+    package init(_ snapshot: Snapshot) {
         self.snapshot = snapshot
         let schema = snapshot.schema
         tables = schema.tables.indices.map { schema.tables[$0].isRemoved ? nil : snapshot.table(TableID($0)) }
@@ -47,7 +51,7 @@ extension Chunk {
     @inline(__always)
     var slots: UnsafePointer<UInt32> { UnsafePointer(data.assumingMemoryBound(to: UInt32.self)) }
 
-    /// A fixed chunk's values.
+    /// The values of a fixed chunk.
     @inline(__always)
     func values<T>(as type: T.Type = T.self) -> UnsafePointer<T> { UnsafePointer(data.assumingMemoryBound(to: T.self)) }
 }

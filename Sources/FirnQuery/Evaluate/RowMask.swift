@@ -2,47 +2,47 @@ import CFirn
 import FirnCore
 
 /// A selection among the rows of one leaf: bit i stands for row i.
-public struct RowMask: Equatable, Sendable {
+package struct RowMask: Equatable, Sendable {
     var words: SIMD4<UInt64>
 
     @inline(__always)
     init(words: SIMD4<UInt64>) { self.words = words }
 
-    /// No row.
+    /// Selects no row.
     @inline(__always)
-    public init() { words = .zero }
+    package init() { words = .zero }
 
-    /// One row.
+    /// Selects one row.
     @inline(__always)
-    public init(row: Int) {
+    package init(row: Int) {
         words = .zero
         words[row >> 6] = 1 << UInt64(row & 63)
     }
 
-    /// The first `count` rows.
+    /// Selects the first `count` rows.
     @inline(__always)
-    public init(count: Int) {
+    package init(count: Int) {
         if count == Limits.rowsPerLeaf {
             words = SIMD4(repeating: .max)
             return
         }
         words = .zero
         for word in 0..<4 {
-            let rest = count - word * 64
-            words[word] = rest >= 64 ? .max : rest <= 0 ? 0 : (1 << UInt64(rest)) - 1
+            let remaining = count - word * 64
+            words[word] = remaining >= 64 ? .max : remaining <= 0 ? 0 : (1 << UInt64(remaining)) - 1
         }
     }
 
-    public var isEmpty: Bool { @inline(__always) get { words == .zero } }
+    package var isEmpty: Bool { @inline(__always) get { words == .zero } }
 
-    public var count: Int {
+    package var count: Int {
         words[0].nonzeroBitCount + words[1].nonzeroBitCount + words[2].nonzeroBitCount + words[3].nonzeroBitCount
     }
 
-    public func contains(_ row: Int) -> Bool { words[row >> 6] >> UInt64(row & 63) & 1 == 1 }
+    package func contains(_ row: Int) -> Bool { words[row >> 6] >> UInt64(row & 63) & 1 == 1 }
 
     @inline(__always)
-    public mutating func insert(_ row: Int) { words[row >> 6] |= 1 << UInt64(row & 63) }
+    package mutating func insert(_ row: Int) { words[row >> 6] |= 1 << UInt64(row & 63) }
 
     @inline(__always)
     static func & (a: RowMask, b: RowMask) -> RowMask { RowMask(words: a.words & b.words) }
@@ -54,32 +54,32 @@ public struct RowMask: Equatable, Sendable {
 
     /// Calls `body` with each row, ascending.
     @inline(__always)
-    public func forEach<E: Error>(_ body: (Int) throws(E) -> Void) throws(E) {
+    package func forEach<E: Error>(_ body: (Int) throws(E) -> Void) throws(E) {
         for word in 0..<4 {
-            var left = words[word]
-            while left != 0 {
-                try body(word << 6 | left.trailingZeroBitCount)
-                left &= left &- 1
+            var remaining = words[word]
+            while remaining != 0 {
+                try body(word << 6 | remaining.trailingZeroBitCount)
+                remaining &= remaining &- 1
             }
         }
     }
 
-    /// Keeps the rows for which `body` holds.
+    /// Keeps only the rows for which `body` returns true.
     @inline(__always)
     mutating func filter(_ body: (Int) -> Bool) {
         for word in 0..<4 {
-            var left = words[word]
+            var remaining = words[word]
             var kept: UInt64 = 0
-            while left != 0 {
-                let bit = left.trailingZeroBitCount
+            while remaining != 0 {
+                let bit = remaining.trailingZeroBitCount
                 if body(word << 6 | bit) { kept |= 1 << UInt64(bit) }
-                left &= left &- 1
+                remaining &= remaining &- 1
             }
             words[word] = kept
         }
     }
 
-    /// Lets a kernel write a mask, or narrow this one.
+    /// Passes the words to a kernel, which writes a mask or narrows this one.
     @inline(__always)
     mutating func withWords<R>(_ body: (UnsafeMutablePointer<UInt64>) -> R) -> R {
         withUnsafeMutableBytes(of: &words) {
@@ -87,7 +87,7 @@ public struct RowMask: Equatable, Sendable {
         }
     }
 
-    /// What a kernel answers.
+    /// The mask that a kernel returns.
     @inline(__always)
     static func from(_ body: (UnsafeMutablePointer<UInt64>) -> Void) -> RowMask {
         var mask = RowMask()

@@ -1,6 +1,6 @@
 import FirnCore
 
-/// Comparing two values as queries do. The kernels must agree with it; tests hold them against each other.
+/// Compares two values as queries do. The kernels must agree with it; tests compare them with each other.
 enum ValueComparison {
     /// Whether `a operation b` holds, for all operations but IN and BETWEEN.
     static func holds(
@@ -17,7 +17,7 @@ enum ValueComparison {
         case .endsWith: relates(.ends, a, b, options)
         case .contains: relates(.contains, a, b, options)
         case .like: relates(.like, a, b, options)
-        case .in, .between: preconditionFailure("Firn: a comparison with several values was not taken apart")
+        case .in, .between: preconditionFailure("Firn: a comparison with several values was not split into single ones")
         }
     }
 
@@ -34,7 +34,8 @@ enum ValueComparison {
         }
     }
 
-    /// How two values of one kind are ordered; nil where they can't be compared: null, NaN, different kinds, links and collections.
+    /// The order of two values of one kind. Nil if they can't be ordered: null, NaN, different kinds, links and
+    /// collections.
     static func order(_ a: Value, _ b: Value) -> Int? {
         switch (a, b) {
         case (.string, .string), (.data, .data), (.date, .date), (.objectID, .objectID), (.uuid, .uuid), (.bool, .bool):
@@ -50,7 +51,7 @@ enum ValueComparison {
         }
     }
 
-    /// Of Float and Double, and of a decimal that is compared in order.
+    /// Whether a Float, a Double, or a decimal that is compared by order, is NaN.
     static func isNaN(_ value: Value) -> Bool {
         switch value {
         case .float(let x): x.isNaN
@@ -60,7 +61,7 @@ enum ValueComparison {
         }
     }
 
-    /// A null is found by the null needle only, and the null needle finds nothing else.
+    /// Only a null needle finds a null, and it finds nothing else.
     private static func relates(
         _ relation: TextTest.Relation, _ a: Value, _ b: Value, _ options: Comparison.Options
     ) -> Bool {
@@ -84,15 +85,15 @@ enum ValueComparison {
     }
 }
 
-/// What a value must be like against constants: the right-hand side of a comparison, and its complement.
+/// A test of a value against constants: the right-hand side of a comparison, and whether it is negated.
 struct ConstantTest: Sendable {
     let operation: Comparison.Operation
     let options: Comparison.Options
-    /// One, or as many as IN and BETWEEN have.
+    /// One constant, or as many as IN and BETWEEN have.
     let values: [Value]
     var isNegated = false
 
-    /// The one value of a comparison that is not IN or BETWEEN.
+    /// The constant of a comparison that is not IN or BETWEEN.
     var value: Value { values[0] }
 
     func holds(_ value: Value) -> Bool {

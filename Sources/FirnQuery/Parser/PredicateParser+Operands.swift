@@ -17,16 +17,16 @@ extension PredicateParser {
         }
     }
 
-    /// What stands to the right of IN and BETWEEN.
+    /// Reads the operand on the right of IN and BETWEEN.
     mutating func rightOfIn() throws(QueryError) -> Operand {
         if take(symbol: "(") { return .values(try constants(until: ")")) }
         let start = token
         let operand = try operand()
         if case .value = operand {
             throw QueryError(
-                .type, "A single value stands where several should.",
+                .type, "IN and BETWEEN compare with several values, but this is a single one.",
                 advice: "Write {1, 2, 3}, a path to a collection, or '%@' with an array as its argument.",
-                at: place(start))
+                at: position(start))
         }
         return operand
     }
@@ -44,13 +44,13 @@ extension PredicateParser {
             case .name(let name): values.append(.string(name))
             }
         } while take(symbol: ",")
-        try expect(end, "Part the values by commas and close the list.")
+        try expect(end, "Separate the values by commas, and close the list.")
         return values
     }
 
     // MARK: Constants
 
-    /// The constant that begins here, if one does. `%K` is none.
+    /// Reads the constant that begins here, if there is one. `%K` is not a constant.
     private mutating func literal() throws(QueryError) -> QueryArgument? {
         switch token.kind {
         case .string(let text):
@@ -72,7 +72,7 @@ extension PredicateParser {
     }
 
     private mutating func namedLiteral(_ name: String) throws(QueryError) -> Value? {
-        // What is followed by a dot is a property, whatever its name.
+        // A name that is followed by a dot is a property, whatever the name.
         guard following.kind != .symbol(".") else { return nil }
         let value: Value
         switch token.keyword {
@@ -97,16 +97,16 @@ extension PredicateParser {
         if digits != nil { take() }
         guard let value = digits.flatMap(read) else {
             throw QueryError(
-                .syntax, "'\(digits ?? "")' is no \(name).",
+                .syntax, "'\(digits ?? "")' is not a valid \(name).",
                 advice: name == "oid"
                     ? "Write 24 hexadecimal digits." : "Write 32 hexadecimal digits in groups of 8, 4, 4, 4 and 12.",
-                at: place(start))
+                at: position(start))
         }
         try expect(")", "Close the bracket.")
         return value
     }
 
-    /// `T1700000000:5`: seconds since 1970 and nanoseconds.
+    /// Reads `T1700000000:5`: seconds since 1970 and nanoseconds.
     private mutating func timestamp(_ name: String) throws(QueryError) -> Value? {
         guard let first = name.utf8.first, first | 0x20 == UInt8(ascii: "t"), token.keyword != nil else { return nil }
         let seconds: Int64
@@ -114,7 +114,7 @@ extension PredicateParser {
             seconds = digits
             take()
         } else if name.utf8.count == 1, case .int(let negative) = following.kind, negative < 0, isDate {
-            // The lexer took the sign for a number's.
+            // The lexer read the sign as that of a number.
             seconds = negative
             take()
             take()
@@ -138,7 +138,7 @@ extension PredicateParser {
 
     mutating func path() throws(QueryError) -> PropertyPath {
         let start = token
-        var path = PropertyPath([], place: place(start))
+        var path = PropertyPath([], position: position(start))
         if case .word(let name, isEscaped: false) = token.kind, name.hasPrefix("$") {
             path.variable = name
             take()
@@ -160,35 +160,36 @@ extension PredicateParser {
         guard path.components.count + path.elementPath.count <= Limits.queryPathLength else {
             throw QueryError(
                 .limit, "The path has more than \(Limits.queryPathLength) properties.",
-                advice: "QueryPipeline in two steps.", at: path.place)
+                advice: "Query in two steps.", at: path.position)
         }
         return path
     }
 
     private mutating func component(of path: inout PropertyPath) throws(QueryError) {
-        let here = token
+        let start = token
         switch token.kind {
         case .word(let name, _):
             take()
-            try add(name, to: &path, here)
+            try add(name, to: &path, start)
         case .argument(UInt8(ascii: "K")):
             let text: String
             switch try argument(for: take()) {
             case .name(let name), .value(.string(let name)): text = name
             default:
                 throw QueryError(
-                    .argument, "The argument for '%K' is no key path.",
-                    advice: "Give the name of a property, as a string.", at: place(here))
+                    .argument, "The argument for '%K' is not a key path.",
+                    advice: "Give the name of a property, as a string.", at: position(start))
             }
             for part in text.split(separator: ".", omittingEmptySubsequences: false) {
-                try add(String(part), to: &path, here)
+                try add(String(part), to: &path, start)
             }
         default:
-            throw unexpected("the name of a property", "A path goes on after its dot; '#in' is a property named 'in'.")
+            throw unexpected(
+                "the name of a property", "A path continues after its dot; '#in' is a property named 'in'.")
         }
     }
 
-    private func add(_ name: String, to path: inout PropertyPath, _ here: QueryToken) throws(QueryError) {
+    private func add(_ name: String, to path: inout PropertyPath, _ start: QueryToken) throws(QueryError) {
         let aggregate: PropertyPath.Aggregate? =
             switch name.lowercased() {
             case "@count", "@size": .count
@@ -201,13 +202,13 @@ extension PredicateParser {
         if name.isEmpty {
             throw QueryError(
                 .syntax, "A name on the path is empty.", advice: "Write a key path like 'dog.owner.name'.",
-                at: place(here))
+                at: position(start))
         }
         if let aggregate {
             guard path.aggregate == nil else {
                 throw QueryError(
-                    .unsupported, "A path can hold one of @count, @min, @max, @sum and @avg only.",
-                    advice: "Take the inner one out, or use SUBQUERY.", at: place(here))
+                    .unsupported, "A path can contain only one of @count, @min, @max, @sum and @avg.",
+                    advice: "Remove the inner one, or use SUBQUERY.", at: position(start))
             }
             path.aggregate = aggregate
         } else if path.aggregate != nil {
@@ -218,7 +219,7 @@ extension PredicateParser {
     }
 
     private mutating func subscripted(_ path: inout PropertyPath) throws(QueryError) {
-        let here = token
+        let start = token
         guard path.aggregate == nil, !path.components.isEmpty else {
             throw unexpected("an operator", "Only maps, lists and mixed values have elements by key.")
         }
@@ -233,8 +234,8 @@ extension PredicateParser {
                 path.components.append(.index(Int(index)))
             default:
                 throw QueryError(
-                    .syntax, "The element's key is neither a string nor a place from 0 on.",
-                    advice: "Write map['key'] or list[0].", at: place(here))
+                    .syntax, "The element's key is neither a string nor an index from 0 on.",
+                    advice: "Write map['key'] or list[0].", at: position(start))
             }
         }
         try expect("]", "Close the bracket.")
@@ -281,13 +282,13 @@ extension PredicateParser {
     }
 
     private static func hex(_ digits: Substring) -> UInt64? {
-        // Integers read a leading sign too.
+        // `UInt64.init` would also accept a leading sign.
         digits.utf8.first.map { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") } == false
             ? UInt64(digits, radix: 16) : nil
     }
 }
 
 extension Int64 {
-    /// Itself, but for the one value whose magnitude it can't hold.
+    /// The value itself, except for the one value whose magnitude doesn't fit in an Int64.
     fileprivate var clamped: Int64 { Swift.max(self, -Int64.max) }
 }

@@ -1,6 +1,6 @@
 import FirnCore
 
-/// Reads a query's text in the grammar of Realm and NSPredicate.
+/// Parses a query's text in the grammar of Realm and NSPredicate.
 ///
 /// ```
 /// predicate   conjunction { (OR ||) conjunction }
@@ -13,12 +13,12 @@ import FirnCore
 /// constant    12 -0.5 6e23 0xff inf nan 'text' "text" true yes false no nil null uuid(…) oid(…) Tseconds:nanoseconds
 /// ```
 ///
-/// Keywords are read in any case; `#name` is a property whose name is a keyword. The parser takes untrusted text: it throws a `QueryError`
-/// with the place, never traps, and its recursion is bounded by `Limits.queryNesting`.
+/// Keywords are accepted in any case. `#name` is a property whose name is a keyword. The text is untrusted: the
+/// parser throws a `QueryError` with the position, never traps, and limits its recursion to `Limits.queryNesting`.
 struct PredicateParser {
     let text: String
     private let tokens: [QueryToken]
-    private var at = 0
+    private var position = 0
     private var depth = 0
     private let arguments: [QueryArgument]
     private var argumentsUsed = 0
@@ -37,7 +37,7 @@ struct PredicateParser {
         if argumentsUsed < arguments.count {
             throw QueryError(
                 .argument,
-                "The query has \(argumentsUsed) argument places, and \(arguments.count) arguments were given.",
+                "The query takes \(argumentsUsed) arguments, but \(arguments.count) were given.",
                 advice: "Give one argument for each '%'.", at: TextPosition(text: text, offset: text.utf8.count))
         }
         return predicate
@@ -53,23 +53,23 @@ struct PredicateParser {
     }
 
     private func expectEnd() throws(QueryError) {
-        guard token.kind == .end else { throw unexpected("AND, OR or the end", "Join two conditions by AND or OR.") }
+        guard token.kind == .end else { throw unexpected("AND, OR or the end", "Join two conditions with AND or OR.") }
     }
 
     // MARK: Tokens
 
-    var token: QueryToken { tokens[at] }
-    var following: QueryToken { tokens[min(at + 1, tokens.count - 1)] }
+    var token: QueryToken { tokens[position] }
+    var following: QueryToken { tokens[min(position + 1, tokens.count - 1)] }
 
-    /// Whether a colon follows behind the next token, as in `T-5:0`.
-    var isDate: Bool { at + 2 < tokens.count && tokens[at + 2].kind == .symbol(":") }
+    /// Whether the token after the next one is a colon, as in `T-5:0`.
+    var isDate: Bool { position + 2 < tokens.count && tokens[position + 2].kind == .symbol(":") }
 
-    func place(_ token: QueryToken) -> TextPosition { TextPosition(text: text, offset: token.offset) }
+    func position(_ token: QueryToken) -> TextPosition { TextPosition(text: text, offset: token.offset) }
 
     @discardableResult
     mutating func take() -> QueryToken {
-        let token = tokens[at]
-        if at < tokens.count - 1 { at += 1 }
+        let token = tokens[position]
+        if position < tokens.count - 1 { position += 1 }
         return token
     }
 
@@ -90,15 +90,15 @@ struct PredicateParser {
     }
 
     func unexpected(_ wanted: String, _ advice: String) -> QueryError {
-        QueryError(.syntax, "Expected \(wanted), found \(token.spelling).", advice: advice, at: place(token))
+        QueryError(.syntax, "Expected \(wanted), found \(token.spelling).", advice: advice, at: position(token))
     }
 
-    /// The next argument.
+    /// Returns the next argument.
     mutating func argument(for token: QueryToken) throws(QueryError) -> QueryArgument {
         guard argumentsUsed < arguments.count else {
             throw QueryError(
                 .argument, "No argument is left for \(token.spelling): \(arguments.count) were given.",
-                advice: "Give one argument for each '%'.", at: place(token))
+                advice: "Give one argument for each '%'.", at: position(token))
         }
         argumentsUsed += 1
         return arguments[argumentsUsed - 1]
@@ -108,7 +108,7 @@ struct PredicateParser {
         guard depth < Limits.queryNesting else {
             throw QueryError(
                 .limit, "The query is nested more than \(Limits.queryNesting) deep.",
-                advice: "Leave out brackets that only join ANDs or ORs of one kind.", at: place(token))
+                advice: "Leave out brackets that only join ANDs or ORs of one kind.", at: position(token))
         }
         depth += 1
         defer { depth -= 1 }
@@ -160,7 +160,7 @@ struct PredicateParser {
         let right: Operand = operation == .in || operation == .between ? try rightOfIn() : try operand()
         let comparison = Comparison(
             quantifier: quantifier, left: left, operation: operation, options: options, right: right,
-            place: place(start))
+            position: position(start))
         return .comparison(comparison)
     }
 
@@ -182,7 +182,7 @@ struct PredicateParser {
         case (_, "MATCHES"):
             throw QueryError(
                 .unsupported, "Regular expressions (MATCHES) are not supported.",
-                advice: "Use LIKE with * and ?, CONTAINS, BEGINSWITH or ENDSWITH.", at: place(token))
+                advice: "Use LIKE with * and ?, CONTAINS, BEGINSWITH or ENDSWITH.", at: position(token))
         default:
             throw unexpected("an operator", "Write a comparison like 'age > 3'; a Bool property like 'active == true'.")
         }
@@ -204,12 +204,12 @@ struct PredicateParser {
 }
 
 extension Predicate {
-    /// Reads a predicate from text; `arguments` stand for its `%@`, `%K`… in order.
+    /// Parses a predicate from text. `arguments` replace its `%@`, `%K`… in order.
     ///
     ///     try Predicate(parsing: "age > %@ AND name BEGINSWITH[c] 'j'", [.value(.int(3))])
     ///
-    /// - Throws: `QueryError` with the place in the text. Cost: linear in the text.
-    public init(parsing text: String, _ arguments: [QueryArgument] = []) throws(QueryError) {
+    /// - Throws: `QueryError` with the position in the text. Cost: linear in the text.
+    package init(parsing text: String, _ arguments: [QueryArgument] = []) throws(QueryError) {
         var parser = try PredicateParser(text, arguments)
         self = try parser.wholePredicate()
     }

@@ -1,11 +1,11 @@
 import FirnCore
 
-/// Cuts a query's text into tokens. It looks at each byte once and holds nothing but its place.
+/// Splits a query's text into tokens. It looks at each byte once, and its only state is its position.
 struct QueryLexer {
     private let text: String
     private let bytes: [UInt8]
-    private var at = 0
-    /// How much of `uuid(` or `oid(` lies directly before.
+    private var position = 0
+    /// How much of `uuid(` or `oid(` is directly before the position.
     private var identifier = Identifier.none
 
     private enum Identifier { case none, name, bracket }
@@ -14,7 +14,7 @@ struct QueryLexer {
         guard text.utf8.count <= Limits.queryTextByteCount else {
             throw QueryError(
                 .limit, "The query has \(text.utf8.count) bytes of text; \(Limits.queryTextByteCount) are allowed.",
-                advice: "Hand long lists over as an argument: 'id IN %@'.")
+                advice: "Pass long lists as an argument: 'id IN %@'.")
         }
         var lexer = QueryLexer(text)
         var tokens: [QueryToken] = []
@@ -27,17 +27,21 @@ struct QueryLexer {
         bytes = Array(text.utf8)
     }
 
-    private func peek(_ distance: Int = 0) -> UInt8 { at + distance < bytes.count ? bytes[at + distance] : 0 }
+    private func peek(_ distance: Int = 0) -> UInt8 {
+        position + distance < bytes.count ? bytes[position + distance] : 0
+    }
 
     private func fault(_ message: String, _ advice: String, at offset: Int) -> QueryError {
         QueryError(.syntax, message, advice: advice, at: TextPosition(text: text, offset: offset))
     }
 
     private mutating func next() throws(QueryError) -> QueryToken {
-        while at < bytes.count, bytes[at] == 0x20 || (0x09...0x0D).contains(bytes[at]) { at += 1 }
-        let start = at
-        let kind = at < bytes.count ? try kind() : .end
-        let token = QueryToken(kind: kind, offset: start, end: at)
+        while position < bytes.count, bytes[position] == 0x20 || (0x09...0x0D).contains(bytes[position]) {
+            position += 1
+        }
+        let start = position
+        let kind = position < bytes.count ? try kind() : .end
+        let token = QueryToken(kind: kind, offset: start, end: position)
         switch kind {
         case .word(let name, isEscaped: false) where name.utf8.count <= 4:
             identifier = ["UUID", "OID"].contains(token.keyword) ? .name : .none
@@ -47,11 +51,12 @@ struct QueryLexer {
         return token
     }
 
-    /// The digits and dashes of `uuid(…)` and `oid(…)`, which would fall into words, numbers and signs.
+    /// Reads the digits and dashes of `uuid(…)` and `oid(…)`, which would otherwise be split into words, numbers and
+    /// signs.
     private mutating func unquoted() -> QueryToken.Kind {
-        let start = at
-        while at < bytes.count, peek() != UInt8(ascii: ")") { at += 1 }
-        return .string(String(decoding: bytes[start..<at].filter { $0 != 0x20 }, as: UTF8.self))
+        let start = position
+        while position < bytes.count, peek() != UInt8(ascii: ")") { position += 1 }
+        return .string(String(decoding: bytes[start..<position].filter { $0 != 0x20 }, as: UTF8.self))
     }
 
     private mutating func kind() throws(QueryError) -> QueryToken.Kind {
@@ -61,18 +66,18 @@ struct QueryLexer {
         if byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+") {
             if Self.isDigit(peek(1)) || peek(1) == UInt8(ascii: ".") { return try number() }
             if byte == UInt8(ascii: "-"), Self.isWordStart(peek(1)) {
-                at += 1
+                position += 1
                 if case .word(let name, _) = word(), let value = Self.namedNumber(name) { return .double(-value) }
             }
-            throw fault("A sign without a number.", "Queries don't calculate; write the result.", at: at)
+            throw fault("A sign without a number.", "Queries don't calculate; write the result.", at: position)
         }
         if Self.isWordStart(byte) { return word() }
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "'"): return try string()
         case UInt8(ascii: "#"):
-            at += 1
+            position += 1
             guard Self.isWordStart(peek()) else {
-                throw fault("A '#' without a name.", "Write '#in' for a property named 'in'.", at: at - 1)
+                throw fault("A '#' without a name.", "Write '#in' for a property named 'in'.", at: position - 1)
             }
             guard case .word(let name, _) = word() else { return .end }
             return .word(name, isEscaped: true)
@@ -91,10 +96,12 @@ struct QueryLexer {
     }
 
     private mutating func word() -> QueryToken.Kind {
-        let start = at
-        at += 1
-        while at < bytes.count, Self.isWordStart(bytes[at]) || Self.isDigit(bytes[at]) { at += 1 }
-        return .word(String(decoding: bytes[start..<at], as: UTF8.self), isEscaped: false)
+        let start = position
+        position += 1
+        while position < bytes.count, Self.isWordStart(bytes[position]) || Self.isDigit(bytes[position]) {
+            position += 1
+        }
+        return .word(String(decoding: bytes[start..<position], as: UTF8.self), isEscaped: false)
     }
 
     static func namedNumber(_ name: String) -> Double? {
@@ -106,16 +113,18 @@ struct QueryLexer {
     }
 
     private mutating func argument() throws(QueryError) -> QueryToken.Kind {
-        let start = at
-        at += 1
-        while [UInt8(ascii: "l"), UInt8(ascii: "h"), UInt8(ascii: "q"), UInt8(ascii: "z")].contains(peek()) { at += 1 }
+        let start = position
+        position += 1
+        while [UInt8(ascii: "l"), UInt8(ascii: "h"), UInt8(ascii: "q"), UInt8(ascii: "z")].contains(peek()) {
+            position += 1
+        }
         let letter = peek()
         guard "@KdDiuUxXoOfFeEgGasSc".utf8.contains(letter) else {
             throw fault(
-                "'%' begins an argument, and none follows.", "Write '%@' for a value and '%K' for a key path.",
+                "'%' begins an argument, but no argument follows.", "Write '%@' for a value and '%K' for a key path.",
                 at: start)
         }
-        at += 1
+        position += 1
         return .argument(letter)
     }
 
@@ -134,7 +143,7 @@ struct QueryLexer {
             default: nil
             }
         if let two {
-            at += 2
+            position += 2
             return .symbol(two)
         }
         let one: String? =
@@ -157,9 +166,9 @@ struct QueryLexer {
         guard let one else {
             let shown =
                 (0x21...0x7E).contains(pair[0]) ? "'\(Character(Unicode.Scalar(pair[0])))'" : "The byte \(pair[0])"
-            throw fault("\(shown) has no meaning in a query.", "Quote strings, and hand values over as '%@'.", at: at)
+            throw fault("\(shown) has no meaning in a query.", "Quote strings, and pass values as '%@'.", at: position)
         }
-        at += 1
+        position += 1
         return .symbol(one)
     }
 }
@@ -168,41 +177,42 @@ struct QueryLexer {
 
 extension QueryLexer {
     private mutating func number() throws(QueryError) -> QueryToken.Kind {
-        let start = at
-        if peek() == UInt8(ascii: "-") || peek() == UInt8(ascii: "+") { at += 1 }
+        let start = position
+        if peek() == UInt8(ascii: "-") || peek() == UInt8(ascii: "+") { position += 1 }
         if peek() == UInt8(ascii: "0"), peek(1) | 0x20 == UInt8(ascii: "x") {
-            at += 2
-            let digits = at
-            while Self.isHexDigit(peek()) { at += 1 }
-            let text = String(decoding: bytes[digits..<at], as: UTF8.self)
+            position += 2
+            let digits = position
+            while Self.isHexDigit(peek()) { position += 1 }
+            let text = String(decoding: bytes[digits..<position], as: UTF8.self)
             guard let value = Int64((bytes[start] == UInt8(ascii: "-") ? "-" : "") + text, radix: 16) else {
                 throw fault(
-                    "'0x\(text)' is no integer of 64 bits.", "Write it in decimal, or hand it over as '%@'.", at: start)
+                    "'0x\(text)' is not an integer of 64 bits.", "Write it in decimal, or pass it as '%@'.", at: start)
             }
             return .int(value)
         }
         var isInteger = true
-        while Self.isDigit(peek()) { at += 1 }
+        while Self.isDigit(peek()) { position += 1 }
         if peek() == UInt8(ascii: "."), Self.isDigit(peek(1)) || !Self.isWordStart(peek(1)) {
             isInteger = false
-            at += 1
-            while Self.isDigit(peek()) { at += 1 }
+            position += 1
+            while Self.isDigit(peek()) { position += 1 }
         }
         if peek() | 0x20 == UInt8(ascii: "e") {
             let signed = peek(1) == UInt8(ascii: "-") || peek(1) == UInt8(ascii: "+")
             if Self.isDigit(peek(signed ? 2 : 1)) {
                 isInteger = false
-                at += signed ? 2 : 1
-                while Self.isDigit(peek()) { at += 1 }
+                position += signed ? 2 : 1
+                while Self.isDigit(peek()) { position += 1 }
             }
         }
-        var text = String(decoding: bytes[start..<at], as: UTF8.self)
+        var text = String(decoding: bytes[start..<position], as: UTF8.self)
         if text.hasPrefix("+") { text.removeFirst() }
         if isInteger, let value = Int64(text) { return .int(value) }
-        // Double reads neither "5." nor more digits than it can hold exactly wrongly; an integer beyond 64 bits becomes the nearest double.
+        // `Double` can't read "5.", so the dot is removed. It reads any number of digits correctly. An integer beyond
+        // 64 bits becomes the nearest double.
         if text.hasSuffix(".") { text.removeLast() }
         guard let value = Double(text) else {
-            throw fault("'\(text)' is no number.", "Write it like 12, -0.5 or 6e23.", at: start)
+            throw fault("'\(text)' is not a number.", "Write it like 12, -0.5 or 6e23.", at: start)
         }
         return .double(value)
     }
@@ -212,31 +222,31 @@ extension QueryLexer {
     }
 
     private mutating func string() throws(QueryError) -> QueryToken.Kind {
-        let start = at
+        let start = position
         let quote = peek()
-        at += 1
+        position += 1
         var content: [UInt8] = []
-        while at < bytes.count, bytes[at] != quote {
-            guard bytes[at] == UInt8(ascii: "\\") else {
-                content.append(bytes[at])
-                at += 1
+        while position < bytes.count, bytes[position] != quote {
+            guard bytes[position] == UInt8(ascii: "\\") else {
+                content.append(bytes[position])
+                position += 1
                 continue
             }
             try escape(into: &content)
         }
-        guard at < bytes.count else {
+        guard position < bytes.count else {
             throw fault(
                 "The string that begins here has no end.",
-                "Close it with the quote that opened it, or hand it over as '%@'.", at: start)
+                "Close it with the quote that opened it, or pass it as '%@'.", at: start)
         }
-        at += 1
+        position += 1
         return .string(String(decoding: content, as: UTF8.self))
     }
 
     private mutating func escape(into content: inout [UInt8]) throws(QueryError) {
-        let start = at
+        let start = position
         let letter = peek(1)
-        at = min(at + 2, bytes.count)
+        position = min(position + 2, bytes.count)
         switch letter {
         case UInt8(ascii: "n"): content.append(0x0A)
         case UInt8(ascii: "t"): content.append(0x09)
@@ -247,14 +257,15 @@ extension QueryLexer {
             content.append(letter)
         case UInt8(ascii: "u"), UInt8(ascii: "U"):
             let count = letter == UInt8(ascii: "u") ? 4 : 8
-            let digits = bytes[at..<min(at + count, bytes.count)]
+            let digits = bytes[position..<min(position + count, bytes.count)]
             guard digits.count == count, digits.allSatisfy(Self.isHexDigit),
                 let scalar = UInt32(String(decoding: digits, as: UTF8.self), radix: 16).flatMap(Unicode.Scalar.init)
             else {
                 throw fault(
-                    "This escape names no character.", "Write \\u and 4 hexadecimal digits, or \\U and 8.", at: start)
+                    "This escape does not name a character.", "Write \\u and 4 hexadecimal digits, or \\U and 8.",
+                    at: start)
             }
-            at += count
+            position += count
             content.append(contentsOf: Array(String(Character(scalar)).utf8))
         default:
             throw fault("This escape has no meaning.", "Write \\\\ for a backslash.", at: start)

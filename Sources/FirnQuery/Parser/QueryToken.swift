@@ -1,4 +1,4 @@
-/// A word of a query's text.
+/// A token of a query's text.
 struct QueryToken {
     enum Kind: Equatable {
         /// A name or keyword. One written `#name` is never a keyword. Names may begin with `@` or `$`.
@@ -6,25 +6,25 @@ struct QueryToken {
         case string(String)
         case int(Int64)
         case double(Double)
-        /// `%@`, `%d`, `%K`…: the letter.
+        /// The letter of `%@`, `%d`, `%K`…
         case argument(UInt8)
-        /// `(`, `==`, `&&`…, in one spelling each.
+        /// `(`, `==`, `&&`…, each in one spelling.
         case symbol(String)
         case end
     }
 
     var kind: Kind
-    /// Where it begins and ends, in bytes of the text.
+    /// The start and the end, in bytes of the text.
     var offset: Int
     var end: Int
 
-    /// The keyword that the token may be, in capitals.
+    /// The keyword that the token may be, in upper case.
     var keyword: String? {
         guard case .word(let name, isEscaped: false) = kind else { return nil }
         return name.utf8.allSatisfy { $0 < 0x80 } ? name.uppercased() : nil
     }
 
-    /// As an error names it.
+    /// The token as an error shows it.
     var spelling: String {
         switch kind {
         case .word(let name, let isEscaped): isEscaped ? "'#\(name)'" : "'\(name)'"

@@ -1,17 +1,19 @@
 import FirnCore
 
-/// Adds values up for min, max, sum and average (SEMANTICS 73).
+/// Collects values for count, min, max, sum and average (SEMANTICS 73).
 ///
-/// * Nulls, and in mixed columns what is no number, are passed over.
-/// * **Ints** are added exactly, in 128 bits. A sum that an Int64 can't hold is the nearest one that it can (it saturates); the average is taken from
-///   the exact sum. Nothing traps or wraps.
-/// * **Floats** are added as doubles, so their sum is a double. Sums of doubles follow IEEE 754, NaN included; the order of adding is not promised.
-/// * **Decimals** are added exactly as far as 34 digits go; decimal NaNs are passed over.
-/// * min and max pass over NaN. Numbers of different types in mixed columns compare by value.
+/// * Nulls are skipped, and so are values in mixed columns that are not numbers.
+/// * **Ints** are added exactly, in 128 bits. A sum that does not fit an Int64 saturates: it becomes the nearest Int64.
+///   The average is taken from the exact sum. Nothing traps or wraps.
+/// * **Floats** are added as doubles, so their sum is a double. Sums of doubles follow IEEE 754, NaN included. The
+///   order of addition is not specified.
+/// * **Decimals** are added exactly within 34 digits. Decimal NaNs are skipped.
+/// * min and max skip NaN. Numbers of different types in mixed columns are compared by value.
 struct Accumulator {
     private let type: ColumnType
-    /// Whether min and max, and whether the sum, are asked for.
+    /// Whether the aggregate is min or max.
     let needsRange: Bool
+    /// Whether the aggregate is the sum or the average.
     let needsSum: Bool
     private(set) var count = 0
     private var integers: Int128 = 0
@@ -48,14 +50,14 @@ struct Accumulator {
         widen(value)
     }
 
-    /// Takes a chunk's worth of ints in.
+    /// Adds the sum and the count of one leaf's ints.
     @inline(__always)
     mutating func add(ints sum: Int128, count: Int) {
         integers += sum
         self.count += count
     }
 
-    /// Takes a chunk's worth of doubles in.
+    /// Adds the sum and the count of one leaf's floats or doubles.
     @inline(__always)
     mutating func add(doubles sum: Double, count: Int) {
         doubles += sum
@@ -63,7 +65,7 @@ struct Accumulator {
         self.count += count
     }
 
-    /// Takes the lowest and the highest of a chunk in.
+    /// Extends min and max by the lowest and the highest value of one leaf.
     mutating func add(low: Value, high: Value) {
         widen(low)
         widen(high)
@@ -98,7 +100,7 @@ struct Accumulator {
         return .double((doubles + Double(integers)) / Double(count))
     }
 
-    /// Doubles among decimals count by their shortest decimal form.
+    /// The sum of all numbers as a decimal. Doubles are added with their shortest decimal form.
     private var allAsDecimal: DecimalSum {
         var all = decimals
         all.add(integers)

@@ -1,7 +1,9 @@
 import FirnCore
 
-/// The combinations of values met so far (SEMANTICS 72): nulls are one value, −0 is 0, a NaN equals itself, numbers of different types in mixed columns
-/// are one where their values are; rows behind a nil link are not taken at all.
+/// The combinations of values that a `distinct` has seen so far (SEMANTICS 72).
+///
+/// All nulls are one value, −0 equals 0, and a NaN equals itself. Numbers of different types in mixed columns are one
+/// value if they are numerically equal. Rows behind a nil link are dropped.
 struct DistinctValues {
     private let paths: [BoundPath]
     private let context: QueryContext
@@ -13,7 +15,8 @@ struct DistinctValues {
         self.context = context
     }
 
-    /// Whether the row is the first of its kind.
+    /// Adds the row's combination of values. Returns whether it is new: false if it was seen before, or if the row is
+    /// behind a nil link.
     mutating func insert(_ leaf: Leaf, _ row: Int) -> Bool {
         if paths.count == 1, paths[0].steps.isEmpty, case .value(let column) = paths[0].end, !paths[0].isNullable {
             switch paths[0].type {
@@ -25,14 +28,14 @@ struct DistinctValues {
         var combination: [Value] = []
         for path in paths {
             let key = SortKey(path: path, isAscending: true)
-            guard let place = key.locate(leaf, row, context) else { return false }
+            guard let position = key.locate(leaf, row, context) else { return false }
             combination.append(
-                DistinctValues.canonical(context.table(path.table).value(key.column, place.leaf, place.row)))
+                DistinctValues.canonical(context.table(path.table).value(key.column, position.leaf, position.row)))
         }
         return values.insert(combination).inserted
     }
 
-    /// One form for numbers that are equal.
+    /// The form that numerically equal numbers share.
     private static func canonical(_ value: Value) -> Value {
         switch value {
         case .float(let x) where x.isFinite: return canonical(.double(Double(x)))

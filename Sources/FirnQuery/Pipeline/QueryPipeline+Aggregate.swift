@@ -2,31 +2,31 @@ import CFirn
 import FirnCore
 
 extension QueryPipeline {
-    /// An aggregate over a property of what the query finds (SEMANTICS 73; `Accumulator` says how numbers are added). `path` leads to one value per
-    /// object, or through a collection to several.
+    /// An aggregate over a property of the objects that the query finds (SEMANTICS 73).
     ///
-    /// Cost: of a plain column of numbers without a filter 0.3–0.5 ns an object.
-    /// - Returns: null for min, max and average of nothing.
-    /// - Throws: `QueryError` where the property is unknown or its type has no such aggregate.
-    public func aggregate(
+    /// `path` leads to one value per object, or through a collection to several. `Accumulator` says how numbers are
+    /// added. Cost: 0.3–0.5 ns per object for a plain column of numbers without a filter.
+    /// - Returns: the aggregate; null for min, max and average of no values.
+    /// - Throws: `QueryError` if the property is unknown or its type has no such aggregate.
+    package func aggregate(
         _ aggregate: PropertyPath.Aggregate, _ path: PropertyPath, in snapshot: Snapshot, from source: Source = .table,
         resolver: (any PropertyResolver)? = nil
     ) throws(QueryError) -> Value {
         let schema = snapshot.schema
-        var compiler = QueryCompiler(schema, resolver ?? SchemaResolver(schema))
+        let compiler = QueryCompiler(schema, resolver ?? SchemaResolver(schema))
         guard path.aggregate == nil, path.variable == nil else {
             throw QueryError(
                 .unsupported, "'\(path.text)' is no property to take \(aggregate.keyword) of.",
-                advice: "Name a property, without an aggregate or a variable of its own.", at: path.place)
+                advice: "Name a property, without an aggregate or a variable of its own.", at: path.position)
         }
         let bound = try compiler.bind(path, from: table)
-        _ = try compiler.aggregateType(aggregate, bound.type, path.text, place: path.place)
+        _ = try compiler.aggregateType(aggregate, bound.type, path.text, position: path.position)
         let context = QueryContext(snapshot)
         var accumulator = Accumulator(bound.type, for: aggregate)
         let isOrderOnly = stages.allSatisfy { if case .sort = $0 { true } else { false } }
         if isOrderOnly {
             var column: Int?
-            if bound.steps.isEmpty, case .value(let place) = bound.end { column = place }
+            if bound.steps.isEmpty, case .value(let position) = bound.end { column = position }
             forEachSelection(source, context, reading: column) { leaf, rows in
                 accumulator.add(leaf, rows, bound, context)
                 return true
@@ -34,8 +34,8 @@ extension QueryPipeline {
         } else {
             let view = context.table(table)
             for key in run(in: snapshot, from: source).keys(in: view) {
-                guard let place = view.find(key) else { continue }
-                accumulator.add(place.leaf, RowMask(row: place.row), bound, context)
+                guard let position = view.find(key) else { continue }
+                accumulator.add(position.leaf, RowMask(row: position.row), bound, context)
             }
         }
         return accumulator.result(aggregate)
@@ -43,8 +43,10 @@ extension QueryPipeline {
 }
 
 extension ListCell {
-    /// An aggregate over a collection's values; `.null` for min, max and average of nothing. The type must have it: numbers all, dates min and max.
-    public func aggregate(_ aggregate: PropertyPath.Aggregate) -> Value {
+    /// An aggregate over a collection's values; `.null` for min, max and average of no values.
+    ///
+    /// The element type must support the aggregate: numbers support all, dates support min and max.
+    package func aggregate(_ aggregate: PropertyPath.Aggregate) -> Value {
         var accumulator = Accumulator(layout.type, for: aggregate)
         if aggregate == .count { return .int(Int64(count)) }
         forEach {
@@ -56,7 +58,7 @@ extension ListCell {
 }
 
 extension Accumulator {
-    /// Adds the values of some rows of a leaf; whole chunks of ints, floats and doubles by kernels.
+    /// Adds the values of some rows of a leaf. Columns of ints, floats and doubles are added by C kernels.
     mutating func add(_ leaf: Leaf, _ rows: RowMask, _ path: BoundPath, _ context: QueryContext) {
         if path.steps.isEmpty, case .value(let column) = path.end, path.inner.isEmpty,
             addColumn(leaf, rows, column, path)
@@ -123,7 +125,7 @@ extension Accumulator {
             withUnsafeMutableBytes(of: &range) {
                 firn_range_f64(values, UInt32(count), $0.assumingMemoryBound(to: Double.self).baseAddress)
             }
-            // Nothing but NaN leaves the range turned round.
+            // The range is still inverted if all values are NaN.
             if range.0 <= range.1 { accumulator.add(low: .double(range.0), high: .double(range.1)) }
         }
     }
@@ -141,7 +143,8 @@ extension Accumulator {
         }
     }
 
-    /// Lends `body` the values of some rows next to each other.
+    /// Calls `body` with the values of some rows, contiguous in memory. They are copied unless they are all values of
+    /// the leaf.
     private mutating func withGathered<T: BitwiseCopyable>(
         _ values: UnsafePointer<T>, _ rows: RowMask, _ count: Int, _ isWhole: Bool,
         _ body: (inout Accumulator, UnsafePointer<T>) -> Void

@@ -1,8 +1,8 @@
 import FirnCore
 
 extension QueryPipeline {
-    /// Finds the objects in a version, which the caller holds. Cost: see `explain`.
-    public func run(in snapshot: Snapshot, from source: Source = .table) -> QueryResult {
+    /// Finds the objects in a version. The caller must hold the version. Cost: see `explain`.
+    package func run(in snapshot: Snapshot, from source: Source = .table) -> QueryResult {
         let context = QueryContext(snapshot)
         if case .table = source, filter == nil, stages.isEmpty {
             return QueryResult(content: .wholeTable(count: context.table(table).count), isAscending: true)
@@ -45,7 +45,7 @@ extension QueryPipeline {
         return finish(rows, rest, context, isAscending: isAscending)
     }
 
-    /// The keys of what the filter finds, written down leaf by leaf.
+    /// The keys of the objects that the filter finds, collected leaf by leaf.
     private func selectedKeys(_ context: QueryContext) -> [Int64] {
         var keys: [Int64] = []
         forEachSelection(.table, context) { leaf, rows in
@@ -70,8 +70,11 @@ extension QueryPipeline {
         return keys
     }
 
-    /// How many objects it finds: by an index in O(log n) where that answers the filter alone, else by a scan that writes nothing down.
-    public func count(in snapshot: Snapshot, from source: Source = .table) -> Int {
+    /// How many objects the query finds.
+    ///
+    /// If an index alone answers the filter, the cost is O(log n). Otherwise matching rows are counted, and no keys are
+    /// collected, unless a filter or `distinct` stage makes it necessary to run the query.
+    package func count(in snapshot: Snapshot, from source: Source = .table) -> Int {
         let context = QueryContext(snapshot)
         var limit = Int.max
         for stage in stages {
@@ -83,20 +86,36 @@ extension QueryPipeline {
         }
         let view = context.table(table)
         if case .table = source {
-            guard let filter else { return min(view.count, limit) }
-            if let planned = Planner(context: context).access(filter, view), planned.isExact {
-                return min(planned.access.count(view), limit)
-            }
+            if filter == nil { return min(view.count, limit) }
         }
+        let plan = plan(source, context)
+        if let planned = plan.index, planned.isExact { return min(planned.access.count(view), limit) }
         var count = 0
-        forEachSelection(source, context) { _, rows in
+        forEachSelection(source, plan, context) { _, rows in
             count += rows.count
             return count < limit
         }
         return min(count, limit)
     }
 
-    /// A sort with a limit behind it, which needs no sorting of all.
+    /// How to evaluate the filter in a version. It is decided once and passed to the code that evaluates the filter.
+    struct Plan {
+        /// The index access that serves the filter; nil if no index does.
+        var index: PlannedAccess?
+        /// Whether looking up the rows that the index finds costs less than a scan.
+        var usesIndex = false
+    }
+
+    func plan(_ source: Source, _ context: QueryContext) -> Plan {
+        guard case .table = source, let filter else { return Plan() }
+        let view = context.table(table)
+        let planner = Planner(context: context)
+        guard let index = planner.access(filter, view) else { return Plan() }
+        return Plan(index: index, usesIndex: planner.isWorthwhile(index, filter, view))
+    }
+
+    /// The first two stages, if they are a sort and a limit of at most 10,000. Such a query keeps only the first rows
+    /// and does not sort all of them.
     private var topStages: (keys: [SortKey], limit: Int)? {
         guard stages.count >= 2, case .sort(let keys) = stages[0], case .limit(let limit) = stages[1], limit <= 10_000
         else {
@@ -105,18 +124,26 @@ extension QueryPipeline {
         return (keys, limit)
     }
 
-    /// Calls `body` with each leaf that holds rows which pass the filter, in order, until it returns false.
-    /// `column` is what the body reads.
+    /// Calls `body` with each leaf that has rows which pass the filter, and with those rows, in order, until it returns
+    /// false. `column` is the column that `body` reads.
     func forEachSelection(
         _ source: Source, _ context: QueryContext, reading column: Int? = nil, _ body: (Leaf, RowMask) -> Bool
+    ) {
+        forEachSelection(source, plan(source, context), context, reading: column, body)
+    }
+
+    private func forEachSelection(
+        _ source: Source, _ plan: Plan, _ context: QueryContext, reading column: Int? = nil,
+        _ body: (Leaf, RowMask) -> Bool
     ) {
         let view = context.table(table)
         if case .keys(let keys) = source {
             for key in keys {
-                guard let place = view.find(key), filter?.matches(place.leaf, place.row, context) ?? true else {
+                guard let position = view.find(key), filter?.matches(position.leaf, position.row, context) ?? true
+                else {
                     continue
                 }
-                if !body(place.leaf, RowMask(row: place.row)) { return }
+                if !body(position.leaf, RowMask(row: position.row)) { return }
             }
             return
         }
@@ -124,8 +151,7 @@ extension QueryPipeline {
             view.scan(column ?? firstColumn) { leaf, _ in body(leaf, RowMask(count: leaf.count)) }
             return
         }
-        let planner = Planner(context: context)
-        if let planned = planner.access(filter, view), planner.isWorthwhile(planned, filter, view) {
+        if plan.usesIndex, let planned = plan.index {
             return forEachCandidate(planned.access.keys(view), filter, view, context, body)
         }
         view.scan(firstColumn) { leaf, _ in
@@ -135,29 +161,29 @@ extension QueryPipeline {
         }
     }
 
-    /// Ascending keys that an index found, leaf by leaf.
+    /// Calls `body` with the rows that pass the filter among the ascending keys that an index found, leaf by leaf.
     private func forEachCandidate(
         _ keys: [Int64], _ filter: any QueryNode, _ view: TableView, _ context: QueryContext,
         _ body: (Leaf, RowMask) -> Bool
     ) {
         var at = 0
         while at < keys.count {
-            guard let place = view.find(keys[at]) else {
+            guard let position = view.find(keys[at]) else {
                 at += 1
                 continue
             }
-            var rows = RowMask(row: place.row)
+            var rows = RowMask(row: position.row)
             at += 1
-            while at < keys.count, let row = place.leaf.row(of: keys[at]) {
+            while at < keys.count, let row = position.leaf.row(of: keys[at]) {
                 rows.insert(row)
                 at += 1
             }
-            filter.narrow(&rows, place.leaf, context)
-            if !rows.isEmpty, !body(place.leaf, rows) { return }
+            filter.narrow(&rows, position.leaf, context)
+            if !rows.isEmpty, !body(position.leaf, rows) { return }
         }
     }
 
-    /// The column that a scan reads first, whose chunks are fetched ahead.
+    /// The column that a scan reads first. The scan prefetches its chunks.
     private var firstColumn: Int {
         if let filter, let column = QueryPipeline.firstColumn(filter) { return column }
         if case .sort(let keys) = stages.first, case .value(let column) = keys[0].path.end, keys[0].path.steps.isEmpty {
@@ -182,12 +208,12 @@ extension QueryPipeline {
         }
     }
 
-    // MARK: Stages behind the first filter
+    // MARK: Stages after the first filter
 
     private func rows(of keys: [Int64], _ context: QueryContext) -> RowSet {
         var rows = RowSet()
         let view = context.table(table)
-        for key in keys { if let place = view.find(key) { rows.append(place.leaf, place.row) } }
+        for key in keys { if let position = view.find(key) { rows.append(position.leaf, position.row) } }
         return rows
     }
 
@@ -220,15 +246,16 @@ extension QueryPipeline {
 
     // MARK: Explaining
 
-    /// How the query would run in a version: the index used and how many objects it leads to, or the scan, then the stages.
-    public func explain(in snapshot: Snapshot) -> String {
+    /// How the query would run in a version: the index it uses and how many objects that finds, or the scan; then the
+    /// stages.
+    package func explain(in snapshot: Snapshot) -> String {
         let context = QueryContext(snapshot)
         let view = context.table(table)
         var lines: [String] = []
         if let filter {
-            let planner = Planner(context: context)
-            let planned = planner.access(filter, view)
-            if let planned, planner.isWorthwhile(planned, filter, view) {
+            let plan = plan(.table, context)
+            let planned = plan.index
+            if plan.usesIndex, let planned {
                 lines.append(
                     "index of \(planned.columns.joined(separator: ", ")): \(planned.access.explanation), "
                         + (planned.isExact ? "exactly what is wanted" : "then \(filter.explanation)"))
@@ -241,11 +268,11 @@ extension QueryPipeline {
         } else {
             lines.append("all \(view.count) objects of \(view.schema.name)")
         }
-        for (place, stage) in stages.enumerated() {
+        for (position, stage) in stages.enumerated() {
             switch stage {
             case .sort(let keys):
                 let names = keys.map { $0.path.text + ($0.isAscending ? "" : " descending") }.joined(separator: ", ")
-                lines.append(place == 0 && topStages != nil ? "keep the first by \(names)" : "sort by \(names)")
+                lines.append(position == 0 && topStages != nil ? "keep the first by \(names)" : "sort by \(names)")
             case .filter(let node): lines.append("then \(node.explanation)")
             case .distinct(let paths): lines.append("one object for each \(paths.map(\.text).joined(separator: ", "))")
             case .limit(let count): lines.append("at most \(count)")
@@ -260,8 +287,8 @@ extension RowSet {
         var result = RowSet()
         result.reserve(count)
         for index in order {
-            let place = self[Int(index)]
-            result.append(place.leaf, place.row)
+            let position = self[Int(index)]
+            result.append(position.leaf, position.row)
         }
         return result
     }
@@ -269,8 +296,8 @@ extension RowSet {
     func selecting(_ range: Range<Int>) -> RowSet {
         var result = RowSet()
         for index in range {
-            let place = self[index]
-            result.append(place.leaf, place.row)
+            let position = self[index]
+            result.append(position.leaf, position.row)
         }
         return result
     }
@@ -278,8 +305,8 @@ extension RowSet {
     func filtered(_ body: (Leaf, Int) -> Bool) -> RowSet {
         var result = RowSet()
         for index in 0..<count {
-            let place = self[index]
-            if body(place.leaf, place.row) { result.append(place.leaf, place.row) }
+            let position = self[index]
+            if body(position.leaf, position.row) { result.append(position.leaf, position.row) }
         }
         return result
     }

@@ -1,14 +1,17 @@
 import FirnCore
 
-/// What to find in a table and in which order: filters, sorts, distincts and limits, one behind the other. Bound to a schema, to no version; immutable.
+/// A compiled query over one table: filters, sorts, distincts and limits, one after the other.
 ///
-/// Stages do what they say to what the stage before left, in its order: `sort` is stable, `distinct` keeps the first of equals, a filter behind a
-/// `distinct` sees only what that kept. Filters before all other stages are evaluated as one, by an index where that is cheaper than a scan.
-public struct QueryPipeline: Sendable {
-    public enum Stage: Sendable, Hashable {
+/// It is bound to a schema but not to a version. It is a value: running it does not change it.
+///
+/// Each stage works on the result of the stage before, in its order: `sort` is stable, `distinct` keeps the first of
+/// equal objects, and a filter after a `distinct` sees only the objects that it kept. Filters before all other stages
+/// are evaluated as one, by an index if that is cheaper than a scan.
+package struct QueryPipeline: Sendable {
+    package enum Stage: Sendable, Hashable {
         case filter(Predicate)
         case sort([SortDescriptor])
-        /// One object for each combination of values; those behind a nil link are dropped (SEMANTICS 72).
+        /// One object for each combination of values. Objects whose path meets a nil link are dropped (SEMANTICS 72).
         case distinct([PropertyPath])
         case limit(Int)
     }
@@ -20,95 +23,110 @@ public struct QueryPipeline: Sendable {
         case limit(Int)
     }
 
-    /// What the stages work on.
-    public enum Source: Sendable {
+    /// The objects that the stages start from.
+    package enum Source: Sendable {
         /// All objects of the table, in the order of their keys.
         case table
-        /// Some objects, in this order, maybe more than once: a list's or a set's. Keys that are not there any more are passed over.
+        /// The objects with these keys, in this order, possibly repeated: the elements of a list or set. Keys of
+        /// deleted objects are skipped.
         case keys([Int64])
     }
 
-    public let table: TableID
-    /// The columns that decide what is found, and in which order.
-    public let reads: Set<ColumnReference>
-    /// The filters before all other stages.
-    let filter: (any QueryNode)?
-    let stages: [BoundStage]
+    package let table: TableID
+    /// The filters before all other stages, combined into one.
+    private(set) var filter: (any QueryNode)?
+    private(set) var stages: [BoundStage] = []
+
+    /// All objects of a table.
+    package init(table: TableID) { self.table = table }
 
     /// Binds stages to a schema. Cost: microseconds.
     ///
-    /// - Throws: `QueryError` where a property is unknown, values can't be compared, or a key path to sort by leads to no single value.
-    public init(
+    /// - Throws: what `append` throws.
+    package init(
         _ stages: [Stage] = [], table: TableID, schema: StoreSchema, resolver: (any PropertyResolver)? = nil
     ) throws(QueryError) {
-        var compiler = QueryCompiler(schema, resolver ?? SchemaResolver(schema))
-        let scope = QueryCompiler.Scope(table: table)
-        var filters: [any QueryNode] = []
-        var bound: [BoundStage] = []
-        for stage in stages {
-            switch stage {
-            case .filter(let predicate):
-                let node = try compiler.compile(predicate, scope)
-                if bound.isEmpty { filters.append(node) } else { bound.append(.filter(node)) }
-            case .sort(let descriptors):
-                var keys: [SortKey] = []
-                for descriptor in descriptors { keys.append(try compiler.sortKey(descriptor, from: table)) }
-                if !keys.isEmpty { bound.append(.sort(keys)) }
-            case .distinct(let paths):
-                var keys: [BoundPath] = []
-                for path in paths { keys.append(try compiler.singleValuePath(path, from: table, "tell objects apart")) }
-                if !keys.isEmpty { bound.append(.distinct(keys)) }
-            case .limit(let count): bound.append(.limit(max(0, count)))
+        self.init(table: table)
+        for stage in stages { try append(stage, schema: schema, resolver: resolver) }
+    }
+
+    /// Adds a stage after the others, bound to a schema. The earlier stages keep their bindings.
+    ///
+    /// - Throws: `QueryError` if a property is unknown, if values can't be compared, or if a key path to sort by or to
+    ///   tell objects apart by leads to more than one value.
+    package mutating func append(
+        _ stage: Stage, schema: StoreSchema, resolver: (any PropertyResolver)? = nil
+    ) throws(QueryError) {
+        let compiler = QueryCompiler(schema, resolver ?? SchemaResolver(schema))
+        switch stage {
+        case .filter(let predicate):
+            let node = try compiler.compile(predicate, QueryCompiler.Scope(table: table))
+            if stages.isEmpty { narrow(by: node) } else { stages.append(.filter(node)) }
+        case .sort(let descriptors):
+            let keys = try descriptors.map { descriptor throws(QueryError) in
+                try compiler.sortKey(descriptor, from: table)
             }
+            if !keys.isEmpty { stages.append(.sort(keys)) }
+        case .distinct(let paths):
+            let keys = try paths.map { path throws(QueryError) in
+                try compiler.singleValuePath(path, from: table, "tell objects apart")
+            }
+            if !keys.isEmpty { stages.append(.distinct(keys)) }
+        case .limit(let count): stages.append(.limit(max(0, count)))
         }
-        filter = filters.isEmpty ? nil : filters.count == 1 ? filters[0] : AllNode(filters)
-        self.stages = bound
-        self.table = table
-        reads = compiler.reads
+    }
+
+    private mutating func narrow(by node: any QueryNode) {
+        switch filter {
+        case nil: filter = node
+        case let all as AllNode: filter = AllNode(all.parts + [node])
+        case let first?: filter = AllNode([first, node])
+        }
     }
 }
 
-/// What a query found: object keys in order, or the whole table, of which nothing is written down.
-public struct QueryResult: Sendable {
-    public enum Content: Sendable {
+/// What a query found: object keys in order, or the whole table, for which no keys are stored.
+package struct QueryResult: Sendable {
+    package enum Content: Sendable {
         case wholeTable(count: Int)
         case keys([Int64])
     }
 
-    public let content: Content
-    /// Whether the keys ascend, as they do where nothing was sorted.
-    public let isAscending: Bool
+    package let content: Content
+    /// Whether the keys ascend, as they do if nothing was sorted.
+    package let isAscending: Bool
 
-    public var count: Int {
+    package var count: Int {
         switch content {
         case .wholeTable(let count): count
         case .keys(let keys): keys.count
         }
     }
 
-    /// The key of the object at a place, which must exist. O(1); of the whole table, O(log n). `table` is the view that the query ran in.
-    public func key(at index: Int, in table: TableView) -> Int64 {
+    /// The key of the object at an index, which must be valid. O(1); for the whole table, O(log n).
+    /// `table` is the view that the query ran in.
+    package func key(at index: Int, in table: TableView) -> Int64 {
         switch content {
         case .keys(let keys): return keys[index]
         case .wholeTable:
-            let place = table.location(at: index)
-            return place.leaf.key(place.row)
+            let position = table.location(at: index)
+            return position.leaf.key(position.row)
         }
     }
 
-    /// The first place of the object with `key`. O(log n) where the keys ascend, else O(n).
-    public func firstIndex(of key: Int64, in table: TableView) -> Int? {
+    /// The first index of the object with `key`. O(log n) if the keys ascend, else O(n).
+    package func firstIndex(of key: Int64, in table: TableView) -> Int? {
         switch content {
         case .wholeTable: return table.position(of: key)
         case .keys(let keys):
             guard isAscending else { return keys.firstIndex(of: key) }
-            let place = keys.firstIndex(notBelow: key)
-            return place < keys.count && keys[place] == key ? place : nil
+            let position = keys.firstIndex(notBelow: key)
+            return position < keys.count && keys[position] == key ? position : nil
         }
     }
 
     /// All keys in order.
-    public func keys(in table: TableView) -> [Int64] {
+    package func keys(in table: TableView) -> [Int64] {
         switch content {
         case .keys(let keys): return keys
         case .wholeTable:

@@ -1,12 +1,13 @@
 import FirnCore
 
-/// A way to the objects that may fulfil a condition without looking at all objects: how many they are is known beforehand.
+/// An index-based way to the objects that may fulfil a condition, without looking at all objects. Their number is
+/// known in advance.
 indirect enum IndexAccess {
     /// Positions in the order of a column's index.
     case positions(Int, Range<Int>)
     /// The objects whose link in a column leads to a target.
     case sources(Int, target: Int64)
-    /// The objects whose link in a column leads to one that another table's index finds.
+    /// The objects whose link in a column leads to an object that another table's index finds.
     case through(Int, targets: [Int64])
     case union([IndexAccess])
 
@@ -64,7 +65,7 @@ indirect enum IndexAccess {
     }
 }
 
-/// What a plan has found: the way, and whether it leads to exactly the objects that fulfil the condition, each once.
+/// The result of planning: an access, and whether it finds exactly the objects that fulfil the condition, each once.
 struct PlannedAccess {
     var access: IndexAccess
     var isExact: Bool
@@ -72,11 +73,11 @@ struct PlannedAccess {
     var columns: [String]
 }
 
-/// Finds the index, if any, by which a condition is answered.
+/// Finds the index, if there is one, that can answer a condition.
 struct Planner {
     let context: QueryContext
 
-    /// The best access for a condition on a table's objects; nil where all must be looked at.
+    /// The best access for a condition on a table's objects. Nil if all objects must be looked at.
     func access(_ node: any QueryNode, _ table: TableView) -> PlannedAccess? {
         switch node {
         case let node as RangeNode: range(node, table)
@@ -94,7 +95,7 @@ struct Planner {
         }
     }
 
-    /// Whether looking the candidates up costs less than scanning.
+    /// Whether looking up the candidates costs less than scanning.
     func isWorthwhile(_ planned: PlannedAccess, _ node: any QueryNode, _ table: TableView) -> Bool {
         Double(planned.access.count(table)) * (150 + node.cost) < Double(table.count) * max(node.cost, 0.3)
     }
@@ -120,7 +121,7 @@ struct Planner {
     }
 
     private func range(_ node: RangeNode, _ table: TableView) -> PlannedAccess? {
-        guard !node.isNegated, !(node.takesNull && node.isNullable) else { return nil }
+        guard !node.isNegated, !(node.matchesNull && node.isNullable) else { return nil }
         let isLink = table.schema.columns[node.column].type == .link
         if isLink {
             guard case .int64(let low, let high) = node.range, low == high, low >= 0 else { return nil }
@@ -135,7 +136,7 @@ struct Planner {
     }
 
     private func bytes(_ node: BytesNode, _ table: TableView) -> PlannedAccess? {
-        guard !node.isNegated, !node.takesNull, table.hasIndex(node.column) else { return nil }
+        guard !node.isNegated, !node.matchesNull, table.hasIndex(node.column) else { return nil }
         let column = node.column
         let value = constant(node.needle, column, table)
         let isShort = node.needle.count <= Limits.indexKeyByteCount - 8
@@ -165,7 +166,7 @@ struct Planner {
     }
 
     private func ints(_ node: IntSetNode, _ table: TableView) -> PlannedAccess? {
-        guard !node.isNegated, !(node.takesNull && node.isNullable) else { return nil }
+        guard !node.isNegated, !(node.matchesNull && node.isNullable) else { return nil }
         let isLink = table.schema.columns[node.column].type == .link
         guard isLink ? !node.values.contains(-1) : table.hasIndex(node.column) else { return nil }
         let parts = node.values.map { value -> IndexAccess in
@@ -177,7 +178,7 @@ struct Planner {
     }
 
     private func byteSet(_ node: BytesSetNode, _ table: TableView) -> PlannedAccess? {
-        guard !node.isNegated, !node.takesNull, table.hasIndex(node.column) else { return nil }
+        guard !node.isNegated, !node.matchesNull, table.hasIndex(node.column) else { return nil }
         var isExact = true
         let parts = node.values.elements.map { bytes -> IndexAccess in
             let value = constant(bytes, node.column, table)
@@ -188,15 +189,17 @@ struct Planner {
         return PlannedAccess(access: .union(parts), isExact: isExact, columns: [node.name])
     }
 
-    /// Backwards over the link, from few objects that the other table's index finds.
+    /// Follows the link backwards, from the objects that the other table's index finds, if there are few.
     private func link(_ node: LinkNode, _ table: TableView) -> PlannedAccess? {
         let target = context.table(node.target)
-        guard !node.takesNil, let inner = access(node.part, target), inner.access.count(target) <= 256 else {
+        guard !node.matchesNilLink, let inner = access(node.part, target), inner.access.count(target) <= 256 else {
             return nil
         }
         var targets: [Int64] = []
         for key in inner.access.keys(target) {
-            guard let place = target.find(key), node.part.matches(place.leaf, place.row, context) else { continue }
+            guard let location = target.find(key), node.part.matches(location.leaf, location.row, context) else {
+                continue
+            }
             targets.append(key)
         }
         return PlannedAccess(
@@ -206,7 +209,7 @@ struct Planner {
 }
 
 extension FixedRange {
-    /// The ends as values.
+    /// The bounds as values.
     var bounds: (low: Value, high: Value) {
         switch self {
         case .int64(let low, let high): (.int(low), .int(high))

@@ -1,10 +1,10 @@
 import FirnCore
 
-/// Writes a predicate down in the grammar that `PredicateParser` reads.
+/// Writes a predicate in the grammar that `PredicateParser` reads.
 struct PredicateText {
     private(set) var text = ""
     private(set) var arguments: [QueryArgument] = []
-    /// Values that have no literal become `%@` and an argument; else they are described.
+    /// Whether values without a literal become `%@` and an argument. Otherwise they are described.
     private let isForParsing: Bool
 
     init(_ predicate: Predicate, isForParsing: Bool) {
@@ -43,8 +43,8 @@ struct PredicateText {
 
     private mutating func write(_ parts: [Predicate], _ joint: String, empty: String) {
         if parts.isEmpty { text += empty }
-        for (place, part) in parts.enumerated() {
-            if place > 0 { text += joint }
+        for (index, part) in parts.enumerated() {
+            if index > 0 { text += joint }
             if case .comparison = part {
                 write(part)
             } else {
@@ -80,8 +80,8 @@ struct PredicateText {
         case .path(let path): text += path.text
         case .values(let values):
             text += "{"
-            for (place, value) in values.enumerated() {
-                if place > 0 { text += ", " }
+            for (index, value) in values.enumerated() {
+                if index > 0 { text += ", " }
                 write(value)
             }
             text += "}"
@@ -132,18 +132,18 @@ struct PredicateText {
 }
 
 extension Predicate: CustomStringConvertible {
-    /// The predicate as text, for people. Values without a literal are described.
-    public var description: String { PredicateText(self, isForParsing: false).text }
+    /// The predicate as text for people. Values without a literal are described.
+    package var description: String { PredicateText(self, isForParsing: false).text }
 
-    /// The predicate as a format and its arguments: parsing them gives an equal predicate.
-    public var format: (text: String, arguments: [QueryArgument]) {
+    /// The predicate as a format and its arguments. Parsing them gives an equal predicate.
+    package var format: (text: String, arguments: [QueryArgument]) {
         let text = PredicateText(self, isForParsing: true)
         return (text.text, text.arguments)
     }
 }
 
 extension Comparison.Operation {
-    /// As it is written.
+    /// The operation as it is written.
     var keyword: String {
         switch self {
         case .equal: "=="

@@ -1,30 +1,31 @@
 import FirnCore
 
-/// What an object must be like to be found: the tree that the text form, `where { }` and translated `#Predicate`s all build.
+/// The condition that an object must fulfil to be found. The text form, `where { }` and translated `#Predicate`s all
+/// build this tree.
 ///
-/// It names properties and knows no schema; `CompiledPredicate` binds it to one. Logic is two-valued: a comparison with a null holds or doesn't
-/// (see `Comparison`), and `not` is the complement.
-public indirect enum Predicate: Sendable, Hashable {
+/// It names properties and knows no schema; `CompiledPredicate` binds it to one. Logic is two-valued: a comparison
+/// with a null holds or doesn't hold (see `Comparison`), and `not` is the complement.
+package indirect enum Predicate: Sendable, Hashable {
     /// Every object (`TRUEPREDICATE`), or none.
     case constant(Bool)
     case comparison(Comparison)
-    /// Objects that all of them hold for; of no predicates: every object.
+    /// Objects that fulfil all of the predicates. Without predicates: every object.
     case all([Predicate])
-    /// Objects that at least one of them holds for; of no predicates: none.
+    /// Objects that fulfil at least one of the predicates. Without predicates: none.
     case any([Predicate])
     case not(Predicate)
 
-    /// Both hold. Chains become one level, so that a query built in a loop stays flat.
-    public static func && (a: Predicate, b: Predicate) -> Predicate {
+    /// Both must hold. Chains become one level, so that a query built in a loop stays flat.
+    package static func && (a: Predicate, b: Predicate) -> Predicate {
         .all(a.conjuncts + b.conjuncts)
     }
 
-    /// At least one holds. Chains become one level.
-    public static func || (a: Predicate, b: Predicate) -> Predicate {
+    /// At least one must hold. Chains become one level.
+    package static func || (a: Predicate, b: Predicate) -> Predicate {
         .any(a.disjuncts + b.disjuncts)
     }
 
-    public static prefix func ! (a: Predicate) -> Predicate {
+    package static prefix func ! (a: Predicate) -> Predicate {
         if case .constant(let value) = a { return .constant(!value) }
         return .not(a)
     }
@@ -38,7 +39,7 @@ public indirect enum Predicate: Sendable, Hashable {
     }
 
     /// A comparison of two operands.
-    public static func compare(
+    package static func compare(
         _ left: Operand, _ operation: Comparison.Operation, _ right: Operand, options: Comparison.Options = [],
         quantifier: Comparison.Quantifier? = nil
     ) -> Predicate {
@@ -49,58 +50,59 @@ public indirect enum Predicate: Sendable, Hashable {
 
 /// Two operands and the relation between them.
 ///
-/// How null behaves: `== null` holds for it, `!=` anything else holds for it, and no other comparison does. A path through a nil link is null.
-/// Numbers of all types compare by value; a NaN (Float, Double) equals nothing and is neither below nor above anything. Strings compare as UTF-8 bytes.
-/// Without a quantifier a path to a collection means ANY.
-public struct Comparison: Sendable, Hashable {
-    public enum Operation: Sendable, Hashable, CaseIterable {
+/// Null behaves as follows: `== null` holds for it, `!=` anything else holds for it, and no other comparison does. A
+/// path through a nil link is null. Numbers of all types compare by value. A NaN (Float, Double) equals nothing and
+/// is neither below nor above anything. Strings compare as UTF-8 bytes. Without a quantifier, a path to a collection
+/// means ANY.
+package struct Comparison: Sendable, Hashable {
+    package enum Operation: Sendable, Hashable, CaseIterable {
         case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
         case beginsWith, endsWith, contains, like
         /// The right operand is `.values`, or a path to a collection.
         case `in`
-        /// The right operand is `.values` of two, both included.
+        /// The right operand is `.values` with two values. Both bounds are included.
         case between
     }
 
-    public struct Options: OptionSet, Sendable, Hashable {
-        public let rawValue: UInt8
-        public init(rawValue: UInt8) { self.rawValue = rawValue }
+    package struct Options: OptionSet, Sendable, Hashable {
+        package let rawValue: UInt8
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
         /// Case is folded, code point by code point, without a locale.
-        public static let caseInsensitive = Options(rawValue: 1)
-        /// Diacritics are taken off. See `Folding` for what is covered.
-        public static let diacriticInsensitive = Options(rawValue: 2)
+        package static let caseInsensitive = Options(rawValue: 1)
+        /// Diacritics are removed. See `Folding` for what is covered.
+        package static let diacriticInsensitive = Options(rawValue: 2)
     }
 
-    /// Which elements of the collections on the left path the comparison must hold for.
-    public enum Quantifier: Sendable, Hashable {
+    /// The elements of the collections on the left path for which the comparison must hold.
+    package enum Quantifier: Sendable, Hashable {
         case any, all, none
     }
 
-    public var quantifier: Quantifier?
-    public var left: Operand
-    public var operation: Operation
-    public var options: Options
-    public var right: Operand
+    package var quantifier: Quantifier?
+    package var left: Operand
+    package var operation: Operation
+    package var options: Options
+    package var right: Operand
     private var origin: Origin
-    /// Where it was written.
-    public var place: TextPosition? { origin.place }
+    /// The position at which the comparison was written.
+    package var position: TextPosition? { origin.position }
 
-    public init(
+    package init(
         quantifier: Quantifier? = nil, left: Operand, operation: Operation, options: Options = [], right: Operand,
-        place: TextPosition? = nil
+        position: TextPosition? = nil
     ) {
         self.quantifier = quantifier
         self.left = left
         self.operation = operation
         self.options = options
         self.right = right
-        origin = Origin(place)
+        origin = Origin(position)
     }
 }
 
 /// One side of a comparison.
-public indirect enum Operand: Sendable, Hashable {
-    /// A constant. An object is a `.typedLink`, or a `.link` into whatever table the other side leads to.
+package indirect enum Operand: Sendable, Hashable {
+    /// A constant. An object is a `.typedLink`, or a `.link` into the table that the other side leads to.
     case value(Value)
     /// The right side of IN and BETWEEN.
     case values([Value])
@@ -108,58 +110,58 @@ public indirect enum Operand: Sendable, Hashable {
     /// `SUBQUERY(path, $x, predicate).@count`
     case subquery(path: PropertyPath, variable: String, predicate: Predicate)
 
-    public static func path(_ names: String...) -> Operand { .path(PropertyPath(names)) }
+    package static func path(_ names: String...) -> Operand { .path(PropertyPath(names)) }
 }
 
 /// The names that lead from an object to a value: `dog.owner.name`, `dogs.@max.age`, `$dog.age`.
-public struct PropertyPath: Sendable, Hashable {
-    public enum Component: Sendable, Hashable {
+package struct PropertyPath: Sendable, Hashable {
+    package enum Component: Sendable, Hashable {
         case name(String)
-        /// A map's, or a mixed value's, element by key.
+        /// An element of a map, or of a mixed value, by key.
         case key(String)
-        /// A list's, or a mixed value's, element by place.
+        /// An element of a list, or of a mixed value, by index.
         case index(Int)
     }
 
-    /// What is made of the collection that `components` lead to.
-    public enum Aggregate: Sendable, Hashable, CaseIterable {
+    /// How the collection that `components` lead to is aggregated.
+    package enum Aggregate: Sendable, Hashable, CaseIterable {
         case count, min, max, sum, average
     }
 
-    /// The variable of a SUBQUERY that the path begins at, `$` included; nil for the object itself.
-    public var variable: String?
-    /// No components: the object itself (`SELF`).
-    public var components: [Component]
-    public var aggregate: Aggregate?
+    /// The variable of a SUBQUERY at which the path begins, including the `$`. Nil for the object itself.
+    package var variable: String?
+    /// The names that follow each other. If there are none, the path is the object itself (`SELF`).
+    package var components: [Component]
+    package var aggregate: Aggregate?
     /// The path from each element to the value that is aggregated (`age` in `dogs.@max.age`).
-    public var elementPath: [Component]
+    package var elementPath: [Component]
     private var origin: Origin
-    /// Where it was written.
-    public var place: TextPosition? { origin.place }
+    /// The position at which the path was written.
+    package var position: TextPosition? { origin.position }
 
-    public init(
+    package init(
         variable: String? = nil, _ components: [Component], aggregate: Aggregate? = nil,
         of elementPath: [Component] = [],
-        place: TextPosition? = nil
+        position: TextPosition? = nil
     ) {
         self.variable = variable
         self.components = components
         self.aggregate = aggregate
         self.elementPath = elementPath
-        origin = Origin(place)
+        origin = Origin(position)
     }
 
-    public init(_ names: [String]) { self.init(names.map { .name($0) }) }
+    package init(_ names: [String]) { self.init(names.map { .name($0) }) }
 
-    /// Reads `dog.owner.name` or `dogs.@max.age`, as sorting and observing take it.
-    public init(parsing text: String) throws(QueryError) {
+    /// Parses `dog.owner.name` or `dogs.@max.age`, the form that sorting and observing use.
+    package init(parsing text: String) throws(QueryError) {
         var parser = try PredicateParser(text, [])
         self = try parser.lonePath()
     }
 }
 
 extension PropertyPath.Aggregate {
-    /// As it is written in a path.
+    /// The aggregate as it is written in a path.
     var keyword: String {
         switch self {
         case .count: "@count"

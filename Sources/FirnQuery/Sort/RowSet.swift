@@ -1,11 +1,13 @@
 import FirnCore
 
-/// Rows of a table in some order, each by where it lies, so that sorting reads columns without looking keys up. Valid while the version is held.
+/// Rows of a table in some order, by location, so that sorting reads columns without looking keys up.
+///
+/// It is valid while the version is held.
 struct RowSet {
     private(set) var leaves: [Leaf] = []
-    /// The leaf's place in `leaves`, shifted by 8, and the row in it.
+    /// The leaf's index in `leaves`, shifted by 8, and the row in that leaf.
     private(set) var places: [UInt64] = []
-    /// Whether the rows are in the order of the table, so that a leaf's rows stand together.
+    /// Whether the rows are in the order of the table, so that the rows of a leaf are neighbours.
     private(set) var isInOrder = true
 
     var count: Int { places.count }
@@ -22,7 +24,7 @@ struct RowSet {
         rows.forEach { places.append(base | UInt64($0)) }
     }
 
-    /// Adds one row from anywhere.
+    /// Adds a row of any leaf.
     mutating func append(_ leaf: Leaf, _ row: Int) {
         isInOrder = false
         if leaves.last?.node != leaf.node { leaves.append(leaf) }
@@ -31,26 +33,27 @@ struct RowSet {
 
     @inline(__always)
     subscript(index: Int) -> (leaf: Leaf, row: Int) {
-        let place = places[index]
-        return (leaves[Int(place >> 8)], Int(place & 255))
+        let location = places[index]
+        return (leaves[Int(location >> 8)], Int(location & 255))
     }
 
     /// The objects' keys, in the order of the set.
     var keys: [Int64] {
-        // An array made so writes its count, also to the empty one that all threads share, which sanitizers report.
+        // Creating an array in this way writes its count even into the empty array that all threads share, which
+        // sanitizers report.
         guard count > 0 else { return [] }
         return [Int64](unsafeUninitializedCapacity: count) { buffer, filled in
             var index = 0
             forEachRun { leaf, run in
                 if let keys = leaf.explicitKeys {
-                    for place in places[run] {
-                        buffer[index] = keys[Int(place & 255)]
+                    for location in places[run] {
+                        buffer[index] = keys[Int(location & 255)]
                         index &+= 1
                     }
                 } else {
                     let first = leaf.key(0)
-                    for place in places[run] {
-                        buffer[index] = first &+ Int64(place & 255)
+                    for location in places[run] {
+                        buffer[index] = first &+ Int64(location & 255)
                         index &+= 1
                     }
                 }
@@ -59,7 +62,7 @@ struct RowSet {
         }
     }
 
-    /// Calls `body` with each run of elements that lie in one leaf.
+    /// Calls `body` with each run of elements from one leaf.
     @inline(__always)
     func forEachRun(_ body: (Leaf, Range<Int>) -> Void) {
         var start = 0

@@ -2,25 +2,27 @@ import CFirn
 import FirnCore
 
 /// A property to sort by.
-public struct SortDescriptor: Sendable, Hashable {
-    public var path: PropertyPath
-    public var isAscending: Bool
+package struct SortDescriptor: Sendable, Hashable {
+    package var path: PropertyPath
+    package var isAscending: Bool
 
-    public init(_ path: PropertyPath, ascending: Bool = true) {
+    package init(_ path: PropertyPath, ascending: Bool = true) {
         self.path = path
         isAscending = ascending
     }
 }
 
-/// A sort descriptor bound to columns: how the value of each row becomes **words** whose order as numbers is the order of the values.
+/// A sort descriptor bound to columns. It turns the value of each row into **words**, numbers in the same order as
+/// the values.
 ///
 /// ```
 /// word 0                     a null
 /// word 1 … UInt64.max - 1    a value
-/// word UInt64.max            behind a nil link (SEMANTICS 70: last where ascending)
+/// word UInt64.max            behind a nil link (SEMANTICS 70: last in ascending order)
 ///
-///   bool, int, float, double   the whole value; only at either end of the range two values share a word, and the word at depth 1 parts them
-///   string, data, date, uuid,  ┌────────────────────────────┬─────────────────────────────┐  at depth d: bytes from 7d on;
+///   bool, int, float, double   the whole value; two values share a word only at either end of the range,
+///                              and the word at depth 1 separates them
+///   string, data, date, uuid,  ┌────────────────────────────┬─────────────────────────────┐  depth d: bytes from 7d;
 ///   object id                  │ 7 bytes, filled with zeros │ 1 + bytes left, at most 9   │  9 means: go deeper
 ///                              └────────────────────────────┴─────────────────────────────┘
 ///   decimal, mixed             1, and the values decide
@@ -29,10 +31,10 @@ struct SortKey: Sendable {
     let path: BoundPath
     let isAscending: Bool
 
-    /// Behind this depth values are compared whole: long equal beginnings are not worth a pass each.
+    /// Beyond this depth whole values are compared: long equal prefixes are not worth one pass each.
     static let maximumDepth = 8
 
-    /// Whether equal words of a depth leave open which value is lower.
+    /// Whether two values with this word at this depth may still differ.
     @inline(__always)
     func isOpen(_ word: UInt64, depth: Int) -> Bool {
         if word == 0 || word == .max { return false }
@@ -44,17 +46,17 @@ struct SortKey: Sendable {
         }
     }
 
-    /// Where the row's value lies; nil behind a nil link.
+    /// The row that holds the value, nil behind a nil link.
     @inline(__always)
     func locate(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> (leaf: Leaf, row: Int)? {
-        var place = (leaf: leaf, row: row)
+        var location = (leaf: leaf, row: row)
         for step in path.steps {
             guard case .link(let column, let target) = step else { return nil }
-            let key: Int64 = place.leaf.load(column, place.row)
+            let key: Int64 = location.leaf.load(column, location.row)
             guard key >= 0, let next = context.table(target).find(key) else { return nil }
-            place = next
+            location = next
         }
-        return place
+        return location
     }
 
     var column: Int {
@@ -62,12 +64,12 @@ struct SortKey: Sendable {
         return column
     }
 
-    /// The word of a row, for ascending order.
+    /// The word of a row in ascending order.
     @inline(__always)
     func word(_ leaf: Leaf, _ row: Int, _ depth: Int, _ context: QueryContext) -> UInt64 {
         guard !path.steps.isEmpty else { return word(at: leaf, row, depth) }
-        guard let place = locate(leaf, row, context) else { return .max }
-        return word(at: place.leaf, place.row, depth)
+        guard let location = locate(leaf, row, context) else { return .max }
+        return word(at: location.leaf, location.row, depth)
     }
 
     @inline(__always)
@@ -109,7 +111,7 @@ struct SortKey: Sendable {
         return word
     }
 
-    /// 7 bytes of a value in two words of which the first is the higher.
+    /// The word for 7 bytes of a value that consists of two words, the higher one first.
     private static func word(_ high: UInt64, _ low: UInt64, _ count: Int, _ depth: Int) -> UInt64 {
         let value = UInt128(high) << 64 | UInt128(low)
         let bytes = UInt64(truncatingIfNeeded: (value << UInt128(56 * depth)) >> 64)
@@ -128,7 +130,7 @@ struct SortKey: Sendable {
         return word | UInt64(max(left, 0) + 1)
     }
 
-    /// Fills in the words of rows that are all of their leaf, at depth 0; false where there is no kernel for that.
+    /// Computes the words of all rows of a leaf, at depth 0. Returns false if there is no kernel for that.
     @inline(__always)
     func fillWords(_ leaf: Leaf, _ words: UnsafeMutablePointer<UInt64>) -> Bool {
         guard path.steps.isEmpty, !path.isNullable else { return false }
@@ -141,7 +143,7 @@ struct SortKey: Sendable {
         return true
     }
 
-    /// Compares two rows by the whole value, in the key's direction.
+    /// Compares two rows by their whole values, in the key's direction.
     func order(_ a: (leaf: Leaf, row: Int), _ b: (leaf: Leaf, row: Int), _ context: QueryContext) -> Int {
         let order = ascendingOrder(locate(a.leaf, a.row, context), locate(b.leaf, b.row, context), context)
         return isAscending ? order : -order
@@ -173,26 +175,27 @@ struct SortKey: Sendable {
 }
 
 extension QueryCompiler {
-    /// Binds a path to sort or to tell values apart by: to one value, through to-one links.
-    mutating func singleValuePath(_ path: PropertyPath, from table: TableID, _ purpose: String) throws(QueryError)
+    /// Binds a path that is used for sorting or for distinct values. It must lead to a single value, through to-one
+    /// links.
+    func singleValuePath(_ path: PropertyPath, from table: TableID, _ purpose: String) throws(QueryError)
         -> BoundPath
     {
         let bound = try bind(path, from: table)
         guard path.aggregate == nil, path.variable == nil, !bound.isToMany, case .value = bound.end, bound.inner.isEmpty
         else {
             throw QueryError(
-                .type, "'\(path.text)' leads to no single value to \(purpose) by.",
-                advice: "Name a property that holds one value, through to-one links.", at: path.place)
+                .type, "'\(path.text)' does not lead to a single value to \(purpose) by.",
+                advice: "Name a property that holds one value, through to-one links.", at: path.position)
         }
         return bound
     }
 
-    mutating func sortKey(_ descriptor: SortDescriptor, from table: TableID) throws(QueryError) -> SortKey {
+    func sortKey(_ descriptor: SortDescriptor, from table: TableID) throws(QueryError) -> SortKey {
         let bound = try singleValuePath(descriptor.path, from: table, "sort")
         guard bound.type != .link else {
             throw QueryError(
                 .type, "Objects can't be sorted by '\(descriptor.path.text)', which is a link.",
-                advice: "Name a property of the linked object.", at: descriptor.path.place)
+                advice: "Name a property of the linked object.", at: descriptor.path.position)
         }
         return SortKey(path: bound, isAscending: descriptor.isAscending)
     }

@@ -1,14 +1,17 @@
 import CFirn
 import FirnCore
 
-/// Sorts a row set by several keys, stably: radix passes over the first key's words, then each run of equal words by what is deeper in that key, or by
-/// the next. Values are read column by column; whole values are compared only where words can't decide.
+/// Sorts a row set by several keys, stably.
+///
+/// Radix passes over the first key's words sort the rows. Then each run of equal words is sorted by that key's words
+/// at the next depth, or by the next key. Values are read column by column. Whole values are compared only if words
+/// can't decide.
 struct Sorter {
     private let rows: RowSet
     private let keys: [SortKey]
     private let context: QueryContext
 
-    /// The sorted order, as places in `rows`.
+    /// The sorted order, as indices in `rows`.
     static func order(_ rows: RowSet, _ keys: [SortKey], _ context: QueryContext) -> [UInt32] {
         precondition(rows.count <= Int(UInt32.max), "Firn: more rows to sort than a UInt32 counts")
         // See `RowSet.keys`.
@@ -33,7 +36,7 @@ struct Sorter {
         return order
     }
 
-    /// Room for the words of a range and for the passes; a range within a range uses its part of it.
+    /// Memory for the words of a range and for the passes. A range within a range uses the matching part of it.
     private struct Scratch {
         let words: UnsafeMutablePointer<UInt64>
         let otherWords: UnsafeMutablePointer<UInt64>
@@ -44,12 +47,12 @@ struct Sorter {
         }
     }
 
-    private func sort(_ order: UnsafeMutableBufferPointer<UInt32>, _ place: Int, _ depth: Int, _ scratch: Scratch) {
-        guard order.count > 1, place < keys.count else { return }
-        if order.count <= 16 { return insertionSort(order, place) }
-        let key = keys[place]
+    private func sort(_ order: UnsafeMutableBufferPointer<UInt32>, _ keyIndex: Int, _ depth: Int, _ scratch: Scratch) {
+        guard order.count > 1, keyIndex < keys.count else { return }
+        if order.count <= 16 { return insertionSort(order, keyIndex) }
+        let key = keys[keyIndex]
         if depth > SortKey.maximumDepth || depth > 0 && (key.path.type == .decimal || key.path.type == .mixed) {
-            return sortByValues(order, place, scratch)
+            return sortByValues(order, keyIndex, scratch)
         }
         fill(order, key, depth, scratch.words)
         if !key.isAscending { for index in 0..<order.count { scratch.words[index] = ~scratch.words[index] } }
@@ -62,11 +65,11 @@ struct Sorter {
             while end < order.count, scratch.words[end] == word { end += 1 }
             if end - start > 1 {
                 let run = UnsafeMutableBufferPointer(rebasing: order[start..<end])
-                // The words of this run are no longer needed, so what sorts it may use their room.
+                // The words of this run are no longer needed, so sorting the run may use their memory.
                 if key.isOpen(key.isAscending ? word : ~word, depth: depth) {
-                    sort(run, place, depth + 1, scratch.part(start))
+                    sort(run, keyIndex, depth + 1, scratch.part(start))
                 } else {
-                    sort(run, place + 1, 0, scratch.part(start))
+                    sort(run, keyIndex + 1, 0, scratch.part(start))
                 }
             }
             start = end
@@ -76,9 +79,9 @@ struct Sorter {
     private func fill(
         _ order: UnsafeMutableBufferPointer<UInt32>, _ key: SortKey, _ depth: Int, _ words: UnsafeMutablePointer<UInt64>
     ) {
-        // Untouched order over untouched rows: leaf by leaf.
+        // The order and the rows are unchanged, so the words can be computed leaf by leaf.
         if depth == 0, rows.isInOrder, order.count == rows.count, order.first == 0, key.path.steps.isEmpty,
-            isUntouched(order)
+            isUnchanged(order)
         {
             rows.forEachRun { leaf, run in
                 if run.count == leaf.count, key.fillWords(leaf, words + run.lowerBound) { return }
@@ -87,51 +90,52 @@ struct Sorter {
             return
         }
         for index in 0..<order.count {
-            let place = rows[Int(order[index])]
-            words[index] = key.word(place.leaf, place.row, depth, context)
+            let location = rows[Int(order[index])]
+            words[index] = key.word(location.leaf, location.row, depth, context)
         }
     }
 
-    private func isUntouched(_ order: UnsafeMutableBufferPointer<UInt32>) -> Bool {
+    private func isUnchanged(_ order: UnsafeMutableBufferPointer<UInt32>) -> Bool {
         for index in 0..<order.count where order[index] != UInt32(truncatingIfNeeded: index) { return false }
         return true
     }
 
-    /// By all keys from `place` on.
-    private func compare(_ a: UInt32, _ b: UInt32, _ place: Int) -> Int {
+    /// Compares by all keys from `keyIndex` on.
+    private func compare(_ a: UInt32, _ b: UInt32, _ keyIndex: Int) -> Int {
         let (x, y) = (rows[Int(a)], rows[Int(b)])
-        for key in keys[place...] {
+        for key in keys[keyIndex...] {
             let order = key.order(x, y, context)
             if order != 0 { return order }
         }
         return 0
     }
 
-    private func insertionSort(_ order: UnsafeMutableBufferPointer<UInt32>, _ place: Int) {
+    private func insertionSort(_ order: UnsafeMutableBufferPointer<UInt32>, _ keyIndex: Int) {
         for index in 1..<order.count {
             let moved = order[index]
-            var at = index
-            while at > 0, compare(order[at - 1], moved, place) > 0 {
-                order[at] = order[at - 1]
-                at -= 1
+            var position = index
+            while position > 0, compare(order[position - 1], moved, keyIndex) > 0 {
+                order[position] = order[position - 1]
+                position -= 1
             }
-            order[at] = moved
+            order[position] = moved
         }
     }
 
-    /// By whole values of all keys from `place` on, equal ones in their present order.
-    private func sortByValues(_ order: UnsafeMutableBufferPointer<UInt32>, _ place: Int, _ scratch: Scratch) {
-        // Bottom-up merging, which is stable and needs no more room than there is.
+    /// Sorts by the whole values of all keys from `keyIndex` on. Equal rows keep their order.
+    private func sortByValues(_ order: UnsafeMutableBufferPointer<UInt32>, _ keyIndex: Int, _ scratch: Scratch) {
+        // Bottom-up merging is stable and needs no more memory than is available.
         var width = 16
         var start = 0
         while start < order.count {
-            insertionSort(UnsafeMutableBufferPointer(rebasing: order[start..<min(start + width, order.count)]), place)
+            insertionSort(
+                UnsafeMutableBufferPointer(rebasing: order[start..<min(start + width, order.count)]), keyIndex)
             start += width
         }
         while width < order.count {
             var start = 0
             while start + width < order.count {
-                merge(order, start, start + width, min(start + 2 * width, order.count), place, scratch.otherNumbers)
+                merge(order, start, start + width, min(start + 2 * width, order.count), keyIndex, scratch.otherNumbers)
                 start += 2 * width
             }
             width *= 2
@@ -139,26 +143,28 @@ struct Sorter {
     }
 
     private func merge(
-        _ order: UnsafeMutableBufferPointer<UInt32>, _ start: Int, _ middle: Int, _ end: Int, _ place: Int,
-        _ room: UnsafeMutablePointer<UInt32>
+        _ order: UnsafeMutableBufferPointer<UInt32>, _ start: Int, _ middle: Int, _ end: Int, _ keyIndex: Int,
+        _ buffer: UnsafeMutablePointer<UInt32>
     ) {
-        for index in start..<middle { room[index] = order[index] }
-        var (left, right, at) = (start, middle, start)
+        for index in start..<middle { buffer[index] = order[index] }
+        var (left, right, position) = (start, middle, start)
         while left < middle {
-            if right < end, compare(order[right], room[left], place) < 0 {
-                order[at] = order[right]
+            if right < end, compare(order[right], buffer[left], keyIndex) < 0 {
+                order[position] = order[right]
                 right += 1
             } else {
-                order[at] = room[left]
+                order[position] = buffer[left]
                 left += 1
             }
-            at += 1
+            position += 1
         }
     }
 }
 
-/// Keeps the first `limit` of the rows that it is shown, in the order of some keys; of equal ones those that came first. A heap with the last kept row
-/// on top, so that nearly every row costs one compare of words.
+/// Keeps the first `limit` of the rows that are added, in the order of some keys. Of equal rows it keeps those added
+/// first.
+///
+/// It is a heap with the last of the kept rows on top, so that nearly every row costs one comparison of words.
 struct TopRows {
     private struct Entry {
         let word: UInt64
@@ -220,7 +226,7 @@ struct TopRows {
         return false
     }
 
-    /// Whether `a` comes behind `b`; later ones behind earlier ones where they are equal.
+    /// Whether `a` sorts behind `b`. Of equal rows, one added later sorts behind one added earlier.
     private func isBehind(_ a: Entry, _ b: Entry) -> Bool {
         if a.word != b.word { return a.word > b.word }
         let (x, y) = (rows[Int(a.index)], rows[Int(b.index)])
@@ -229,25 +235,26 @@ struct TopRows {
     }
 
     private mutating func siftUp(_ start: Int) {
-        var at = start
-        while at > 0 {
-            let parent = (at - 1) / 2
-            guard isBehind(heap[at], heap[parent]) else { return }
-            heap.swapAt(at, parent)
-            at = parent
+        var position = start
+        while position > 0 {
+            let parent = (position - 1) / 2
+            guard isBehind(heap[position], heap[parent]) else { return }
+            heap.swapAt(position, parent)
+            position = parent
         }
     }
 
     private mutating func siftDown(_ start: Int) {
-        var at = start
+        var position = start
         while true {
-            var last = at
-            for child in [2 * at + 1, 2 * at + 2] where child < heap.count && isBehind(heap[child], heap[last]) {
+            var last = position
+            for child in [2 * position + 1, 2 * position + 2]
+            where child < heap.count && isBehind(heap[child], heap[last]) {
                 last = child
             }
-            if last == at { return }
-            heap.swapAt(at, last)
-            at = last
+            if last == position { return }
+            heap.swapAt(position, last)
+            position = last
         }
     }
 
@@ -255,8 +262,8 @@ struct TopRows {
     consuming func finish() -> [Int64] {
         let sorted = heap.sorted { isBehind($1, $0) }
         return sorted.map {
-            let place = rows[Int($0.index)]
-            return place.leaf.key(place.row)
+            let location = rows[Int($0.index)]
+            return location.leaf.key(location.row)
         }
     }
 }

@@ -6,7 +6,7 @@ enum ByteText {
         value.count >= needle.count && order(UnsafeRawBufferPointer(rebasing: value.prefix(needle.count)), needle) == 0
     }
 
-    /// By unsigned bytes, then length.
+    /// Compares by unsigned bytes, then by length.
     static func order(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
         Int(firn_bytes_compare(a.baseAddress, Int64(a.count), b.baseAddress, Int64(b.count)))
     }
@@ -16,34 +16,35 @@ enum ByteText {
             && firn_bytes_find(value.baseAddress, Int64(value.count), needle.baseAddress, Int64(needle.count)) >= 0
     }
 
-    /// Whether UTF-8 fits a pattern in which `*` stands for any text and `?` for any one code point. Never recursive; at worst the product of the
-    /// lengths.
+    /// Whether UTF-8 text matches a pattern in which `*` stands for any text and `?` for any one code point.
+    ///
+    /// It is never recursive. The worst case is the product of the lengths.
     static func isLike(_ value: UnsafeRawBufferPointer, _ pattern: UnsafeRawBufferPointer) -> Bool {
-        var (at, place) = (0, 0)
-        // Where the last star stood, and where the text that it covers ends so far.
+        var (index, patternIndex) = (0, 0)
+        // The position of the last star, and the end of the text that it covers so far.
         var star: Int?
         var covered = 0
-        while at < value.count {
-            if place < pattern.count, pattern[place] == UInt8(ascii: "*") {
-                star = place
-                covered = at
-                place += 1
-            } else if place < pattern.count, pattern[place] == UInt8(ascii: "?") {
-                at = end(ofScalarAt: at, value)
-                place += 1
-            } else if place < pattern.count, pattern[place] == value[at] {
-                at += 1
-                place += 1
+        while index < value.count {
+            if patternIndex < pattern.count, pattern[patternIndex] == UInt8(ascii: "*") {
+                star = patternIndex
+                covered = index
+                patternIndex += 1
+            } else if patternIndex < pattern.count, pattern[patternIndex] == UInt8(ascii: "?") {
+                index = end(ofScalarAt: index, value)
+                patternIndex += 1
+            } else if patternIndex < pattern.count, pattern[patternIndex] == value[index] {
+                index += 1
+                patternIndex += 1
             } else if let star {
                 covered = end(ofScalarAt: covered, value)
-                at = covered
-                place = star + 1
+                index = covered
+                patternIndex = star + 1
             } else {
                 return false
             }
         }
-        while place < pattern.count, pattern[place] == UInt8(ascii: "*") { place += 1 }
-        return place == pattern.count
+        while patternIndex < pattern.count, pattern[patternIndex] == UInt8(ascii: "*") { patternIndex += 1 }
+        return patternIndex == pattern.count
     }
 
     private static func end(ofScalarAt start: Int, _ value: UnsafeRawBufferPointer) -> Int {
@@ -53,11 +54,11 @@ enum ByteText {
     }
 }
 
-/// A set of byte strings that is asked without building any: open addressing over a hash of 8 bytes at a time.
+/// A set of byte strings that is searched without creating any: open addressing over a hash of 8 bytes at a time.
 struct ByteSet: Sendable {
     private var bytes: [UInt8] = []
     private var ends: [Int] = [0]
-    /// One more than the place in `ends`; 0 is free.
+    /// One more than the index of a value, which is also the index of its end in `ends`. 0 is free.
     private var table: [Int32]
     let count: Int
 
@@ -70,28 +71,28 @@ struct ByteSet: Sendable {
         for value in unique {
             bytes += value
             ends.append(bytes.count)
-            var place = value.withUnsafeBytes { ByteSet.hash($0) } & (capacity - 1)
-            while table[place] != 0 { place = (place + 1) & (capacity - 1) }
-            table[place] = Int32(ends.count - 1)
+            var slot = value.withUnsafeBytes { ByteSet.hash($0) } & (capacity - 1)
+            while table[slot] != 0 { slot = (slot + 1) & (capacity - 1) }
+            table[slot] = Int32(ends.count - 1)
         }
     }
 
-    /// What is in it.
+    /// The members of the set.
     var elements: [[UInt8]] { (0..<count).map { Array(bytes[ends[$0]..<ends[$0 + 1]]) } }
 
     func contains(_ value: UnsafeRawBufferPointer) -> Bool {
         let mask = table.count - 1
-        var place = ByteSet.hash(value) & mask
+        var slot = ByteSet.hash(value) & mask
         return bytes.withUnsafeBytes { bytes in
-            while table[place] != 0 {
-                let index = Int(table[place])
+            while table[slot] != 0 {
+                let index = Int(table[slot])
                 let range = ends[index - 1]..<ends[index]
                 if range.count == value.count,
                     ByteText.begins(value, with: UnsafeRawBufferPointer(rebasing: bytes[range]))
                 {
                     return true
                 }
-                place = (place + 1) & mask
+                slot = (slot + 1) & mask
             }
             return false
         }
@@ -99,17 +100,17 @@ struct ByteSet: Sendable {
 
     private static func hash(_ value: UnsafeRawBufferPointer) -> Int {
         var hash = UInt64(truncatingIfNeeded: value.count) &* 0x9E37_79B9_7F4A_7C15
-        var at = 0
-        while at + 8 <= value.count {
-            hash = mixed(hash ^ value.loadUnaligned(fromByteOffset: at, as: UInt64.self))
-            at += 8
+        var index = 0
+        while index + 8 <= value.count {
+            hash = mixed(hash ^ value.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            index += 8
         }
-        var rest: UInt64 = 0
-        while at < value.count {
-            rest = rest << 8 | UInt64(value[at])
-            at += 1
+        var tail: UInt64 = 0
+        while index < value.count {
+            tail = tail << 8 | UInt64(value[index])
+            index += 1
         }
-        return Int(truncatingIfNeeded: mixed(hash ^ rest) >> 16)
+        return Int(truncatingIfNeeded: mixed(hash ^ tail) >> 16)
     }
 
     private static func mixed(_ value: UInt64) -> UInt64 {

@@ -1,10 +1,11 @@
-/// The letters that precomposed code points consist of, for taking diacritics off without Foundation.
+/// The base letters of precomposed code points, for removing diacritics without Foundation.
 ///
-/// Covered are the code points of Unicode's blocks Latin-1 Supplement, Latin Extended-A and -B, Greek and Coptic, Cyrillic, Latin Extended
-/// Additional and Greek Extended whose canonical decomposition is one letter and combining marks; and the combining marks themselves, which go. Letters
-/// that are not composed (ø, ł, đ, ß, æ) stay what they are, as they do in Unicode's decomposition.
+/// It covers the code points of Unicode's blocks Latin-1 Supplement, Latin Extended-A and -B, Greek and Coptic,
+/// Cyrillic, Latin Extended Additional and Greek Extended whose canonical decomposition is one letter and combining
+/// marks. It also covers the combining marks themselves, which are removed. Letters that are not composed (ø, ł, đ,
+/// ß, æ) stay as they are, as in Unicode's decomposition.
 enum DiacriticTable {
-    /// The letter beneath the scalar; itself where there is nothing to take off.
+    /// The letter without its diacritics, or the scalar itself if it has none.
     static func base(of scalar: UInt32) -> UInt32 {
         guard scalar >= 0xC0, scalar <= 0x1FFF else { return scalar }
         for block in blocks where scalar >= block.first && scalar < block.first + UInt32(block.letters.count) {
@@ -14,7 +15,7 @@ enum DiacriticTable {
         return scalar
     }
 
-    /// Whether the scalar is a combining mark, which leaves nothing behind.
+    /// Whether the scalar is a combining mark, which is removed completely.
     static func isMark(_ scalar: UInt32) -> Bool {
         switch scalar {
         case 0x0300...0x036F, 0x0483...0x0487, 0x1AB0...0x1AFF, 0x1DC0...0x1DFF, 0x20D0...0x20F0, 0xFE20...0xFE2F: true
@@ -32,7 +33,7 @@ enum DiacriticTable {
         }
     }
 
-    /// A dot stands for a code point that has no diacritics.
+    /// A dot stands for a code point without diacritics.
     private static let blocks: [Block] = [
         Block(
             0x00C0,

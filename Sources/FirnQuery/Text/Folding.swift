@@ -2,30 +2,31 @@ import FirnCore
 
 /// Folding of case and diacritics, code point by code point, without a locale (SEMANTICS 68).
 ///
-/// * Case: the code point's lower-case form where that is one code point (`Unicode.Scalar.Properties.lowercaseMapping`). So "ß" differs from "ss", and
-///   "ς" from "σ".
-/// * Diacritics: what `DiacriticTable` covers.
-/// * No normalisation otherwise.
+/// * Case: the code point's lower-case form if that is one code point (`Unicode.Scalar.Properties.lowercaseMapping`).
+///   So "ß" differs from "ss", and "ς" from "σ".
+/// * Diacritics: those that `DiacriticTable` covers.
+/// * No other normalisation.
 enum Folding {
-    /// Appends the folded form of UTF-8 to `result`. ASCII takes a few instructions per byte; other code points some tens of nanoseconds.
+    /// Appends the folded form of UTF-8 to `result`. ASCII takes a few instructions per byte; other code points take
+    /// some tens of nanoseconds.
     static func fold(_ text: UnsafeRawBufferPointer, _ options: Comparison.Options, into result: inout [UInt8]) {
         result.reserveCapacity(result.count + text.count)
         let foldsCase = options.contains(.caseInsensitive)
-        var at = 0
-        while at < text.count {
-            let byte = text[at]
+        var position = 0
+        while position < text.count {
+            let byte = text[position]
             if byte < 0x80 {
                 result.append(foldsCase && byte &- 0x41 < 26 ? byte | 0x20 : byte)
-                at += 1
+                position += 1
                 continue
             }
-            guard let (scalar, length) = decode(text, at) else {
-                // No UTF-8: the byte stands for itself.
+            guard let (scalar, length) = decode(text, position) else {
+                // The byte is not UTF-8, so it stands for itself.
                 result.append(byte)
-                at += 1
+                position += 1
                 continue
             }
-            at += length
+            position += length
             append(scalar, options, &result)
         }
     }
@@ -54,14 +55,14 @@ enum Folding {
         return mapping.index(after: mapping.startIndex) == mapping.endIndex ? first : scalar
     }
 
-    private static func decode(_ text: UnsafeRawBufferPointer, _ at: Int) -> (Unicode.Scalar, Int)? {
-        let lead = text[at]
+    private static func decode(_ text: UnsafeRawBufferPointer, _ position: Int) -> (Unicode.Scalar, Int)? {
+        let lead = text[position]
         let length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 0
-        guard length > 0, at + length <= text.count else { return nil }
+        guard length > 0, position + length <= text.count else { return nil }
         var value = UInt32(lead) & (0xFF >> UInt32(length + 1))
-        for place in 1..<length {
-            guard text[at + place] & 0xC0 == 0x80 else { return nil }
-            value = value << 6 | UInt32(text[at + place] & 0x3F)
+        for index in 1..<length {
+            guard text[position + index] & 0xC0 == 0x80 else { return nil }
+            value = value << 6 | UInt32(text[position + index] & 0x3F)
         }
         return Unicode.Scalar(value).map { ($0, length) }
     }
@@ -83,7 +84,7 @@ struct TextTest: Sendable {
 
     var explanation: String { "\(relation) '\(String(decoding: needle, as: UTF8.self))', folded row by row" }
 
-    /// `scratch` is room that a loop keeps from one value to the next.
+    /// Tests a value. `scratch` is memory that a loop reuses from one value to the next.
     func holds(_ value: UnsafeRawBufferPointer, _ scratch: inout [UInt8]) -> Bool {
         if options.isEmpty { return holds(folded: value) }
         scratch.removeAll(keepingCapacity: true)

@@ -1,7 +1,7 @@
-/// The locks on one lock file that lives in memory: which handle holds which byte, and how.
+/// The locks of one lock file in memory: which handle holds which byte, and whether exclusively.
 ///
-/// As with the kernel's locks of open file descriptions: a handle that holds a byte and locks it again changes how it holds it, and
-/// keeps what it had where that fails.
+/// It behaves like the kernel's locks of open file descriptions: a handle that holds a byte and locks it again
+/// changes the kind of its lock. If that fails, it keeps the lock that it had.
 package struct LockTable {
     package typealias Owner = Int
 
@@ -14,7 +14,7 @@ package struct LockTable {
 
     package init() {}
 
-    /// Whether others hold the byte in a way that excludes this.
+    /// Whether another owner has a lock on the byte that excludes this one.
     package func isLocked(_ byte: Int, exclusive: Bool, against owner: Owner) -> Bool {
         guard let holders = bytes[byte] else { return false }
         if let other = holders.exclusive, other != owner { return true }

@@ -85,7 +85,7 @@ final class MemoryFile: StorageFile, @unchecked Sendable {
     }
 }
 
-/// A lock file's handle of a `MemoryStorage`. Its state is guarded by the storage's lock.
+/// A handle of a lock file in a `MemoryStorage`. Its state is guarded by the storage's lock.
 final class MemoryLock: StorageLock, @unchecked Sendable {
     private let storage: MemoryStorage
     private let node: MemoryStorage.Node

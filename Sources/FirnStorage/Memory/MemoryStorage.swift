@@ -1,13 +1,16 @@
-/// Files that live in memory and go with the storage. They behave as files do: mappings show later writes, an open file that has been
-/// removed can still be read, and handles exclude each other by locks. Syncing does nothing, since nothing can outlive the process.
+/// Files in memory, which are freed with the storage.
 ///
-/// One lock guards all of it: the tree of names, every file's bytes and every handle's state. Nothing waits while holding it.
+/// They behave as files do: mappings show later writes, an open file can still be read after it was removed, and
+/// handles exclude each other by locks. Syncing does nothing, because nothing can outlive the process.
+///
+/// One lock guards everything: the tree of names, every file's bytes and every handle's state. No thread waits while
+/// it holds the lock.
 public final class MemoryStorage: Storage {
     final class Node: NameTreeNode {
         var children: [String: Node]?
         var bytes = StableBytes()
         var locks = LockTable()
-        /// It has lost its name.
+        /// Whether it has lost its name.
         var isRemoved = false
 
         init(isFolder: Bool) {
@@ -59,11 +62,11 @@ public final class MemoryStorage: Storage {
 
     public func rename(_ path: String, to newPath: String) throws(StorageError) {
         try guarded.withLock { (state) throws(StorageError) in
-            let old = try state.tree.place(of: path, "rename")
+            let old = try state.tree.location(of: path, "rename")
             guard let node = old.folder.children?[old.name] else {
                 throw StorageError(.notFound, operation: "rename", path: path)
             }
-            let new = try state.tree.place(of: newPath, "rename", outside: node)
+            let new = try state.tree.location(of: newPath, "rename", outside: node)
             if let replaced = new.folder.children?[new.name] {
                 if replaced === node { return }
                 try Self.checkReplacement(of: replaced, by: node, newPath)
@@ -76,15 +79,15 @@ public final class MemoryStorage: Storage {
 
     public func remove(_ path: String) throws(StorageError) {
         try guarded.withLock { (state) throws(StorageError) in
-            let place = try state.tree.place(of: path, "remove")
-            guard let node = place.folder.children?[place.name] else {
+            let location = try state.tree.location(of: path, "remove")
+            guard let node = location.folder.children?[location.name] else {
                 throw StorageError(.notFound, operation: "remove", path: path)
             }
             guard node.children?.isEmpty ?? true else {
                 throw StorageError(.notEmpty, operation: "remove", path: path)
             }
             node.isRemoved = true
-            place.folder.children?[place.name] = nil
+            location.folder.children?[location.name] = nil
         }
     }
 
@@ -146,8 +149,8 @@ public final class MemoryStorage: Storage {
         if try state.tree.node(at: path, operation) != nil {
             throw StorageError(.exists, operation: operation, path: path)
         }
-        let place = try state.tree.place(of: path, operation)
-        place.folder.children?[place.name] = node
+        let location = try state.tree.location(of: path, operation)
+        location.folder.children?[location.name] = node
     }
 
     private static func node(

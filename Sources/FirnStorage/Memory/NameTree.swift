@@ -3,8 +3,10 @@ package protocol NameTreeNode: AnyObject {
     var children: [String: Self]? { get set }
 }
 
-/// Names and folders in memory, with the errors that an operating system gives. Relative paths begin at the root, as absolute ones;
-/// `.` and `..` are resolved by their text, as there are no links.
+/// Names and folders in memory, with the errors that an operating system gives.
+///
+/// Relative paths begin at the root, like absolute ones. `.` and `..` are resolved by their text, because there are
+/// no links.
 package struct NameTree<Node: NameTreeNode> {
     package let root: Node
 
@@ -12,7 +14,7 @@ package struct NameTree<Node: NameTreeNode> {
         self.root = root
     }
 
-    /// The node at `path`, or nil where nothing bears the name.
+    /// The node at `path`, or nil if nothing has the name.
     package func node(at path: String, _ operation: String) throws(StorageError) -> Node? {
         let names = try Self.components(path, operation)
         guard let last = names.last else { return root }
@@ -20,7 +22,7 @@ package struct NameTree<Node: NameTreeNode> {
         return folder.children?[last]
     }
 
-    /// The node at `path`; throws where there is none.
+    /// The node at `path`. Throws if there is none.
     package func existing(_ path: String, _ operation: String) throws(StorageError) -> Node {
         guard let node = try node(at: path, operation) else {
             throw StorageError(.notFound, operation: operation, path: path)
@@ -28,24 +30,24 @@ package struct NameTree<Node: NameTreeNode> {
         return node
     }
 
-    /// The folder at `path`; throws where there is none.
+    /// The folder at `path`. Throws if there is none.
     package func existingFolder(_ path: String, _ operation: String) throws(StorageError) -> Node {
         let node = try existing(path, operation)
         guard node.children != nil else { throw StorageError(.notAFolder, operation: operation, path: path) }
         return node
     }
 
-    /// The folder that holds, or shall hold, the last name of `path`, and that name.
+    /// The folder that contains the last name of `path`, or will contain it, and that name.
     ///
-    /// - Parameter moved: a node that the path must not lead through, since a folder can't be moved into itself.
-    package func place(
+    /// - Parameter moved: a node that the path must not lead through, because a folder can't be moved into itself.
+    package func location(
         of path: String, _ operation: String, outside moved: Node? = nil
     ) throws(StorageError) -> (folder: Node, name: String) {
         let names = try Self.components(path, operation)
         guard let last = names.last else {
             throw StorageError(.input("the root folder can't be changed"), operation: operation, path: path)
         }
-        // Never nil here: only a caller that lets a folder be missing gets that.
+        // Never nil here: `folder` returns nil only if `mayMiss` is true.
         guard let folder = try folder(names.dropLast(), path, operation, mayMiss: false, outside: moved) else {
             throw StorageError(.notFound, operation: operation, path: path)
         }

@@ -6,17 +6,22 @@
     import Glibc
 #endif
 
-/// A file's bytes in memory, which can be mapped: what is written later shows in every mapping made before, as in a file that the
-/// operating system has mapped.
+/// A file's bytes in memory, which can be mapped.
+///
+/// What is written later shows in every mapping made before, as with a file that the operating system has mapped.
 ///
 ///     current ──▶ [ bytes ... count | zeros ... capacity ]
 ///     older   ──▶ the buffers that the file outgrew while something had them mapped; each write goes to them too
 ///
-/// Growing doubles, so n appended bytes cost O(n). What lies behind `count` is zero at all times. Capacities are multiples of 4096.
-/// Guarded by the lock of the storage that owns it; a mapping's reader is ordered against writers by what the writer published, as in shared memory.
+/// The capacity doubles when it grows, so n appended bytes cost O(n). Bytes beyond `count` are zero at all times.
+/// Capacities are multiples of 4096.
+///
+/// The lock of the storage that owns the bytes guards them. A reader of a mapping is ordered after the writers by
+/// what they publish, as in shared memory.
 package struct StableBytes: ~Copyable {
     package private(set) var count = 0
-    /// No byte from here on has been written: they are zero, and their memory may never have been touched.
+    /// No byte from this offset on has been written. These bytes are zero, and their memory may never have been
+    /// accessed.
     package private(set) var written = 0
     private var current: StableBuffer
     private var older: [WeakBuffer] = []
@@ -32,7 +37,7 @@ package struct StableBytes: ~Copyable {
 
     package var pointer: UnsafeRawPointer { UnsafeRawPointer(current.base) }
 
-    /// Copies from `offset` on and returns how many bytes there were.
+    /// Copies bytes from `offset` on, and returns how many.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
         guard offset < count, let target = buffer.baseAddress else { return 0 }
         let length = min(buffer.count, count - offset)
@@ -40,7 +45,7 @@ package struct StableBytes: ~Copyable {
         return length
     }
 
-    /// Writes at `offset`; a gap before it becomes zeros. False, with nothing done, where `pin` forbids the growth.
+    /// Writes at `offset`; a gap before it becomes zeros. False, with nothing changed, if `pin` forbids the growth.
     package mutating func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
         guard let source = bytes.baseAddress, bytes.count > 0 else { return true }
         let end = offset + bytes.count
@@ -57,7 +62,7 @@ package struct StableBytes: ~Copyable {
         return true
     }
 
-    /// Sets the length. What is cut off reads as zeros afterwards. False as for `write`.
+    /// Sets the length. The bytes that are cut off read as zeros afterwards. False as for `write`.
     package mutating func truncate(to byteCount: Int) -> Bool {
         guard reserve(byteCount) else { return false }
         if byteCount < count {
@@ -72,14 +77,14 @@ package struct StableBytes: ~Copyable {
         return true
     }
 
-    /// The memory that holds the bytes now; it stays in step with the file for as long as it is kept.
+    /// The memory that has the bytes now. It is kept up to date with the file as long as somebody holds it.
     package func buffer() -> StableBuffer { current }
 
-    /// Lets nobody outgrow the buffer from now on, for memory that is also written through its mapping.
+    /// Fixes the buffer, so that the file can't outgrow it. For memory that is also written through its mapping.
     package mutating func pin(byteCount: Int) -> StableBuffer? {
         guard reserve(byteCount) else { return nil }
         count = max(count, byteCount)
-        // From now on bytes are written that nobody tells of.
+        // From now on bytes may be written through the mapping, unseen.
         written = current.capacity
         isPinned = true
         return current
@@ -124,7 +129,8 @@ package final class StableBuffer: @unchecked Sendable {
 
     init(capacity: Int) {
         self.capacity = capacity
-        // calloc gives untouched pages of the system for long buffers, which cost nothing until they are used; it knows no alignment.
+        // For long buffers calloc returns fresh pages of the system, which cost nothing until they are used. It does
+        // not align them.
         guard let allocation = calloc(capacity + Self.alignment, 1) else {
             preconditionFailure("\(capacity) bytes for a file in memory are more than the system has")
         }

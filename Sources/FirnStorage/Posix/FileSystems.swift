@@ -1,13 +1,15 @@
-/// Linux numbers its file systems. These are the ones that Firn may be put on, and those on other machines, which it must refuse, as
-/// locks and mappings do not hold between machines.
+/// The numbers by which Linux identifies file systems.
+///
+/// The list has those that may contain a store, and network file systems, which Firn must refuse because locks and
+/// mappings do not work between machines.
 enum FileSystems {
     struct Known {
         var name: String
         var isNetwork = false
     }
 
-    /// From the manual page statfs(2) and the kernel's linux/magic.h. A switch, and no table: that would be a global,
-    /// which is made at its first use, see `SharedObject`.
+    /// The numbers are from the manual page statfs(2) and the kernel's linux/magic.h. This is a switch and not a
+    /// table, because a table would be a global that is initialised at its first use: see `SharedObject`.
     static func find(_ number: UInt32) -> Known? {
         switch number {
         // The number is shared with ext2 and ext3.
@@ -32,7 +34,7 @@ enum FileSystems {
         case 0x4253_584E: Known(name: "apfs")
         case 0x7371_7368: Known(name: "squashfs")
         case 0xF15F: Known(name: "ecryptfs")
-        // What lies behind FUSE can't be told from outside; most of it is local.
+        // The file system behind FUSE can't be determined from outside. Most are local.
         case 0x6573_5546: Known(name: "fuse")
         case 0x6969: Known(name: "nfs", isNetwork: true)
         case 0xFF53_4D42: Known(name: "cifs", isNetwork: true)

@@ -15,8 +15,9 @@ final class PosixFile: StorageFile {
     private let descriptor: Int32
     private let isWritable: Bool
 
-    // How many calls are in the system now, twice, plus 1 once `close` has been called. Atomic, since it decides which thread
-    // closes the descriptor: the last one out, so that no call ever meets a number that has become another file's.
+    // Twice the number of calls that are in the system now, plus 1 once `close` has been called. Atomic, because it
+    // decides which thread closes the descriptor: the last one to leave, so that no call ever uses a number that has
+    // become another file's.
     private let use = Atomic<Int>(0)
 
     init(descriptor: Int32, path: String, isWritable: Bool) {
@@ -34,7 +35,7 @@ final class PosixFile: StorageFile {
         if before == 0 { systemClose(descriptor) }
     }
 
-    /// Enters the system with the descriptor, unless it has been closed.
+    /// Counts a call that will use the descriptor. False if the file has been closed.
     @inline(__always)
     private func enter() -> Bool {
         var seen = use.load(ordering: .relaxed)
@@ -157,7 +158,8 @@ final class PosixFile: StorageFile {
     }
 }
 
-/// A read-only mapping. Should another process cut the file short under it, touching what was cut off stops the process (SIGBUS).
+/// A read-only mapping. If another process truncates the file under it, an access beyond the new end stops the
+/// process (SIGBUS).
 final class PosixRegion: MappedRegion, @unchecked Sendable {
     let bytes: UnsafeRawBufferPointer
 

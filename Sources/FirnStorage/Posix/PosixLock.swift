@@ -8,18 +8,19 @@ import CFirn
     import Glibc
 #endif
 
-/// A lock file's handle: locks of the open file (F_OFD_SETLK), which the kernel drops when the file's last descriptor goes.
+/// A handle of a lock file: locks of the open file (F_OFD_SETLK), which the kernel releases when the file's last
+/// descriptor is closed.
 ///
-/// A forked child would hold such a descriptor too, and keep the lock alive after its parent's death. So CFirn lists the
-/// descriptors of lock files and closes them in the child; this object, which the child has a copy of, then does nothing there.
+/// A forked child would have such a descriptor too, and keep the lock alive after its parent's death. So CFirn lists
+/// the descriptors of lock files and closes them in the child. The child's copy of this object then does nothing.
 final class PosixLock: StorageLock, @unchecked Sendable {
     private let path: String
     private let mark = ForkMark()
 
-    // Guards `descriptor`: it must not be closed, and its number given away, while another thread locks through it.
-    private let guardian = Lock(.innermost)
+    // Guards `descriptor`: it must not be closed, and its number reused, while another thread locks through it.
+    private let descriptorLock = Lock(.innermost)
     private var descriptor: Int32
-    /// Why it is not open for writing, where it is not.
+    /// The error number that says why the file is not open for writing, if it is not.
     private let refusal: Int32
 
     init(path: String, _ opening: SharedOpening) throws(StorageError) {
@@ -28,7 +29,7 @@ final class PosixLock: StorageLock, @unchecked Sendable {
         var result = openShared(opening) { firn_lock_open(path, $0, $1) }
         var refusal = EACCES
         if result == -EACCES || result == -EROFS || result == -EPERM, case .create = opening {
-            // Who may only read the store can still share a lock with others.
+            // A user who may only read the store can still take shared locks.
             refusal = -result
             result = openShared(.existing) { firn_lock_open(path, $0, $1) }
             if result < 0 { result = -refusal }
@@ -55,7 +56,7 @@ final class PosixLock: StorageLock, @unchecked Sendable {
         case 0: return true
         case EAGAIN: return false
         case EBADF:
-            // Exclusive locks need a descriptor that can write.
+            // An exclusive lock needs a descriptor that is open for writing.
             throw StorageError(number: refusal, operation: "lock", path: path)
         default: throw StorageError(number: error, operation: "lock", path: path)
         }
@@ -85,17 +86,17 @@ final class PosixLock: StorageLock, @unchecked Sendable {
     }
 
     func close() {
-        // In a child the number is free, or another file's. (The lock `guardian` might be held for ever by a thread that stayed in
-        // the parent, so this comes first.)
+        // In a child the number is free, or belongs to another file. (This check comes first, because
+        // `descriptorLock` may be held for ever by a thread that stayed in the parent.)
         if mark.isForked { return }
-        guardian.withLock {
+        descriptorLock.withLock {
             if descriptor >= 0 { firn_lock_close(descriptor) }
             descriptor = -1
         }
     }
 
     private func access(_ operation: String, _ body: (Int32) -> Int32) throws(StorageError) -> Int32 {
-        try guardian.withLock { () throws(StorageError) in
+        try descriptorLock.withLock { () throws(StorageError) in
             guard descriptor >= 0 else { throw StorageError(.closed, operation: operation, path: path) }
             return body(descriptor)
         }

@@ -8,13 +8,13 @@ import CFirn
     import Glibc
 #endif
 
-/// A file's first bytes, mapped and shared with every process that has them mapped.
+/// A mapping of a file's first bytes, shared with every process that has them mapped.
 final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
     let bytes: UnsafeMutableRawBufferPointer
     let isWritable: Bool
     private let path: String
     private let mark = ForkMark()
-    /// Whether a forked child has it, too.
+    /// Whether a forked child has the mapping too.
     private let isInherited: Bool
 
     init(path: String, byteCount: Int, _ opening: SharedOpening) throws(StorageError) {
@@ -39,14 +39,15 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
         var isWritable = fcntl(descriptor, F_GETFL) & O_ACCMODE == O_RDWR
         switch opening {
         case .create:
-            // Blocks and not only a length: touching a page for which a full disk has no block stops the process.
+            // The file needs blocks and not only a length: access to a page for which a full disk has no block stops
+            // the process.
             let error = firn_reserve(descriptor, off_t(byteCount))
             guard error == 0 else { throw StorageError(number: error, operation: operation, path: path) }
         case .existing:
             guard status.st_size >= off_t(byteCount) else {
                 throw StorageError(.notFound, operation: operation, path: path, number: ENOENT)
             }
-            // As above, but nothing need be written.
+            // As above, but a mapping for reading only is enough.
             if isWritable, firn_reserve(descriptor, off_t(byteCount)) != 0 { isWritable = false }
         }
         let protection = isWritable ? PROT_READ | PROT_WRITE : PROT_READ
@@ -74,10 +75,10 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
         guard descriptor >= 0 else { throw StorageError(number: -descriptor, operation: operation, path: folder) }
         defer { systemClose(descriptor) }
         bytes = try Self.map(descriptor, byteCount, operation, folder)
-        if let base = bytes.baseAddress { firn_keep_from_children(base, byteCount) }
+        if let base = bytes.baseAddress { firn_exclude_from_fork(base, byteCount) }
     }
 
-    /// A new file under a name that nobody else chooses, which is removed before anything is done with it.
+    /// Makes a file under a random name that nobody else uses, and removes the name before the file is used.
     private static func makeAndUnname(
         in folder: String, _ random: any Randomness, _ operation: String
     ) throws(StorageError) -> Int32 {
@@ -98,7 +99,8 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
     private static func map(
         _ descriptor: Int32, _ byteCount: Int, _ operation: String, _ path: String
     ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
-        // Blocks and not only a length: touching a page for which a full disk has no block stops the process.
+        // The file needs blocks and not only a length: access to a page for which a full disk has no block stops the
+        // process.
         let error = firn_reserve(descriptor, off_t(byteCount))
         guard error == 0 else { throw StorageError(number: error, operation: operation, path: path) }
         guard let base = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), base != MAP_FAILED
@@ -106,17 +108,17 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
         return UnsafeMutableRawBufferPointer(start: base, count: byteCount)
     }
 
-    func willBeTouchedAtRandom() { madvise(bytes.baseAddress, bytes.count, MADV_RANDOM) }
-    func giveBack(_ ranges: [Range<Int>]) throws(StorageError) {
+    func adviseRandomAccess() { madvise(bytes.baseAddress, bytes.count, MADV_RANDOM) }
+    func evict(_ ranges: [Range<Int>]) throws(StorageError) {
         guard let base = bytes.baseAddress, let first = ranges.first, let last = ranges.last else { return }
-        // Each call waits for the disk, so there is one for all.
+        // Each write-out waits for the disk, so there is one for all ranges.
         let error = firn_write_back(base + first.lowerBound, last.upperBound - first.lowerBound)
         guard error == 0 else { throw StorageError(number: error, operation: "write-out of shared memory", path: path) }
-        for range in ranges { firn_give_back(base + range.lowerBound, range.count) }
+        for range in ranges { firn_page_out(base + range.lowerBound, range.count) }
     }
 
     deinit {
-        // A forked child that has no part of it may have other memory there.
+        // A forked child that has not inherited the mapping may have other memory there.
         if isInherited || !mark.isForked { munmap(bytes.baseAddress!, bytes.count) }
     }
 }

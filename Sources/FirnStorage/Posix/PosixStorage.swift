@@ -8,7 +8,7 @@ import CFirn
     import Glibc
 #endif
 
-/// The operating system's files. It has no state: every call is one or a few system calls.
+/// The operating system's files. It has no state: every call makes one or a few system calls.
 public final class PosixStorage: Storage {
     public static var shared: PosixStorage { SharedObject.posixStorage.get { PosixStorage() } }
 
@@ -22,7 +22,7 @@ public final class PosixStorage: Storage {
             case .readWrite: O_RDWR
             case .create: O_RDWR | O_CREAT | O_EXCL
             }
-        // Without waiting, lest a pipe that bears the name block us; files never mind.
+        // O_NONBLOCK, so that the call does not block if a pipe has the name. It has no effect on files.
         let descriptor = systemOpen(path, flags | O_NONBLOCK | O_NOFOLLOW, mode_t(permissions.bits))
         guard descriptor >= 0 else { throw .last(operation, path) }
         if mode == .create { setMode(descriptor, mode_t(permissions.bits)) }
@@ -37,7 +37,7 @@ public final class PosixStorage: Storage {
     public func createFolder(_ path: String, permissions: FileMode) throws(StorageError) {
         let mode = mode_t(permissions.folderBits)
         guard retrying({ mkdir(path, mode) }) == 0 else { throw .last("create folder", path) }
-        // Where the umask leaves its owner too little to open it, it is too little to use it.
+        // If the umask leaves the owner too few permissions to open the folder, they are too few to use it.
         let descriptor = systemOpen(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
         guard descriptor >= 0 else { throw .last("create folder", path) }
         defer { systemClose(descriptor) }
@@ -72,7 +72,9 @@ public final class PosixStorage: Storage {
             allocatedByteCount: Int(status.st_blocks) * 512)
     }
 
-    /// One name for a file or folder, whichever path leads to it: absolute and without links. Of what does not exist, and whose folder does not either, the path as it is.
+    /// The one path of a file or folder that is absolute and free of links, whichever path is given.
+    ///
+    /// If neither the file nor its folder exists, the path is returned unchanged.
     public func canonicalPath(_ path: String) -> String {
         if let resolved = resolve(path) { return resolved }
         let (folder, name) = splitPath(path)
@@ -97,7 +99,8 @@ public final class PosixStorage: Storage {
         let descriptor = systemOpen(path, O_RDONLY | O_DIRECTORY)
         guard descriptor >= 0 else { throw .last("sync of a folder", path) }
         defer { systemClose(descriptor) }
-        // The names of a folder are its own, for which fsync is meant; on Apple's systems it also has to pass the drive's cache.
+        // The names are the folder's own data, which fsync makes durable. On Apple's systems they also have to pass
+        // the drive's cache.
         #if canImport(Darwin)
             let error = firn_sync_data(descriptor)
         #else

@@ -6,14 +6,14 @@
     import Glibc
 #endif
 
-// The system's calls under names that methods of `Storage` do not hide. Each repeats a call that a signal has interrupted.
+// System calls under names that methods of `Storage` do not shadow. Each repeats a call that a signal has interrupted.
 
 func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 {
     retrying { open(path, flags | O_CLOEXEC, mode) }
 }
 
 func systemClose(_ descriptor: Int32) {
-    // Not repeated: after an interruption the descriptor is closed, and its number may be another thread's by now.
+    // Not repeated: after an interruption the descriptor is closed, and another thread may have got its number by now.
     _ = close(descriptor)
 }
 
@@ -25,9 +25,10 @@ func systemRemove(_ path: String) -> Int32 {
     retrying { remove(path) }
 }
 
-/// Opens a file that processes share with `open`, which gives a descriptor, or an error's number below zero.
+/// Opens a file that processes share. It calls `open`, which returns a descriptor, or minus an error number.
 ///
-/// Never through a link: whoever may write in the folder could otherwise make this process write another of its user's files. What is created has exactly the mode asked for.
+/// It never follows a link: otherwise anybody who may write in the folder could make this process write to another
+/// file of its user. A file that it creates has exactly the requested mode.
 func openShared(_ opening: SharedOpening, _ open: (_ flags: Int32, _ mode: mode_t) -> Int32) -> Int32 {
     let flags = O_NONBLOCK | O_NOFOLLOW
     switch opening {
@@ -36,7 +37,7 @@ func openShared(_ opening: SharedOpening, _ open: (_ flags: Int32, _ mode: mode_
             let existing = open(O_RDWR | flags, 0)
             guard existing == -ENOENT else { return existing }
             let created = open(O_RDWR | O_CREAT | O_EXCL | flags, mode_t(permissions.bits))
-            // Another process may be quicker.
+            // Another process may have created it first.
             if created == -EEXIST { continue }
             if created >= 0 { setMode(created, mode_t(permissions.bits)) }
             return created
@@ -48,8 +49,10 @@ func openShared(_ opening: SharedOpening, _ open: (_ flags: Int32, _ mode: mode_
     }
 }
 
-/// Gives a file or folder that was just created its mode, if the umask has kept some of it. The set-group bit, by which a folder hands its group on, stays as the system has set it. A file system that
-/// keeps no modes refuses; then it has what it gives to all.
+/// Sets the mode of a file or folder that was just created, if the umask has removed some of it.
+///
+/// The set-group bit, by which a folder passes its group on, stays as the system has set it. A file system without
+/// modes refuses the call; then the file has the mode that this file system gives to all files.
 func setMode(_ descriptor: Int32, _ mode: mode_t) {
     var status = stat()
     guard retrying({ fstat(descriptor, &status) }) == 0, status.st_mode & 0o777 != mode else { return }
@@ -66,7 +69,7 @@ func retrying(_ call: () -> Int32) -> Int32 {
 }
 
 extension StorageError {
-    /// The error that the last call of this thread left.
+    /// The error of this thread's last system call.
     static func last(_ operation: String, _ path: String) -> StorageError {
         StorageError(number: errno, operation: operation, path: path)
     }

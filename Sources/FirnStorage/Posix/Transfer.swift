@@ -6,17 +6,20 @@
     import Glibc
 #endif
 
-/// Whole transfers made of the system's, which may be interrupted by a signal or move only a part. Apart from `PosixFile`, so that tests can put another system in its place;
-/// inlined there, so that this costs nothing.
+/// Makes complete transfers out of system calls, which a signal may interrupt and which may move only a part of the
+/// bytes.
+///
+/// It is separate from `PosixFile`, so that tests can replace the system, and inlined there, so that this costs
+/// nothing.
 enum Transfer {
-    /// Apple's systems refuse more than 2 GiB in one call, and Linux cuts it short.
+    /// The most bytes per call. Apple's systems refuse more than 2 GiB in one call, and Linux transfers only a part.
     static let longest = 1 << 30
 
     enum Failure: Error { case system, noProgress }
 
-    /// Reads `count` bytes, or up to the end of the file, and returns how many there were.
+    /// Reads `count` bytes, or up to the end of the file, and returns how many bytes it read.
     ///
-    /// - Parameter part: `pread` behind the first `done` bytes, for `length` bytes at most.
+    /// - Parameter part: calls `pread` after the first `done` bytes, for at most `length` bytes.
     @inline(__always)
     static func read(
         count: Int, _ part: (_ done: Int, _ length: Int) -> Int
@@ -36,7 +39,7 @@ enum Transfer {
 
     /// Writes `count` bytes.
     ///
-    /// - Parameter part: as for `read`, `pwrite`.
+    /// - Parameter part: as for `read`, but calls `pwrite`.
     @inline(__always)
     static func write(count: Int, _ part: (_ done: Int, _ length: Int) -> Int) throws(Failure) {
         var done = 0
@@ -45,7 +48,7 @@ enum Transfer {
             if length > 0 {
                 done += length
             } else if length == 0 {
-                // The system promises progress or an error. Neither would spin here for ever.
+                // The system promises progress or an error. Without either, this loop would never end.
                 throw .noProgress
             } else if errno != EINTR {
                 throw .system

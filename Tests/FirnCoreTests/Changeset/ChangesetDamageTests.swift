@@ -3,9 +3,10 @@ import Testing
 
 @testable import FirnCore
 
-@Suite("No bytes, whatever they are, trap a reader of changesets", .timeLimit(.minutes(20)))
+@Suite("A changeset reader never traps, whatever bytes it reads", .timeLimit(.minutes(20)))
 struct ChangesetDamageTests {
-    /// Reads all that can be read, both ways. What is read must be readable; what is not must be refused by a typed error.
+    /// Reads everything that can be read, in both directions. What is read must be readable to the last value; the
+    /// rest must be refused with a typed error. Returns whether anything was refused.
     private static func read(_ parts: [[UInt8]]) -> Bool {
         var isRefused = false
         do {
@@ -15,7 +16,7 @@ struct ChangesetDamageTests {
             #expect(error.version == 9 && error.part < parts.count && !error.reason.isEmpty)
             isRefused = true
         } catch {
-            Issue.record("another error: \(error)")
+            Issue.record("unexpected error: \(error)")
         }
         let reader = ChangesetReader(version: 9, direction: .forward)
         do {
@@ -45,7 +46,7 @@ struct ChangesetDamageTests {
         }
         switch block {
         case .insert(var rows), .insertMore(var rows), .deleteOld(var rows):
-            for place in rows.columns.indices { try drain(&rows.columns[place].values) }
+            for index in rows.columns.indices { try drain(&rows.columns[index].values) }
         case .update(var cells): try drain(&cells.new)
         case .script(var script): try drain(&script.new)
         case .elements(var elements): try drain(&elements.values)
@@ -71,22 +72,22 @@ struct ChangesetDamageTests {
         for seed in 0..<40 as Range<UInt64> {
             var samples = ChangesetSamples(seed: 1000 + seed)
             let parts = Self.sample(seed)
-            #expect(!Self.read(parts), "seed \(seed): sound bytes are read")
+            #expect(!Self.read(parts), "seed \(seed): valid bytes must be readable")
             for _ in 0..<60 {
                 var damaged = parts
                 for _ in 0..<samples.int(1...3) {
                     let part = samples.int(0...damaged.count - 1)
                     guard !damaged[part].isEmpty else { continue }
                     // Most damage goes to the front, where there is more than the bytes of long values.
-                    let place = samples.int(0...min(damaged[part].count - 1, samples.chance(80) ? 3000 : .max))
-                    damaged[part][place] ^= 1 << UInt8(samples.int(0...7))
+                    let offset = samples.int(0...min(damaged[part].count - 1, samples.chance(80) ? 3000 : .max))
+                    damaged[part][offset] ^= 1 << UInt8(samples.int(0...7))
                 }
                 _ = Self.read(damaged)
             }
         }
     }
 
-    @Test("bytes replaced by extreme ones, cut off, repeated")
+    @Test("bytes replaced by extreme values, cut off, repeated")
     func replacedBytes() {
         for seed in 0..<40 as Range<UInt64> {
             var samples = ChangesetSamples(seed: 2000 + seed)
@@ -95,22 +96,22 @@ struct ChangesetDamageTests {
                 var damaged = parts
                 let part = samples.int(0...damaged.count - 1)
                 guard !damaged[part].isEmpty else { continue }
-                let place = samples.int(0...min(damaged[part].count - 1, 4000))
+                let start = samples.int(0...min(damaged[part].count - 1, 4000))
                 switch samples.int(0...3) {
                 case 0:
-                    for offset in place..<min(place + samples.int(1...10), damaged[part].count) {
+                    for offset in start..<min(start + samples.int(1...10), damaged[part].count) {
                         damaged[part][offset] = [0, 0xFF, 0x7F, 0x80][samples.int(0...3)]
                     }
-                case 1: damaged[part].removeLast(damaged[part].count - place)
-                case 2: damaged[part].insert(contentsOf: damaged[part][..<place], at: place)
-                default: damaged[part].remove(at: place)
+                case 1: damaged[part].removeLast(damaged[part].count - start)
+                case 2: damaged[part].insert(contentsOf: damaged[part][..<start], at: start)
+                default: damaged[part].remove(at: start)
                 }
                 _ = Self.read(damaged)
             }
         }
     }
 
-    @Test("random bytes, and random bodies behind a sound header")
+    @Test("random bytes, and random bodies behind a valid header")
     func garbage() {
         var samples = ChangesetSamples(seed: 77)
         for _ in 0..<3000 {
@@ -125,7 +126,7 @@ struct ChangesetDamageTests {
         }
     }
 
-    @Test("a few bytes that claim a million cells many times over are refused by their number")
+    @Test("a few bytes that claim a million cells are refused by the cell limit")
     func tooManyCells() {
         // insert: table 0, 2^20 keys that follow each other, one column of ints that are all 0.
         let body: [UInt8] = [0, 0x80, 0x80, 0x40, 16, 0, 1, 0, 2, 0, 0]
@@ -133,7 +134,7 @@ struct ChangesetDamageTests {
         #expect(Self.read([block]))
     }
 
-    @Test("blobs by the hundred thousand, of a byte each, are refused by their number")
+    @Test("80,000 blobs of one byte each are refused by the blob limit")
     func tooManyBlobs() {
         var part: [UInt8] = []
         var writer = ByteWriter()

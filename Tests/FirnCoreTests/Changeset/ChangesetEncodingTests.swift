@@ -3,11 +3,11 @@ import Testing
 
 @testable import FirnCore
 
-@Suite("What is encoded from leaves is what is decoded", .timeLimit(.minutes(20)))
+@Suite("Decoding gives what was encoded from leaves", .timeLimit(.minutes(20)))
 struct ChangesetEncodingTests {
     static let table = TableID(2)
 
-    @Test("every type, nullable or not, scalar or collection, keys in a row or not, heaps with gaps or without")
+    @Test("every type, nullable or not, scalar or collection, consecutive keys or not, heaps with gaps or without")
     func rowsOfEveryType() throws {
         for seed in 0..<24 as Range<UInt64> {
             var samples = ChangesetSamples(seed: seed)
@@ -38,7 +38,7 @@ struct ChangesetEncodingTests {
             #expect(deletes.tables[Self.table]?.deleted == wanted, "seed \(seed)")
             #expect(
                 try Changeset(version: 5, time: 6, parts: parts).isEmpty,
-                "seed \(seed): inserted and deleted is nothing")
+                "seed \(seed): inserting and deleting leaves nothing")
         }
     }
 
@@ -58,7 +58,7 @@ struct ChangesetEncodingTests {
         for row in 37..<161 { #expect(changes.inserted[Int64(50 + row)] == rows[row]) }
     }
 
-    @Test("updates have new and old values, and say which were touched only")
+    @Test("updates have new and old values, and mark cells that were assigned an equal value")
     func updates() throws {
         for seed in 0..<12 as Range<UInt64> {
             var samples = ChangesetSamples(seed: seed)
@@ -90,16 +90,17 @@ struct ChangesetEncodingTests {
                 for (number, column) in schema.columns.enumerated() where !column.isRemoved {
                     let cell = try #require(changes.updated[number]?[keys[row]])
                     #expect(cell.new == new[row][number] && cell.old == old[row][number], "seed \(seed)")
-                    // A collection in a tree of its own counts as assigned, though it may hold the same.
+                    // A collection with its own tree counts as changed even if it holds the same elements.
                     if column.collection == .none {
-                        #expect(cell.isTouched == (new[row][number] == old[row][number]), "seed \(seed) \(column.name)")
+                        #expect(
+                            cell.isUnchanged == (new[row][number] == old[row][number]), "seed \(seed) \(column.name)")
                     }
                 }
             }
         }
     }
 
-    @Test("integers take the width of their spread, at every edge")
+    @Test("integers take the width that their spread needs, at every boundary")
     func integerWidths() throws {
         let cases: [(spread: [Int64], width: Int)] = [
             ([5, 5, 5], 0), ([5, 6, 7], 16), ([0, 255], 1), ([0, 256], 2), ([-1, 65534], 2), ([-1, 65535], 4),
@@ -108,16 +109,16 @@ struct ChangesetEncodingTests {
         ]
         for (values, width) in cases {
             var writer = ByteWriter()
-            writer.append(count: IntRun.bound(values.count)) { room in
-                var cursor = RawCursor(room.baseAddress!)
+            writer.append(count: IntRun.bound(values.count)) { buffer in
+                var cursor = RawCursor(buffer.baseAddress!)
                 values.withUnsafeBufferPointer { source in
                     let nothing = UnsafeMutablePointer<Int64>.allocate(capacity: 1)
                     IntRun.encode(source.baseAddress ?? UnsafePointer(nothing), values.count, &cursor)
                     nothing.deallocate()
                 }
-                let used = cursor.address - room.baseAddress!
-                room.baseAddress!.advanced(by: used).initializeMemory(
-                    as: UInt8.self, repeating: 0, count: room.count - used)
+                let used = cursor.address - buffer.baseAddress!
+                buffer.baseAddress!.advanced(by: used).initializeMemory(
+                    as: UInt8.self, repeating: 0, count: buffer.count - used)
             }
             var reader = ByteReader(writer.bytes)
             let run = try IntRun(&reader, values.count)
@@ -131,7 +132,7 @@ struct ChangesetEncodingTests {
         }
     }
 
-    @Test("parts are cut at the limit, whole blocks each, and together they are the changeset")
+    @Test("parts are cut at the limit, between blocks, and together they make the changeset")
     func parts() throws {
         var samples = ChangesetSamples(seed: 11)
         let factory = LeafFactory()
@@ -150,9 +151,11 @@ struct ChangesetEncodingTests {
         }
         #expect(parts.count > 1)
         for part in parts { #expect(part.count <= Limits.partByteCount) }
-        for part in parts.dropLast() { #expect(part.count > Limits.partByteCount * 9 / 10, "parts are filled") }
+        for part in parts.dropLast() {
+            #expect(part.count > Limits.partByteCount * 9 / 10, "parts must be nearly full")
+        }
         #expect(try Changeset(version: 1, time: 0, parts: parts).tables[Self.table]?.inserted == wanted)
-        // Each part stands alone.
+        // Each part can be decoded alone.
         var alone: [Int64: [Int: Value]] = [:]
         for part in parts {
             let changes = try #require(try Changeset(version: 1, time: 0, parts: [part]).tables[Self.table])
@@ -161,7 +164,7 @@ struct ChangesetEncodingTests {
         #expect(alone == wanted)
     }
 
-    @Test("a part has no more cells than its limit, however little room they take")
+    @Test("a part never exceeds its cell limit, however few bytes the cells take")
     func cellLimit() throws {
         let factory = LeafFactory()
         let schema = TableSchema(
@@ -183,7 +186,7 @@ struct ChangesetEncodingTests {
     }
 
     @Test(
-        "values up to 16 MiB go ahead as blobs, forward readers skip the old ones",
+        "values up to 16 MiB are written ahead as blobs, and forward readers skip the old ones",
         arguments: [65_536, 65_537, 1_100_000, 16 << 20])
     func blobs(_ length: Int) throws {
         let factory = LeafFactory()
@@ -240,7 +243,7 @@ struct ChangesetEncodingTests {
         #expect(seen == 6)
     }
 
-    @Test("collections of many elements follow in blocks of their own, inserted, deleted and updated")
+    @Test("long collections are written in their own blocks, inserted, deleted and updated")
     func longCollections() throws {
         let factory = LeafFactory()
         let schema = TableSchema(

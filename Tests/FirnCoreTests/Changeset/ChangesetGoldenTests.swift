@@ -8,7 +8,7 @@ struct ChangesetGoldenTests {
     private static let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Golden/changeset-1.bin")
 
-    /// What the file holds. It must never change; a new format gets a new file.
+    /// The changeset in the file. It must never change; a new format gets a new file.
     private static let changeset: Changeset = {
         var people = TableChanges()
         people.inserted = [
@@ -28,7 +28,7 @@ struct ChangesetGoldenTests {
         people.updated = [
             1: [
                 4: CellChange(new: .string("new"), old: .string("old")),
-                5: CellChange(new: .string("x"), old: .string("x"), isTouched: true),
+                5: CellChange(new: .string("x"), old: .string("x"), isUnchanged: true),
             ],
             2: [6: CellChange(new: .data([UInt8](repeating: 9, count: 70_000)), old: .null)],
         ]

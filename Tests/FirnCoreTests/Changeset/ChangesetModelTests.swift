@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A changeset leads from its version to the next and back", .timeLimit(.minutes(20)))
 struct ChangesetModelTests {
-    @Test("encoding and decoding give it back; so does inverting it twice; applied it leads on, inverted back")
+    @Test("decoding and inverting twice give it back; applied it leads to the next version, inverted to the one before")
     func randomTransactions() throws {
         for seed in 0..<60 as Range<UInt64> {
             var samples = ChangesetSamples(seed: seed)
@@ -25,7 +25,7 @@ struct ChangesetModelTests {
         }
     }
 
-    @Test("composed changesets do what they do one after the other")
+    @Test("a composed changeset does what its changesets do one after the other")
     func composing() throws {
         for seed in 100..<160 as Range<UInt64> {
             var samples = ChangesetSamples(seed: seed)
@@ -46,7 +46,7 @@ struct ChangesetModelTests {
             let parts = composed.encoded(schema: ChangesetOracle.schema)
             #expect(
                 try Changeset(version: composed.version, time: composed.time, parts: parts) == composed, "seed \(seed)")
-            // There and back is nothing but assignments of what was there.
+            // Forward and back again leaves only assignments of equal values.
             for (_, changes) in composed.composed(with: composed.inverted()).tables {
                 #expect(changes.inserted.isEmpty && changes.deleted.isEmpty, "seed \(seed)")
                 for cell in changes.updated.values.flatMap(\.values) { #expect(cell.new == cell.old, "seed \(seed)") }
@@ -65,7 +65,7 @@ struct ChangesetModelTests {
         let insert = change { $0.inserted = [1: [0: .int(1)]] }
         let update = change { $0.updated = [0: [1: CellChange(new: .int(2), old: .int(1))]] }
         let again = change { $0.updated = [0: [1: CellChange(new: .int(3), old: .int(2))]] }
-        let touch = change { $0.updated = [0: [1: CellChange(new: .int(1), old: .int(1), isTouched: true)]] }
+        let touch = change { $0.updated = [0: [1: CellChange(new: .int(1), old: .int(1), isUnchanged: true)]] }
         let delete = change { $0.deleted = [1: [0: .int(2)]] }
         #expect(insert.composed(with: update) == change { $0.inserted = [1: [0: .int(2)]] })
         #expect(insert.composed(with: delete).isEmpty)
@@ -76,7 +76,7 @@ struct ChangesetModelTests {
         #expect(touch.composed(with: update) == update)
     }
 
-    @Test("scripts of a million appends and of long elements are cut into blocks and come back whole")
+    @Test("scripts of 300,000 edits or of long elements are cut into blocks and decoded completely")
     func longScripts() throws {
         let schema = TableSchema(
             name: "L",
@@ -87,11 +87,11 @@ struct ChangesetModelTests {
         var many: [ListEdit] = (0..<200_000).map { .insert($0, .int(Int64($0))) }
         many += (0..<100_000).map { .remove(5, old: .int(Int64($0 + 5))) }
         var long: [ListEdit] = []
-        for place in 0..<60 {
+        for index in 0..<60 {
             long.append(
-                .insert(0, .string(String(repeating: "\(place % 10)", count: place == 30 ? 1_200_000 : 20_000))))
-            long.append(.set(0, new: .null, old: .string(String(repeating: "o", count: place == 40 ? 70_000 : 100))))
-            long.append(.move(from: 0, to: place / 2))
+                .insert(0, .string(String(repeating: "\(index % 10)", count: index == 30 ? 1_200_000 : 20_000))))
+            long.append(.set(0, new: .null, old: .string(String(repeating: "o", count: index == 40 ? 70_000 : 100))))
+            long.append(.move(from: 0, to: index / 2))
         }
         var changes = TableChanges()
         changes.scripts = [0: [7: ListScript(many)], 1: [7: ListScript(long), 9: ListScript()]]
@@ -101,7 +101,7 @@ struct ChangesetModelTests {
         #expect(try Changeset(version: 2, time: 3, parts: parts) == changeset)
     }
 
-    @Test("long collections and values of the dynamic form")
+    @Test("long collections and values, encoded from a `Changeset`")
     func longValues() throws {
         let schema = TableSchema(
             name: "L",
@@ -131,7 +131,7 @@ struct ChangesetModelTests {
         #expect(try Changeset(version: 2, time: 3, parts: parts) == changeset)
     }
 
-    @Test("a schema comes back with every flag, alone and in a changeset, also a long one")
+    @Test("a schema is decoded with every flag, alone and in a changeset, even a long one")
     func schemas() throws {
         var schema = ChangesetOracle.schema
         schema.tables.append(ChangesetSamples.everyColumn)

@@ -1,6 +1,6 @@
 @testable import FirnCore
 
-/// A store of dictionaries that random transactions run against, each of which gives its changeset.
+/// A store of dictionaries. Random transactions run against it, and each returns its changeset.
 struct ChangesetOracle {
     typealias Rows = [Int64: [Int: Value]]
 
@@ -29,7 +29,7 @@ struct ChangesetOracle {
     var nextKeys: [TableID: Int64] = [:]
     var version: UInt64 = 0
 
-    /// Runs a transaction of `steps` steps and gives what it did.
+    /// Runs a transaction of `steps` steps and returns its changeset.
     mutating func transact(_ steps: Int, _ samples: inout ChangesetSamples) -> Changeset {
         version += 1
         var changes = Changeset(version: version, time: Int64(version) * 1000)
@@ -72,7 +72,7 @@ struct ChangesetOracle {
         } else {
             let new = samples.chance(30) ? old : samples.value(schema.columns[column], samples.int(0...5), longest: 12)
             tables[id]![key]![column] = new
-            changes.update(column, key, CellChange(new: new, old: old, isTouched: new == old))
+            changes.update(column, key, CellChange(new: new, old: old, isUnchanged: new == old))
         }
     }
 
@@ -102,7 +102,7 @@ struct ChangesetOracle {
         return ListScript(edits)
     }
 
-    /// Applies a changeset; every old value must be the one that is there.
+    /// Applies a changeset. Returns whether every old value was the one that the oracle held.
     mutating func apply(_ changeset: Changeset) -> Bool {
         var isRight = true
         for (id, changes) in changeset.tables {
@@ -117,7 +117,7 @@ struct ChangesetOracle {
             for (column, cells) in changes.updated {
                 for (key, cell) in cells {
                     isRight =
-                        isRight && tables[id]![key]?[column] == cell.old && (!cell.isTouched || cell.new == cell.old)
+                        isRight && tables[id]![key]?[column] == cell.old && (!cell.isUnchanged || cell.new == cell.old)
                     tables[id]![key]?[column] = cell.new
                 }
             }

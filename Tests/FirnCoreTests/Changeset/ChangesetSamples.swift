@@ -5,7 +5,7 @@ import FirnTestSupport
 
 @testable import FirnCore
 
-/// Values, rows, leaves and changesets to test with, from a seed.
+/// Generates values, rows, leaves and changesets for tests from a seed.
 struct ChangesetSamples {
     var random: SeededRandom
 
@@ -21,7 +21,7 @@ struct ChangesetSamples {
         return String((0..<int(0...longest)).map { _ in letters[int(0...letters.count - 1)] })
     }
 
-    /// How wide integers spread is chosen for a column at a time.
+    /// The spread of integers is chosen once per column.
     mutating func integer(_ spread: Int) -> Int64 {
         switch spread {
         case 0: 7
@@ -119,18 +119,19 @@ struct ChangesetSamples {
     }
 }
 
-/// Leaves made by hand, and freed when it goes.
+/// Makes leaves by hand and frees them when it is deallocated.
 final class LeafFactory {
     let writer = NodeWriter(stamp: 1)
     private let scratch = UnsafeMutableRawPointer.allocate(byteCount: ListEditor.scratchByteCount, alignment: 16)
 
     deinit {
-        for place in 0..<writer.state.pointee.madeCount { NodeHeap.free(writer.state.pointee.made[place]) }
+        for index in 0..<writer.state.pointee.madeCount { NodeHeap.free(writer.state.pointee.made[index]) }
         scratch.deallocate()
         writer.dispose().deallocate()
     }
 
-    /// A leaf of rows with these keys; keys that do not follow each other get a chunk of their own. `gaps` leaves holes in the heaps.
+    /// A leaf of rows with these keys. Keys that are not consecutive get their own chunk. `gaps` leaves gaps in the
+    /// heaps.
     func leaf(_ table: TableSchema, _ keys: [Int64], _ rows: [[Int: Value]], gaps: Bool = false) -> Leaf {
         let node = writer.make(.leaf, byteCount: Leaf.byteCount(columns: table.columns.count))
         (node.address + 32).initializeMemory(as: UInt8.self, repeating: 0, count: node.byteCount - 32)
@@ -198,7 +199,7 @@ final class LeafFactory {
     }
 }
 
-/// The parts of what `body` writes.
+/// The encoded parts of everything that `body` writes.
 func encodedParts(_ body: (inout ChangesetEncoder) -> Void) -> [[UInt8]] {
     var parts: [[UInt8]] = []
     withoutActuallyEscaping({ (part: consuming ByteWriter, _: Bool) -> ByteWriter in
@@ -207,7 +208,7 @@ func encodedParts(_ body: (inout ChangesetEncoder) -> Void) -> [[UInt8]] {
     }) { sink in
         var encoder = ChangesetEncoder(sink: sink)
         body(&encoder)
-        encoder.finish()
+        encoder.flush()
     }
     return parts
 }

@@ -4,12 +4,13 @@ import Testing
 
 @testable import FirnCore
 
-/// Commits behind a good log, as in `ForgedReplayTests`, that assign mixed values which no release writes.
-@Suite("A mixed value that nobody writes is stored as one", .timeLimit(.minutes(20)))
+/// Appends commits to a valid log, as `ForgedReplayTests` does. They assign mixed values that no release writes.
+@Suite("A mixed value that no release writes is still stored as a mixed value", .timeLimit(.minutes(20)))
 struct ForgedMixedTests {
     private static let column = Int(ForgedReplayTests.column(.mixed))
 
-    /// Opens the base store with a forged update of one mixed value, and expects it there, and all others as they were.
+    /// Opens the base store with a forged update of one mixed value, and expects that value, and all others
+    /// unchanged.
     private func expect(_ value: Value, of key: Int64, after run: [UInt8]) throws {
         func open(_ storage: MemoryStorage) throws -> Store {
             try Store(BaseStore.options(), storage: storage, clock: ManualClock())
@@ -35,12 +36,12 @@ struct ForgedMixedTests {
         }
     }
 
-    @Test("a link of the column's own target", arguments: [2, 7, 11] as [Int64]) func link(key: Int64) throws {
+    @Test("a link to the column's own target", arguments: [2, 7, 11] as [Int64]) func link(key: Int64) throws {
         let bytes: [UInt8] = [11, 5, 0, 0, 0, 0, 0, 0, 0]
         try expect(.link(5), of: key, after: [ForgedReplayTests.mixed] + ForgedReplayTests.run(9) + bytes)
     }
 
-    @Test("null, whether the property may be null or not") func null() throws {
+    @Test("null, whether or not the property is nullable") func null() throws {
         #expect(!BaseStore.schema.tables[0].columns[Self.column].isNullable)
         try expect(.null, of: 3, after: [ForgedReplayTests.mixed | 0x40, 1] + ForgedReplayTests.run(0))
     }

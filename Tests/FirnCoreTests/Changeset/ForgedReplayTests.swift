@@ -6,8 +6,8 @@ import Testing
 
 @testable import FirnCore
 
-/// A commit behind a good log, whose frame is right in every byte and whose changeset is somebody's who means harm.
-@Suite("A changeset that was forged is an error when its store is opened", .timeLimit(.minutes(20)))
+/// Appends a commit to a valid log. Its frame is correct in every byte, but an attacker has forged its changeset.
+@Suite("A forged changeset is an error when its store is opened", .timeLimit(.minutes(20)))
 struct ForgedReplayTests {
     struct Forgery: CustomTestStringConvertible, Sendable {
         let testDescription: String
@@ -63,15 +63,15 @@ struct ForgedReplayTests {
         return writer.array()
     }
 
-    /// A run of `count` integers that are all the same, or, `ascending`, follow each other.
+    /// A run of integers that are all equal or, if `ascending`, consecutive.
     static func run(_ value: Int64, ascending: Bool = false) -> [UInt8] {
         [ascending ? 16 : 0] + varint(Varint.zigzag(value))
     }
 
-    /// Keys: how many, and the run.
+    /// Encoded keys: their count, then their run.
     static func keys(_ first: Int64, _ count: UInt64 = 1) -> [UInt8] { varint(count) + run(first, ascending: true) }
 
-    /// A run of one row of a type, in an update of one cell: table, column, key, nothing touched.
+    /// The body of an update of one cell: table, column, key, no cell marked as touched, then a run of one value.
     static func update(_ table: UInt8, _ column: UInt8, _ key: Int64, _ values: [UInt8]) -> [UInt8] {
         [table, column] + keys(key) + [0] + values
     }
@@ -101,49 +101,49 @@ struct ForgedReplayTests {
     // MARK: What is forged
 
     static let rows: [Forgery] = [
-        Forgery("rows of no table", 3, [7] + keys(0) + [0]),
-        Forgery("rows under keys given out before", 3, [1] + keys(5) + [0]),
+        Forgery("rows of an unknown table", 3, [7] + keys(0) + [0]),
+        Forgery("rows under keys that were assigned before", 3, [1] + keys(5) + [0]),
         Forgery("rows under the key of a row that was deleted", 3, [1] + keys(300) + [0]),
-        Forgery("rows twice", 3, [1] + keys(700) + [0], [1] + keys(700) + [0]),
-        Forgery("rows that go back", 3, [1] + keys(800) + [0], [1] + keys(700) + [0]),
+        Forgery("the same rows twice", 3, [1] + keys(700) + [0], [1] + keys(700) + [0]),
+        Forgery("rows whose keys go backwards", 3, [1] + keys(800) + [0], [1] + keys(700) + [0]),
         Forgery("keys that do not ascend", 3, [1, 2] + run(700) + [0]),
         Forgery("a column that was removed", 3, [1] + keys(700) + [1, 2, string] + run(0)),
         Forgery("a column that is not there", 3, [1] + keys(700) + [1, 99, int] + run(0)),
         Forgery("a column of another type", 3, [1] + keys(700) + [1, 1, int] + run(0)),
         Forgery("a column of another kind", 3, [1] + keys(700) + [1, 6, string] + run(0)),
         Forgery("a column twice", 3, [1] + keys(700) + [2, 0, int] + run(1) + [0, int] + run(1)),
-        Forgery("null text where there is none", 3, [1] + keys(700) + [1, 1, string | 0x40, 1] + run(0)),
+        Forgery("null text in a column that is not nullable", 3, [1] + keys(700) + [1, 1, string | 0x40, 1] + run(0)),
         Forgery("text that is not UTF-8", 3, [1] + keys(700) + [1, 1, string] + run(2) + [0xC3, 0x28]),
         Forgery(
             "a new row's mixed value of an unknown tag", 3, [0] + keys(12) + [1, column(.mixed), mixed] + run(1) + [99]),
         Forgery(
             "a new row's mixed value that ends early", 3,
             [0] + keys(12) + [1, column(.mixed), mixed] + run(2) + [2, 0]),
-        Forgery("more columns of rows that are not there", 4, [1] + keys(5000) + [1, 0, int] + run(1)),
-        Forgery("more columns of no table", 4, [9] + keys(1) + [1, 0, int] + run(1)),
-        Forgery("a row that is deleted and is not there", 5, [1] + keys(5000)),
+        Forgery("more columns of rows that do not exist", 4, [1] + keys(5000) + [1, 0, int] + run(1)),
+        Forgery("more columns of an unknown table", 4, [9] + keys(1) + [1, 0, int] + run(1)),
+        Forgery("a deletion of a row that does not exist", 5, [1] + keys(5000)),
         Forgery("a row that is deleted twice", 5, [1, 2] + run(7)),
-        Forgery("rows that are deleted of no table", 5, [9] + keys(1)),
-        Forgery("a next key of no table", 12, [9, 1]),
+        Forgery("deletions in an unknown table", 5, [9] + keys(1)),
+        Forgery("a next key of an unknown table", 12, [9, 1]),
         Forgery("a key beyond all keys", 3, [1] + keys(1 << 62) + [0]),
         Forgery("a key below all keys", 3, [1] + keys(-1) + [0]),
         Forgery("keys that run beyond all keys", 3, [1] + keys((1 << 62) - 1, 2) + [0]),
     ]
 
     static let cells: [Forgery] = [
-        Forgery("a cell of no table", 7, update(9, 0, 7, [int] + run(1))),
-        Forgery("a cell of no row", 7, update(1, 9, 5000, [int] + run(1))),
+        Forgery("a cell of an unknown table", 7, update(9, 0, 7, [int] + run(1))),
+        Forgery("a cell of a row that does not exist", 7, update(1, 9, 5000, [int] + run(1))),
         Forgery("a cell of a row that was deleted", 7, update(1, 9, 300, [int] + run(1))),
-        Forgery("a cell of no column", 7, update(1, 99, 7, [int] + run(1))),
+        Forgery("a cell of an unknown column", 7, update(1, 99, 7, [int] + run(1))),
         Forgery("a cell of a column that was removed", 7, update(1, 2, 7, [string] + run(0))),
         Forgery("a cell of another type", 7, update(1, 1, 7, [int] + run(1))),
-        Forgery("a collection in a cell of none", 7, update(1, 0, 7, elements(int, 1, run(1)))),
-        Forgery("text of no row", 7, update(1, 1, 5000, [string] + run(1) + [65])),
+        Forgery("a collection in a scalar cell", 7, update(1, 0, 7, elements(int, 1, run(1)))),
+        Forgery("text in a row that does not exist", 7, update(1, 1, 5000, [string] + run(1) + [65])),
         Forgery("text that is not UTF-8, in a cell", 7, update(1, 1, 7, [string] + run(1) + [0xFF])),
-        Forgery("null in a cell that has none", 7, update(1, 0, 7, [int | 0x40, 1] + run(1))),
-        Forgery("null text in a cell that has none", 7, update(1, 1, 7, [string | 0x40, 1] + run(0))),
+        Forgery("null in a cell that is not nullable", 7, update(1, 0, 7, [int | 0x40, 1] + run(1))),
+        Forgery("null text in a cell that is not nullable", 7, update(1, 1, 7, [string | 0x40, 1] + run(0))),
         Forgery(
-            "a null among elements that have none", 7,
+            "a null among elements that are not nullable", 7,
             update(1, 6, 60, [string | list] + run(1) + [string | 0x40, 1] + run(0))),
         Forgery("a link below every key", 7, update(1, 4, 9, [link] + run(-2))),
         Forgery("a link beyond every key", 7, update(1, 4, 9, [link] + run(1 << 62))),
@@ -152,13 +152,14 @@ struct ForgedReplayTests {
         Forgery(
             "a map with entries", 7,
             update(0, column(.int, .map), 3, [int | 0x30] + run(1) + [string] + run(1) + [65] + [int] + run(1))),
-        Forgery("runs of runs", 11, [1, 6, 60, 0] + (0..<300_000).flatMap { _ in [string | list, 0, 0] as [UInt8] }),
-        Forgery("2^20 cells of a byte", 3, [1] + keys(700, 1 << 20) + [1, 0, int] + run(1)),
+        Forgery("nested runs", 11, [1, 6, 60, 0] + (0..<300_000).flatMap { _ in [string | list, 0, 0] as [UInt8] }),
+        Forgery("2^20 cells in a few bytes", 3, [1] + keys(700, 1 << 20) + [1, 0, int] + run(1)),
     ]
 
     static let collections: [Forgery] = [
-        Forgery("a script of no row", 9, [1, 6] + varint(5000) + [0] + elements(string, 0, run(0))),
-        Forgery("a script of no collection", 9, [1, 0, 60, 0] + elements(int, 0, run(0))),
+        Forgery(
+            "a script for a row that does not exist", 9, [1, 6] + varint(5000) + [0] + elements(string, 0, run(0))),
+        Forgery("a script for a scalar column", 9, [1, 0, 60, 0] + elements(int, 0, run(0))),
         Forgery("a script of another type", 9, [1, 6, 60, 0] + elements(int, 0, run(0))),
         Forgery("an insert behind the end", 9, script(6, 60, [[1] + varint(5000) + [1]], elements(string, 1, run(0)))),
         Forgery(
@@ -171,9 +172,11 @@ struct ForgedReplayTests {
             "a replacement behind the end", 9, script(6, 60, [[3] + varint(900) + [1]], elements(string, 1, run(0)))),
         Forgery("a move from behind the end", 9, script(6, 60, [[4] + varint(900) + [0]], elements(string, 0, run(0)))),
         Forgery("a move to behind the end", 9, script(6, 60, [[4, 0] + varint(900)], elements(string, 0, run(0)))),
-        Forgery("fewer new elements than a script takes", 9, script(6, 60, [[1, 0, 2]], elements(string, 1, run(0)))),
-        Forgery("elements of no row", 11, [1, 6] + varint(5000) + [0] + elements(string, 1, run(0))),
-        Forgery("elements of no collection", 11, [1, 0, 60, 0] + elements(int, 1, run(0))),
+        Forgery(
+            "fewer new elements than the script inserts", 9, script(6, 60, [[1, 0, 2]], elements(string, 1, run(0)))),
+        Forgery(
+            "elements for a row that does not exist", 11, [1, 6] + varint(5000) + [0] + elements(string, 1, run(0))),
+        Forgery("elements for a scalar column", 11, [1, 0, 60, 0] + elements(int, 1, run(0))),
         Forgery("elements of another type", 11, [1, 6, 60, 0] + elements(int, 1, run(0))),
     ]
 
@@ -183,49 +186,50 @@ struct ForgedReplayTests {
         Forgery("a class without a name", change: { $0.tables[0].name = "" }),
         Forgery("a property of another type", change: { $0.tables[1].columns[0].type = .string }),
         Forgery("a property that is a list now", change: { $0.tables[1].columns[0].collection = .list }),
-        Forgery("links that lead elsewhere", change: { $0.tables[1].columns[4].target = BaseStore.any }),
-        Forgery("a property that came back", change: { $0.tables[1].columns[2].isRemoved = false }),
+        Forgery("links to another class", change: { $0.tables[1].columns[4].target = BaseStore.any }),
+        Forgery("a removed property that is back", change: { $0.tables[1].columns[2].isRemoved = false }),
         Forgery("a list as the primary key", change: { $0.tables[1].primaryKey = 6 }),
         Forgery("links as the primary key", change: { $0.tables[1].primaryKey = 4 }),
         Forgery("a removed property as the primary key", change: { $0.tables[1].primaryKey = 2 }),
         Forgery("a list with an index", change: { $0.tables[1].columns[6].isIndexed = true }),
         Forgery(
-            "rows of a class that goes", change: { $0.tables[1].isRemoved = true },
+            "rows of a class that the schema removes", change: { $0.tables[1].isRemoved = true },
             then: block(3, [1] + keys(700) + [0])),
         Forgery(
-            "cells of a property that goes", change: { $0.tables[1].columns[9].isRemoved = true },
+            "cells of a property that the schema removes", change: { $0.tables[1].columns[9].isRemoved = true },
             then: block(7, update(1, 9, 7, [int] + run(1)))),
         Forgery("a schema in a block that ends early", 1, [0, 1, 200]),
-        Forgery("a schema in a block, of a blob that is not there", 1, [1, 0, 9]),
+        Forgery("a schema block that refers to a missing blob", 1, [1, 0, 9]),
     ]
 
-    /// What may be, since no rule of the format forbids it, and must not stop who then uses the store.
+    /// Changesets that no rule of the format forbids. They must not stop a program that then uses the store.
     static let allowed: [Forgery] = [
-        // Whether a property may be null may have changed since.
-        Forgery("nulls where there are none", 3, [1] + keys(700) + [1, 0, int | 0x40, 1] + run(1)),
-        Forgery("the last key there is", 3, [1] + keys((1 << 62) - 1) + [0]),
-        Forgery("the last next key", 12, [1] + varint((1 << 62) - 1)),
-        Forgery("a link to a row that is not there", 7, update(1, 4, 9, [link] + run(5000))),
+        // The nullability of a property may have changed since.
+        Forgery("nulls in a column that is not nullable", 3, [1] + keys(700) + [1, 0, int | 0x40, 1] + run(1)),
+        Forgery("the greatest possible key", 3, [1] + keys((1 << 62) - 1) + [0]),
+        Forgery("the greatest possible next key", 12, [1] + varint((1 << 62) - 1)),
+        Forgery("a link to a row that does not exist", 7, update(1, 4, 9, [link] + run(5000))),
         Forgery("a link to a row that was deleted", 7, update(1, 4, 9, [link] + run(300))),
-        Forgery("a list of links to rows that are not there", 7, update(1, 5, 60, elements(link, 3, run(5000)))),
+        Forgery("a list of links to rows that do not exist", 7, update(1, 5, 60, elements(link, 3, run(5000)))),
         Forgery("a row that others link to is deleted", 5, [1] + keys(1)),
         Forgery("a primary key that another object has", 7, update(1, 0, 7, [int] + run(8))),
         Forgery("a new row with a primary key that another object has", 3, [1] + keys(700) + [1, 0, int] + run(8)),
         Forgery("new rows of one primary key", 3, [1] + keys(700, 3) + [1, 0, int] + run(5000)),
         Forgery("a cell that is assigned twice", 7, [1, 1, 2] + run(7) + [0, string] + run(1) + [65, 66]),
         Forgery(
-            "a date of one sign and its fraction of the other", 7, update(0, column(.date), 3, [7] + run(5) + run(-5))),
+            "a date whose seconds and fraction have opposite signs", 7,
+            update(0, column(.date), 3, [7] + run(5) + run(-5))),
         Forgery(
-            "a set that is out of order, and holds the same twice", 7,
+            "a set that is out of order and holds an element twice", 7,
             update(0, column(.int, .set), 3, [int | 0x20] + run(3) + [int, 1, 0, 9, 5, 9])),
         Forgery(
-            "a mixed value that leads to no table", 7,
+            "a mixed link to an unknown table", 7,
             update(
                 0, column(.mixed), 3,
                 [mixed] + run(13) + [12, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF])),
-        Forgery("a class that goes although others link to it", change: { $0.tables[0].isRemoved = true }),
-        Forgery("a primary key under which objects are the same", change: { $0.tables[1].primaryKey = 8 }),
-        Forgery("an index of a column that has none", change: { $0.tables[1].columns[7].isIndexed = true }),
+        Forgery("a removed class that others link to", change: { $0.tables[0].isRemoved = true }),
+        Forgery("a primary key under which objects are equal", change: { $0.tables[1].primaryKey = 8 }),
+        Forgery("an index on a column that had none", change: { $0.tables[1].columns[7].isIndexed = true }),
     ]
 
     private func storage(_ forgery: Forgery) throws -> MemoryStorage {
@@ -237,7 +241,7 @@ struct ForgedReplayTests {
             do throws(StoreError) {
                 let store = try Store(BaseStore.options(access: access), storage: try! storage(forgery))
                 try? store.close()
-                Issue.record("\(forgery.testDescription): it is opened")
+                Issue.record("\(forgery.testDescription): it was opened")
             } catch {
                 #expect(error.code == .damage, "\(forgery.testDescription): \(error)")
                 #expect(error.description.contains("version 9"), "\(forgery.testDescription): \(error)")
@@ -252,6 +256,6 @@ struct ForgedReplayTests {
     }
     @Test("schemas", arguments: schemas) func schema(_ forgery: Forgery) throws { try expectDamage(forgery) }
 
-    @Test("what is allowed stops nobody who then reads, writes, compacts and opens again", arguments: allowed)
+    @Test("an allowed changeset does not stop reading, writing, compacting or opening again", arguments: allowed)
     func use(_ forgery: Forgery) { FuzzTarget.changeset.run(forgery.input) }
 }

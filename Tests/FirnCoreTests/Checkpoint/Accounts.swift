@@ -2,7 +2,7 @@ import FirnTestSupport
 
 @testable import FirnCore
 
-/// What the server of `ServerDay` keeps.
+/// An account that the server of `ServerDay` keeps.
 struct Account {
     let id: Int64
     var balance: Int64
@@ -32,10 +32,10 @@ struct Account {
     ])
 }
 
-/// What the accounts must be.
+/// The expected accounts.
 struct Accounts {
     private var byKey: [Int64: Account] = [:]
-    /// In no order but that the newest come last.
+    /// Unordered, except that the newest come last.
     private var keys: [Int64] = []
     private(set) var nextID: Int64 = 0
     private(set) var total: Int64 = 0
@@ -44,9 +44,9 @@ struct Accounts {
 
     subscript(key: Int64) -> Account? { byKey[key] }
 
-    func key(_ place: Int) -> Int64 { keys[place] }
+    func key(_ index: Int) -> Int64 { keys[index] }
 
-    /// The place of one of the newest.
+    /// The index of one of the newest accounts.
     func recent(_ random: inout SeededRandom) -> Int { keys.count - 1 - random.below(max(1, keys.count / 50)) }
 
     mutating func add(_ key: Int64, _ account: Account) {
@@ -64,8 +64,8 @@ struct Accounts {
         byKey[key] = account
     }
 
-    mutating func remove(_ place: Int) {
-        let key = keys.remove(at: place)
+    mutating func remove(_ index: Int) {
+        let key = keys.remove(at: index)
         total -= byKey[key]?.balance ?? 0
         byKey[key] = nil
     }

@@ -28,8 +28,8 @@ import Testing
         return (0..<3 as Range<Int64>).filter { rows.firstKey(primaryKeyInt: $0) != nil }
     }
 
-    /// A store of two commits and a checkpoint of both, whose log is then cut behind the first, as a disk does that loses what it
-    /// has synced.
+    /// A store with two commits and a checkpoint of both. Its log is then cut after the first commit, as a disk does
+    /// that loses synced data.
     private static func make(_ storage: SimulatedStorage) throws {
         let store = try Store(options(storage), storage: storage)
         let transaction = try store.beginWrite()
@@ -57,7 +57,7 @@ import Testing
         try storage.syncFolder("/store")
     }
 
-    @Test("opens with all its objects, takes commits, and says its schema again in the log") func opens() throws {
+    @Test("opens with all its objects, accepts commits, and repeats its schema in the log") func opens() throws {
         let storage = SimulatedStorage(seed: 1)
         try Self.make(storage)
         let store = try Store(Self.options(storage), storage: storage)
@@ -74,7 +74,7 @@ import Testing
         try again.close()
     }
 
-    @Test("a crash at any call of opening it loses nothing, and the schema is said all the same") func crash() throws {
+    @Test("a crash at any call of opening it loses nothing, and the log still gets the schema") func crash() throws {
         let trial = SimulatedStorage(seed: 1)
         try Self.make(trial)
         let start = trial.callCount

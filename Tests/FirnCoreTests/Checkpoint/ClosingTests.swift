@@ -6,7 +6,7 @@ import Testing
 
 @testable import FirnCore
 
-/// Finding 28.
+/// Finding 28 of an audit: closing a store, and ending a process with it open, writes the checkpoint that is due.
 @Suite("Closing a store writes the checkpoint that is due", .timeLimit(.minutes(20))) struct ClosingTests {
     private static func options(usesThreads: Bool = false) -> StoreOptions {
         var log = LogOptions(folder: "/store", verify: .everything)
@@ -23,7 +23,7 @@ import Testing
 
     private static func segments(_ storage: any Storage) throws -> Int { try storage.list("/store/log").count }
 
-    @Test("if the log has grown, and then opening replays nothing") func due() throws {
+    @Test("after the log has grown, closing writes it, and then opening replays nothing") func due() throws {
         let storage = SimulatedStorage(seed: 1)
         let store = try Self.open(storage)
         try CompactionTests.fill(store, 2000)
@@ -33,13 +33,13 @@ import Testing
         #expect(again.log?.checkpoint?.version == last)
         #expect(again.publishedVersion == last && again.log?.recovery.lastVersion == last)
         #expect(again.pin().snapshot.table(TableID(0)).count == 2000)
-        // Nothing was written since: closing has nothing to do.
+        // Nothing was written since, so closing has nothing to do.
         let id = again.log?.checkpoint?.id
         try again.close()
         #expect(try Self.open(storage).log?.checkpoint?.id == id)
     }
 
-    @Test("and no other begins while the store is closed: its files would be removed when others have it open")
+    @Test("no compaction begins once the store is closed: it would remove files while others have the store open")
     func noneBegins() throws {
         let storage = SimulatedStorage(seed: 1)
         let store = try Self.open(storage)
@@ -62,7 +62,7 @@ import Testing
         #expect(try storage.list("/store/checkpoint").isEmpty)
     }
 
-    @Test("not for a short log, not if the rule is off, and not beside another process") func notDue() throws {
+    @Test("no checkpoint for a short log, with the rule off, or beside another process") func notDue() throws {
         let storage = SimulatedStorage(seed: 1)
         var options = Self.options()
         options.compaction.closingLogByteCount = 1 << 20
@@ -79,12 +79,12 @@ import Testing
         let other = try Self.open(storage.disk.newProcess())
         try store.close()
         #expect(try storage.list("/store/checkpoint").isEmpty)
-        // The last one does it.
+        // The last process writes it.
         try other.close()
         #expect(try storage.list("/store/checkpoint").count == 1)
     }
 
-    @Test("of two processes that end at the same time, one does it, also beside one that only reads") func together()
+    @Test("of two processes that end at the same time, one writes it, even beside a reader") func together()
         throws
     {
         let folder = TemporaryFolder()
@@ -96,7 +96,7 @@ import Testing
         let other = try Self.open(storage, options)
         options.log?.access = .readOnly
         let reader = try Self.open(storage, options)
-        // Both are still there when the other looks.
+        // Each process still has the store open when the other one looks.
         try store.prepareForExit()
         #expect(try storage.list(folder.path + "/store/checkpoint").isEmpty)
         try other.prepareForExit()
@@ -105,7 +105,9 @@ import Testing
         withExtendedLifetime(reader) {}
     }
 
-    @Test("a process that ends and can't write it leaves it to the one that ends next") func leftToTheNext() throws {
+    @Test("a process that ends and can't write the checkpoint leaves it to the next one that ends") func leftToTheNext()
+        throws
+    {
         let storage = SimulatedStorage(seed: 1)
         let store = try Self.open(storage)
         try CompactionTests.fill(store, 2000)
@@ -119,7 +121,7 @@ import Testing
         other.queue.release()
     }
 
-    @Test("a process whose rule is off keeps no other from it", arguments: [false, true])
+    @Test("a process with the rule off keeps no other process from writing it", arguments: [false, true])
     func besideOneWithoutTheRule(isFirst: Bool) throws {
         let storage = SimulatedStorage(seed: 1)
         var off = Self.options()
@@ -133,7 +135,7 @@ import Testing
         try (isFirst ? store : other).close()
     }
 
-    @Test("a process that ends gives the right to write back that it got too late") func lateTurn() throws {
+    @Test("a process that ends gives up the writer lock that it got too late") func lateTurn() throws {
         let storage = SimulatedStorage(seed: 1)
         let store = try Self.open(storage)
         try CompactionTests.fill(store, 300)
@@ -141,7 +143,7 @@ import Testing
         let other = try Self.open(mine)
         try other.catchUp()
         store.letOthersWrite()
-        // Another thread works under the write lock from when the kernel's lock is got.
+        // Another thread holds the write queue from the moment when the kernel's lock is acquired.
         let isHeld = Guarded(.unranked, false)
         mine.beforeEachCall { call in
             guard call.operation == .tryLock, call.path.hasSuffix("/lock"), call.offset == 0 else { return }
@@ -156,7 +158,7 @@ import Testing
         try store.beginWrite().cancel()
     }
 
-    @Test("and a crash or power cut at any call of it loses nothing") func crash() throws {
+    @Test("a crash or power cut at any call of closing loses nothing") func crash() throws {
         func make() throws -> (SimulatedStorage, Store) {
             let storage = SimulatedStorage(seed: 1)
             let store = try Self.open(storage)
@@ -173,7 +175,7 @@ import Testing
             storage.crashAt = storage.callCount + stop
             _ = try? store.close()
             for seed in 0..<3 as Range<UInt64> {
-                // The last: the process dies, and the page cache stays.
+                // In the last round the process dies, and the page cache stays.
                 let disk = seed < 2 ? storage.disk.afterPowerCut(seed: seed) : storage.disk
                 let again = try Self.open(disk.newProcess())
                 #expect(again.pin().snapshot.table(TableID(0)).count == 300, "stopped at call \(stop) of \(calls)")
@@ -182,7 +184,7 @@ import Testing
         }
     }
 
-    @Test("a full disk keeps it from that and from nothing else; any other failure is thrown, and the store is closed")
+    @Test("a full disk prevents the checkpoint only; any other failure is thrown, and the store is closed")
     func faults() throws {
         for code in [StorageError.Code.noSpace, .io] {
             let storage = SimulatedStorage(seed: 1)
@@ -204,7 +206,7 @@ import Testing
         }
     }
 
-    @Test("a checkpoint that is being written beside is waited for, without its pace") func hurries() throws {
+    @Test("closing waits for a checkpoint that is being written, without its pace") func hurries() throws {
         let folder = TemporaryFolder()
         var options = StoreOptions(log: LogOptions(folder: folder.path + "/store"))
         // At this pace it would take hours.
@@ -220,10 +222,10 @@ import Testing
         try again.close()
     }
 
-    /// Where another thread's transaction begins while a process ends.
+    /// When another thread's transaction begins while a process ends.
     enum Moment: CaseIterable { case atOnce, whileWriting, beforeRebase }
 
-    @Test("a process that ends waits for no other thread's transaction for ever", arguments: Moment.allCases)
+    @Test("a process that ends does not wait forever for another thread's transaction", arguments: Moment.allCases)
     func endingBeside(_ moment: Moment) throws {
         let storage = SimulatedStorage(seed: 1)
         let transaction = Guarded<WriteTransaction?>(.unranked, nil)
@@ -256,7 +258,7 @@ import Testing
         }
         let deadline = Patience.deadline(30)
         while !ended.withLock({ $0 }), SystemClock.shared.monotonic() < deadline {
-            restThread(nanoseconds: 1_000_000)
+            sleepThread(nanoseconds: 1_000_000)
         }
         #expect(ended.withLock { $0 }, "the process hangs")
         storage.beforeEachCall(nil)
@@ -264,7 +266,7 @@ import Testing
         begun.cancel()
         thread.join()
         holder.withLock { $0 = nil }
-        // The store goes on, and so does the next process.
+        // The store continues to work, and so does the next process.
         try store.compact()
         let other = try Self.open(storage.disk.afterPowerCut(seed: 3).newProcess())
         #expect(other.publishedVersion == last && other.pin().snapshot.table(TableID(0)).count == 2000)
@@ -272,12 +274,13 @@ import Testing
     }
 
     @Test(
-        "a process that ends syncs what relaxed durability owes, although a transaction runs", arguments: [false, true])
+        "a process that ends syncs what relaxed durability has yet to sync, even while a transaction runs",
+        arguments: [false, true])
     func endingRelaxed(isWriting: Bool) throws {
         let storage = SimulatedStorage(seed: 1)
         var options = Self.options()
         options.log?.durability = .relaxed(milliseconds: .max)
-        // Nor is it a matter of checkpoints.
+        // Nor does it depend on checkpoints.
         options.compaction.isAutomatic = false
         let store = try Self.open(storage, options)
         try CompactionTests.fill(store, 300)
@@ -292,7 +295,9 @@ import Testing
         transaction?.cancel()
         try store.close()
     }
-    @Test("closing syncs what relaxed durability owes before it waits for anything") func closingRelaxed() throws {
+    @Test("closing syncs what relaxed durability has yet to sync before it waits for anything") func closingRelaxed()
+        throws
+    {
         let storage = SimulatedStorage(seed: 1)
         var options = Self.options()
         options.log?.durability = .relaxed(milliseconds: .max)
@@ -300,12 +305,12 @@ import Testing
         let mayGoOn = Mutex(false)
         options.besideCompaction = {
             isCompacting.withLock { $0 = true }
-            while !mayGoOn.withLock({ $0 }) { restThread(nanoseconds: 100_000) }
+            while !mayGoOn.withLock({ $0 }) { sleepThread(nanoseconds: 100_000) }
         }
         let store = try Self.open(storage, options)
         try CompactionTests.fill(store, 300)
         let compaction = try StorageThread.start(name: "compaction") { _ = try? store.compact() }
-        while !isCompacting.withLock({ $0 }) { restThread(nanoseconds: 100_000) }
+        while !isCompacting.withLock({ $0 }) { sleepThread(nanoseconds: 100_000) }
         let transaction = try store.beginWrite()
         for id in 300..<600 { try CompactionTests.add(id, transaction) }
         try transaction.commit()
@@ -314,7 +319,7 @@ import Testing
         let closing = try StorageThread.start(name: "closing") { try? store.close() }
         let deadline = Patience.deadline(30)
         while store.log!.durableVersion < last, SystemClock.shared.monotonic() < deadline {
-            restThread(nanoseconds: 100_000)
+            sleepThread(nanoseconds: 100_000)
         }
         #expect(store.log!.durableVersion == last)
         mayGoOn.withLock { $0 = true }

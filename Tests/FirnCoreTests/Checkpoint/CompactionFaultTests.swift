@@ -6,7 +6,7 @@ import Testing
 
 @testable import FirnCore
 
-/// A compaction whose storage fails leaves the store as it was; damage to its files is found and told.
+/// A compaction whose storage fails leaves the store as it was; damage to its files is found and reported.
 @Suite(.timeLimit(.minutes(20))) struct CompactionFaultTests {
     private func prepared(_ storage: any Storage) throws -> (StoreScript, Store) {
         let script = StoreScript([
@@ -32,7 +32,7 @@ import Testing
             #expect(store.heap.nodeCount == nodes && store.publishedVersion == version)
             #expect(Set(try storage.list("/store/checkpoint")) == files)
             try script.check(store, "after a full disk")
-            // The store goes on, and the next attempt does it.
+            // The store continues to work, and the next attempt succeeds.
             try script.commit(StoreScript.set(0, 3), to: store)
             #expect(try store.compact(garbageShare: isWhole ? -1 : 10)?.isWhole == isWhole)
             try script.check(store, "compacted at last")
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// Every bit of a checkpoint's file: opening with all checks refuses, and says where.
+    /// Changes every byte of a checkpoint's files in turn: opening with all checks refuses, and names the file.
     @Test func everyBitOfACheckpointIsGuarded() throws {
         let storage = MemoryStorage()
         let (script, store) = try prepared(storage)
@@ -55,31 +55,32 @@ import Testing
             let size = try file.size()
             var bytes = [UInt8](repeating: 0, count: size)
             _ = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
-            // Each byte in turn, each bit in turn over neighbouring bytes. The foot of an earlier file is nobody's any more.
+            // Each byte in turn, and another bit for each neighbouring byte. The footer of an earlier file is no
+            // longer used.
             let isLast = name == names.last
-            let foot = isLast ? 0 : Int(bytes[size - 8]) | Int(bytes[size - 7]) << 8
-            for place in 0..<(size - foot) {
-                var changed = bytes[place] ^ 1 << UInt8(place & 7)
-                try withUnsafeBytes(of: &changed) { try file.write($0, at: place) }
+            let footerByteCount = isLast ? 0 : Int(bytes[size - 8]) | Int(bytes[size - 7]) << 8
+            for offset in 0..<(size - footerByteCount) {
+                var changed = bytes[offset] ^ 1 << UInt8(offset & 7)
+                try withUnsafeBytes(of: &changed) { try file.write($0, at: offset) }
                 do {
                     _ = try StoreScript.open(script.options, storage)
-                    Issue.record("\(name) opened with byte \(place) of \(size) changed")
+                    Issue.record("\(name) opened with byte \(offset) of \(size) changed")
                 } catch {
-                    #expect("\(error)".contains(name), "byte \(place): \(error)")
+                    #expect("\(error)".contains(name), "byte \(offset): \(error)")
                 }
-                try withUnsafeBytes(of: &bytes[place]) { try file.write($0, at: place) }
+                try withUnsafeBytes(of: &bytes[offset]) { try file.write($0, at: offset) }
             }
         }
-        try script.check(try StoreScript.open(script.options, storage), "mended")
+        try script.check(try StoreScript.open(script.options, storage), "repaired")
     }
 
-    /// A getter that meets damage tells, and stops with the file, the place and the tool.
+    /// A getter that meets damage calls `onDamage`, then stops with the file, the offset and the tool.
     @Test func aReadThatMeetsDamageTellsAndStops() async {
         await #expect(processExitsWith: .exitCode(7)) {
             let folder = TemporaryFolder()
             var options = StoreOptions(log: LogOptions(folder: folder.path + "/store"))
             options.onDamage = { damage in
-                // The exit code says that it was told.
+                // The exit code says that `onDamage` was called.
                 exit(damage.path.hasSuffix(".checkpoint") && damage.description.contains("firn verify") ? 7 : 1)
             }
             let store = try Store(options, storage: PosixStorage.shared)
@@ -91,8 +92,8 @@ import Testing
             try zeros.withUnsafeMutableBytes { try file.write(UnsafeRawBufferPointer($0), at: 8192) }
             let pin = try Store(options, storage: PosixStorage.shared).pin()
             let view = pin.snapshot.table(TableID(0))
-            for place in 0..<view.count {
-                let (leaf, row) = view.location(at: place)
+            for position in 0..<view.count {
+                let (leaf, row) = view.location(at: position)
                 for column in 0..<3 { _ = view.value(column, leaf, row) }
             }
         }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import FirnCore
 
-/// A compaction changes where a version lies, and nothing of what it is.
+/// A compaction changes where a version is stored, and nothing of its content.
 @Suite(.timeLimit(.minutes(20))) struct CompactionTests {
-    /// A table of `count` people with a text each, committed in transactions of 5,000.
+    /// Adds a table of `count` people with a text each, in transactions of 5,000.
     static func fill(_ store: Store, _ count: Int) throws {
         let transaction = try store.beginWrite()
         try transaction.makeTable(
@@ -54,7 +54,8 @@ import Testing
         return options
     }
 
-    /// After a load and a compaction the heap holds next to nothing, the files are much shorter, and the store opens without reading the data.
+    /// After a load and a compaction the heap holds almost nothing, the files are much shorter, and the store opens
+    /// without reading the data.
     @Test func theHeapIsFreeAgainAndOpeningReadsNoData() throws {
         let folder = TemporaryFolder()
         let options = Self.options(folder)
@@ -72,12 +73,13 @@ import Testing
         try store.close()
         store = try Store(options, storage: PosixStorage.shared)
         let mapping = try #require(store.pin().mapping)
-        #expect(mapping.touchedCount <= 2 && store.heap.nodeCount == 0)
+        #expect(mapping.validatedCount <= 2 && store.heap.nodeCount == 0)
         Self.check(store.pin().snapshot, 20_000)
         #expect(try PosixStorage.shared.list(folder.path + "/store/log").count == 1)
     }
 
-    /// What has changed is added to the files; nothing is written twice until much of them is garbage.
+    /// A second checkpoint adds only what has changed to the files. Nothing is written twice until much of them is
+    /// garbage.
     @Test func aSecondCheckpointHoldsOnlyWhatHasChanged() throws {
         let folder = TemporaryFolder()
         let store = try Store(Self.options(folder), storage: PosixStorage.shared)
@@ -95,14 +97,15 @@ import Testing
             try transaction.commit()
             try store.compact()
         }
-        // Written anew on the way, so the files of earlier checkpoints have gone.
+        // Everything was rewritten on the way, so the files of earlier checkpoints are gone.
         let files = try PosixStorage.shared.list(folder.path + "/store/checkpoint")
         #expect(files.count < 5)
         Self.check(store.pin().snapshot, 20_000) { _ in 2 }
         store._checkInvariants()
     }
 
-    /// The newest version's other tree, from before the compaction, is forgotten with its files, though nothing is written after it.
+    /// The newest version's other tree, from before the compaction, is released with its files even if nothing is
+    /// written after it.
     @Test func anIdleStoreKeepsNoFileOfTheCheckpointBefore() throws {
         let folder = TemporaryFolder()
         let store = try Store(Self.options(folder), storage: PosixStorage.shared)
@@ -116,7 +119,7 @@ import Testing
         #expect(store.fileReferences.ids == [2])
     }
 
-    /// The files of a version that was held go with the first commit after it, without a compaction.
+    /// The files of a held version go with the first commit after its release, without a compaction.
     @Test func theFilesOfAHeldVersionGoWhenItGoes() throws {
         let folder = TemporaryFolder()
         let store = try Store(
@@ -137,7 +140,8 @@ import Testing
         try store.close()
     }
 
-    /// Two versions on both sides of a rebase are compared by birth and first key: an unchanged table is passed over at its root.
+    /// Two versions on both sides of a rebase are compared by birth stamp and first key: an unchanged table is
+    /// skipped at its root.
     @Test func aDifferenceAcrossARebaseVisitsNoLeaf() throws {
         let folder = TemporaryFolder()
         let store = try Store(Self.options(folder), storage: PosixStorage.shared)
@@ -147,19 +151,20 @@ import Testing
         let after = store.pin()
         let mapping = try #require(after.mapping)
         #expect(after.version == before.version && store.isSuperseded(before) && !store.isSuperseded(after))
-        let touched = mapping.touchedCount
+        let validated = mapping.validatedCount
         #expect(before.snapshot.difference(to: after.snapshot).isEmpty)
         // The table's node and the root of its rows.
-        #expect(mapping.touchedCount <= touched + 2)
+        #expect(mapping.validatedCount <= validated + 2)
         let transaction = try store.beginWrite()
         transaction.set(TableID(0), 1, 10_100, .string("changed"))
         try transaction.commit()
-        let notes = before.snapshot.difference(to: store.pin().snapshot)
-        #expect(notes.tables[TableID(0)]?.modified.count == 1)
-        #expect(notes.tables[TableID(0)]?.modified[10_100]?.contains(1) == true)
+        let summary = before.snapshot.difference(to: store.pin().snapshot)
+        #expect(summary.tables[TableID(0)]?.modified.count == 1)
+        #expect(summary.tables[TableID(0)]?.modified[10_100]?.contains(1) == true)
     }
 
-    /// What is committed while a checkpoint is written is there after the rebase: rows behind those of the last leaf, in the very chunks that were written, among it.
+    /// Commits made while a checkpoint is written are there after the rebase. Among them are rows behind those of the
+    /// last leaf, in the very chunks that were written.
     @Test func commitsBesideACompactionAreKept() throws {
         let folder = TemporaryFolder()
         var options = Self.options(folder)
@@ -193,7 +198,7 @@ import Testing
         store._checkInvariants()
     }
 
-    /// A writer, readers that hold versions, and one compaction after another: every version that is held stays what it was.
+    /// A writer, readers that hold versions, and one compaction after another: every held version keeps its content.
     @Test func compactionsRunBesideAWriterAndReaders() throws {
         let folder = TemporaryFolder()
         var options = Self.options(folder)
@@ -242,7 +247,7 @@ import Testing
         store._checkInvariants()
     }
 
-    /// By the rule, and on a thread of its own.
+    /// The store compacts itself by the rule, on a thread of its own.
     @Test func aStoreCompactsItself() throws {
         let folder = TemporaryFolder()
         var options = StoreOptions(log: LogOptions(folder: folder.path + "/store", durability: .none))
@@ -255,7 +260,7 @@ import Testing
             for key in 0..<50 { transaction.set(TableID(0), 2, Int64((round * 50 + key) % 20_000), .int(3)) }
             try transaction.commit()
         }
-        // Closing waits for what is being written, or gives it up.
+        // Closing waits for a compaction that is running, or abandons it.
         try store.close()
         #expect(store.compactionFailure == nil || store.compactionFailure?.code == .closed)
         let again = try Store(options, storage: PosixStorage.shared)
@@ -264,7 +269,7 @@ import Testing
         again._checkInvariants()
     }
 
-    /// Few bytes of the log may make many nodes: the memory that they take is a reason too.
+    /// A short log may make many nodes: the memory that they take is also a reason to compact.
     @Test func aStoreCompactsItselfForItsMemory() throws {
         let folder = TemporaryFolder()
         var options = StoreOptions(log: LogOptions(folder: folder.path + "/store", durability: .none))
@@ -277,7 +282,7 @@ import Testing
         try store.close()
     }
 
-    /// Not a large transaction alone: what many small ones have made may be more than fits memory as well.
+    /// Scratch files are not for one large transaction only: the nodes of many small ones may exceed memory as well.
     @Test func smallTransactionsGoOnInScratchFilesWhileTheHeapIsFull() throws {
         let folder = TemporaryFolder()
         var options = Self.options(folder)
@@ -294,7 +299,7 @@ import Testing
             if node.isSpilled { arenas.insert((node.address - 16).load(as: UInt.self)) }
             #expect(node.isSpilled || node.stamp < store.versions.tip.stamp - 30)
         }
-        // One of values, one of all else, for all of them.
+        // All transactions share one arena of values and one of everything else.
         #expect(arenas.count == 2)
         Self.check(store.pin().snapshot, 3000) { $0 % 70 == 0 && $0 < 2800 ? 1 : $0 % 90 }
         try store.compact()
@@ -304,7 +309,7 @@ import Testing
         store._checkInvariants()
     }
 
-    /// The copy is a store like any other, with the version's number and nothing of its history.
+    /// A copy is an ordinary store, with the version's number and none of its history.
     @Test func aCopyIsAStoreOfItsOwn() throws {
         let folder = TemporaryFolder()
         let store = try Store(Self.options(folder), storage: PosixStorage.shared)

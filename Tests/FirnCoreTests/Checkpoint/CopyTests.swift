@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnCore
 
-/// A copy is made under the locks of a store, and where it is not finished it is none.
+/// A copy is made under the locks of a store, and an unfinished copy is not a store.
 @Suite(.timeLimit(.minutes(20))) struct CopyTests {
     private let source: Store
     private let pin: Pin
@@ -39,7 +39,7 @@ import Testing
         return store.publishedVersion == pin.version && snapshot.table(TableID(0)).count == Self.count
     }
 
-    /// Commits one version more.
+    /// Commits one more version.
     private func commit(_ store: Store) throws {
         let transaction = try store.beginWrite()
         if store.schema.tables.isEmpty {
@@ -50,7 +50,7 @@ import Testing
         try transaction.commit()
     }
 
-    /// Whoever comes first has the place, and loses nothing to the other.
+    /// Opener or copy, whichever comes first gets the folder and loses nothing to the other.
     @Test func whoOpensAStoreWhereACopyIsMadeLosesNothing() throws {
         let trial = SimulatedStorage(seed: 1)
         try copy(trial)
@@ -77,7 +77,7 @@ import Testing
             let store = try open(storage.disk.newProcess())
             if committed.withLock({ $0 }) {
                 opened += 1
-                // The copy was whole already, or has given way.
+                // The copy was already complete, or it has given up.
                 let isAfter = store.publishedVersion == pin.version + 1
                 #expect(
                     code == nil && isAfter || code != nil && store.publishedVersion == 1, "\(context): \(code as Any)")
@@ -95,7 +95,7 @@ import Testing
         #expect(opened > 1 && copied > 10)
     }
 
-    /// It is as if it had never begun: its place can be opened, deleted, or copied to again.
+    /// An interrupted copy is as if it had never begun: its folder can be opened, deleted, or copied to again.
     @Test(arguments: [true, false])
     func aCopyThatIsCutShortIsNone(powerGoes: Bool) throws {
         let trial = SimulatedStorage(seed: 1)
@@ -142,8 +142,7 @@ import Testing
         #expect(calls > 15)
     }
 
-    /// The locks are the failed copy's as long as it removes what it has made. Where it can't get them, their file
-    /// stays.
+    /// A failed copy holds the locks while it removes what it made. If it can't get them, the lock file stays.
     @Test func aCopyThatFailsLeavesNothing() throws {
         let trial = SimulatedStorage(seed: 1)
         try copy(trial)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnCore
 
-@Suite("Damage to a large checkpoint is thrown by what meets it", .timeLimit(.minutes(20)))
+@Suite("Damage to a large checkpoint is thrown by the operation that meets it", .timeLimit(.minutes(20)))
 struct DamageWhileWritingTests {
     private static let folder = "/store"
     private static let item = TableID(0)
@@ -41,7 +41,7 @@ struct DamageWhileWritingTests {
         _ = try transaction.commit()
     }
 
-    /// Reaches into everything that a table has.
+    /// Changes something in every structure that a table has.
     private static func change(_ transaction: WriteTransaction) throws {
         for key in stride(from: Int64(0), to: Int64(count), by: 500) {
             transaction.set(item, 1, key, .string("renamed \(key)"))
@@ -55,7 +55,8 @@ struct DamageWhileWritingTests {
         try BaseStore.add(transaction, item, [0: .int(1_000_000), 1: .string("new")])
     }
 
-    /// A store with a checkpoint above 1 MiB, whose nodes are checked when they are touched; with changes in the log behind it, or without.
+    /// The files of a store with a checkpoint above 1 MiB, whose nodes are validated when they are first reached. The
+    /// log after it has changes if `changed`.
     private static func files(changed: Bool) throws -> [String: [UInt8]] {
         let storage = MemoryStorage()
         let store = try open(storage)
@@ -96,7 +97,7 @@ struct DamageWhileWritingTests {
         return storage
     }
 
-    /// Some nodes of each kind, and of each form of chunk, and the middle bytes of each.
+    /// The middle byte of some nodes of each kind and of each form of chunk.
     private static func flips(_ checkpoint: [UInt8]) -> [(kind: UInt8, byte: Int)] {
         let kinds = Dictionary(grouping: Forging.nodes(of: checkpoint)) { node in
             UInt16(checkpoint[node.lowerBound + 16] & 0x3F) << 8 | UInt16(checkpoint[node.lowerBound + 17])
@@ -112,7 +113,7 @@ struct DamageWhileWritingTests {
         Forging.nodes(of: checkpoint).first { $0.contains(byte) }?.lowerBound ?? 0
     }
 
-    /// With the checkpoint as it was.
+    /// A storage with the files, and with `checkpoint` at `path`.
     private static func storage(files: [String: [UInt8]], _ path: String, _ checkpoint: [UInt8]) throws -> MemoryStorage
     {
         var files = files
@@ -127,7 +128,7 @@ struct DamageWhileWritingTests {
         return Set(chunks.map { checkpoint[$0.lowerBound + 17] })
     }
 
-    /// What the newest version says of some rows in each leaf, and of all that `change` reaches.
+    /// The newest version's values of some rows in each leaf and of every row that `change` reaches.
     private static func content(_ store: Store) throws -> [Int64: [Value]] {
         let pin = store.pin()
         return try Faults.throwing { () throws(StoreError) in
@@ -143,7 +144,7 @@ struct DamageWhileWritingTests {
         }
     }
 
-    @Test("opening throws, where the log behind is replayed onto it") func replay() throws {
+    @Test("opening throws when the log is replayed onto the checkpoint") func replay() throws {
         let files = try Self.files(changed: true)
         let path = try #require(files.keys.first { $0.hasSuffix(".checkpoint") })
         let checkpoint = try #require(files[path])
@@ -164,16 +165,16 @@ struct DamageWhileWritingTests {
             .bytesIndexLeaf,
         ]
         #expect(refused.isSuperset(of: expected.map(\.rawValue)), "\(refused)")
-        // And without damage it opens.
+        // Without damage it opens.
         try Self.open(try Self.storage(files)).close()
     }
 
-    @Test("a write throws, each time that it is tried, changes nothing, and the store goes on") func write() throws {
+    @Test("a write throws each time, changes nothing, and the store remains usable") func write() throws {
         let files = try Self.files(changed: false)
         let path = try #require(files.keys.first { $0.hasSuffix(".checkpoint") })
         let checkpoint = try #require(files[path])
         #expect(
-            Self.forms(checkpoint).isSuperset(of: [ChunkEncoding.Form.dictionary, .pressed, .text].map(\.rawValue)))
+            Self.forms(checkpoint).isSuperset(of: [ChunkEncoding.Form.dictionary, .lz4, .text].map(\.rawValue)))
         let sound = try Self.open(try Self.storage(files))
         let unchanged = try Self.content(sound)
         try Self.write(sound, Self.change)
@@ -195,13 +196,13 @@ struct DamageWhileWritingTests {
                 #expect("\(error)".contains(path), "\(error)")
                 #expect(store.publishedVersion == before)
                 refused.insert(kind)
-                // Nothing of what was made of it is there for the next one that tries.
+                // The next attempt finds nothing of what the failed one made.
                 for _ in 0..<2 {
                     let error = #expect(throws: StoreError.self) { try Self.write(store, Self.change) }
                     #expect(error?.description.contains(path) ?? false, "\(error as Any)")
                 }
                 #expect(store.publishedVersion == before)
-                // What the damage does not touch can still be changed.
+                // What the damage does not affect can still be changed.
                 try Self.write(store) { try $0.changeSchema(to: StoreSchema(version: 2, tables: Self.schema.tables)) }
                 #expect(store.publishedVersion == before + 1)
             }
@@ -209,7 +210,7 @@ struct DamageWhileWritingTests {
                 #expect("\(error)".contains(path), "\(error)")
             }
             try store.close()
-            // Once the bit is put right, all is what it was, or what the change made of it.
+            // Once the bit is restored, the content is the original or what the change made of it.
             if try storage.status(path) != nil {
                 let file = try storage.open(path, .readWrite)
                 try checkpoint[byte...byte].withUnsafeBytes { try file.write($0, at: byte) }
@@ -236,7 +237,8 @@ struct DamageWhileWritingTests {
             let storage = try Self.storage(files)
             let store = try Self.open(storage)
             var set: [Int64: [Int: Value]] = [:]
-            // Where a chunk is damaged that is unpacked, whole or with what it refers to, the thread must not keep what came of it.
+            // If the damaged chunk is one that is unpacked, alone or with the nodes that it refers to, the thread
+            // must not keep the result.
             for column in [2, 5, 6] {
                 for key in stride(from: Int64(0), to: Int64(Self.count), by: 250) {
                     func change() throws { try Self.write(store) { $0.set(Self.item, column, key, .string("mine")) } }
@@ -267,7 +269,7 @@ struct DamageWhileWritingTests {
         #expect(refused == [2, 5, 6])
     }
 
-    @Test("following throws, and the store stays where it was") func follow() throws {
+    @Test("following throws, and the store stays at its version") func follow() throws {
         let files = try Self.files(changed: false)
         let path = try #require(files.keys.first { $0.hasSuffix(".checkpoint") })
         let checkpoint = try #require(files[path])

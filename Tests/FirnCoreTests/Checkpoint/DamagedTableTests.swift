@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnCore
 
-/// A table that a transaction does not use may be damaged.
+/// A transaction is not disturbed by a damaged table that it does not use.
 @Suite(.timeLimit(.minutes(20))) struct DamagedTableTests {
     private static func storage() throws -> MemoryStorage {
         var files = try StoreFiles.made { transaction in
@@ -14,7 +14,7 @@ import Testing
         try files.forge { bytes in
             let root = try #require(StoreFiles.nodes(bytes, .root).first).lowerBound
             let table = StoreFiles.target(bytes, root + 32 + 8 * BaseStore.any.index)
-            // It has other columns than the schema says.
+            // The table has other columns than the schema says.
             Forging.put(Forging.get(bytes, table + 56, UInt32.self) + 1, &bytes, table + 56)
         }
         return try files.storage()
@@ -24,7 +24,7 @@ import Testing
         try Store(BaseStore.options(), storage: storage, clock: ManualClock())
     }
 
-    /// Once the log has a commit, nothing may be read that could be damaged: the program would stop.
+    /// Once the log has a commit, nothing that could be damaged may be read: the program would stop.
     @Test func aCommitBehindACancelledOneDoesNotLookAtIt() async {
         await #expect(processExitsWith: .success) {
             let storage = try DamagedTableTests.storage()
@@ -40,20 +40,20 @@ import Testing
             try store.close()
             store = try DamagedTableTests.open(storage)
             let table = store.pin().snapshot.table(BaseStore.person)
-            // The key that was handed out in vain is handed out no more.
+            // The key that the cancelled transaction assigned is not assigned again.
             precondition(table.firstKey(primaryKeyInt: 101) == 4 && table.firstKey(primaryKeyInt: 102) == 5)
             try store.close()
         }
     }
 
-    /// Whoever iterates in a transaction holds its state.
+    /// An iterator in a transaction holds a transaction snapshot.
     @Test func aStateOfATransactionDoesNotLookAtIt() async {
         await #expect(processExitsWith: .success) {
             let store = try DamagedTableTests.open(try DamagedTableTests.storage())
             let transaction = try store.beginWrite()
             for id in 200..<Int64(203) {
                 try BaseStore.add(transaction, BaseStore.person, [0: .int(id)])
-                let state = transaction.pinState()
+                let state = transaction.pinSnapshot()
                 transaction.set(BaseStore.person, 1, 1, .string("name \(id)"))
                 transaction.set(BaseStore.person, 1, id - 197, .string("new \(id)"))
                 precondition(state.snapshot.table(BaseStore.person).value(1, of: id - 197) == .string(""))
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// The last leaf is no business of who changes other objects.
+    /// A transaction that changes other objects does not need the last leaf.
     @Test func aCommitElsewhereDoesNotLookAtTheLastLeaf() throws {
         var files = try StoreFiles.made { transaction in
             for id in 0..<800 { try BaseStore.add(transaction, BaseStore.person, [0: .int(Int64(id))]) }
@@ -87,7 +87,7 @@ import Testing
         try store.close()
     }
 
-    /// What uses it throws.
+    /// A transaction that uses the damaged table throws.
     @Test func whatUsesItThrows() throws {
         let store = try Self.open(try Self.storage())
         let transaction = try store.beginWrite()

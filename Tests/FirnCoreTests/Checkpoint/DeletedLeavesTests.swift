@@ -5,7 +5,8 @@ import Testing
 
 @testable import FirnCore
 
-/// Whole leaves that lie in a checkpoint are deleted: versions that hold them read on, and all of them is known to be garbage.
+/// Complete leaves of a checkpoint are deleted: versions that hold them can still be read, and all their nodes are
+/// known to be garbage.
 @Suite(.timeLimit(.minutes(20))) struct DeletedLeavesTests {
     private static let table = TableID(0)
 
@@ -35,10 +36,10 @@ import Testing
     private static func fault(_ snapshot: Snapshot, _ ids: [Int64]) -> String? {
         let view = snapshot.table(table)
         if view.count != ids.count { return "\(view.count) objects, not \(ids.count)" }
-        for (place, id) in ids.enumerated() where place % 7 == 0 {
+        for (position, id) in ids.enumerated() where position % 7 == 0 {
             guard let key = view.firstKey(primaryKeyInt: id), view.value(0, of: key) == .int(id),
                 view.value(1, of: key) == .string("person number \(id), born to be one of many"),
-                view.position(of: key) == place
+                view.position(of: key) == position
             else { return "object \(id)" }
         }
         return nil
@@ -50,26 +51,27 @@ import Testing
         var store = try Store(Self.options(folder), storage: PosixStorage.shared)
         try CompactionTests.fill(store, 3000)
         _ = try #require(try store.compact())
-        #expect(try Self.garbage(store) == store.checkpointGarbage.load(ordering: .relaxed))
+        #expect(try Self.garbage(store) == store.context.checkpointGarbage.load(ordering: .relaxed))
         var held: Pin? = store.pin()
         let all = Array(0..<Int64(3000))
         let left = all.filter { !keys.contains($0) }
-        // Row by row from both ends, so that the last one of a leaf is now its first, now its last row.
+        // Row by row from both ends, so that the last remaining row of a leaf is sometimes its first and sometimes
+        // its last.
         try Self.delete(keys.filter { $0 % 2 == 0 }, store)
         try Self.delete(keys.filter { $0 % 2 == 1 }.reversed(), store)
         store._checkInvariants()
         #expect(Self.fault(store.pin().snapshot, left) == nil)
         #expect(Self.fault(held!.snapshot, all) == nil)
-        #expect(try Self.garbage(store) == store.checkpointGarbage.load(ordering: .relaxed))
+        #expect(try Self.garbage(store) == store.context.checkpointGarbage.load(ordering: .relaxed))
         try store.compact()
         store._checkInvariants()
         #expect(Self.fault(held!.snapshot, all) == nil && Self.fault(store.pin().snapshot, left) == nil)
-        #expect(try Self.garbage(store) == store.checkpointGarbage.load(ordering: .relaxed))
+        #expect(try Self.garbage(store) == store.context.checkpointGarbage.load(ordering: .relaxed))
         held = nil
         try Self.delete(left.first.map { [$0] } ?? [], store)
         try store.compact()
         store._checkInvariants()
-        #expect(try Self.garbage(store) == store.checkpointGarbage.load(ordering: .relaxed))
+        #expect(try Self.garbage(store) == store.context.checkpointGarbage.load(ordering: .relaxed))
         try store.close()
         store = try Store(Self.options(folder), storage: PosixStorage.shared)
         #expect(Self.fault(store.pin().snapshot, Array(left.dropFirst())) == nil)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnCore
 
-/// Chunks share dictionaries of texts, which die with the last of them.
+/// Chunks share text dictionaries, which die with the last chunk that uses them.
 @Suite(.timeLimit(.minutes(20))) struct DictionaryGarbageTests {
     private static func options() -> StoreOptions {
         var options = StoreOptions(log: LogOptions(folder: "/store", verify: .everything))
@@ -42,7 +42,7 @@ import Testing
 
     private static func checkpointByteCount(_ store: Store) -> Int { store.log?.checkpoint?.byteCount ?? 0 }
 
-    /// A walk finds no dead node that is not known, nor known to be suspect.
+    /// Checks that every dead node that a walk finds is known to be dead or to be a suspect.
     private static func checkCount(_ store: Store, _ label: Comment) throws {
         let pin = store.pin()
         let mapping = try #require(pin.mapping)
@@ -53,7 +53,7 @@ import Testing
         for range in walk.unknown { #expect(suspects.contains(range.lowerBound), label) }
         #expect(
             walk.deadByteCount - walk.unknown.reduce(0) { $0 + $1.count }
-                == store.checkpointGarbage.load(ordering: .relaxed), label)
+                == store.context.checkpointGarbage.load(ordering: .relaxed), label)
     }
 
     @Test(arguments: [true, false]) func dictionariesThatDiedAreGivenBack(rewritesAll: Bool) throws {
@@ -75,7 +75,7 @@ import Testing
         try store.close()
     }
 
-    /// What a process that ends did not look for, the next one does.
+    /// Garbage that one process did not look for before it ended is found by the next.
     @Test func dictionariesThatDiedBeforeOpeningAreGivenBack() throws {
         let storage = MemoryStorage()
         var store = try Self.filled(storage)
@@ -91,7 +91,7 @@ import Testing
         try store.close()
     }
 
-    /// While one of its chunks lives a dictionary does, and is not taken for garbage.
+    /// A dictionary lives while one of its chunks does, and is not counted as garbage.
     @Test func aDictionaryLivesAsLongAsOneOfItsChunks() throws {
         // Three leaves of some 70 rows.
         let store = try Self.filled(MemoryStorage(), count: 200)
@@ -110,7 +110,7 @@ import Testing
         try store.close()
     }
 
-    /// One of which all chunks are replaced while it is written is dead from the beginning.
+    /// A dictionary whose chunks are all replaced while it is written is dead from the beginning.
     @Test func aDictionaryThatDiedWhileItWasWrittenIsCounted() throws {
         var options = Self.options()
         let held = Guarded<Store?>(.unranked, nil)

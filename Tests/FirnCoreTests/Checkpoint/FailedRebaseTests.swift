@@ -6,8 +6,8 @@ import Testing
 @testable import FirnCore
 
 @Suite(.timeLimit(.minutes(20))) struct FailedRebaseTests {
-    /// A checkpoint that was published, but whose nodes the tip does not have, is no reason for the next compaction to do
-    /// nothing.
+    /// If a checkpoint was published but the rebase failed, so that the tip does not have its nodes, the next
+    /// compaction still has work to do.
     @Test func theNextCompactionFreesTheMemory() throws {
         let storage = MemoryStorage()
         let transaction = Guarded<WriteTransaction?>(.unranked, nil)

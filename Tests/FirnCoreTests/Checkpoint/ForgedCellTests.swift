@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnCore
 
-@Suite("Cells of a checkpoint that are longer, or more, than a chunk can hold are an error", .timeLimit(.minutes(20)))
+@Suite("Checkpoint cells that are longer or more than a chunk can hold are an error", .timeLimit(.minutes(20)))
 struct ForgedCellTests {
     private static let kind = 2
 
@@ -25,9 +25,9 @@ struct ForgedCellTests {
         return StoreFiles.target(bytes, leaf.lowerBound + 64 + 8 * column)
     }
 
-    /// Nothing can be set in the column, and nothing stops the program.
+    /// Expects that nothing can be set in the column, and that nothing stops the program.
     ///
-    /// - Parameter isSeen: whether the chunk itself shows it.
+    /// - Parameter isSeen: whether the chunk itself shows the damage, so that verifying finds it.
     private static func expectDamage(_ files: StoreFiles, isSeen: Bool) throws {
         let store = try files.open()
         let before = store.publishedVersion
@@ -40,7 +40,7 @@ struct ForgedCellTests {
         if isSeen {
             #expect(throws: StoreError.self) { try store.verify() }
         } else {
-            // All else goes on.
+            // Everything else continues to work.
             let transaction = try store.beginWrite()
             transaction.set(BaseStore.person, 3, 0, .int(5))
             try transaction.commit()
@@ -49,7 +49,7 @@ struct ForgedCellTests {
         try store.close()
     }
 
-    /// The values of a chunk may share bytes, but a copy gives each its own.
+    /// The values of a chunk may share bytes, but a copy gives each value its own.
     @Test("slots that share their bytes", arguments: [14_000, 1025, 1024, 257]) func slots(length: Int) throws {
         var random = SeededRandom(seed: 3)
         var files = try Self.files { _ in
@@ -69,8 +69,8 @@ struct ForgedCellTests {
         try Self.expectDamage(files, isSeen: true)
     }
 
-    /// Each lies where it may, and only a copy gives each row bytes of its own.
-    @Test("rows that all name a dictionary's longest value") func dictionary() throws {
+    /// Each value is within the dictionary; only a copy gives each row its own bytes.
+    @Test("rows that all refer to a dictionary's longest value") func dictionary() throws {
         var files = try Self.files { $0 == 0 ? String(repeating: "long", count: 250) : "kind \($0 % 5)" }
         try files.forge { bytes in
             let chunk = try Self.chunk(Self.kind, bytes)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import FirnCore
 
-@Suite("A checkpoint that was forged is an error, whatever its checksums say", .timeLimit(.minutes(20)))
+@Suite("A forged checkpoint is an error, whatever its checksums say", .timeLimit(.minutes(20)))
 struct ForgedCheckpointTests {
-    /// Opens the base store with a forged checkpoint, reads and changes everything; gives the error that is met.
+    /// Opens the base store with a forged checkpoint and verifies it. Returns the error, if there is one.
     private func damage(_ forge: (inout [UInt8]) -> Void) throws -> StoreError? {
         let base = BaseStore.made
         var bytes = base.checkpoint
@@ -27,37 +27,37 @@ struct ForgedCheckpointTests {
         return nil
     }
 
-    private func foot(_ bytes: [UInt8]) -> Int {
+    private func footerOffset(_ bytes: [UInt8]) -> Int {
         bytes.count - Int(Forging.get(bytes, bytes.count - 8, UInt32.self))
     }
 
-    /// Where the state begins: behind one file's entry.
-    private func state(_ bytes: [UInt8]) -> Int {
-        foot(bytes) + 48 + 24 * Int(Forging.get(bytes, foot(bytes) + 40, UInt32.self))
+    /// The offset of the state, which follows the entries of the files.
+    private func stateOffset(_ bytes: [UInt8]) -> Int {
+        footerOffset(bytes) + 48 + 24 * Int(Forging.get(bytes, footerOffset(bytes) + 40, UInt32.self))
     }
 
     private func nodes(_ bytes: [UInt8], _ kind: Node.Kind) -> [Range<Int>] {
         Forging.nodes(of: bytes).filter { bytes[$0.lowerBound + 16] & 0x3F == kind.rawValue }
     }
 
-    @Test("the base store itself is whole") func whole() throws {
+    @Test("the base store itself is intact") func whole() throws {
         #expect(try damage { _ in } == nil)
     }
 
     @Test(
-        "a root that is negative, beyond the files, or no place of a node",
+        "a root that is negative, beyond the files, or not where a node begins",
         arguments: [.max, 1 << 63, 1 << 62, 1 << 42, 1 << 30, 0, 33, 64 + 32] as [UInt64])
-    func root(_ place: UInt64) throws {
-        let error = try damage { Forging.put(place, &$0, state($0)) }
+    func root(_ offset: UInt64) throws {
+        let error = try damage { Forging.put(offset, &$0, stateOffset($0)) }
         #expect(error != nil)
     }
 
-    @Test("a stamp with which the next transaction's would overflow", arguments: [.max, 1 << 63] as [UInt64])
+    @Test("a stamp so great that the next transaction's would overflow", arguments: [.max, 1 << 63] as [UInt64])
     func stamp(_ stamp: UInt64) throws {
-        #expect(try damage { Forging.put(stamp, &$0, state($0) + 8) } != nil)
+        #expect(try damage { Forging.put(stamp, &$0, stateOffset($0) + 8) } != nil)
     }
 
-    @Test("a node that is younger than the version that it is part of") func youngNode() throws {
+    @Test("a node younger than the version that contains it") func youngNode() throws {
         let error = try damage { bytes in Forging.put(UInt64.max, &bytes, nodes(bytes, .leaf)[0].lowerBound) }
         #expect(error?.description.contains("younger") == true)
     }
@@ -70,7 +70,7 @@ struct ForgedCheckpointTests {
     }
 
     @Test(
-        "a reference into no mapping, into a head, or to the midst of a node",
+        "a reference outside the mapping, into a header, or into the middle of a node",
         arguments: [.max, 1 << 45 | 1, 1 << 40 | 1, 1, 2, 65 + 16, 8, 33] as [UInt64])
     func reference(_ word: UInt64) throws {
         for (kind, offset) in [(Node.Kind.root, 32), (.table, 32), (.rowInner, 544), (.leaf, 64)] {
@@ -91,7 +91,8 @@ struct ForgedCheckpointTests {
             ] {
                 guard let to = nodes(base, child).last else { continue }
                 let word = UInt64(to.lowerBound) + 1
-                // Another chunk with as many rows of the same type has its place nowhere but in its bytes.
+                // A chunk does not say where it belongs: nothing but its own bytes tells it from another one with as
+                // many rows of the same type.
                 if Forging.get(base, from.lowerBound + offset, UInt64.self) == word
                     || parent == .leaf && child == .chunk
                 {
@@ -114,7 +115,7 @@ struct ForgedCheckpointTests {
                 let base = BaseStore.made.checkpoint
                 guard let node = nodes(base, kind).last else { continue }
                 if Forging.get(base, node.lowerBound + offset, UInt32.self) == value { continue }
-                // A shorter value, or list, is one, too.
+                // A shorter value or list is valid, too.
                 if value < 4, kind == .blob || kind == .listInner && offset == 20 && value > 0 { continue }
                 let error = try damage { Forging.put(value, &$0, node.lowerBound + offset) }
                 #expect(error != nil, "\(kind), byte \(offset): \(value)")
@@ -140,7 +141,7 @@ struct ForgedCheckpointTests {
         }
         #expect(store.publishedVersion == before)
         #expect(throws: StoreError.self) { try store.verify() }
-        // What hands out no key goes on.
+        // A transaction that assigns no key continues to work.
         let transaction = try store.beginWrite()
         transaction.set(BaseStore.person, 3, 3, .int(1))
         _ = try transaction.commit()
@@ -152,7 +153,7 @@ struct ForgedCheckpointTests {
         try files.forge { bytes in
             let inner = try #require(StoreFiles.nodes(bytes, .rowInner).first).lowerBound
             let word: UInt64 = Forging.get(bytes, inner + 544)
-            // It has as many rows.
+            // The other leaf has as many rows.
             #expect(Forging.get(bytes, inner + 1056, UInt64.self) == Forging.get(bytes, inner + 1064, UInt64.self))
             Forging.put(word, &bytes, inner + 552)
         }
@@ -177,8 +178,8 @@ struct ForgedCheckpointTests {
         try store.close()
     }
 
-    /// An append would write into the file's own memory.
-    @Test("a chunk with room for more rows than its leaf has") func roomyChunk() throws {
+    /// An append would write into the mapped memory of the file.
+    @Test("a chunk with capacity for more rows than its leaf has") func roomyChunk() throws {
         var files = try StoreFiles.made(Self.fill)
         try files.forge { bytes in
             // The keys are consecutive, so the packed chunk of the first column has the same length for any number of
@@ -195,7 +196,7 @@ struct ForgedCheckpointTests {
         try store.close()
     }
 
-    @Test("keys of a leaf beyond those that were checked for another one") func moreKeys() {
+    @Test("more keys of a leaf than were checked for another leaf") func moreKeys() {
         let node = Node(UnsafeMutableRawPointer.allocate(byteCount: 96, alignment: 32))
         defer { node.address.deallocate() }
         node.address.initializeMemory(as: UInt8.self, repeating: 0, count: 96)
@@ -209,8 +210,8 @@ struct ForgedCheckpointTests {
         #expect(!check.isEnough(node, NodeClaim(.keys, count: 3)))
     }
 
-    /// Whoever reads or writes keys takes them for numbers of 8 bytes.
-    @Test("keys of a leaf that are packed") func packedKeys() {
+    /// Readers and writers of keys assume numbers of 8 bytes.
+    @Test("packed keys of a leaf") func packedKeys() {
         let node = Node(UnsafeMutableRawPointer.allocate(byteCount: 96, alignment: 32))
         defer { node.address.deallocate() }
         node.address.initializeMemory(as: UInt8.self, repeating: 0, count: 96)
@@ -218,14 +219,14 @@ struct ForgedCheckpointTests {
         (node.form, node.width, node.capacity, node.byteCount) = (ChunkEncoding.Form.integers.rawValue, 8, 3, 96)
         node.store(Int64(5), ChunkEncoding.baseOffset)
         node.store(Int64(1), ChunkEncoding.stepOffset)
-        // They ascend either way.
+        // They ascend whether they are read as packed or as plain numbers.
         for row in 0..<3 { node.store(Int64(row), 64 + 8 * row) }
         var check = NodeCheck(node, NodeClaim(.keys, count: 3), ResolvedSchema(BaseStore.schema), isOpened: true)
         #expect(check.fault() != nil)
     }
 
-    @Test("compressed text that is no UTF-8, or has nulls where none may be", arguments: [true, false])
-    func pressedText(isNull: Bool) throws {
+    @Test("compressed text that is not UTF-8, or has nulls although it is not nullable", arguments: [true, false])
+    func compressedText(isNull: Bool) throws {
         var files = try StoreFiles.made { transaction in
             for id in 0..<Self.count {
                 try BaseStore.add(
@@ -239,17 +240,18 @@ struct ForgedCheckpointTests {
         var forged = false
         files.forge { bytes in
             for chunk in StoreFiles.nodes(bytes, .chunk)
-            where bytes[chunk.lowerBound + 17] == ChunkEncoding.Form.pressed.rawValue {
+            where bytes[chunk.lowerBound + 17] == ChunkEncoding.Form.lz4.rawValue {
                 let start = chunk.lowerBound
                 let width = Int(bytes[start + 40])
                 let rows = Int(Forging.get(bytes, start + 24, UInt32.self))
                 let heap = Int(Forging.get(bytes, start + 44, UInt32.self))
-                let pressed = Int(Forging.get(bytes, start + 48, UInt32.self))
+                let compressed = Int(Forging.get(bytes, start + 48, UInt32.self))
                 var text = [UInt8](repeating: 0, count: width * rows + heap)
                 text.withUnsafeMutableBytes { target in
                     bytes.withUnsafeBytes { source in
                         try! LZ4.decompress(
-                            UnsafeRawBufferPointer(rebasing: source[start + 64..<start + 64 + pressed]), into: target)
+                            UnsafeRawBufferPointer(rebasing: source[start + 64..<start + 64 + compressed]), into: target
+                        )
                     }
                 }
                 if isNull {
@@ -257,13 +259,13 @@ struct ForgedCheckpointTests {
                 } else {
                     text[width * rows] = 0xFF
                 }
-                var room = [UInt8](repeating: 0, count: chunk.count - 64)
+                var output = [UInt8](repeating: 0, count: chunk.count - 64)
                 var compressor = LZ4()
-                let count = room.withUnsafeMutableBytes { target in
+                let count = output.withUnsafeMutableBytes { target in
                     text.withUnsafeBytes { compressor.compress($0, into: target) }
                 }
                 guard let count else { continue }
-                let again = room[..<count]
+                let again = output[..<count]
                 bytes.replaceSubrange(start + 64..<start + 64 + again.count, with: again)
                 Forging.put(UInt32(again.count), &bytes, start + 48)
                 forged = true
@@ -278,14 +280,15 @@ struct ForgedCheckpointTests {
         try store.close()
     }
 
-    @Test("opening with everything verified refuses what only a look at the structure finds") func everything() throws {
+    @Test("opening that verifies everything refuses what only a check of the structure finds") func everything() throws
+    {
         var files = try StoreFiles.made(Self.fill)
         try files.forge { bytes in
             let leaf = try #require(StoreFiles.nodes(bytes, .leaf).last)
             Forging.put(UInt32(255), &bytes, leaf.lowerBound + 20)
         }
         #expect(throws: StoreError.self) { try files.open(verifying: true).close() }
-        // What is not asked for is found when it is read.
+        // Without that verification the fault is found only when the leaf is read.
         try files.open().close()
     }
 
@@ -302,7 +305,7 @@ struct ForgedCheckpointTests {
         }
     }
 
-    @Test("an inner node that is its own child is no endless way") func circle() throws {
+    @Test("an inner node that is its own child causes no endless walk") func circle() throws {
         for kind in [Node.Kind.rowInner, .integerIndexInner, .listInner] {
             guard let node = nodes(BaseStore.made.checkpoint, kind).first else { continue }
             let refs = kind == .rowInner ? 544 : kind == .integerIndexInner ? 1056 : 32

@@ -8,10 +8,10 @@ import Testing
 struct ForgedCountTests {
     private static let person = BaseStore.person
     private static let tags = 6
-    /// More than the files of the store can hold, and few enough to be walked.
+    /// More than the files of the store can hold, and few enough to iterate over.
     private static let many = 10_000_000
 
-    /// A store of a long list, and of links to many objects.
+    /// The files of a store with a long list and with links to many objects.
     private static func files() throws -> StoreFiles {
         try StoreFiles.made { transaction in
             for id in 0..<400 {
@@ -88,14 +88,15 @@ struct ForgedCountTests {
         }
     }
 
-    @Test("walks over trees end where damage was met") func walks() throws {
+    @Test("walks over trees end when damage is met") func walks() throws {
         let store = try Self.files().open()
         let view = store.pin().snapshot.table(Self.person)
         var visits = (elements: 0, nodes: 0)
         func walk() {
-            guard let place = view.find(3) else { return }
+            guard let location = view.find(3) else { return }
             let cell = ListCell(
-                place.leaf.chunk(Self.tags), place.row, ElementLayout(BaseStore.schema.tables[1].columns[Self.tags]))
+                location.leaf.chunk(Self.tags), location.row,
+                ElementLayout(BaseStore.schema.tables[1].columns[Self.tags]))
             visits.elements = cell.values.count
             visits.nodes = 0
             cell.forEachNode { _ in visits.nodes += 1 }

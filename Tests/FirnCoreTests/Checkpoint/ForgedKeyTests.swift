@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnCore
 
-@Suite("Keys that the log can't tell are given to no object", .timeLimit(.minutes(20)))
+@Suite("No object gets a key that the log can't express", .timeLimit(.minutes(20)))
 struct ForgedKeyTests {
     /// People, all in one leaf.
     private static func files() throws -> StoreFiles {
@@ -33,16 +33,16 @@ struct ForgedKeyTests {
         try transaction.commit()
     }
 
-    /// A changeset can't name them, so the store would not open again.
-    @Test("a next key behind all that there are", arguments: [1 << 62, 1 << 62 - 1] as [Int64])
+    /// A changeset can't express such keys, so the store would not open again.
+    @Test("a next key beyond all possible keys", arguments: [1 << 62, 1 << 62 - 1] as [Int64])
     func noKeysLeft(next: Int64) throws {
         let storage = try Self.files(nextKey: next).storage()
         let store = try Store(BaseStore.options(), storage: storage, clock: ManualClock())
         for _ in 0..<2 {
             let error = #expect(throws: StoreError.self) { try Self.add(store, 1000) }
-            #expect(error?.description.contains("all keys") == true, "\(error as Any)")
+            #expect(error?.description.contains("all possible object keys") == true, "\(error as Any)")
         }
-        // What hands out no key goes on.
+        // A transaction that assigns no key continues to work.
         let transaction = try store.beginWrite()
         transaction.set(BaseStore.person, 3, 3, .int(1))
         try transaction.commit()
@@ -52,7 +52,7 @@ struct ForgedKeyTests {
         try again.close()
     }
 
-    @Test("the last key there is is handed out, logged and read again") func lastKey() throws {
+    @Test("the greatest possible key is assigned, logged and read again") func lastKey() throws {
         let lastKey: Int64 = 1 << 62 - 2
         let storage = try Self.files(nextKey: lastKey).storage()
         var store = try Store(BaseStore.options(), storage: storage, clock: ManualClock())
@@ -68,19 +68,20 @@ struct ForgedKeyTests {
     }
 
     enum Passing: CaseIterable {
-        /// Objects of the last leaf have keys that the table has yet to hand out.
+        /// Objects of the last leaf have keys that the table has yet to assign.
         case last
-        /// So have those of the first one, and the inner node leads to it.
+        /// Objects of the first leaf also have such keys, and the inner node leads to them.
         case first
-        /// So have those of the first one, and it is the last once all other objects are deleted.
+        /// Objects of the first leaf also have such keys, and it becomes the last leaf once all other objects are
+        /// deleted.
         case emptied
-        /// The same; and where some of the others stay, both leaves become one, whose keys do not ascend.
+        /// The same; and if some of the others remain, both leaves are merged into one whose keys do not ascend.
         case joined
     }
 
-    /// A row that is taken for one which no version has seen is written in place: here over the references of a chunk
-    /// in the checkpoint.
-    @Test("a next key that objects have passed", arguments: Passing.allCases, [false, true])
+    /// A row that is assumed to be new, so that no version has seen it, is written in place: here over the references
+    /// of a chunk in the checkpoint.
+    @Test("a next key that is below the keys of objects", arguments: Passing.allCases, [false, true])
     func passed(_ passing: Passing, isHeld: Bool) throws {
         var files = try StoreFiles.made { transaction in
             for id in 0..<(passing == .joined ? 300 : 400) {
@@ -110,7 +111,7 @@ struct ForgedKeyTests {
                 Forging.put(UInt64(1000), &bytes, inner.lowerBound + 32 + 8)
             }
         }
-        // Before where the last leaf ends, and behind it.
+        // Positions before and behind the end of the last leaf.
         let positions =
             switch passing {
             case .last: [390]
@@ -132,9 +133,9 @@ struct ForgedKeyTests {
         case .emptied: for key in (256..<400).reversed() { transaction.delete(BaseStore.person, Int64(key)) }
         case .joined: transaction.delete(BaseStore.person, 299)
         }
-        let held = isHeld ? transaction.pinState() : nil
-        let place = transaction.table(BaseStore.person).location(at: position)
-        let key = place.leaf.key(place.row)
+        let held = isHeld ? transaction.pinSnapshot() : nil
+        let location = transaction.table(BaseStore.person).location(at: position)
+        let key = location.leaf.key(location.row)
         #expect(key >= transaction.table(BaseStore.person).nextKey)
         transaction.set(BaseStore.person, 2, key, .string("another"))
         #expect(Self.kinds(pin) == before)
@@ -147,24 +148,24 @@ struct ForgedKeyTests {
     private static func kinds(_ pin: Pin) -> [Value] {
         let table = pin.snapshot.table(BaseStore.person)
         return (0..<table.count).map {
-            let place = table.location(at: $0)
-            return table.value(2, place.leaf, place.row)
+            let location = table.location(at: $0)
+            return table.value(2, location.leaf, location.row)
         }
     }
 
-    @Test("rows behind those of the last held state are written in place, and no others") func fresh() throws {
+    @Test("only rows added after the last transaction snapshot are written in place") func fresh() throws {
         let store = try Self.files().open()
-        // Behind a full leaf of the checkpoint, in one that has room.
+        // These follow a full leaf of the checkpoint, in a leaf that has free rows.
         for id in 256..<276 { try Self.add(store, Int64(id)) }
         let transaction = try store.beginWrite()
         func isFresh(_ key: Int64) throws -> Bool {
-            let place = try #require(transaction.table(BaseStore.person).find(key))
-            return transaction.isFresh(BaseStore.person, 2, place.leaf, place.row)
+            let location = try #require(transaction.table(BaseStore.person).find(key))
+            return transaction.isFresh(BaseStore.person, 2, location.leaf, location.row)
         }
         #expect(try !isFresh(275))
         try BaseStore.add(transaction, BaseStore.person, [0: .int(276)])
         #expect(try isFresh(276) && !isFresh(275))
-        var pin: Pin? = transaction.pinState()
+        var pin: Pin? = transaction.pinSnapshot()
         #expect(try !isFresh(276))
         try BaseStore.add(transaction, BaseStore.person, [0: .int(277)])
         #expect(try isFresh(277) && !isFresh(276))
@@ -175,7 +176,7 @@ struct ForgedKeyTests {
         try store.close()
     }
 
-    @Test("keys of a leaf that count on beyond the last one") func keysBeyondTheLast() throws {
+    @Test("consecutive keys of a leaf that run beyond the greatest possible key") func keysBeyondTheLast() throws {
         var files = try Self.files()
         try files.forge { bytes in
             let leaf = try #require(StoreFiles.nodes(bytes, .leaf).last).lowerBound

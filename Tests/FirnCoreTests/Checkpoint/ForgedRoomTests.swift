@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnCore
 
-@Suite("A node of a checkpoint has the room that its writers rely on", .timeLimit(.minutes(20)))
+@Suite("A checkpoint node has the capacity that its writers rely on", .timeLimit(.minutes(20)))
 struct ForgedRoomTests {
     private static let person = BaseStore.person
 
@@ -14,14 +14,14 @@ struct ForgedRoomTests {
         }
     }
 
-    /// Reading everything throws, and so does a transaction that needs the node.
+    /// Expects that verifying everything throws, and that a transaction that needs the node throws, too.
     private static func expectDamage(
         _ files: StoreFiles, _ text: String, _ change: (WriteTransaction) throws -> Void
     ) throws {
         let store = try files.open()
         let error = #expect(throws: StoreError.self) { try store.verify() }
         #expect(error?.description.contains(text) == true, "\(error as Any)")
-        // A store that takes the node for a good one is not written to: it would write behind it.
+        // A store that accepts the node is not written to: the transaction would write beyond the node's end.
         guard error != nil else { return }
         #expect(throws: StoreError.self) {
             let transaction = try store.beginWrite()
@@ -31,7 +31,7 @@ struct ForgedRoomTests {
         try store.close()
     }
 
-    @Test("a small leaf that is not the root of its index, by its claim") func smallLeaf() {
+    @Test("a node check refuses a small leaf that is not the root of its index") func smallLeaf() {
         let writer = NodeWriter(stamp: 1)
         let schema = ResolvedSchema(BaseStore.schema)
         func isFaulty(_ node: Node, _ role: NodeRole, level: Int?) -> Bool {
@@ -55,7 +55,7 @@ struct ForgedRoomTests {
         writer.dispose().deallocate()
     }
 
-    /// A deletion would move entries of the leaf before it into it.
+    /// A deletion would move entries of the leaf before it into this leaf.
     @Test("a small leaf that is not the root of its index") func smallLeafOfAFile() throws {
         var files = try Self.files(68)
         files.forge { bytes in
@@ -70,7 +70,7 @@ struct ForgedRoomTests {
         try Self.expectDamage(files, "a leaf of an index") { $0.delete(Self.person, 67) }
     }
 
-    /// The first object would be written behind its chunks.
+    /// The first object would be written beyond the end of the chunks.
     @Test("a row tree without rows") func noRows() throws {
         var files = try Self.files(1)
         try files.forge { bytes in
@@ -79,10 +79,10 @@ struct ForgedRoomTests {
             Forging.put(UInt32(0), &bytes, leaf + 20)
             for column in 0..<columns {
                 let chunk = StoreFiles.target(bytes, leaf + 64 + 8 * column)
-                // Plain chunks, as packed ones say more of their rows.
+                // Plain chunks, because packed ones say more about their rows.
                 let layout = BaseStore.schema.tables[1].columns[column].layout
-                for place in 20..<28 { bytes[chunk + place] = 0 }
-                for place in 32..<64 { bytes[chunk + place] = 0 }
+                for offset in 20..<28 { bytes[chunk + offset] = 0 }
+                for offset in 32..<64 { bytes[chunk + offset] = 0 }
                 bytes[chunk + 17] = layout.form.rawValue
             }
             for table in StoreFiles.nodes(bytes, .table).map(\.lowerBound)
@@ -94,7 +94,7 @@ struct ForgedRoomTests {
         try Self.expectDamage(files, "rows") { try BaseStore.add($0, Self.person, [0: .int(7)]) }
     }
 
-    /// The first object of a table behind them would have its table's reference written behind the root.
+    /// The first object of a table that the root lacks would have its table's reference written behind the root.
     @Test("a root of fewer tables than the schema has", arguments: [0, 1] as [UInt32])
     func fewTables(count: UInt32) throws {
         var files = try Self.files(1)

@@ -7,7 +7,8 @@ import Testing
 
 @testable import FirnCore
 
-/// A thousand versions held at once, while one compaction follows another: each is verified against the oracle beside the compactor and after it, and costs exactly what it alone needs.
+/// Holds a thousand versions at once while one compaction follows another. Each version is verified against the
+/// oracle beside the compactor and after it, and costs exactly what it alone needs.
 @Suite(.timeLimit(.minutes(20))) struct HeldVersionsTests {
     @Test func aThousandHeldVersionsStayWhatTheyWereWhileTheCompactorRunsAndAfter() throws {
         let wanted = 1000
@@ -36,7 +37,7 @@ import Testing
             }
             isWritten.store(true, ordering: .releasing)
         }
-        // Each version as it comes, and old ones between them.
+        // Verifies each version as it comes, and old ones between them.
         let verifier = try StorageThread.start(name: "verifier") {
             var random = SeededRandom(seed: 62)
             var next = 0
@@ -53,18 +54,19 @@ import Testing
                         next += 1
                     }
                     if isLast { break }
-                    restThread(nanoseconds: 500_000)
+                    sleepThread(nanoseconds: 500_000)
                 }
             }
             isVerified.store(true, ordering: .releasing)
         }
-        // The rule's compactions run on the store's own thread; between them, those that somebody asks for.
+        // The rule's compactions run on the store's own thread; between them, compactions that are asked for run
+        // here.
         var random = SeededRandom(seed: 63)
         var reports: [CompactionReport] = []
         var due: UInt64 = 0
         while !isVerified.load(ordering: .acquiring) {
             guard store.publishedVersion >= due else {
-                restThread(nanoseconds: 500_000)
+                sleepThread(nanoseconds: 500_000)
                 continue
             }
             if let report = try store.compact(garbageShare: random.below(3) == 0 ? -1 : 10) { reports.append(report) }
@@ -77,7 +79,7 @@ import Testing
         #expect(store.compactionFailure == nil)
         let fileCount = try #require(store.log?.checkpoint).id
         #expect(reports.count { $0.isWhole } > 3 && reports.count { !$0.isWhole } > 3)
-        #expect(Int(fileCount) > reports.count + 4, "the rule has asked for \(Int(fileCount) - reports.count) more")
+        #expect(Int(fileCount) > reports.count + 4, "the rule asked for \(Int(fileCount) - reports.count) more")
         #expect(store.activeVersions.count >= wanted)
 
         var held = versions.withLock { versions in
@@ -86,17 +88,18 @@ import Testing
         }
         for version in held { try version.verify("after the last compaction") }
         store._checkInvariants()
-        try letGo(&held, store, run.seed, folder.path + "/store/checkpoint")
+        try release(&held, store, run.seed, folder.path + "/store/checkpoint")
         try run.verify(store.pin(), run.oracle, "the newest, after all others")
         store._checkInvariants()
     }
 
-    /// Lets the versions go in random order. At each step the heap has exactly the nodes that those left reach; after a compaction the folder has exactly the files that they and the newest lie on.
-    private func letGo(_ held: inout [Held], _ store: Store, _ seed: UInt64, _ folder: String) throws {
+    /// Releases the versions in random order. At each step the heap has exactly the nodes that the remaining versions
+    /// reach. After a compaction the folder has exactly the files that they and the newest version need.
+    private func release(_ held: inout [Held], _ store: Store, _ seed: UInt64, _ folder: String) throws {
         var random = SeededRandom(seed: seed)
         var users = NodeUsers()
         var newest = users.add(store.versions.tip.snapshot)
-        for place in held.indices { held[place].nodes = users.add(held[place].pin.snapshot) }
+        for index in held.indices { held[index].nodes = users.add(held[index].pin.snapshot) }
         var fileCounts: [Int] = []
         while true {
             guard store.heap.nodeCount == users.count else {
@@ -117,20 +120,20 @@ import Testing
                 store.versions.checkCounts()
             }
             if held.isEmpty { break }
-            let place = random.below(held.count)
-            users.remove(held[place].nodes)
-            held.remove(at: place)
+            let index = random.below(held.count)
+            users.remove(held[index].nodes)
+            held.remove(at: index)
         }
         #expect(fileCounts.first! > fileCounts.last! && fileCounts.last! == store.log?.checkpoint?.files.count)
         #expect(store.activeVersions.count == 1 && store.activeVersions[0].holders == 0)
     }
 }
 
-/// A version that is held, and what it holds.
+/// A held version, and what it holds.
 private struct Held {
     let pin: Pin
     let oracle: Oracle
-    /// Its nodes on the heap.
+    /// The version's nodes on the heap.
     var nodes: Set<UInt64> = []
 
     func verify(_ label: String) throws {
@@ -140,7 +143,7 @@ private struct Held {
     }
 }
 
-/// For the body of a thread, which can't throw.
+/// Runs the body of a thread, which can't throw, and records what it throws.
 private func recordingIssues(_ body: () throws -> Void) {
     do { try body() } catch { Issue.record("\(error)") }
 }

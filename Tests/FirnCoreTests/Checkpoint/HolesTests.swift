@@ -5,9 +5,9 @@ import Testing
 
 @testable import FirnCore
 
-/// The blocks of dead nodes go back to the system, and nobody who may read them is the worse for it.
+/// The blocks of dead nodes are given back to the file system, and no reader is harmed by it.
 @Suite(.timeLimit(.minutes(20))) struct HolesTests {
-    /// A store of people and what it must hold.
+    /// A store of people, and its expected content.
     struct People {
         let store: Store
         var ages: [Int64]
@@ -39,7 +39,7 @@ import Testing
             names = other.names
         }
 
-        /// Gives some people other names and ages.
+        /// Changes the names and ages of some people.
         mutating func change(_ people: some Sequence<Int>, to round: Int) throws {
             let transaction = try store.beginWrite()
             for person in people {
@@ -51,7 +51,7 @@ import Testing
             try transaction.commit()
         }
 
-        /// What is wrong with a version; nil where it is this.
+        /// The first difference between a version and the expected content; nil if there is none.
         func fault(_ snapshot: Snapshot) -> String? {
             let table = snapshot.table(TableID(0))
             guard table.count == ages.count else { return "\(table.count) people" }
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    /// People on the disk, all in one file of a checkpoint, and what that takes.
+    /// A store of people on the disk, compacted into one file of a checkpoint, and the space that the file takes.
     private static func compacted(_ path: String, count: Int = 2000) throws -> (people: People, allocated: Int) {
         let people = try People(path, PosixStorage.shared, count: count)
         try people.store.compact()
@@ -120,7 +120,7 @@ import Testing
         #expect(before.fault(try #require(held).snapshot) == nil)
         #expect(people.fault(people.store.pin().snapshot) == nil)
         held = nil
-        // No checkpoint has to be written for it.
+        // No checkpoint has to be written for this.
         let id = people.store.log?.checkpoint?.id
         try people.store.removeReleased()
         #expect(people.store.log?.checkpoint?.id == id)
@@ -129,8 +129,8 @@ import Testing
         people.store._checkInvariants()
     }
 
-    /// Nothing is removed while another process opens the store; nobody else says then that there is something to
-    /// remove.
+    /// Nothing is removed while another process opens the store, and nobody else reports later that there is
+    /// something to remove.
     @Test func aFileThatCouldNotBeRemovedYetIsRemovedTheNextTime() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/store"
@@ -142,19 +142,19 @@ import Testing
         func files() throws -> Int { try PosixStorage.shared.list(path + "/checkpoint").count }
         #expect(try files() == 2 && store.fileReferences.ids.contains(old))
         let other = try Store(People.options(path), storage: PosixStorage.shared)
-        // As an opener that has not read anything yet.
-        other.log?.tellOthers(version: 0, oldest: 0, activeCount: 0, retainedByteCount: 0)
+        // It now looks like an opener that has not read anything yet.
+        other.log?.publishHoldings(version: 0, oldest: 0, activeCount: 0, retainedByteCount: 0)
         withExtendedLifetime(held) {}
         held = nil
         #expect(store.fileReferences.hasReleased)
         try store.removeReleased()
         #expect(try files() == 2)
-        other.tellOthers()
+        other.publishHoldings()
         try store.removeReleased()
         #expect(try files() == 1)
     }
 
-    /// What outlives its store is not overwritten by the next one.
+    /// A file that outlives its store is not overwritten by the next one.
     @Test func aVersionThatIsHeldWhenItsStoreIsClosedStaysWhatItWas() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/store"
@@ -172,14 +172,15 @@ import Testing
         held = nil
     }
 
-    /// The process is stopped at each call of two compactions, and the power goes: every acknowledged commit is there, and every node that can be reached is whole.
+    /// The process is stopped at each call of two compactions, and the power goes: every acknowledged commit is
+    /// there, and every reachable node is intact.
     @Test func aCrashAtAnyCallLosesNothing() throws {
         let storage = SimulatedStorage(seed: 3)
         let base = try People("/store", storage, count: 600)
         try base.store.compact()
         try base.store.close()
         let disk = storage.disk.afterPowerCut(seed: 1, .everything)
-        /// What is on the disk, and what may be there once it has stopped.
+        /// Returns the storage, and the two states of which one must be there after the process was stopped.
         func run(crashAt: Int?) throws -> (storage: SimulatedStorage, before: People, after: People, calls: Range<Int>)
         {
             let storage = disk.afterPowerCut(seed: 1, .everything).newProcess()
@@ -199,9 +200,9 @@ import Testing
             }
             return (storage, before, people, start..<storage.callCount)
         }
-        let whole = try run(crashAt: nil)
-        #expect(whole.storage.disk.count(.deallocate, suffix: "checkpoint") >= 3)
-        let trace = whole.storage.disk.ioTrace.filter { whole.calls.contains($0.index) }
+        let complete = try run(crashAt: nil)
+        #expect(complete.storage.disk.count(.deallocate, suffix: "checkpoint") >= 3)
+        let trace = complete.storage.disk.ioTrace.filter { complete.calls.contains($0.index) }
         for call in trace where call.operation.changesDisk {
             let (storage, before, after, _) = try run(crashAt: call.index)
             for seed in 1...3 as ClosedRange<UInt64> {
@@ -212,7 +213,7 @@ import Testing
                     Issue.record("stopped at \(call), seed \(seed): \(fault)")
                 }
                 store._checkInvariants()
-                // It goes on from there.
+                // The store can be used from there.
                 var again = People(store, like: before.fault(snapshot) == nil ? before : after)
                 try again.change(0..<200, to: 9)
                 try store.compact(garbageShare: 10)
@@ -221,7 +222,7 @@ import Testing
         }
     }
 
-    /// What a checkpoint that failed would have listed is still part of the one before, and stays.
+    /// The holes that a failed checkpoint would have listed are still part of the checkpoint before it, and stay.
     @Test func aCompactionThatFailsGivesNothingBack() throws {
         let storage = SimulatedStorage(seed: 4)
         var people = try People("/store", storage, count: 20_000)
@@ -258,9 +259,9 @@ import Testing
         try people.store.compact(garbageShare: 10)
         #expect(storage.disk.count(.deallocate) == 0)
         #expect(try !Self.hasHoles(people.store))
-        // It has not looked for news.
+        // The other process has not followed yet.
         #expect(old.fault(try #require(other).pin().snapshot) == nil)
-        // Where everything is garbage, all is written anew, and the other keeps the files.
+        // If everything is garbage, everything is rewritten, and the other process keeps its files.
         try people.change(0..<2000, to: 2)
         #expect(try people.store.compact(garbageShare: 0.3, rewritesAll: false)?.isWhole == true)
         #expect(old.fault(try #require(other).pin().snapshot) == nil)
@@ -273,7 +274,8 @@ import Testing
         #expect(people.fault(people.store.pin().snapshot) == nil)
     }
 
-    /// It has opened the store when the holes were decided, and reads the manifest that does not list them.
+    /// The other process has opened the store when the holes are chosen, and reads the manifest that does not list
+    /// them.
     @Test func noBlockIsGivenBackUnderAnotherProcessThatComesMeanwhile() throws {
         let storage = SimulatedStorage(seed: 5)
         var people = try People("/store", storage, count: 2000)
@@ -292,7 +294,7 @@ import Testing
         storage.beforeEachCall(nil)
         #expect(try Self.hasHoles(people.store))
         #expect(storage.disk.count(.deallocate) == 0)
-        // What it has open goes when nobody has it any more.
+        // The files that it has open are removed when nobody has them open any more.
         func useAndClose() throws {
             let reader = try #require(
                 other.withLock { state in
@@ -318,7 +320,7 @@ import Testing
         let old = people
         let number = people.store.publishedVersion
         try people.change(0..<2000, to: 1)
-        // Read where it lies: the checkpoint is that version.
+        // This version is read in place: the checkpoint is that version.
         let past = try people.store.version(number)
         for round in 2...4 {
             try people.change(0..<2000, to: round)
@@ -339,14 +341,15 @@ import Testing
             try people.change(0..<600, to: round)
             reports.append(try #require(try people.store.compact(garbageShare: 0.3, rewritesAll: false)).isWhole)
         }
-        // The first attempt finds it out.
+        // The first attempt shows that blocks can't be punched.
         #expect(storage.disk.count(.deallocate) == 1)
         #expect(reports.contains(true))
         #expect(people.fault(people.store.pin().snapshot) == nil)
         people.store._checkInvariants()
     }
 
-    /// Garbage between what lives has no whole blocks: a part of the store is moved, so that it gets some, and never all at once.
+    /// Garbage between live nodes has no complete blocks. So a part of the store at a time is moved to free some, and
+    /// never the whole store at once.
     @Test func whatLivesAmongTheDeadIsMovedABitAtATime() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/store"
@@ -355,7 +358,7 @@ import Testing
         var random = SeededRandom(seed: 8)
         var sizes: [Int] = []
         for round in 1...40 {
-            // One of every leaf's small chunks.
+            // Changes one of the small chunks of every leaf.
             let transaction = try people.store.beginWrite()
             for person in stride(from: random.below(5) * 256, to: 20_000, by: 1280) {
                 people.ages[person] = Int64(round)
@@ -373,9 +376,9 @@ import Testing
         #expect(again.fault(again.store.pin().snapshot) == nil)
         again.store._checkInvariants()
         try again.store.compact(garbageShare: -1)
-        // Of what all of it takes, and each commit changes a third.
-        let whole = try Self.allocated(path)
-        #expect(sizes.allSatisfy { $0 < 2 * whole }, "\(sizes) of \(whole)")
+        // Compared with the space that all live data takes, of which each commit changes a third.
+        let fullSize = try Self.allocated(path)
+        #expect(sizes.allSatisfy { $0 < 2 * fullSize }, "\(sizes) of \(fullSize)")
     }
 
     @Test func theFilesStayFew() throws {
@@ -383,7 +386,7 @@ import Testing
         try people.store.compact()
         var most = 0
         for round in 1...120 {
-            // A leaf that no other round changes, so that every file keeps something.
+            // Changes a leaf that no other round changes, so that every file keeps something.
             try people.change([round * 300], to: round)
             #expect(try people.store.compact(garbageShare: 10, rewritesAll: false)?.isWhole == false)
             most = max(most, people.store.log?.checkpoint?.files.count ?? 0)
@@ -401,7 +404,7 @@ import Testing
         let decoded = try CheckpointState.decode(bytes)
         #expect(decoded.holes == stored.holes && decoded.garbage == 5 && decoded.root == 64)
         for count in 24..<bytes.count {
-            // Never more than there is.
+            // A truncated state must not be read beyond its end.
             _ = try? CheckpointState.decode(Array(bytes[..<count]))
         }
         let storage = MemoryStorage()
@@ -413,7 +416,8 @@ import Testing
         state.holes = [64..<(checkpoint.byteCount + 4096)]
         checkpoint.state = state.encode()
         let error = #expect(throws: StoreError.self) {
-            try CheckpointMapping.open(checkpoint, log, people.store.options, CheckpointFileReferences())
+            try CheckpointMapping.open(
+                checkpoint, log, people.store.options.checkpointReading, CheckpointFileReferences())
         }
         #expect(error?.description.contains("hole") == true)
     }

@@ -4,7 +4,8 @@ import Testing
 @testable import FirnCore
 
 @Suite(.timeLimit(.minutes(20))) struct NodeClaimTests {
-    /// What is claimed of the nodes of a file goes with it, and only that; whoever has taken a node has it still.
+    /// The claims for the nodes of a removed file go with the file, and no others do. A node that was taken stays
+    /// taken.
     @Test(arguments: 1...4) func claimsOfARemovedFileAreForgotten(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var claims = NodeClaims()
@@ -30,7 +31,7 @@ import Testing
             let isFree = claims.take(unit)
             #expect(isFree != known.isTaken)
         }
-        // There is room for others, and none is left when all are forgotten.
+        // There is capacity for other claims, and none are left when all are forgotten.
         let isEntered = claims.enter(NodeClaim(.root), 3000)
         claims.forget([0..<20_000])
         let isEmpty = claims.count == 0 && claims.find(3000) == nil

@@ -3,14 +3,16 @@ import Testing
 
 @testable import FirnCore
 
-/// A forged store has right checksums, and a node that lies within the bytes of another one: the references of the inner one become addresses when it is touched.
-@Suite("What of a checkpoint was checked is not changed any more", .timeLimit(.minutes(20)))
+/// A forged store has correct checksums, but a node lies within the bytes of another one: the references of the inner
+/// one become addresses when it is validated.
+@Suite("Bytes of a checkpoint that were checked are never changed", .timeLimit(.minutes(20)))
 struct OverlappingNodesTests {
     private static let person = BaseStore.person
     private static let photo = 7
     private static let count = 600
 
-    /// The photo of object 0 is a blob, in whose bytes a copy of the last leaf lies, to which its parent refers.
+    /// The photo of object 0 is a blob. Its bytes contain a copy of the last leaf, and the leaf's parent refers to
+    /// that copy.
     private static func overlapping() throws -> StoreFiles {
         var files = try StoreFiles.made { transaction in
             for id in 0..<count {
@@ -26,12 +28,12 @@ struct OverlappingNodesTests {
             let leaf = StoreFiles.target(bytes, last)
             let size = Int(Forging.get(bytes, leaf + 28, UInt32.self))
             // Nodes begin at multiples of 32 bytes.
-            let place = blob.lowerBound + 64
-            bytes.replaceSubrange(place..<place + size, with: bytes[leaf..<leaf + size])
-            Forging.put(UInt32(place / 32), &bytes, place + 12)
-            Forging.put(UInt32(0), &bytes, place + 8)
-            Forging.put(Forging.crc(bytes, place..<place + size), &bytes, place + 8)
-            Forging.put(UInt64(place + 1), &bytes, last)
+            let offset = blob.lowerBound + 64
+            bytes.replaceSubrange(offset..<offset + size, with: bytes[leaf..<leaf + size])
+            Forging.put(UInt32(offset / 32), &bytes, offset + 12)
+            Forging.put(UInt32(0), &bytes, offset + 8)
+            Forging.put(Forging.crc(bytes, offset..<offset + size), &bytes, offset + 8)
+            Forging.put(UInt64(offset + 1), &bytes, last)
         }
         return files
     }
@@ -41,7 +43,7 @@ struct OverlappingNodesTests {
         return try Faults.throwing { () throws(StoreError) in pin.snapshot.table(person).value(column, of: key) }
     }
 
-    @Test("a node within one that was checked is refused, and leaves it as it is") func innerLast() throws {
+    @Test("a node within a checked node is refused, and the checked node stays as it is") func innerLast() throws {
         let store = try Self.overlapping().open()
         let before = try #require(try Self.read(store, Self.photo, 0))
         #expect(throws: StoreError.self) { try Self.read(store, 0, Int64(Self.count - 1)) }
@@ -49,7 +51,7 @@ struct OverlappingNodesTests {
         try store.close()
     }
 
-    @Test("a node around one that was checked is refused") func innerFirst() throws {
+    @Test("a node around a checked node is refused") func innerFirst() throws {
         let store = try Self.overlapping().open()
         let before = try #require(try Self.read(store, 1, Int64(Self.count - 1)))
         #expect(throws: StoreError.self) { try Self.read(store, Self.photo, 0) }
@@ -57,7 +59,7 @@ struct OverlappingNodesTests {
         try store.close()
     }
 
-    @Test("verifying finds it") func verify() throws {
+    @Test("verifying finds the overlap") func verify() throws {
         let store = try Self.overlapping().open()
         #expect(throws: StoreError.self) { try store.verify() }
         try store.close()

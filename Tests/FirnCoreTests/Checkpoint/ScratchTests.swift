@@ -1,7 +1,7 @@
 import CFirn
 import Testing
 
-/// What a thread has unpacked stays until 16 others have been asked for, whether it was found or made.
+/// A chunk that a thread has unpacked stays until 16 others have been asked for, whether they were found or made.
 @Suite(.timeLimit(.minutes(20))) struct ScratchTests {
     @Test func whatWasFoundLastIsNotTheNextToGo() throws {
         let mapping: UInt64 = 1 << 60

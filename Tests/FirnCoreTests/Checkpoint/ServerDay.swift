@@ -5,24 +5,27 @@ import Testing
 
 @testable import FirnCore
 
-/// A day of a server in simulated time: three writers, readers that hold a version for minutes, observers, and the compactor by its rule.
+/// A day of a server in simulated time: three writers, readers that hold a version for minutes, observers, and the
+/// compactor, which follows its rule.
 ///
-/// A minute passes when the writers' threads have done what they do in it and the compactor has done what is due: at its real pace it writes 3.8 GB a minute, so no compaction of such a store takes longer. What it does,
-/// it does beside the writers.
+/// A minute ends when the writers' threads have done their work for it and the compactor has done what is due. At its
+/// real pace it writes 3.8 GB a minute, so no compaction of such a store takes longer. The compactor works beside the
+/// writers.
 ///
-/// `accounts`, `readers` and `random` belong to the holder of the write lock, and between minutes to the thread that runs the day.
+/// `accounts`, `readers` and `random` belong to the holder of the write lock, and between minutes to the thread that
+/// runs the day.
 final class ServerDay: @unchecked Sendable {
     struct Plan {
         let seed: UInt64
         var objectCount = 4000
         var commitsPerMinute = 4
-        /// Of 100 changes, how many are of any object; the others are of the newest fiftieth.
+        /// How many of 100 changes affect any object; the others affect the newest fiftieth.
         let spread: Int
         var durability = Durability.none
         var rule = CompactionRule()
     }
 
-    /// Somebody who reads one version for some minutes.
+    /// A reader that reads one version for some minutes.
     struct Reader {
         let pin: Pin
         let count: Int
@@ -62,7 +65,7 @@ final class ServerDay: @unchecked Sendable {
         watchers = [1, 7, 30].map { Watcher(store, every: $0) }
     }
 
-    /// Runs so many minutes.
+    /// Runs the given number of minutes.
     func run(minutes: Int) throws {
         for _ in 0..<minutes {
             minute += 1
@@ -78,13 +81,13 @@ final class ServerDay: @unchecked Sendable {
             while running.withLock({ $0 }) > 0 { try glance() }
             for writer in writers { writer.join() }
             if minute % 60 == 0 { try batch() }
-            try settle()
+            try waitForCompactions()
             try use.look(readers.map(\.pin) + watchers.map(\.pin))
             try check()
         }
     }
 
-    /// Lets everybody go.
+    /// Releases all readers and observers.
     func end() {
         readers = []
         watchers = []
@@ -95,7 +98,7 @@ final class ServerDay: @unchecked Sendable {
     private func write(_ count: Int) throws {
         for _ in 0..<count {
             let transaction = try store.beginWrite()
-            // The base is what the oracle says, whoever commits next.
+            // The base is what the oracle says, whichever writer commits next.
             if random.below(3) == 0 { addReader(transaction.base.again()) }
             for _ in 0...random.below(3) { try change(transaction) }
             clock.advance(by: 60_000_000_000 / Int64(plan.commitsPerMinute))
@@ -111,12 +114,12 @@ final class ServerDay: @unchecked Sendable {
     }
 
     private func change(_ transaction: WriteTransaction) throws {
-        let place = random.below(100) < plan.spread ? random.below(accounts.count) : accounts.recent(&random)
-        let key = accounts.key(place)
+        let index = random.below(100) < plan.spread ? random.below(accounts.count) : accounts.recent(&random)
+        let key = accounts.key(index)
         switch random.below(8) {
         case 0:
             transaction.delete(Self.table, key)
-            accounts.remove(place)
+            accounts.remove(index)
             try add(transaction)
         case 1, 2, 3:
             let note = Account.note(&random)
@@ -152,7 +155,7 @@ final class ServerDay: @unchecked Sendable {
         readerCount += 1
     }
 
-    /// Whoever has read long enough looks once more, and goes. Observers are told.
+    /// A reader that has read long enough checks its version once more, and is released. Observers are called.
     private func check() throws {
         let now = clock.now()
         for reader in readers where reader.until <= now { try check(reader) }
@@ -192,14 +195,15 @@ final class ServerDay: @unchecked Sendable {
     // MARK: Compacting
 
     /// Waits until nothing is due and no compaction runs.
-    private func settle() throws {
+    private func waitForCompactions() throws {
         while let log = store.log,
             plan.rule.isDue(
                 log: log.byteCountSinceCheckpoint, live: store.checkpointLiveByteCount.load(ordering: .relaxed))
                 || store.fileReferences.hasReleased
         {
             if let failure = store.compactionFailure { throw failure }
-            // Asked for while one was just ending, the next begins with the next commit; a minute has many.
+            // If a compaction is asked for while one is just ending, the next begins with the next commit; a minute
+            // has many.
             store.compactIfDue()
             try glance()
         }
@@ -208,21 +212,21 @@ final class ServerDay: @unchecked Sendable {
 
     private func glance() throws {
         try use.glance()
-        restThread(nanoseconds: 1_000_000)
+        sleepThread(nanoseconds: 1_000_000)
     }
 }
 
-/// An observer, told every so many minutes of what has changed. It keeps what it was told.
+/// An observer that is shown every few minutes what has changed. It keeps what it was shown.
 private final class Watcher {
     let interval: Int
     private(set) var pin: Pin
-    private let claim: ChangeCursor
+    private let cursor: ChangeCursor
     private var balances: [Int64: Int64] = [:]
 
     init(_ store: Store, every interval: Int) {
         self.interval = interval
         pin = store.pin()
-        claim = store.makeChangeCursor(after: pin.version)
+        cursor = store.makeChangeCursor(after: pin.version)
         let table = pin.snapshot.table(ServerDay.table)
         table.forEachLeaf { leaf, _ in
             for row in 0..<leaf.count { balances[leaf.key(row)] = leaf.chunk(1).load(row, as: Int64.self) }
@@ -232,12 +236,12 @@ private final class Watcher {
 
     func look(_ store: Store, _ accounts: Accounts, isThorough: Bool) throws {
         let new = store.pin()
-        let notes = claim.changes(from: pin, to: new).tables[ServerDay.table] ?? TableSummary()
+        let summary = cursor.changes(from: pin, to: new).tables[ServerDay.table] ?? TableSummary()
         let table = new.snapshot.table(ServerDay.table)
-        for key in notes.deleted { balances[key] = nil }
-        for key in notes.inserted.union(notes.modified.keys) {
+        for key in summary.deleted { balances[key] = nil }
+        for key in summary.inserted.union(summary.modified.keys) {
             guard case .int(let balance)? = table.value(1, of: key) else {
-                throw ModelRun.Failure(description: "account \(key) is not there")
+                throw ModelRun.Failure(description: "account \(key) does not exist")
             }
             balances[key] = balance
             if accounts[key]?.balance != balance {
@@ -245,12 +249,12 @@ private final class Watcher {
             }
         }
         guard balances.count == accounts.count else {
-            throw ModelRun.Failure(description: "\(balances.count) accounts were told of")
+            throw ModelRun.Failure(description: "\(balances.count) accounts were reported")
         }
         if isThorough, balances.contains(where: { accounts[$0.key]?.balance != $0.value }) {
-            throw ModelRun.Failure(description: "a change was not told")
+            throw ModelRun.Failure(description: "a change was not reported")
         }
-        claim.advance(to: new.version)
+        cursor.advance(to: new.version)
         pin = new
     }
 }

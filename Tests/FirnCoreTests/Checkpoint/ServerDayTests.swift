@@ -5,10 +5,11 @@ import Testing
 
 @testable import FirnCore
 
-/// 24 simulated hours of a server. `FIRN_SERVER_SCALE` multiplies its data and its commits: 60 makes 345,600 commits a day on 240,000 objects, with the rule as it ships and every commit durable, and
-/// goes on for a second day, as the rule then asks for few checkpoints.
+/// 24 simulated hours of a server. `FIRN_SERVER_SCALE` multiplies its data and its commits. A scale of 60 makes
+/// 345,600 commits a day on 240,000 objects, with the released rule and every commit durable; it runs for a second
+/// day, because the rule then asks for few checkpoints.
 @Suite(.timeLimit(.minutes(TestEnvironment.minutes))) struct ServerDayTests {
-    /// Writers that change mostly what is new, and writers that change anything.
+    /// Writers that mostly change new objects, and writers that change any object.
     @Test(arguments: [2, 100]) func aServerRunsForADayAndNeitherFilesNorMemoryNorVersionsGrow(spread: Int) throws {
         let scale = Int(TestEnvironment.value("FIRN_SERVER_SCALE") ?? "") ?? 1
         var plan = ServerDay.Plan(seed: UInt64(spread), spread: spread)

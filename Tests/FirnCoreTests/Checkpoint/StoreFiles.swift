@@ -3,12 +3,12 @@ import FuzzTargets
 
 @testable import FirnCore
 
-/// The files of a store that has been closed, by path: to be forged or damaged, and opened again.
+/// The files of a closed store, by path. A test forges or damages them and opens the store again.
 struct StoreFiles {
     private(set) var files: [String: [UInt8]] = [:]
     private static let folders = ["", "/log", "/checkpoint"].map { BaseStore.folder + $0 }
 
-    /// A store with the base store's schema that `fill` has filled, compacted.
+    /// A compacted store with the base store's schema and what `fill` adds.
     static func made(_ fill: (WriteTransaction) throws -> Void) throws -> StoreFiles {
         let storage = MemoryStorage()
         let store = try Store(BaseStore.options(), storage: storage, clock: ManualClock())
@@ -33,7 +33,7 @@ struct StoreFiles {
 
     var checkpointPath: String { files.keys.filter { $0.hasSuffix(".checkpoint") }.max() ?? "" }
 
-    /// Changes the checkpoint's bytes, and gives them right checksums.
+    /// Changes the checkpoint's bytes and corrects its checksums.
     mutating func forge(_ body: (inout [UInt8]) throws -> Void) rethrows {
         let (path, manifestPath) = (checkpointPath, BaseStore.folder + "/manifest")
         guard var bytes = files[path], var manifest = files[manifestPath] else {
@@ -45,7 +45,7 @@ struct StoreFiles {
         files[manifestPath] = manifest
     }
 
-    /// Changes the checkpoint's bytes, and nothing else.
+    /// Changes the checkpoint's bytes and nothing else.
     mutating func damage(_ body: (inout [UInt8]) -> Void) { body(&files[checkpointPath]!) }
 
     func storage() throws -> MemoryStorage {
@@ -71,6 +71,6 @@ struct StoreFiles {
         Forging.nodes(of: bytes).filter { bytes[$0.lowerBound + 16] & 0x3F == kind.rawValue }
     }
 
-    /// Where the node begins that the reference at an offset leads to.
+    /// The offset of the node that the reference at `offset` leads to.
     static func target(_ bytes: [UInt8], _ offset: Int) -> Int { Int(Forging.get(bytes, offset, UInt64.self)) - 1 }
 }

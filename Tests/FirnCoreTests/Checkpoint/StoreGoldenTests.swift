@@ -6,7 +6,8 @@ import Testing
 
 @testable import FirnCore
 
-/// A store that the first release wrote, of two files of checkpoint with holes and a log behind them, is still read.
+/// A store that the first release wrote, with two checkpoint files with holes and a log after them, can still be
+/// read.
 @Suite(.timeLimit(.minutes(20))) struct StoreGoldenTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Golden/store-1").path
@@ -30,7 +31,7 @@ import Testing
             ])
     ])
 
-    /// What a member's property is, once it was changed so often.
+    /// The value of a member's property after `round` changes.
     private static func value(_ column: Int, of id: Int, round: Int) -> Value {
         switch column {
         case 0: .int(Int64(id * 3))
@@ -53,7 +54,7 @@ import Testing
     /// How often a member was changed.
     private static func round(_ id: Int) -> Int { id >= 1490 ? 2 : id < 1100 ? 1 : 0 }
 
-    /// Writes the golden store: run once for each format that is released, and committed.
+    /// Writes the golden store: run this once for each released format, and commit the result.
     @Test(.enabled(if: TestEnvironment.value("FIRN_WRITE_GOLDEN") == "store")) func writeGolden() throws {
         var options = StoreOptions(log: LogOptions(folder: Self.folder))
         options.log?.segmentByteCount = 1 << 20

@@ -13,34 +13,35 @@ import Testing
     import Glibc
 #endif
 
-/// What a store takes of the disk and of memory, looked at again and again.
+/// The disk space and memory that a store uses, measured again and again.
 struct StoreUse {
-    /// Allocated blocks, by what they are for.
+    /// Allocated bytes, by purpose.
     struct Files {
         var log = 0
-        /// Of the live checkpoint.
+        /// The files of the live checkpoint.
         var checkpoint = 0
-        /// Of checkpoints before it, which versions that are held lie on; and of the one that is being written.
+        /// The files of earlier checkpoints, which held versions need, and of the one that is being written.
         var held = 0
-        /// Files without a name that are still mapped or open, and all that is neither log nor checkpoint.
+        /// Files without a name that are still mapped or open, and everything that is neither log nor checkpoint.
         var other = 0
-        /// Nodes that memory was not to hold: scratch files, which have no name.
+        /// Nodes that were not to be held in memory: scratch files, which have no name.
         var scratch = 0
 
-        /// Without what stands for memory.
+        /// Everything but the scratch files, which stand for memory.
         var all: Int { log + checkpoint + held + other }
     }
 
     private let store: Store
     private let path: String
-    /// The files of each look, as multiples of the live data once the log's allowance is taken off: of what the newest version needs, and of all.
+    /// The files at each look, as multiples of the live data after the log's allowance is subtracted: what the newest
+    /// version needs, and everything.
     private(set) var needed: [Double] = []
     private(set) var all: [Double] = []
-    /// The most of all files that a glance saw, while a checkpoint was being written or not.
+    /// The greatest size of all files that a glance saw, while a checkpoint was being written or not.
     private(set) var peak = 0.0
-    /// The files of the look at which they were the most.
+    /// The files of the look at which they were largest.
     private(set) var worst = Files()
-    /// The most bytes of scratch files of the looks that count files without a name.
+    /// The greatest number of bytes in scratch files at the looks that count files without a name.
     private(set) var scratch = 0
     /// Heap bytes at each look.
     private(set) var heap: [Int] = []
@@ -56,7 +57,7 @@ struct StoreUse {
         self.path = path
     }
 
-    /// The bytes of a store that holds the newest version alone.
+    /// The bytes of a store that holds only the newest version.
     private func measureLive() throws -> Int {
         let storage = MemoryStorage()
         try Store.writeCopy(of: store.pin(), to: "/copy", storage: storage)
@@ -65,7 +66,7 @@ struct StoreUse {
         }
     }
 
-    /// The log that the rule allows for.
+    /// The size of the log that the rule allows.
     private var allowance: Int {
         let rule = store.options.compaction.logByteCount
         return max(rule.least, min(live, rule.most))
@@ -85,14 +86,14 @@ struct StoreUse {
         let id = store.log?.checkpoint?.id ?? 0
         if id != lastID { checkpointCount += 1 }
         lastID = id
-        // No file is there but those that a version lies on.
+        // There are no files but those that a version needs.
         var wanted = Set(store.log?.checkpoint?.files.map(\.id) ?? [])
         for pin in pins { wanted.formUnion(pin.mapping?.files.map(\.id) ?? []) }
         let found = try PosixStorage.shared.list(path + "/checkpoint").map { UInt64($0.prefix(10)) ?? 0 }
         #expect(found.sorted() == wanted.sorted(), "minute \(looks)")
     }
 
-    /// Looks at the files alone, at any moment.
+    /// Measures only the files, at any moment.
     mutating func glance() throws {
         guard live > 0 else { return }
         peak = max(peak, Double(try measure(isThorough: false).all - allowance) / Double(live))
@@ -101,7 +102,7 @@ struct StoreUse {
     private func measure(isThorough: Bool) throws -> Files {
         var files = Files()
         let live = Set(store.log?.checkpoint?.files.map(\.id) ?? [])
-        // What is removed meanwhile has no size.
+        // A file that is removed meanwhile has no size.
         func size(_ name: String) throws -> Int {
             try PosixStorage.shared.status(path + "/" + name)?.allocatedByteCount ?? 0
         }
@@ -125,7 +126,7 @@ struct StoreUse {
         return files
     }
 
-    /// Bytes of files below the folder that are mapped or open and have no name any more.
+    /// Bytes of files below the folder that are mapped or open and no longer have a name.
     private func namelessByteCounts() -> (scratch: Int, other: Int) {
         #if os(Linux)
             var byNode: [String: Int] = [:]
@@ -134,7 +135,7 @@ struct StoreUse {
             where line.hasSuffix("(deleted)") && line.contains(path) {
                 let words = line.split(separator: " ")
                 let ends = words[0].split(separator: "-").compactMap { Int($0, radix: 16) }
-                // A file that never had a name is shown by its number.
+                // The system shows a file that never had a name by its number.
                 if line.contains("/#") || line.contains("/scratch.") {
                     scratch += ends[1] - ends[0]
                 } else {
@@ -155,13 +156,13 @@ struct StoreUse {
         #endif
     }
 
-    /// Pages of this process in memory, in bytes.
+    /// The bytes of this process's pages that are in memory.
     static var residentByteCount: Int {
         let words = text(of: "/proc/self/statm").split(separator: " ")
         return (words.count > 1 ? Int(words[1]) ?? 0 : 0) * 4096
     }
 
-    /// A file of /proc; nothing where there is none.
+    /// The text of a file of /proc; empty if there is none.
     private static func text(of path: String) -> String {
         let descriptor = open(path, O_RDONLY)
         guard descriptor >= 0 else { return "" }
@@ -175,7 +176,7 @@ struct StoreUse {
         }
     }
 
-    /// That what was looked at in the second half is not more than in the first, on average.
+    /// Whether the second half of the figures is, on average, less than 1.25 times the first half.
     static func isFlat(_ figures: [Int]) -> Bool {
         let half = figures.count / 2
         let (first, second) = (figures[..<half].reduce(0, +), figures[half...].reduce(0, +))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnCore
 
-@Suite("What the nodes of a checkpoint do not use is zero, and not the program's memory", .timeLimit(.minutes(20)))
+@Suite("Unused bytes of checkpoint nodes are zero, not the program's memory", .timeLimit(.minutes(20)))
 struct UnusedBytesTests {
     private static let schema = StoreSchema(tables: [
         TableSchema(
@@ -24,7 +24,7 @@ struct UnusedBytesTests {
         TableSchema(name: "Few", primaryKey: 0, columns: [ColumnSchema(name: "id", type: .string)]),
     ])
 
-    /// Blocks of free memory that hold a byte, between others that are in use, which the caller frees.
+    /// Fills free memory with a byte, between blocks that stay in use. The caller frees those.
     private static func fillFreeMemory(_ byte: UInt8) -> [UnsafeMutableRawPointer] {
         var (used, free): ([UnsafeMutableRawPointer], [UnsafeMutableRawPointer]) = ([], [])
         for size in [1 << 22, 1 << 22, 1 << 21, 1 << 20] {
@@ -43,7 +43,7 @@ struct UnusedBytesTests {
         return used
     }
 
-    /// The file of a store that is always made by the same steps, while free memory holds a byte.
+    /// The checkpoint file of a store that is always made by the same steps, while free memory is filled with a byte.
     private static func checkpoint(amid byte: UInt8) throws -> [UInt8] {
         var used: [UnsafeMutableRawPointer] = []
         defer { for memory in used { memory.deallocate() } }
@@ -87,13 +87,13 @@ struct UnusedBytesTests {
         return try storage.bytes(BaseStore.folder + "/checkpoint/" + name)
     }
 
-    @Test("two stores that are made by the same steps are the same bytes") func same() throws {
+    @Test("two stores that are made by the same steps have the same bytes") func same() throws {
         let first = try Self.checkpoint(amid: 0xA5)
         let second = try Self.checkpoint(amid: 0x5A)
         #expect(first.count == second.count)
         var kinds: Set<UInt8> = []
         for node in Forging.nodes(of: first) where first[node] != second[node] {
-            // But for its checksum.
+            // Compares everything but the checksum.
             let payload = node.lowerBound + 12..<node.upperBound
             if first[payload] != second[payload] { kinds.insert(first[node.lowerBound + 16] & 0x3F) }
         }
@@ -103,7 +103,7 @@ struct UnusedBytesTests {
         #expect(first == second)
     }
 
-    @Test("places behind the entries that count are zero") func places() throws {
+    @Test("slots behind the last entry are zero") func places() throws {
         let bytes = try Self.checkpoint(amid: 0xA5)
         func expectZeros(_ node: Int, _ range: Range<Int>, _ text: String) {
             #expect(bytes[node + range.lowerBound..<node + range.upperBound].allSatisfy { $0 == 0 }, "\(text)")
@@ -119,8 +119,8 @@ struct UnusedBytesTests {
                 }
             case .integerIndexLeaf where bytes[start + 17] == 0:
                 for part in 0..<2 {
-                    let place = 32 + 8 * capacity * part
-                    expectZeros(start, place + 8 * count..<place + 8 * capacity, "a leaf of an index")
+                    let slots = 32 + 8 * capacity * part
+                    expectZeros(start, slots + 8 * count..<slots + 8 * capacity, "a leaf of an index")
                 }
             case .bytesIndexInner, .bytesIndexLeaf: expectZeros(start, 40 + 8 * count..<capacity, "a page of an index")
             case .listInner:

@@ -5,12 +5,12 @@ import Testing
 @testable import FirnCore
 @testable import FirnLog
 
-/// What dies while a checkpoint is written is known to be dead in its file.
+/// Nodes that die while a checkpoint is written are known to be dead in its file.
 @Suite(.timeLimit(.minutes(20))) struct WrittenNodesTests {
     @Test(arguments: 1...8) func whatIsNotReachedIsGivenInRunsOfWholeNodes(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let start = 64 << 10
-        var end = start + CheckpointFileWriter.headByteCount
+        var end = start + CheckpointFileWriter.headerByteCount
         var nodes: [(range: Range<Int>, isReached: Bool)] = []
         var starts = BitSet(count: 0)
         for _ in 0..<1 + random.below(200) {
@@ -27,12 +27,13 @@ import Testing
             if nodes[index].isReached { written.reach(nodes[index].range.lowerBound) }
         }
         let wanted = nodes.filter { !$0.isReached }.flatMap { Array($0.range) } + Array(end..<file.range.upperBound)
-        let found = written.unreachedPlaces
+        let found = written.unreachedRanges
         #expect(found.flatMap { Array($0) } == wanted)
         #expect(zip(found, found.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound })
     }
 
-    /// After each of many compactions beside which anything is changed, a walk finds no node in the files that is neither alive nor known to be dead, and as many bytes of garbage as were counted.
+    /// After each of many compactions, during which anything is changed, a walk finds no node in the files that is
+    /// neither alive nor known to be dead, and as many bytes of garbage as were counted.
     @Test(arguments: 1...6) func aWalkFindsNothingThatNobodyKnewOf(seed: UInt64) throws {
         let folder = TemporaryFolder()
         var options = HolesTests.People.options(folder.path + "/store")
@@ -66,7 +67,8 @@ import Testing
                 by: store.compactor)
             #expect(walk.unknown.isEmpty, "seed \(seed), round \(round)")
             #expect(
-                walk.deadByteCount == store.checkpointGarbage.load(ordering: .relaxed), "seed \(seed), round \(round)")
+                walk.deadByteCount == store.context.checkpointGarbage.load(ordering: .relaxed),
+                "seed \(seed), round \(round)")
             #expect(people.withLock { $0.fault(pin.snapshot) } == nil)
             if round % 4 == 3 { store._checkInvariants() }
         }

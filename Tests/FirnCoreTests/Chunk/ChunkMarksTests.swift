@@ -4,7 +4,7 @@ import Testing
 @testable import FirnCore
 
 @Suite(.timeLimit(.minutes(20))) struct ChunkMarksTests {
-    /// Marks stay with their rows when others are taken out, and are found by range.
+    /// Marks stay with their rows when other rows are removed, and are found by range.
     @Test func marksMoveWithTheirRows() {
         let writer = NodeWriter(stamp: 1)
         let chunk = Chunk.make(ChunkLayout(form: .fixed, width: 8), capacity: 256, writer)

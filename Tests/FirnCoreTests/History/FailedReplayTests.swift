@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnCore
 
-/// A past version whose replay fails leaves nothing behind that another request is answered with.
+/// A past version whose replay fails leaves nothing behind that could answer another request.
 @Suite(.timeLimit(.minutes(20))) struct FailedReplayTests {
     private static let table = TableID(0)
 
@@ -18,8 +18,8 @@ import Testing
             ])
     }
 
-    /// A store of versions 1 to 4 of one schema, a checkpoint of version 4, the schema changed, three more versions and
-    /// another checkpoint.
+    /// Makes a store with versions 1 to 4 in one schema, a checkpoint of version 4, a changed schema, three more
+    /// versions and another checkpoint.
     private static func made(_ storage: any Storage, from old: [ColumnSchema], to new: [ColumnSchema]) throws -> Store {
         var options = StoreOptions(log: LogOptions(folder: "/store"))
         options.log?.usesThreads = false
@@ -72,7 +72,7 @@ import Testing
         try store.close()
     }
 
-    /// Columns are converted last of all: where that fails, the commits that follow can still be replayed.
+    /// Columns are converted last of all: if that fails, the commits that follow can still be replayed.
     @Test func aConversionThatFailedCanBeTriedAgain() throws {
         let old = Self.schema([ColumnSchema(name: "number", type: .int)], version: 0)
         let new = Self.schema([ColumnSchema(name: "number", type: .int, isNullable: true)], version: 1)
@@ -80,19 +80,16 @@ import Testing
         let transaction = try store.beginWrite()
         try transaction.changeSchema(to: old)
         try transaction.commit()
-        let past = PastSchema(
-            HistoryBase(version: 1, schema: old) { () throws(StoreError) in
-                try Store(StoreOptions(log: nil), storage: MemoryStorage())
-            }, as: new)
+        let past = PastSchema(from: 1, old, as: new)
         let failing = try store.beginWrite()
         failing.noting { Faults.contradiction("something was damaged") }
         #expect(throws: StoreError.self) { try past.end(failing) }
         failing.cancel()
-        #expect(past.canGoOn)
+        #expect(past.canContinue)
         let next = try store.beginWrite()
         try past.begin(next)
         try past.end(next)
-        #expect(!past.canGoOn && next.reference.schema.tables[0].columns[1].isNullable)
+        #expect(!past.canContinue && next.reference.schema.tables[0].columns[1].isNullable)
         next.cancel()
     }
 }

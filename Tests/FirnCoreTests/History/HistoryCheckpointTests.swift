@@ -5,7 +5,8 @@ import Testing
 
 @testable import FirnCore
 
-/// Past versions of a store that is compacted: the log before a checkpoint goes where nothing retained needs it, and a retained version begins from the newest checkpoint that is not after it.
+/// Past versions of a store that is compacted. The log before a checkpoint goes if nothing retained needs it, and
+/// opening a retained version begins from the newest checkpoint that is not after it.
 @Suite(.timeLimit(.minutes(20))) struct HistoryCheckpointTests {
     private func run(_ retention: HistoryRetention, _ storage: any Storage) throws -> (StoreScript, Store) {
         let script = StoreScript([.commit(StoreScript.schema), .commit(StoreScript.create(0, 12))]) {
@@ -38,7 +39,7 @@ import Testing
             let fault = try #require(script.versions[version]).check(past.pin.snapshot, "version \(version)")
             #expect(fault == nil)
         }
-        // Any order, so that the stores of the past that are at hand don't help.
+        // In another order, so that the past stores that are kept open don't help.
         for version in (oldest...store.publishedVersion).reversed() where version % 7 == 3 {
             let past = try store.version(version)
             let fault = try #require(script.versions[version]).check(past.pin.snapshot, "version \(version) again")
@@ -75,7 +76,7 @@ import Testing
         #expect(try none.storedVersions().map(\.number) == [none.publishedVersion])
     }
 
-    /// Retention that begins with a store that was compacted without it: what comes from then on is there.
+    /// Retention begins with a store that was compacted without it: everything from then on is there.
     @Test func historyCanBeginAfterACompaction() throws {
         let storage = MemoryStorage()
         let (script, store) = try run(.none, storage)

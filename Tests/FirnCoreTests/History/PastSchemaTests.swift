@@ -6,9 +6,10 @@ import Testing
 
 @testable import FirnCore
 
-/// A past version is shown in the schema of today: values stay where the column does, what came later is blank.
+/// A past version is shown in the current schema: values stay if their column still exists, and later columns are
+/// blank.
 @Suite(.timeLimit(.minutes(20))) struct PastSchemaTests {
-    /// A store whose schema changes again and again, and what its versions held in the schemas that they had.
+    /// A store whose schema changes again and again, and the content of its versions in the schemas that they had.
     private final class Script {
         let store: Store
         var schema = StoreSchema(tables: [
@@ -22,7 +23,7 @@ import Testing
                     ColumnSchema(name: "friend", type: .link, target: TableID(0)),
                 ])
         ])
-        /// By version: the schema, and per table and key the values by column.
+        /// By version: the schema and, for each table and key, the values by column.
         private(set) var held: [UInt64: (schema: StoreSchema, tables: [[Int64: [Int: Value]]])] = [:]
         private var values = ValueMaker(random: SeededRandom(seed: 3))
 
@@ -87,8 +88,8 @@ import Testing
         }
 
         private func key(_ view: TableView, _ position: Int) -> Int64 {
-            let place = view.location(at: position)
-            return place.leaf.key(place.row)
+            let location = view.location(at: position)
+            return location.leaf.key(location.row)
         }
 
         private func value(_ column: ColumnSchema, _ transaction: WriteTransaction) -> Value {
@@ -101,7 +102,7 @@ import Testing
         }
     }
 
-    /// Opens a version and checks it against what it held, as seen through the schema of today.
+    /// Opens a version and checks it against its recorded content, as seen through the current schema.
     private func check(_ script: Script, _ number: UInt64) throws {
         let (schema, tables) = try #require(script.held[number])
         let version = try script.store.version(number)
@@ -127,7 +128,7 @@ import Testing
                     #expect(found == expected, "version \(number), \(now.name).\(property.name) of \(key)")
                 }
             }
-            // Indexes are those of today.
+            // Indexes are those of the current schema.
             for (column, property) in view.schema.columns.enumerated() where !now.columns[column].isRemoved {
                 #expect(property.isIndexed == now.columns[column].isIndexed)
             }
@@ -142,7 +143,7 @@ import Testing
     @Test func eachVersionIsSeenInTheSchemaOfToday() throws {
         let script = try Script()
         for _ in 0..<3 { try script.write() }
-        // A column, a table that links both ways, an index.
+        // Adds a column, a table with links in both directions, and an index.
         try script.change {
             $0.tables.append(
                 TableSchema(
@@ -157,7 +158,7 @@ import Testing
         }
         for _ in 0..<3 { try script.write() }
         for number in 1...script.store.publishedVersion { try check(script, number) }
-        // What came goes again, a list begins anew with another type.
+        // Removes what was added, and begins a list again with another type.
         try script.change {
             $0.tables[0].columns[6].isRemoved = true
             $0.tables[0].columns[3].isRemoved = true
@@ -165,7 +166,7 @@ import Testing
         }
         for _ in 0..<3 { try script.write() }
         for number in 1...script.store.publishedVersion { try check(script, number) }
-        // No conversion is needed, so one store goes all the way.
+        // No conversion is needed, so one store can be moved forward through all versions.
         #expect(script.store.history.tips.allSatisfy { $0 == script.store.publishedVersion - 1 })
         // Optional becomes required, and the other way round.
         try script.change {
@@ -179,14 +180,14 @@ import Testing
         var random = SeededRandom(seed: 1)
         for number in (1...script.store.publishedVersion).shuffled(using: &random) { try check(script, number) }
         for number in (1...script.store.publishedVersion).shuffled(using: &random) { try check(script, number) }
-        // A primary key goes and another comes.
+        // A primary key is removed and another added.
         try script.change { $0.tables[0].primaryKey = nil }
         try script.write()
         try script.change { $0.tables[0].primaryKey = 1 }
         for number in (1...script.store.publishedVersion).shuffled(using: &random) { try check(script, number) }
     }
 
-    /// A version that is held, but lacks what the classes of today have, is replayed, also where nothing is retained.
+    /// A held version that lacks what the current classes have is replayed, even if nothing is retained.
     @Test func aHeldVersionOfAnEarlierSchemaIsShownInTheNewOne() throws {
         let script = try Script()
         try script.write()

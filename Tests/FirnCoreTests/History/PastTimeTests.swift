@@ -59,7 +59,7 @@ import Testing
     @Test func byAgeTheVersionsOfItsMomentsAreRetained() throws {
         let store = try open(.age(nanoseconds: 250))
         for version in 1...9 { try commit(store, at: 1000 + 100 * Int64(version)) }
-        // At 1650 the newest was 6.
+        // At time 1650 the newest version was 6.
         #expect(try store.storedVersions().map(\.number) == [6, 7, 8, 9])
         #expect(try store.version(6).pin.version == 6)
         #expect(throws: StoreError.self) { try store.version(5) }
@@ -67,7 +67,7 @@ import Testing
         #expect(try store.storedVersions().map(\.number) == [7, 8, 9])
         clock.set(now: 5_000)
         #expect(try store.storedVersions().map(\.number) == [9])
-        // A clock that is behind makes nothing younger than the newest.
+        // A clock that is behind makes no version younger than the newest.
         clock.set(now: 0)
         #expect(try store.storedVersions().map(\.number) == [6, 7, 8, 9])
     }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import FirnCore
 
-/// Any version that is retained can be opened, and is what it was.
+/// Any retained version can be opened, and has its original content.
 @Suite(.timeLimit(.minutes(20))) struct PastVersionTests {
-    /// A run with a log that retains everything, and what each of its versions holds.
+    /// Runs a model on a store that retains everything. Returns the run and the content of each version.
     private static func run(
         seed: UInt64, transactions: Int, compacts: Bool = false
     ) throws -> (ModelRun, [UInt64: Oracle]) {
@@ -23,18 +23,18 @@ import Testing
         return (run, oracles)
     }
 
-    /// Writes everything anew, or what has changed.
+    /// Rewrites everything, or only what has changed.
     private static func compact(_ run: ModelRun) throws {
         try run.store.compact(garbageShare: run.random.below(2) == 0 ? -1 : 10)
     }
 
-    /// 200 random ones with compactions in between and after, and 120 without any.
+    /// Opens 200 random versions with compactions in between and after, and 120 without any.
     @Test(arguments: [(5, false), (6, false), (17, true), (18, true)] as [(UInt64, Bool)])
     func aRandomPastVersionIsWhatItWas(seed: UInt64, compacts: Bool) throws {
         let (run, oracles) = try Self.run(seed: seed, transactions: 110, compacts: compacts)
         let newest = run.store.publishedVersion
         #expect(newest > 70)
-        // Some versions are held by readers of the store itself meanwhile, some past ones are held on.
+        // Meanwhile readers of the store itself hold some versions, and some past versions stay held.
         var held: [(PastVersion, Oracle)] = []
         for round in 0..<(compacts ? 100 : 60) {
             let number = 1 + UInt64(run.random.below(Int(newest)))
@@ -52,7 +52,7 @@ import Testing
         if compacts { #expect(try #require(run.store.log).listedCheckpoints.count > 2) }
         run.store._checkInvariants()
         try run.store.close()
-        // What is held outlives the store.
+        // Held versions outlive the store.
         for (version, oracle) in held {
             #expect(oracle.check(version.pin.snapshot, "seed \(seed), held version \(version.pin.version)") == nil)
         }
@@ -69,7 +69,7 @@ import Testing
         let newest = run.store.pin()
         #expect(try run.store.version(newest.version).pin.snapshot.root == newest.snapshot.root)
         #expect(run.store.history.tips.isEmpty)
-        // A past one too, as long as it is held.
+        // The same holds for a past version while it is held.
         let past = try run.store.version(3)
         _ = try run.store.version(6)
         #expect(try run.store.version(3).pin.snapshot.root == past.pin.snapshot.root)
@@ -88,17 +88,18 @@ import Testing
         #expect(try tips(2) == [5, 12, 2])
         #expect(try tips(11) == [12, 2, 11])
         #expect(try tips(1) == [12, 2, 11, 1])
-        // Those that the stores went on from are at hand.
+        // The versions that the stores were moved on from are still available.
         #expect(try tips(10) == [2, 11, 1, 12])
         #expect(try tips(5) == [2, 1, 12, 11])
-        // None of these can go on from another; the ones asked for longest ago go.
+        // None of these can be moved on to another; the ones that were asked for longest ago are dropped.
         let newest = run.store.publishedVersion
         try #require(newest > 32)
         for number in (newest - 20..<newest).reversed() { _ = try tips(number) }
         #expect(run.store.history.tips == (newest - 20...newest - 5).reversed())
     }
 
-    /// Where memory is short, versions passed are let go before stores that stand elsewhere.
+    /// If memory is short, versions that a store has moved on from are released before stores that are at another
+    /// version.
     @Test(arguments: [0, 1 << 30]) func whatHasBeenPassedGoesFirst(byteCount: Int) throws {
         let (run, oracles) = try Self.run(seed: 8, transactions: 70)
         let store = run.store
@@ -110,7 +111,8 @@ import Testing
             #expect(version.pin.version == number)
             #expect(try #require(oracles[number]).check(version.pin.snapshot, "version \(number)") == nil)
         }
-        // Each time on from the one before; then from the beginning, as the one passed is at hand only where there is room.
+        // Each version is reached from the one before. The versions passed are then opened from the beginning, unless
+        // there is memory to keep them.
         for number: UInt64 in [10, 12, 14] { try open(number) }
         #expect(history.tips == [14])
         try open(12)
@@ -124,12 +126,12 @@ import Testing
         let version = try run.store.version(0)
         #expect(version.pin.version == 0 && version.pin.snapshot.schema.tables.isEmpty)
         #expect(try run.store.version(1).pin.snapshot.table(TableID(0)).count == 0)
-        // A state inside a transaction bears no number and is not taken for it.
+        // A transaction snapshot has no version number and is not mistaken for version 0.
         let transaction = try run.store.beginWrite()
         var row = transaction.beginRow(TableID(0))
         transaction.fill(&row, 0, .int(-77))
         try transaction.endRow(row)
-        let state = transaction.pinState()
+        let state = transaction.pinSnapshot()
         try transaction.commit()
         #expect(run.store.versions.pin(version: 0, at: CallSite(#fileID, #line)) == nil)
         #expect(try run.store.version(0).pin.snapshot.schema.tables.isEmpty)
@@ -158,7 +160,7 @@ import Testing
         #expect(try run.store.version(27).pin.version == 27)
         #expect(text(26, .versionNotRetained).contains("versions 27 to 30"))
         #expect(try run.store.storedVersions().map(\.number) == [20, 27, 28, 29, 30])
-        // More settings hold together.
+        // Several settings of retention apply together.
         run.store.retain(.versions(2))
         #expect(try run.store.storedVersions().map(\.number) == [20, 27, 28, 29, 30])
         run.store.retain(.everything)
@@ -184,7 +186,7 @@ import Testing
         withExtendedLifetime(pin) {}
     }
 
-    /// A compaction removes no segment that leads to what is retained, and all others.
+    /// A compaction removes all segments except those that lead to retained versions.
     @Test func compactionLeavesWhatIsRetained() throws {
         let (run, oracles) = try Self.run(seed: 15, transactions: 40)
         #expect(try run.store.compact() != nil)
@@ -196,7 +198,7 @@ import Testing
             #expect(fault == nil)
         }
         #expect(try run.store.storedVersions().count == Int(run.store.publishedVersion) + 1)
-        // Nothing retained: only the newest is left, and is told so.
+        // If nothing is retained, only the newest version is left, and the list says so.
         let other = try ModelRun(seed: 16, storage: MemoryStorage())
         for _ in 0..<20 { try other.transaction(operations: 10) }
         #expect(try other.store.compact() != nil)
@@ -250,11 +252,11 @@ import Testing
     @Test func aDamagedCommitIsToldAndWhatLiesBeforeItOpens() throws {
         let (run, oracles) = try Self.run(seed: 14, transactions: 60)
         let storage = try #require(run.storage)
-        let heads = try run.store.storedVersions()
-        // The payload of version 30, in the one segment: behind the segment's head and what came before.
+        let listings = try run.store.storedVersions()
+        // The payload of version 30 in the one segment: behind the segment's header and the commits before it.
         let file = try storage.open("store/log/0000000001.segment", .readWrite)
         var offset = 64
-        for head in heads where head.number < 30 { offset += head.byteCount }
+        for listing in listings where listing.number < 30 { offset += listing.byteCount }
         let byte: [UInt8] = [0xA5, 0x5A, 0xA5, 0x5A]
         try byte.withUnsafeBytes { try file.write($0, at: offset + 90) }
         let fault = oracles[20]?.check(try run.store.version(20).pin.snapshot, "version 20")
@@ -265,7 +267,7 @@ import Testing
             return
         }
         #expect(log.code == .damage)
-        // The store that had gone some of the way is at its version still.
+        // The store that had been moved part of the way stays at its version.
         #expect(run.store.history.tips == [20])
         #expect(try run.store.version(25).pin.version == 25)
     }

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// Makes a store with a past of 13 versions.
+    /// Makes a store with 13 past versions.
     private func fill(_ store: Store) throws {
         try script.commit(StoreScript.schema, to: store)
         try script.commit(StoreScript.create(0, 5), to: store)
@@ -43,33 +43,33 @@ import Testing
     }
 
     @Test func whatOneProcessRetainsAnotherDoesNotLetGo() throws {
-        let keeper = try open(.everything)
-        try fill(keeper)
+        let retaining = try open(.everything)
+        try fill(retaining)
         let other = try open(.none)
-        try commit(other, [keeper], count: 3)
-        try keeper.catchUp()
+        try commit(other, [retaining], count: 3)
+        try retaining.catchUp()
         #expect(try other.compact() != nil)
         for version in [1, 5, 13, 16] as [UInt64] {
-            #expect(isThere(version, keeper), "version \(version)")
-            // It is there for all.
+            #expect(isThere(version, retaining), "version \(version)")
+            // The version is there for all processes.
             #expect(isThere(version, other), "version \(version)")
         }
     }
 
     @Test func itIsKeptOnWhenThatProcessHasClosedTheStore() throws {
-        let keeper = try open(.versions(9))
-        try fill(keeper)
-        try keeper.close()
+        let retaining = try open(.versions(9))
+        try fill(retaining)
+        try retaining.close()
         let other = try open(.none)
         try commit(other, [], count: 2)
         #expect(try other.compact() != nil)
         #expect(isThere(7, other) && isThere(15, other) && !isThere(3, other))
-        // A process that died has asked for it too.
+        // A process that has died has asked for it, too.
         let again = try open(.none)
         #expect(isThere(7, again))
     }
 
-    /// The manifest is another's by then, and so may be the slot.
+    /// By then the manifest belongs to another process, and the slot may, too.
     @Test func whoHasClosedTheStoreRetainsNothingMore() throws {
         let first = try open(.none)
         try fill(first)
@@ -107,14 +107,14 @@ import Testing
     }
 
     @Test func whoAsksForLessLetsItGoOnceNobodyElseHasTheStoreOpen() throws {
-        let keeper = try open(.everything)
-        try fill(keeper)
+        let retaining = try open(.everything)
+        try fill(retaining)
         let less = try open(.versions(1))
-        try commit(less, [keeper], count: 2)
-        try keeper.catchUp()
+        try commit(less, [retaining], count: 2)
+        try retaining.catchUp()
         _ = try less.compact()
-        #expect(isThere(4, less), "the keeper has the store open")
-        try keeper.close()
+        #expect(isThere(4, less), "the retaining process has the store open")
+        try retaining.close()
         try commit(less, [], count: 2)
         _ = try less.compact()
         #expect(!isThere(4, less))
@@ -128,7 +128,7 @@ import Testing
         let age = try open(.age(nanoseconds: 1_500_000_000))
         try fill(number)
         #expect(try age.log?.retentionsOfOthers == [.versions(4), .versions(4)])
-        // Rounded up to a whole second.
+        // The age is rounded up to a whole second.
         #expect(try number.log?.retentionsOfOthers == [.age(nanoseconds: 2_000_000_000)])
     }
 }

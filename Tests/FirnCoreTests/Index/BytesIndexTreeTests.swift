@@ -4,7 +4,7 @@ import FirnTestSupport
 
 @testable import FirnCore
 
-/// The bytes of a test's key, as a `BytesIndexTree` stores them.
+/// The bytes of a test's key, as `BytesIndexTree` stores them.
 struct ByteString: Comparable, Sendable {
     var bytes: [UInt8]
 
@@ -19,7 +19,7 @@ struct ByteString: Comparable, Sendable {
     }
 }
 
-/// `BytesIndexTree` by `ByteString`.
+/// Adapts `BytesIndexTree` to keys of type `ByteString`.
 enum ByteStringTree: TestedTree {
     static func insert(_ key: ByteString, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) {
         key.withKey { BytesIndexTree.insert($0, value, at: root, writer) }
@@ -113,7 +113,7 @@ private func padded(_ number: Int) -> String {
     return String(repeating: "0", count: max(8 - digits.count, 0)) + digits
 }
 
-/// Keys of every length that share beginnings, zeros and ends.
+/// Makes keys of every length that share beginnings, zeros and ends.
 @Sendable private func nastyKey(_ random: inout SeededRandom) -> ByteString {
     let length = random.below(4) == 0 ? random.below(137) : random.below(12)
     var bytes = (0..<length).map { _ in random.below(3) == 0 ? 0 : UInt8(truncatingIfNeeded: random.below(3) * 127) }
@@ -149,7 +149,7 @@ private let plans: [ModelPlan<ByteString>] = [
         value: { _, random in Int64(random.below(4)) }),
 ]
 
-@Suite("Bytes trees", .timeLimit(.minutes(20)))
+@Suite("Bytes index trees", .timeLimit(.minutes(20)))
 struct BytesIndexTreeTests {
     @Test("agree with a sorted array at every version, through rollbacks and with pins", arguments: 0..<7)
     func model(_ plan: Int) throws {
@@ -157,7 +157,9 @@ struct BytesIndexTreeTests {
         try model.run()
     }
 
-    @Test("built in bulk hold the same as built one by one", arguments: [0, 1, 5, 30, 100, 300, 5_000])
+    @Test(
+        "trees built in bulk have the same entries as trees built one by one",
+        arguments: [0, 1, 5, 30, 100, 300, 5_000])
     func bulk(_ count: Int) throws {
         var random = SeededRandom(seed: UInt64(count))
         for kind in 0..<4 {
@@ -185,7 +187,7 @@ struct BytesIndexTreeTests {
         }
     }
 
-    @Test("filled in ascending order have full leaves")
+    @Test("trees filled in ascending order have full leaves")
     func ascendingIsDense() throws {
         let versions = VersionSimulation()
         let writer = versions.begin()
@@ -200,11 +202,11 @@ struct BytesIndexTreeTests {
                 used += SlottedPage($0).used
             }
         }
-        #expect(used > (leaves - 1) * SlottedPage.room / 100 * 98)
+        #expect(used > (leaves - 1) * SlottedPage.entryByteCapacity / 100 * 98)
         versions.rollback()
     }
 
-    @Test("shrink again when their entries go")
+    @Test("trees shrink when their entries are removed")
     func removalMerges() throws {
         let versions = VersionSimulation()
         let writer = versions.begin()
@@ -219,8 +221,9 @@ struct BytesIndexTreeTests {
         versions.rollback()
     }
 
-    /// Its first child is gone, and what lay there lies in the second since: below that one's separator.
-    @Test("keep an inner page's bound when it becomes part of the one before it")
+    /// The page's first child is gone, and what belonged there is now in the second child, below that child's
+    /// separator.
+    @Test("merging an inner page into the one before it keeps its lower bound")
     func mergedInnerPage() throws {
         let versions = VersionSimulation()
         let writer = versions.begin()
@@ -236,7 +239,7 @@ struct BytesIndexTreeTests {
         let (first, second) = (root.childCount(0), root.childCount(1))
         for number in first..<first + SlottedPage(SlottedPage(root.child(1)).child(0)).count { remove(number) }
         insert(first)
-        // Both have few children.
+        // Leaves both pages with few children.
         for number in (first + 60..<first + second).reversed() { remove(number) }
         #expect(root.count == inner)
         for number in (60..<first).reversed() where root.count == inner { remove(number) }
@@ -246,7 +249,7 @@ struct BytesIndexTreeTests {
         versions.rollback()
     }
 
-    @Test("copy one path for one changed pair, and nothing for one that is not there")
+    @Test("one changed pair copies one path, and a missing pair copies nothing")
     func oneChangeCopiesOnePath() {
         let versions = VersionSimulation()
         var writer = versions.begin()
@@ -261,7 +264,9 @@ struct BytesIndexTreeTests {
         versions.rollback()
     }
 
-    @Test("that are broken are found out", arguments: ["order", "count", "separator", "stamp", "head", "garbage"])
+    @Test(
+        "the invariant check finds a broken tree",
+        arguments: ["order", "count", "separator", "stamp", "head", "garbage"])
     func brokenTree(_ damage: String) throws {
         let versions = VersionSimulation()
         let writer = versions.begin()
@@ -281,7 +286,7 @@ struct BytesIndexTreeTests {
         default: leaf.garbage += 8
         }
         #expect { try BytesIndexTree.checkInvariants(versions.root) } throws: { error in
-            "\(error)".hasPrefix("bytes tree, node at")
+            "\(error)".hasPrefix("bytes index tree, node at")
         }
         versions.rollback()
     }

@@ -76,10 +76,10 @@ struct ColumnIndexTests {
         versions.rollback()
     }
 
-    @Test("says the same by int as by value", arguments: [false, true])
+    @Test("gives the same by int as by value", arguments: [false, true])
     func ints(_ isNullable: Bool) {
         let index = ColumnIndex(ColumnSchema(name: "id", type: .int, isNullable: isNullable, isIndexed: true))
-        #expect(index.isPairs == !isNullable)
+        #expect(index.usesIntegerTree == !isNullable)
         let versions = VersionSimulation()
         let writer = versions.begin()
         for int in -500..<500 { index.insert(int: Int64(int), Int64(int) + 1000, at: versions.slot, writer) }
@@ -96,7 +96,7 @@ struct ColumnIndexTests {
         versions.rollback()
     }
 
-    @Test("of a string finds it by its UTF-8, finds null, and all that begin alike")
+    @Test("finds strings by their UTF-8, null, and all strings with a prefix")
     func strings() {
         let index = ColumnIndex(ColumnSchema(name: "s", type: .string, isNullable: true, isIndexed: true))
         let versions = VersionSimulation()
@@ -106,13 +106,13 @@ struct ColumnIndexTests {
             var word = word
             return word.withUTF8 { body(UnsafeRawBufferPointer($0)) }
         }
-        for (place, word) in words.enumerated() {
-            withBytes(word) { index.insert(bytes: $0, Int64(place), at: versions.slot, writer) }
+        for (object, word) in words.enumerated() {
+            withBytes(word) { index.insert(bytes: $0, Int64(object), at: versions.slot, writer) }
         }
         index.insert(bytes: nil, 99, at: versions.slot, writer)
-        for (place, word) in words.enumerated() {
-            #expect(withBytes(word) { index.firstObject(bytes: $0, in: versions.root) } == Int64(place))
-            #expect(index.firstObject(of: .string(word), in: versions.root) == Int64(place))
+        for (object, word) in words.enumerated() {
+            #expect(withBytes(word) { index.firstObject(bytes: $0, in: versions.root) } == Int64(object))
+            #expect(index.firstObject(of: .string(word), in: versions.root) == Int64(object))
         }
         #expect(index.firstObject(bytes: nil, in: versions.root) == 99)
         func beginning(_ prefix: String) -> [Int64] {
@@ -131,13 +131,13 @@ struct ColumnIndexTests {
         versions.rollback()
     }
 
-    @Test("gives the data that begin with the highest bytes")
+    @Test("finds data that begins with the highest bytes")
     func highBytes() {
         let index = ColumnIndex(ColumnSchema(name: "d", type: .data, isIndexed: true))
         let versions = VersionSimulation()
         let writer = versions.begin()
         let all: [[UInt8]] = [[1], [1, 255], [1, 255, 255, 3], [2], [255], [255, 255], [255, 255, 9]]
-        for (place, bytes) in all.enumerated() { index.insert(.data(bytes), Int64(place), at: versions.slot, writer) }
+        for (object, bytes) in all.enumerated() { index.insert(.data(bytes), Int64(object), at: versions.slot, writer) }
         func positions(_ bytes: [UInt8]) -> Range<Int> {
             bytes.withUnsafeBytes { index.positions(beginningWith: $0, in: versions.root) }
         }
@@ -148,7 +148,7 @@ struct ColumnIndexTests {
         versions.rollback()
     }
 
-    @Test("gives long strings as candidates")
+    @Test("returns long strings as candidates")
     func longStrings() {
         let index = ColumnIndex(ColumnSchema(name: "s", type: .string, isIndexed: true))
         let versions = VersionSimulation()

@@ -24,7 +24,7 @@ private func doubles() -> [Double] {
     ]
 }
 
-/// Values of each type in ascending order, none equal to another.
+/// Values of each type in ascending order, no two of them equal.
 private let ascending: [(ColumnType, [Value])] = [
     (.bool, [.null, .bool(false), .bool(true)]),
     (.int, [.null] + [Int64.min, -1_000_000, -256, -255, -1, 0, 1, 255, 256, 1 << 40, .max].map(Value.int)),
@@ -81,9 +81,9 @@ private let ascending: [(ColumnType, [Value])] = [
 
 @Suite("Index keys", .timeLimit(.minutes(20)))
 struct IndexKeyTests {
-    @Test("order as the values do", arguments: 0..<ascending.count)
-    func order(_ place: Int) {
-        let (type, values) = ascending[place]
+    @Test("have the order of the values", arguments: 0..<ascending.count)
+    func order(_ number: Int) {
+        let (type, values) = ascending[number]
         let keys = values.map { key($0, type) }
         for index in keys.indices.dropFirst() {
             #expect(keys[index - 1] < keys[index], "\(values[index - 1]) before \(values[index])")
@@ -100,7 +100,7 @@ struct IndexKeyTests {
         #expect(keys.allSatisfy { $0.bytes.count <= IndexKey.maximumByteCount })
     }
 
-    @Test("are the same for numbers of one value")
+    @Test("are the same for equal numbers of different types")
     func equalNumbers() {
         #expect(key(decimal(10, -1), .decimal) == key(decimal(1, 0), .decimal))
         #expect(key(decimal(0, 5), .decimal) == key(decimal(0, -5, negative: true), .decimal))
@@ -117,7 +117,7 @@ struct IndexKeyTests {
         }
     }
 
-    @Test("put every NaN below all numbers, each bit pattern by itself")
+    @Test("put every NaN below all numbers, each bit pattern separately")
     func notANumber() {
         let all = doubles().map { IndexKey.orderedBits($0) }
         #expect(all[0] < all[2] && all[1] < all[2] && all[0] != all[1])
@@ -127,7 +127,7 @@ struct IndexKeyTests {
         #expect(IndexKey.orderedBits(-0.0) == IndexKey.orderedBits(0.0))
     }
 
-    @Test("hold values up to the limit whole and tell longer ones apart by a hash")
+    @Test("hold complete values up to the limit, and distinguish longer ones by a hash")
     func longValues() {
         let limit = Limits.indexKeyByteCount
         #expect(IndexKey.isExact(limit) && !IndexKey.isExact(limit + 1))
@@ -144,12 +144,12 @@ struct IndexKeyTests {
         #expect(key(.data(bytes), .mixed).bytes.count <= IndexKey.maximumByteCount)
     }
 
-    @Test("of random doubles, ints and decimals order as they do")
+    @Test("of random doubles, ints and decimals have the order of the numbers")
     func randomNumbers() {
         let seed: UInt64 = 77
         var random = SeededRandom(seed: seed)
         for _ in 0..<2_000 {
-            // An int and a double near it, the decimal between them.
+            // An int, a double near it, and the decimal between them.
             let int = Int64(truncatingIfNeeded: random.next()) >> Int64(random.below(12))
             let double = Double(int)
             let byValue = Int64(exactly: double).map { $0 == int ? 0 : $0 < int ? -1 : 1 } ?? 1

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnCore
 
-/// A leaf splits when an indexed text of one of its rows grows: the index then leads to where the row went.
+/// A leaf splits when an indexed text of one of its rows grows: the index then leads to the leaf that has the row.
 @Suite(.timeLimit(.minutes(20))) struct IndexedSplitTests {
     private static let table = TableID(0)
 
@@ -30,7 +30,7 @@ import Testing
         return store
     }
 
-    /// A text that begins like no other, of so many bytes.
+    /// A text with a unique beginning, of the given number of bytes.
     private static func text(_ key: Int64, _ byteCount: Int) -> String {
         let head = "page \(key) "
         return head + String(repeating: "x", count: max(0, byteCount - head.utf8.count))
@@ -51,7 +51,8 @@ import Testing
         return nil
     }
 
-    /// 900 bytes each: 70 rows fill a chunk that held 256, so every leaf splits twice, at rows before, in and behind its middle.
+    /// Texts of 900 bytes: 70 rows fill a chunk that held 256, so every leaf splits twice, at rows before, in and
+    /// behind its middle.
     @Test(arguments: 1...4) func theIndexFindsEveryRowAfterItsLeafWasSplit(seed: UInt64) throws {
         let store = try Self.make(1000)
         var random = SeededRandom(seed: seed)
@@ -81,7 +82,7 @@ import Testing
         #expect(Self.fault(held.snapshot, original) == nil, "seed \(seed), the version before")
     }
 
-    /// Leaves of few rows join, but not where their long values would not fit into one chunk.
+    /// Leaves of few rows are merged, unless their long values do not fit into one chunk.
     @Test(arguments: 1...3) func deletingRowsOfLongValuesJoinsWhatFits(seed: UInt64) throws {
         let store = try Self.make(700)
         var random = SeededRandom(seed: seed)
@@ -108,7 +109,7 @@ import Testing
         #expect(Self.fault(held.snapshot, original) == nil, "seed \(seed), the version before")
     }
 
-    /// The inner node above is full, so it splits too, at each place that a child may have in it.
+    /// The inner node above is full, so it splits, too, at each index that a child may have in it.
     @Test(arguments: [0, 30, 31, 32, 33, 62, 63]) func theNodeAboveSplitsWithIt(_ child: Int) throws {
         let count = Limits.fanout * Limits.rowsPerLeaf
         let store = try Self.make(count)
@@ -124,7 +125,7 @@ import Testing
         store._checkInvariants()
         let view = store.pin().snapshot.table(Self.table)
         #expect(Self.fault(store.pin().snapshot, texts) == nil)
-        // Every row is where counting says it is.
+        // Every row is at the position that the counts give.
         for key in stride(from: Int64(0), to: Int64(count), by: 61) {
             #expect(view.position(of: key) == Int(key) && view.value(0, of: key) == .int(key))
         }

@@ -73,7 +73,7 @@ private let plans: [ModelPlan<UInt64>] = [
         value: { _, random in Int64(random.below(4)) }),
 ]
 
-@Suite("Pair trees", .timeLimit(.minutes(20)))
+@Suite("Integer index trees", .timeLimit(.minutes(20)))
 struct IntegerIndexTreeTests {
     @Test("agree with a sorted array at every version, through rollbacks and with pins", arguments: 0..<6)
     func model(_ plan: Int) throws {
@@ -82,7 +82,8 @@ struct IntegerIndexTreeTests {
     }
 
     @Test(
-        "built in bulk hold the same as built one by one", arguments: [0, 1, 4, 5, 16, 17, 64, 65, 4096, 4097, 30_000])
+        "trees built in bulk have the same entries as trees built one by one",
+        arguments: [0, 1, 4, 5, 16, 17, 64, 65, 4096, 4097, 30_000])
     func bulk(_ count: Int) throws {
         var random = SeededRandom(seed: UInt64(count))
         for modulus: UInt64 in [3, 1000, 1 << 40] {
@@ -103,7 +104,7 @@ struct IntegerIndexTreeTests {
         }
     }
 
-    @Test("filled in ascending order have full leaves")
+    @Test("trees filled in ascending order have full leaves")
     func ascendingIsDense() throws {
         let versions = VersionSimulation()
         let writer = versions.begin()
@@ -115,7 +116,7 @@ struct IntegerIndexTreeTests {
         versions.rollback()
     }
 
-    @Test("of a few pairs are small")
+    @Test("trees of a few pairs are small")
     func smallTrees() {
         let versions = VersionSimulation()
         let writer = versions.begin()
@@ -127,7 +128,7 @@ struct IntegerIndexTreeTests {
         versions.rollback()
     }
 
-    @Test("copy nothing for a pair that is not there")
+    @Test("removing a missing pair copies nothing")
     func missedRemovalCopiesNothing() {
         let versions = VersionSimulation()
         var writer = versions.begin()
@@ -140,7 +141,7 @@ struct IntegerIndexTreeTests {
         versions.rollback()
     }
 
-    @Test("copy one path for one changed pair")
+    @Test("one changed pair copies one path")
     func oneChangeCopiesOnePath() {
         let versions = VersionSimulation()
         var writer = versions.begin()
@@ -152,7 +153,8 @@ struct IntegerIndexTreeTests {
         versions.rollback()
     }
 
-    @Test("that are broken are found out", arguments: ["order", "count", "separator", "stamp", "fill", "level"])
+    @Test(
+        "the invariant check finds a broken tree", arguments: ["order", "count", "separator", "stamp", "fill", "level"])
     func brokenTree(_ damage: String) throws {
         let versions = VersionSimulation()
         let writer = versions.begin()
@@ -169,7 +171,7 @@ struct IntegerIndexTreeTests {
         default: leaf.node.width = 1
         }
         #expect { try IntegerIndexTree.checkInvariants(versions.root) } throws: { error in
-            "\(error)".hasPrefix("pair tree, node at")
+            "\(error)".hasPrefix("integer index tree, node at")
         }
         if damage == "level" { leaf.node.width = 0 }
         versions.rollback()

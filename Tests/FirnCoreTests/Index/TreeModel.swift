@@ -4,7 +4,7 @@ import FirnTestSupport
 
 @testable import FirnCore
 
-/// What both index trees have in common, for tests that hold for each.
+/// What both index trees have in common, for tests of both.
 protocol TestedTree {
     associatedtype Key: Comparable & Sendable
     static func insert(_ key: Key, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter)
@@ -32,11 +32,11 @@ struct Entry<Key: Comparable & Sendable>: Comparable, Sendable {
     static func < (a: Entry, b: Entry) -> Bool { a.key != b.key ? a.key < b.key : a.value < b.value }
 }
 
-/// How a run of the model test picks its keys and what it does with them.
+/// How a run of the model test chooses its keys and how many operations it makes.
 struct ModelPlan<Key: Comparable & Sendable>: Sendable {
     var name: String
     var operations: Int
-    /// Entries above which the run turns to removing.
+    /// The number of entries above which the run begins to remove entries.
     var peak: Int
     /// The key of the n-th operation.
     var key: @Sendable (Int, inout SeededRandom) -> Key
@@ -44,7 +44,8 @@ struct ModelPlan<Key: Comparable & Sendable>: Sendable {
     var value: @Sendable (Int, inout SeededRandom) -> Int64
 }
 
-/// Runs a tree and a sorted array side by side through transactions, rollbacks and pins; they must agree at every version.
+/// Runs a tree and a sorted array side by side through transactions, rollbacks and pins. They must agree at every
+/// version.
 struct TreeModel<Tree: TestedTree> {
     let plan: ModelPlan<Tree.Key>
     let seed: UInt64
@@ -62,7 +63,7 @@ struct TreeModel<Tree: TestedTree> {
 
     private var label: Comment { "plan \(plan.name), seed \(seed)" }
 
-    private func place(_ entry: Entry<Tree.Key>, inclusive: Bool = false) -> Int {
+    private func position(_ entry: Entry<Tree.Key>, inclusive: Bool = false) -> Int {
         var low = 0
         var high = oracle.count
         while low < high {
@@ -121,30 +122,30 @@ struct TreeModel<Tree: TestedTree> {
         if choice < (shrinking ? 25 : 60) || oracle.isEmpty {
             let entry = Entry(key: plan.key(number, &random), value: plan.value(number, &random))
             Tree.insert(entry.key, entry.value, at: versions.slot, writer)
-            oracle.insert(entry, at: place(entry, inclusive: true))
+            oracle.insert(entry, at: position(entry, inclusive: true))
         } else if choice < 85 {
             let entry = oracle[random.below(oracle.count)]
             #expect(Tree.remove(entry.key, entry.value, at: versions.slot, writer), label)
-            oracle.remove(at: place(entry))
+            oracle.remove(at: position(entry))
         } else if choice < 90 {
             let entry = Entry(key: plan.key(number, &random), value: plan.value(number, &random))
-            let index = place(entry)
+            let index = position(entry)
             let isThere = index < oracle.count && oracle[index] == entry
             #expect(Tree.contains(entry.key, entry.value, in: versions.root) == isThere, label)
             #expect(Tree.remove(entry.key, entry.value, at: versions.slot, writer) == isThere, label)
             if isThere { oracle.remove(at: index) }
         } else {
-            look(plan.key(number, &random), plan.value(number, &random))
+            checkLookups(plan.key(number, &random), plan.value(number, &random))
         }
     }
 
-    private func look(_ key: Tree.Key, _ value: Int64) {
+    private func checkLookups(_ key: Tree.Key, _ value: Int64) {
         let root = versions.root
-        let lower = place(Entry(key: key, value: .min))
-        let upper = place(Entry(key: key, value: .max), inclusive: true)
+        let lower = position(Entry(key: key, value: .min))
+        let upper = position(Entry(key: key, value: .max), inclusive: true)
         #expect(Tree.lowerBound(key, in: root) == lower, label)
         #expect(Tree.upperBound(key, in: root) == upper, label)
-        #expect(Tree.rank(key, value, in: root) == place(Entry(key: key, value: value)), label)
+        #expect(Tree.rank(key, value, in: root) == position(Entry(key: key, value: value)), label)
         #expect(Tree.firstValue(of: key, in: root) == (lower < upper ? oracle[lower].value : nil), label)
         #expect(Tree.values(of: key, in: root) == oracle[lower..<upper].map(\.value), label)
         #expect(Tree.count(in: root) == oracle.count, label)
@@ -176,7 +177,7 @@ struct TreeModel<Tree: TestedTree> {
             #expect(Tree.entriesBackwards(range, in: root) == oracle[range].reversed(), label)
             for _ in 0..<10 {
                 let index = random.below(oracle.count)
-                look(oracle[index].key, oracle[index].value)
+                checkLookups(oracle[index].key, oracle[index].value)
             }
         }
         for pin in pins { try checkPin(pin) }

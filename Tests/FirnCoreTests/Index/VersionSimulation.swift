@@ -1,7 +1,7 @@
 @testable import FirnCore
 
-/// The version machinery in small: one root, transactions, rollbacks, pins, and dead lists by the rule of `DeadList`, so that a tree's sharing between
-/// versions and its heap accounting can be tested without a store.
+/// A small form of the version table: one root, transactions, rollbacks, pins, and dead lists by the rule of
+/// `DeadList`. With it, a tree's sharing between versions and its heap accounting can be tested without a store.
 final class VersionSimulation {
     private struct Active {
         var version: UInt64
@@ -13,7 +13,7 @@ final class VersionSimulation {
     private let heap = NodeHeap()
     /// Ascending; the last is the tip.
     private var active: [Active]
-    /// Where the running transaction, or the tip, has its root.
+    /// The root of the running transaction, or of the tip.
     let slot: UnsafeMutablePointer<UInt64>
     private var stamp: UInt64 = 1
     private(set) var writer: NodeWriter?
@@ -47,15 +47,15 @@ final class VersionSimulation {
     /// Takes a new stamp within the transaction, as an iterator does.
     func subversion() {
         stamp += 1
-        writer!.beginSubversion(stamp: stamp, base: stamp - 1)
+        writer!.beginSnapshot(stamp: stamp, base: stamp - 1)
     }
 
     func commit() {
         let writer = writer!
         var dead = writer.state.pointee.dead
-        for earlier in writer.state.pointee.earlier { dead.join(earlier.dead) }
+        for earlier in writer.state.pointee.deadBySnapshot { dead.join(earlier.dead) }
         heap.account(nodes: writer.state.pointee.nodeDelta, bytes: writer.state.pointee.byteDelta)
-        // Nobody pinned a sub-version here, so what was born and died within the transaction was seen by none.
+        // No sub-version is pinned here, so nobody saw what was born and died within the transaction.
         var unseen = NodeList()
         dead.forEach { node in
             if writer.isNew(node) { unseen.push(node) } else { active[active.count - 1].dead.push(node) }
@@ -70,7 +70,7 @@ final class VersionSimulation {
     func rollback() {
         let writer = writer!
         for index in 0..<writer.state.pointee.madeCount { NodeHeap.free(writer.state.pointee.made[index]) }
-        var lists = writer.state.pointee.earlier.map(\.dead)
+        var lists = writer.state.pointee.deadBySnapshot.map(\.dead)
         lists.append(writer.state.pointee.dead)
         for list in lists {
             list.forEach { if writer.isNew($0) { NodeHeap.free($0) } }
@@ -101,7 +101,7 @@ final class VersionSimulation {
         active.remove(at: index)
     }
 
-    /// How many nodes, and how many bytes, all active versions reach.
+    /// The numbers of nodes and of bytes that all active versions reach.
     func reachable(_ forEachNode: (NodeRef, (Node) -> Void) -> Void) -> (nodes: Int, bytes: Int) {
         var seen: Set<UnsafeMutableRawPointer> = []
         var bytes = 0

@@ -2,10 +2,12 @@ import FirnTestSupport
 
 @testable import FirnCore
 
-/// A collection with all its pinned versions, each with the model of what it must hold, and an oracle of which nodes must be alive.
+/// A collection with all its pinned versions. Each has the model of its content, and an oracle knows which nodes must
+/// be alive.
 ///
-/// Nodes are freed by the rule of dead lists: when version p goes and q is the pinned version before it, what died after p is freed if it was born
-/// after q and passes to q otherwise. Freed memory is overwritten first, so that reading it shows.
+/// Nodes are freed by the rule of dead lists. When version p is dropped and q is the pinned version before it, a node
+/// that died after p is freed if it was born after q, and passes to q otherwise. Freed memory is overwritten first,
+/// so that a test notices when it is read.
 final class CollectionHistory<Model> {
     enum Stored {
         case inline([UInt8])
@@ -44,7 +46,7 @@ final class CollectionHistory<Model> {
         }
     }
 
-    /// Runs one transaction. `isKept` false rolls it back.
+    /// Runs one transaction, and rolls it back if `isKept` is false.
     func write(isKept: Bool = true, _ body: (inout ListEditor, inout Model) -> Void) {
         let base = current
         let writer = NodeWriter(stamp: base.number + 1)
@@ -71,7 +73,7 @@ final class CollectionHistory<Model> {
 
     func holdCurrent() { versions[versions.count - 1].isHeld = true }
 
-    /// Lets a version go that is not the current one.
+    /// Drops a version that is not the current one.
     func drop(at index: Int) {
         let version = versions.remove(at: index)
         let before = index > 0 ? versions[index - 1].number : 0
@@ -86,7 +88,7 @@ final class CollectionHistory<Model> {
 
     private func free(_ node: Node, isNew: Bool) {
         if !isNew { precondition(alive.remove(UInt(bitPattern: node.address)) != nil, "a node was freed twice") }
-        // All but the header, which says how to free the node.
+        // Everything but the header, which says how to free the node.
         (node.address + Node.headerByteCount).initializeMemory(
             as: UInt8.self, repeating: 0xDD, count: node.byteCount - Node.headerByteCount)
         NodeHeap.free(node)
@@ -143,7 +145,7 @@ extension Value {
                     .int(number), .null,
                     .map([.init(key: "a", value: .string("nested")), .init(key: "b", value: .list([.bool(true)]))]),
                 ])
-            case let place: return .random(types[place % types.count], isNullable: false, &random, domain: domain)
+            case let choice: return .random(types[choice % types.count], isNullable: false, &random, domain: domain)
             }
         }
     }

@@ -4,7 +4,7 @@ import FirnTestSupport
 
 @testable import FirnCore
 
-@Suite("A list is an array whose versions stay", .timeLimit(.minutes(20)))
+@Suite("A list behaves like an array whose old versions stay", .timeLimit(.minutes(20)))
 struct ListModelTests {
     static let layouts: [ElementLayout] = ColumnType.allCases.flatMap { type in
         [
@@ -51,7 +51,7 @@ struct ListModelTests {
                 }
             }
         }
-        #expect(wasTree && wasInlineAgain, "the test did not cross the edge between inline and tree")
+        #expect(wasTree && wasInlineAgain, "the test did not cross the boundary between inline and tree")
         history.write { editor, model in
             editor.removeAll()
             model = []
@@ -136,7 +136,7 @@ struct ListModelTests {
         }
     }
 
-    @Test("a list becomes a tree with the byte beyond 1 KiB and inline again below half of it")
+    @Test("a list becomes a tree with the first byte beyond 1 KiB and inline again below half of that")
     func promotion() {
         let layout = ElementLayout(type: .link, collection: .list)
         let history = CollectionHistory<Void>(layout, ())
@@ -189,7 +189,7 @@ struct ListModelTests {
         var editor = ListEditor(ListCell(inline: .init(start: nil, count: 0), layout), writer, scratch: scratch)
         for index in 0..<5000 { editor.insert(int64: Int64(index), at: index) }
         guard case .tree(let first) = editor.finish() else { return #expect(Bool(false)) }
-        writer.beginSubversion(stamp: 6, base: 5)
+        writer.beginSnapshot(stamp: 6, base: 5)
         for index in 0..<2000 { editor.remove(at: (index * 7) % editor.count) }
         guard case .tree(let second) = editor.finish() else { return #expect(Bool(false)) }
         ListTree.checkInvariants(first, layout)
@@ -205,7 +205,7 @@ struct ListModelTests {
         writer.dispose().deallocate()
     }
 
-    @Test("runs, searches and single elements see what the values say")
+    @Test("runs, searches and single elements agree with the values")
     func reading() {
         let layout = ElementLayout(type: .int, collection: .list, isNullable: true)
         let history = CollectionHistory<Void>(layout, ())
@@ -223,7 +223,7 @@ struct ListModelTests {
             #expect(seen == Array(values[100..<2900]))
             #expect(cell.firstIndex(of: 999) == 999)
             #expect(cell.firstIndex(of: 999, from: 1000) == 1999)
-            // The bytes of a null are zeros, which must not pass for the number 0.
+            // The bytes of a null are zeros, which must not be mistaken for the number 0.
             #expect(cell.firstIndex(of: 0, from: 1) == 1000)
             #expect(cell.firstIndex(of: .null) == 3)
             #expect(cell.firstIndex(of: .int(5000)) == nil)
@@ -248,7 +248,7 @@ struct ListModelTests {
         }
     }
 
-    @Test("runs of links are appended whole", arguments: [0, 1, 126, 127, 128, 257, 258, 1000, 40_000])
+    @Test("runs of links are appended completely", arguments: [0, 1, 126, 127, 128, 257, 258, 1000, 40_000])
     func appendedRuns(_ count: Int) {
         let layout = ElementLayout(type: .link, collection: .list)
         let history = CollectionHistory<Void>(layout, ())
@@ -263,15 +263,15 @@ struct ListModelTests {
         }
         let first = Value.link(-5 & .max)
         let values = keys.map { Value.link($0) }
-        for (place, version) in history.versions.enumerated() {
-            let expected = [Value](repeating: first, count: place + 1) + (0...place).flatMap { _ in values }
+        for (index, version) in history.versions.enumerated() {
+            let expected = [Value](repeating: first, count: index + 1) + (0...index).flatMap { _ in values }
             #expect(history.withCell(version) { $0.values } == expected)
-            if place == 2 { break }
+            if index == 2 { break }
         }
         #expect(history.alive == history.reachable)
     }
 
-    @Test("the last element of an inner node goes with all that stood above it alone")
+    @Test("removing the last element of an inner node removes all nodes that lead only to it")
     func onlyChild() {
         let history = CollectionHistory<Void>(ElementLayout(type: .link, collection: .list), ())
         let full = 257 * ListTree.fanout
@@ -291,7 +291,7 @@ struct ListModelTests {
         let layout = ElementLayout(type: .link, collection: .list)
         let history = CollectionHistory<Void>(layout, ())
         history.write { editor, _ in for key in 0..<25_700 { editor.insert(int64: Int64(key), at: key) } }
-        // 257 values fill a block of 2058 bytes; two levels of inner nodes stand above 100 leaves.
+        // 257 values fill a block of 2058 bytes; there are two levels of inner nodes above 100 leaves.
         #expect(history.alive.count == 100 + 2 + 1)
     }
 

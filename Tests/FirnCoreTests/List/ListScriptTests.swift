@@ -4,9 +4,10 @@ import FirnTestSupport
 
 @testable import FirnCore
 
-@Suite("A list's script replays, undoes itself and composes to what observers are shown", .timeLimit(.minutes(20)))
+@Suite(
+    "A list's edit script replays, can be inverted and composes to what observers are shown", .timeLimit(.minutes(20)))
 struct ListScriptTests {
-    /// Random edits of `list`, which they are applied to.
+    /// Makes random edits and applies them to `list`.
     static func edits(_ count: Int, _ list: inout [Value], _ random: inout SeededRandom, fresh: inout Int64)
         -> [ListEdit]
     {
@@ -33,11 +34,11 @@ struct ListScriptTests {
         return edits
     }
 
-    /// Gives an old list's elements what the difference says, taking new values from the new list; the result must be the new list.
+    /// Applies a difference to an old list, taking new values from the new list. The result must be the new list.
     static func replay(_ difference: ListDifference, _ old: [Value], _ new: [Value]) -> [Value] {
         var list = old
         for index in difference.modifications {
-            if let place = difference.newIndex(ofOld: index) { list[index] = new[place] }
+            if let newIndex = difference.newIndex(ofOld: index) { list[index] = new[newIndex] }
         }
         for index in difference.deletions.reversed() { list.remove(at: index) }
         for index in difference.insertions { list.insert(new[index], at: index) }
@@ -87,16 +88,16 @@ struct ListScriptTests {
 
     static func checkIndices(_ difference: ListDifference, _ oldCount: Int, _ newCount: Int) {
         let kept = (0..<oldCount).filter { !difference.deletions.contains($0) }
-        let places = (0..<newCount).filter { !difference.insertions.contains($0) }
-        #expect(kept.count == places.count)
-        for (old, new) in zip(kept, places) {
+        let positions = (0..<newCount).filter { !difference.insertions.contains($0) }
+        #expect(kept.count == positions.count)
+        for (old, new) in zip(kept, positions) {
             #expect(difference.newIndex(ofOld: old) == new && difference.oldIndex(ofNew: new) == old)
         }
         for old in difference.deletions { #expect(difference.newIndex(ofOld: old) == nil) }
         for new in difference.insertions { #expect(difference.oldIndex(ofNew: new) == nil) }
     }
 
-    @Test("trivial edits leave no trace, or one")
+    @Test("trivial edits are dropped or merged into one")
     func normalisation() {
         func script(_ edits: ListEdit...) -> [ListEdit] {
             var script = ListScript()
@@ -117,7 +118,7 @@ struct ListScriptTests {
         #expect(script(.set(2, new: .int(1), old: .int(1))).count == 1)
     }
 
-    @Test("a difference in the frames of SEMANTICS 52 and 53")
+    @Test("deletions and modifications are old indices, insertions are new ones, a move is both (SEMANTICS 52, 53)")
     func frames() {
         func difference(_ oldCount: Int, _ edits: ListEdit...) -> ListDifference {
             ListDifference(edits, oldCount: oldCount)
@@ -130,27 +131,28 @@ struct ListScriptTests {
         // A move is a deletion and an insertion, of that element and no other.
         #expect(difference(5, .move(from: 1, to: 3)) == ListDifference(deletions: [1], insertions: [3]))
         #expect(difference(5, .move(from: 3, to: 1)) == ListDifference(deletions: [3], insertions: [1]))
-        // Back between its neighbours it was not moved, and if it was assigned it is modified.
+        // An element that is moved back between its neighbours was not moved; if it was assigned, it is modified.
         #expect(
             difference(
                 5, .move(from: 1, to: 3), .set(3, new: .int(1), old: .int(1)), .insert(4, .int(8)),
                 .move(from: 3, to: 1))
                 == ListDifference(insertions: [4], modifications: [1]))
-        // What was assigned and then removed is deleted only; what was inserted and assigned is inserted only.
+        // An element that is assigned and then removed is only deleted; one that is inserted and assigned is only
+        // inserted.
         #expect(
             difference(3, .set(1, new: .int(5), old: .int(1)), .remove(1, old: .int(5)))
                 == ListDifference(deletions: [1]))
         #expect(
             difference(3, .insert(1, .int(5)), .set(1, new: .int(6), old: .int(5))) == ListDifference(insertions: [1]))
         #expect(difference(3, .insert(1, .int(5)), .remove(1, old: .int(5))).isEmpty)
-        // Of equal elements the script knows which.
+        // The script knows which of several equal elements was meant.
         #expect(difference(3, .remove(1, old: .int(7))) == ListDifference(deletions: [1]))
         #expect(
             difference(3, .removeAll(old: [.int(1), .int(1), .int(1)]), .insert(0, .int(2)))
                 == ListDifference(deletions: [0, 1, 2], insertions: [0]))
     }
 
-    @Test("edits of a long list cost what they are, not what the list is")
+    @Test("the cost of edits depends on their number, not on the length of the list")
     func longList() {
         let count = 10_000_000
         var edits: [ListEdit] = []
@@ -162,7 +164,7 @@ struct ListScriptTests {
         #expect(difference.insertions == Array(count - 20_000..<count))
     }
 
-    @Test("comparing two lists gives a shortest difference that replays, or all replaced beyond the cap")
+    @Test("comparing two lists gives a shortest difference that replays, or replaces everything beyond the cap")
     func comparing() {
         for seed in 0..<400 {
             var random = SeededRandom(seed: UInt64(seed) + 5000)
@@ -192,8 +194,11 @@ struct ListScriptTests {
             let needed = old.count + new.count - 2 * common
             if needed <= 4 { #expect(capped.deletions.count + capped.insertions.count == needed, "seed \(seed)") }
         }
-        let all = ListDifference(comparing: [1, 2, 3, 4, 5, 9], to: [1, 6, 7, 8, 4, 9], maximumEdits: 3)
+        let all = ListDifference(comparing: [1, 2, 2, 4, 5, 9], to: [1, 6, 7, 8, 4, 9], maximumEdits: 3)
         #expect(all == ListDifference(deletions: [1, 2, 3, 4], insertions: [1, 2, 3, 4]))
+        // Where no element occurs twice there is no cap.
+        let unique = ListDifference(comparing: [1, 2, 3, 4, 5, 9], to: [1, 6, 7, 8, 4, 9], maximumEdits: 3)
+        #expect(unique == ListDifference(deletions: [1, 2, 4], insertions: [1, 2, 3]))
         #expect(ListDifference(comparing: [1, 2, 3], to: [1, 2, 3]).isEmpty)
         #expect(ListDifference(comparing: [], to: [1]) == ListDifference(insertions: [0]))
         #expect(ListDifference(comparing: [1, 1, 1], to: [1, 1]).deletions.count == 1)
@@ -203,9 +208,9 @@ struct ListScriptTests {
         var row = [Int](repeating: 0, count: b.count + 1)
         for x in a {
             var diagonal = 0
-            for (place, y) in b.enumerated() {
-                let above = row[place + 1]
-                row[place + 1] = x == y ? diagonal + 1 : max(above, row[place])
+            for (index, y) in b.enumerated() {
+                let above = row[index + 1]
+                row[index + 1] = x == y ? diagonal + 1 : max(above, row[index])
                 diagonal = above
             }
         }

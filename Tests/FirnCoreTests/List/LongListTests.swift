@@ -3,8 +3,8 @@ import Testing
 
 @testable import FirnCore
 
-/// Lists of three levels, whose inner nodes join while older versions of the list are held.
-@Suite("A long list that shrinks stays what it was in every version that is held", .timeLimit(.minutes(20)))
+/// Lists of three levels, whose inner nodes are merged while older versions of the list are held.
+@Suite("A long list that shrinks is unchanged in every held version", .timeLimit(.minutes(20)))
 struct LongListTests {
     private static let layout = ElementLayout(type: .link, collection: .list)
     /// Elements of a full leaf of links.
@@ -38,7 +38,7 @@ struct LongListTests {
         }
     }
 
-    /// Elements of one byte fill a leaf by their number, long before its bytes do.
+    /// Elements of one byte fill a leaf by their number long before they fill its bytes.
     @Test func ofSmallElementsJoinsNoLeafBeyondWhatItHolds() {
         let most = ListTree.leafElementCount
         let history = CollectionHistory<[Bool]>(ElementLayout(type: .bool, collection: .list), [])
@@ -62,7 +62,8 @@ struct LongListTests {
 
     enum Order: CaseIterable, Sendable { case forwards, backwards, mixed }
 
-    /// Of each five leaves four go, one after the other, so that every inner node falls below a quarter of its children and joins its neighbours.
+    /// Removes four of every five leaves, one after the other, so that every inner node falls below a quarter of its
+    /// children and is merged with its neighbours.
     @Test(arguments: Order.allCases) func whileItsInnerNodesJoin(_ order: Order) {
         let leaves = 250
         let history = Self.make(leaves * Self.leaf)
@@ -82,7 +83,7 @@ struct LongListTests {
                 for _ in 0..<Self.leaf { editor.remove(at: start) }
                 model.removeSubrange(start..<start + Self.leaf)
             }
-            // What was rolled back is done again.
+            // A change that was rolled back is made again.
             if step % 7 == 3 {
                 history.write { editor, model in
                     let start = model.firstIndex { $0 >= Int64(leaf * Self.leaf) }!
@@ -94,7 +95,7 @@ struct LongListTests {
         }
         Self.check(history, "\(order)")
         #expect(Self.innerNodeCount(history) <= 3, "50 leaves fit below two nodes and a root")
-        // It grows again from the middle, while all the others stay.
+        // The list grows again from the middle, while all the other versions stay.
         history.holdCurrent()
         history.write { editor, model in
             for number in 0..<Int64(5000) {
@@ -108,17 +109,19 @@ struct LongListTests {
         Self.check(history, "\(order), at the end")
     }
 
-    /// Inserting into a full inner node splits it, wherever the new leaf comes; the versions before read on in the undivided one.
-    @Test(arguments: [0, 31, 32, 33, 63]) func whileAnInnerNodeIsSplit(_ place: Int) {
+    /// Inserting into a full inner node splits it, wherever the new leaf is added; older versions still read the
+    /// undivided node.
+    @Test(arguments: [0, 31, 32, 33, 63]) func whileAnInnerNodeIsSplit(_ child: Int) {
         let history = Self.make(2 * ListTree.fanout * Self.leaf)
         let before = Self.innerNodeCount(history)
         history.write { editor, model in
-            // Into a full leaf of the first inner node: it splits, and so does the node, which has all its children.
-            let index = place * Self.leaf + 5
+            // Inserts into a full leaf of the first inner node: the leaf splits, and so does the node, which has all
+            // its children.
+            let index = child * Self.leaf + 5
             editor.insert(int64: 999_999, at: index)
             model.insert(999_999, at: index)
         }
         #expect(Self.innerNodeCount(history) == before + 1)
-        Self.check(history, "\(place)")
+        Self.check(history, "\(child)")
     }
 }

@@ -21,14 +21,14 @@ struct SetAndMapTests {
                         !grows && !model.isEmpty
                         ? model.randomElement(using: &random)!
                         : Value.random(type, isNullable: isNullable, &random, domain: 3000)
-                    let place = model.firstIndex { !Value.precedes($0, value) } ?? model.count
-                    let isFound = place < model.count && Value.order(model[place], value) == 0
+                    let index = model.firstIndex { !Value.precedes($0, value) } ?? model.count
+                    let isFound = index < model.count && Value.order(model[index], value) == 0
                     if grows ? Int.random(in: 0..<5, using: &random) > 0 : false {
-                        #expect(editor.insertMember(value) == (isFound ? nil : place))
-                        if !isFound { model.insert(value, at: place) }
+                        #expect(editor.insertMember(value) == (isFound ? nil : index))
+                        if !isFound { model.insert(value, at: index) }
                     } else {
-                        #expect(editor.removeMember(value) == (isFound ? place : nil))
-                        if isFound { model.remove(at: place) }
+                        #expect(editor.removeMember(value) == (isFound ? index : nil))
+                        if isFound { model.remove(at: index) }
                     }
                 }
             }
@@ -69,7 +69,7 @@ struct SetAndMapTests {
             history.write { editor, model in
                 for _ in 0..<25 {
                     let number = Int.random(in: 0..<1500, using: &random)
-                    // Some keys are as long as a key in a block may be, or longer.
+                    // Some keys have the greatest length that a key in a block may have, or are longer.
                     let key =
                         number % 40 == 0
                         ? String(repeating: "k", count: 505 + number / 40 % 16) + "\(number)" : "key\(number)"

@@ -6,25 +6,27 @@ import Testing
 
 @testable import FirnCore
 
-/// Random operations against the store and the oracle: they must agree at every pinned version, and the heap must be exactly what the pins reach.
+/// Runs random operations against the store and the oracle: they must agree at every pinned version, and the heap
+/// must contain exactly what the pins reach.
 @Suite(.timeLimit(.minutes(TestEnvironment.minutes))) struct ModelTests {
     @Test(arguments: [1, 2, 3] as [UInt64])
     func everyPinnedVersionAgreesWithTheOracle(seed: UInt64) throws {
         try ModelRun(seed: seed).run(transactions: 80, operations: 60)
     }
 
-    /// What was committed is there after closing and opening, whatever was changed in between.
+    /// Committed data is there after closing and opening, whatever was changed in between.
     @Test(arguments: [11, 12] as [UInt64])
     func reopeningGivesWhatWasCommitted(seed: UInt64) throws {
         try ModelRun(seed: seed, storage: MemoryStorage()).run(transactions: 60, operations: 60)
     }
 
-    /// Versions written out as checkpoints, and read where they lie, are what they were, held or not, whatever comes after.
+    /// Versions that are written to checkpoints and read in place keep their content, held or not, whatever is
+    /// committed later.
     @Test(arguments: [31, 32, 33] as [UInt64])
     func checkpointsChangeNothing(seed: UInt64) throws {
         let run = try ModelRun(seed: seed, storage: MemoryStorage(), compactsEvery: 4)
         try run.run(transactions: 80, operations: 60)
-        // Both what adds to a checkpoint's files and what begins new ones.
+        // Some compactions added to a checkpoint's files, and some began new ones.
         #expect(run.checkpointCount.whole > 2)
         #expect(run.checkpointCount.added > 2)
     }
@@ -48,7 +50,7 @@ import Testing
         .run(transactions: 30, operations: 400)
     }
 
-    /// A transaction that passes its memory goes on in scratch files, and nothing is left of them.
+    /// A transaction that exceeds its memory limit continues in scratch files, and none of them is left.
     @Test func aTransactionLargerThanItsMemoryGoesOnInScratchFiles() throws {
         let storage = MemoryStorage()
         let run = try ModelRun(seed: 21, storage: storage) { $0.transactionMemoryByteCount = 4096 }
@@ -57,7 +59,7 @@ import Testing
         #expect(try storage.list("store").allSatisfy { !$0.hasPrefix("scratch") })
     }
 
-    /// Where more is held than the limit allows, what the oldest versions need is written out, and they are what they were.
+    /// If more versions are held than the limit allows, the oldest versions are spilled, and keep their content.
     @Test(arguments: [51, 52] as [UInt64])
     func versionsThatAreWrittenOutChangeNothing(seed: UInt64) throws {
         let folder = TemporaryFolder()
@@ -74,7 +76,7 @@ import Testing
         #expect(!(try PosixStorage.shared.list(folder.path + "/store").contains { $0.hasPrefix("scratch") }))
     }
 
-    /// Many operations on tables of thousands of rows: as many as `FIRN_MODEL_OPERATIONS` says.
+    /// Many operations on tables of thousands of rows; `FIRN_MODEL_OPERATIONS` sets their number.
     @Test func aLongRunAgreesWithTheOracle() throws {
         try ModelRun(seed: 99, rowGoal: 3000, storage: MemoryStorage()).run(
             transactions: Self.longRun / 750, operations: 1500)
@@ -105,23 +107,23 @@ final class ModelRun {
     let schema = modelSchema()
     let storage: (any Storage)?
     let folder: String
-    /// How its store is opened, but for where.
+    /// Sets the options that its store is opened with, except for the location.
     private let adjust: (inout StoreOptions) -> Void
     /// Transactions between checkpoints; 0 for none.
     let compactsEvery: Int
     private(set) var checkpointCount = (whole: 0, added: 0)
-    /// Nodes of finished transactions that lay in scratch files.
+    /// Nodes of finished transactions that were in scratch files.
     private(set) var spilledNodeCount = 0
-    /// How often a version was found written out.
+    /// How often a version was found to be spilled.
     private(set) var spilledVersionCount = 0
     var store: Store
     var oracle: Oracle
     var pins: [(pin: Pin, oracle: Oracle)] = []
-    /// States inside the transaction before, cancelled or not, that are still held.
+    /// Snapshots of the transaction before, cancelled or not, that are still held.
     private var outlived: [(pin: Pin, oracle: Oracle)] = []
     private(set) var operationCount = 0
 
-    /// With a storage the store has a log in it, and is closed and opened now and then.
+    /// With a storage, the store has a log in it, and is closed and reopened from time to time.
     init(
         seed: UInt64, rowGoal: Int = 400, storage: (any Storage)? = nil, folder: String = "store",
         compactsEvery: Int = 0, splitsOften: Bool = false, _ adjust: @escaping (inout StoreOptions) -> Void = { _ in }
@@ -153,13 +155,14 @@ final class ModelRun {
         return try Store(storeOptions, storage: storage)
     }
 
-    /// Closes the store and opens it again. Its pins go first; its memory with them.
+    /// Closes the store and opens it again. Its pins are released first, and its memory with them.
     private func reopen() throws {
         pins = []
         outlived = []
         let heap = store.heap
         try store.close()
-        // The old store goes before the new one is opened: it holds the writer's lock no longer, and its memory is to be seen free.
+        // The old store is released before the new one is opened, so that it no longer holds the writer lock and its
+        // memory can be checked to be free.
         store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
         if heap.nodeCount != 0 {
             throw Failure(description: "seed \(seed): \(heap.nodeCount) nodes outlived their store")
@@ -208,7 +211,7 @@ final class ModelRun {
         if let fault = expected.check(pin.snapshot, "seed \(seed), \(label)") { throw Failure(description: fault) }
     }
 
-    /// One transaction: committed, or cancelled with the oracle as it was.
+    /// Runs one transaction. It is committed, or it is cancelled and the oracle is restored.
     func transaction(operations: Int) throws {
         let before = oracle
         let transaction = try store.beginWrite()
@@ -216,10 +219,10 @@ final class ModelRun {
         for _ in 0..<operations {
             try self.operations.operate(transaction, &oracle)
             operationCount += 1
-            if random.below(50) == 0 { states.append((transaction.pinState(), oracle)) }
+            if random.below(50) == 0 { states.append((transaction.pinSnapshot(), oracle)) }
             if random.below(20) == 0, !states.isEmpty {
                 let (pin, kept) = states.remove(at: random.below(states.count))
-                try verify(pin, kept, "a state inside a transaction")
+                try verify(pin, kept, "a snapshot inside a transaction")
             }
         }
         if store.options.transactionMemoryByteCount < 1 << 20 {
@@ -231,8 +234,8 @@ final class ModelRun {
         } else {
             try transaction.commit()
         }
-        for (pin, kept) in outlived { try verify(pin, kept, "a state that outlived two transactions") }
-        for (pin, kept) in states { try verify(pin, kept, "a state that outlived its transaction") }
+        for (pin, kept) in outlived { try verify(pin, kept, "a snapshot that outlived two transactions") }
+        for (pin, kept) in states { try verify(pin, kept, "a snapshot that outlived its transaction") }
         outlived = states
     }
 }

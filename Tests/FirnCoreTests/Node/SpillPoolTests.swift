@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnCore
 
-/// Memory in scratch files is given out by pages, and used again when the last node of a page has gone.
+/// Memory in scratch files is allocated by the page, and used again when the last node of a page is freed.
 @Suite(.timeLimit(.minutes(20))) struct SpillPoolTests {
     private static let page = SpillArena.pageByteCount
 
@@ -31,7 +31,7 @@ import Testing
         return node
     }
 
-    private func isWhole(_ node: Node) -> Bool {
+    private func isIntact(_ node: Node) -> Bool {
         (Node.headerByteCount..<node.byteCount).allSatisfy {
             node.load($0, as: UInt8.self) == UInt8(truncatingIfNeeded: node.stamp)
         }
@@ -47,7 +47,7 @@ import Testing
             alive.append(try node(pool, length, stamp: stamp, &cursor))
             if alive.count > 300 {
                 let gone = alive.remove(at: chance.below(alive.count))
-                if !isWhole(gone) { Issue.record("a node was overwritten") }
+                if !isIntact(gone) { Issue.record("a node was overwritten") }
                 SpillArena.free(gone)
             }
             if stamp % 100 == 0 {
@@ -55,12 +55,12 @@ import Testing
                 cursor = SpillCursor()
             }
         }
-        #expect(alive.allSatisfy(isWhole))
+        #expect(alive.allSatisfy(isIntact))
         // 10,000 nodes of 2 KiB have been made, of which 300 are left.
         #expect(pool.arenaCount <= 2)
         #expect(pool.usedPageCount < 900)
         for node in alive { SpillArena.free(node) }
-        // What is left is the cursor's.
+        // The remaining pages are the cursor's.
         #expect(pool.usedPageCount <= 16)
         #expect(pool.arenaCount == 1)
     }
@@ -73,9 +73,9 @@ import Testing
         let huge = try node(pool, 16 << 20, &cursor)
         #expect(pool.arenaCount == 3)
         let next = try node(pool, 64, &cursor)
-        // The run goes on where it was.
-        #expect(next.address - small.address == 64 + SpillArena.headByteCount)
-        #expect(isWhole(large) && isWhole(huge))
+        // The run continues where it was.
+        #expect(next.address - small.address == 64 + SpillArena.headerByteCount)
+        #expect(isIntact(large) && isIntact(huge))
         SpillArena.free(large)
         SpillArena.free(huge)
         #expect(pool.arenaCount == 1)
@@ -87,19 +87,19 @@ import Testing
         let pool = try make()
         var cursor = SpillCursor()
         for pages in [1, 2, 5, 16, 17, 200] {
-            let node = try node(pool, pages * Self.page - SpillArena.headByteCount, &cursor)
-            #expect(isWhole(node))
+            let node = try node(pool, pages * Self.page - SpillArena.headerByteCount, &cursor)
+            #expect(isIntact(node))
             SpillArena.free(node)
         }
         pool.keep(cursor)
-        // Two at once: the first goes on where the one before has ended.
+        // Two cursors at once: the first continues where the one before ended.
         var cursors = [SpillCursor(), SpillCursor()]
-        for place in 0..<2 { SpillArena.free(try node(pool, 64, &cursors[place])) }
+        for index in 0..<2 { SpillArena.free(try node(pool, 64, &cursors[index])) }
         #expect(pool.usedPageCount > 16)
         for cursor in cursors { pool.keep(cursor) }
-        // One is kept for the next transaction, the other's pages are free.
+        // One cursor is kept for the next transaction; the other's pages are free.
         #expect(pool.usedPageCount <= 16 && pool.arenaCount == 1)
-        pool.dropIdle()
+        pool.closeIdle()
         #expect(pool.arenaCount == 0)
     }
 
@@ -112,11 +112,11 @@ import Testing
             let threads = try (0..<4).map { part in
                 try StorageThread.start(name: "freeing") { for node in parts[part] { SpillArena.free(node) } }
             }
-            // Others are made meanwhile.
+            // Other nodes are made meanwhile.
             var mine: [Node] = []
             for _ in 0..<1000 { mine.append(try node(pool, 512, stamp: round + 1, &cursor)) }
             for thread in threads { thread.join() }
-            #expect(mine.allSatisfy(isWhole))
+            #expect(mine.allSatisfy(isIntact))
             for node in mine { SpillArena.free(node) }
             pool.keep(cursor)
         }
@@ -135,7 +135,7 @@ import Testing
         #expect(try PosixStorage.shared.list(folder.path).isEmpty)
         for (stamp, again) in [(10, false), (1500, false), (1500, true), (3000, false)] as [(UInt64, Bool)] {
             try pool.writeOut(bornThrough: stamp, again: again) { true }
-            #expect(nodes.allSatisfy(isWhole))
+            #expect(nodes.allSatisfy(isIntact))
         }
         for node in nodes.prefix(2500) { SpillArena.free(node) }
         // Pages that were written out are used again.
@@ -143,7 +143,7 @@ import Testing
         for stamp in 3001...5000 as ClosedRange<UInt64> { nodes.append(try node(pool, 1024, stamp: stamp, &cursor)) }
         #expect(pool.arenaCount == before)
         try pool.writeOut(bornThrough: 4000) { true }
-        #expect(nodes.dropFirst(2500).allSatisfy(isWhole))
+        #expect(nodes.dropFirst(2500).allSatisfy(isIntact))
         for node in nodes.dropFirst(2500) { SpillArena.free(node) }
         #expect(pool.usedPageCount <= 16)
     }

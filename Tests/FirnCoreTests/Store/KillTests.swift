@@ -13,11 +13,11 @@ import Testing
     import Glibc
 #endif
 
-/// A process that commits from four threads is killed at random moments (20 of them; `FIRN_KILLS` asks for more): no acknowledged commit is missing, no half commit is
-/// seen, and reopening always works.
+/// A process that commits from four threads is killed at random moments (20 of them; `FIRN_KILLS` asks for more). No
+/// acknowledged commit is missing, no half commit is seen, and reopening always works.
 @Suite(.timeLimit(.minutes(TestEnvironment.minutes))) struct KillTests {
     #if os(Linux)
-        /// What all tests with other processes rely on.
+        /// All tests with other processes rely on this.
         @Test func aChildThatHangsFailsItsTest() throws {
             let folder = TemporaryFolder()
             let child = try ChildProcess(folder.path + "/store", "hold", "0")
@@ -35,7 +35,8 @@ import Testing
             var ledger = Ledger()
             var total = 0
             for round in 0..<rounds {
-                // A new store now and then, so that killing during creation is met, and reading back stays short.
+                // Makes a new store now and then, so that some kills happen during creation and reading back stays
+                // short.
                 if round % 20 == 10 { (folder, ledger) = (TemporaryFolder(), Ledger()) }
                 let path = folder.path + "/store"
                 let child = try ChildProcess(path)
@@ -50,7 +51,8 @@ import Testing
             #expect(total > rounds)
         }
 
-        /// Two processes write, one of them compacts all the while, both are killed; `FIRN_COMPACTION_KILLS` asks for more rounds.
+        /// Two processes write, one of them compacts all the time, and both are killed; `FIRN_COMPACTION_KILLS` asks
+        /// for more rounds.
         @Test func killingProcessesThatCompactLosesNothing() throws {
             let seed: UInt64 = 31
             let rounds = Int(TestEnvironment.value("FIRN_COMPACTION_KILLS") ?? "") ?? 8
@@ -62,7 +64,7 @@ import Testing
                 if round % 20 == 10 { (folder, ledger) = (TemporaryFolder(), Ledger()) }
                 let path = folder.path + "/store"
                 let compacting = try ChildProcess(path, "compact")
-                // The store is there when it speaks.
+                // The store exists once the process has printed a line.
                 guard ledger.note(try compacting.readLine()) else {
                     Issue.record("seed \(seed), round \(round): the first process ended by itself")
                     return
@@ -72,7 +74,7 @@ import Testing
                     guard ledger.note(try compacting.readLine()), ledger.note(try writing.readLine()) else { break }
                 }
                 usleep(UInt32(chance.below(5000)))
-                // Either first, so that the other meets a lock whose holder has gone.
+                // Either is killed first, so that the other finds a lock whose holder is dead.
                 let order = chance.below(2) == 0 ? [compacting, writing] : [writing, compacting]
                 for child in order {
                     #expect(child.kill() == .killed, "seed \(seed), round \(round): a process ended by itself")
@@ -86,15 +88,15 @@ import Testing
     #endif
 }
 
-/// What the writer said that it had committed, against what is there.
+/// The commits that the writer reported, to be compared with what the store has.
 private struct Ledger {
     private(set) var version: UInt64 = 0
     /// The hash of each acknowledged entry, by thread and number.
     private var hashes: [[Int: UInt64]] = Array(repeating: [:], count: 4)
-    /// Those that were found whole before.
+    /// By thread, the number of the last entry that an earlier check found intact.
     private var checked = [0, 0, 0, 0]
 
-    /// False at the end of what the writer said.
+    /// Records a reported commit. Returns false at the end of the writer's output.
     mutating func note(_ line: String?) -> Bool {
         guard let fields = line?.split(separator: " "), fields.count == 4, let thread = Int(fields[0]),
             let number = Int(fields[1]),
@@ -123,7 +125,7 @@ private struct Ledger {
             let key = try #require(writers.firstKey(primaryKeyInt: Int64(thread)), "\(context)")
             guard case .int(let last)? = writers.value(1, of: key), case .list(let links)? = writers.value(2, of: key)
             else {
-                Issue.record("\(context): writer \(thread) is not whole")
+                Issue.record("\(context): writer \(thread) is incomplete")
                 continue
             }
             #expect(Int(last) >= hashes[thread].keys.max() ?? 0, "\(context): a commit of thread \(thread) is missing")
@@ -139,7 +141,7 @@ private struct Ledger {
                 #expect(entries.value(0, of: entry) == .int(Int64(4 * number + thread)), "\(context)")
                 #expect(entries.value(1, of: entry) == .int(Int64(number)), "\(context)")
                 #expect(entries.firstKey(primaryKeyInt: Int64(4 * number + thread)) == entry, "\(context)")
-                // An unacknowledged commit may be there, but only whole: its length tells.
+                // An unacknowledged commit may be there, but only a complete one: its length shows it.
                 #expect(bytes.count == (number % 61 == 60 ? 1_500_000 : number % 7 == 6 ? 5000 : 40), "\(context)")
                 if let hash = hashes[thread][number] {
                     #expect(Self.hash(bytes) == hash, "\(context): entry \(number) of thread \(thread)")

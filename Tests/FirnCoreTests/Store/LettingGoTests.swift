@@ -4,10 +4,11 @@ import Testing
 
 @testable import FirnCore
 
-/// What the application's closures hold may use Firn as it goes: no lock is held then. In debug builds a lock that is
-/// taken under another one of its rank stops the process. Each test runs in a process of its own.
+/// Objects that the application's closures hold may use Firn when they are released, because no lock is held then. In
+/// debug builds, taking a lock under another one of its rank stops the process. Each test runs in a process of its
+/// own.
 @Suite(.timeLimit(.minutes(20))) struct LettingGoTests {
-    /// Takes a lock as it goes.
+    /// Takes a lock when it is deallocated.
     final class Held: Sendable {
         private let gone: Guarded<Int>
         init(_ gone: Guarded<Int>) { self.gone = gone }

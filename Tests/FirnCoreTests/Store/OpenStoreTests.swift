@@ -13,7 +13,8 @@ import Testing
     import Glibc
 #endif
 
-/// What is no store, or may not be used, is refused by a typed error that names it; nothing is changed or lost.
+/// A folder that is not a store, or may not be used, is refused with a typed error that names it; nothing is changed
+/// or lost.
 @Suite(.timeLimit(.minutes(20))) struct OpenStoreTests {
     private func opening(
         _ folder: String, _ storage: any Storage, _ access: LogOptions.Access = .readWrite(waitMilliseconds: 0)
@@ -40,7 +41,7 @@ import Testing
         #expect(opening("/a/old.realm", storage) == .notAStore)
         #expect(opening("/a", storage) == .foreignFolder)
         #expect(try storage.list("/a").sorted() == ["file", "old.realm"])
-        // An empty folder becomes a store; for a reader it is none.
+        // An empty folder becomes a store, but a reader refuses it.
         try storage.createFolder("/empty")
         #expect(opening("/empty", storage, .readOnly) == .notAStore)
         #expect(opening("/empty", storage) == nil)
@@ -60,14 +61,14 @@ import Testing
     @Test func aNewerFormatIsRefusedByItsNumber() throws {
         let storage = MemoryStorage()
         #expect(opening("/a", storage) == nil)
-        // Format 9, with the checksum that belongs to it.
+        // Format 9, with the correct checksum.
         let file = try storage.open("/a/manifest", .readWrite)
-        var head = [UInt8](repeating: 0, count: 64)
-        _ = try head.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
-        head[8] = 9
-        let checksum = Self.crc32c(head[..<60])
-        withUnsafeBytes(of: checksum.littleEndian) { head.replaceSubrange(60..<64, with: $0) }
-        try head.withUnsafeBytes { try file.write($0, at: 0) }
+        var header = [UInt8](repeating: 0, count: 64)
+        _ = try header.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+        header[8] = 9
+        let checksum = Self.crc32c(header[..<60])
+        withUnsafeBytes(of: checksum.littleEndian) { header.replaceSubrange(60..<64, with: $0) }
+        try header.withUnsafeBytes { try file.write($0, at: 0) }
         #expect(opening("/a", storage) == .newerFormat(found: 9))
     }
 
@@ -80,7 +81,7 @@ import Testing
         return ~result
     }
 
-    /// Whichever call is refused for want of permission: an error that says so, or a store that does without.
+    /// Whichever call lacks permission, opening throws an error that says so, or the store works without that call.
     @Test func withoutPermissionTheErrorSaysSoAndNothingIsLost() throws {
         func make() throws -> (SimulatedStorage, StoreScript) {
             let storage = SimulatedStorage(seed: 1)
@@ -123,7 +124,7 @@ import Testing
         #expect(refused > 5)
     }
 
-    /// Without threads nobody can be waited for.
+    /// Without threads, a store can't wait for another writer.
     @Test func whoCannotWaitForAnotherWriterIsTold() throws {
         let storage = MemoryStorage()
         var options = LogOptions(folder: "/a")
@@ -141,7 +142,7 @@ import Testing
         if let error = script.run(on: storage) { throw error }
         let closed = try #require(script.store)
         #expect(throws: StoreError.self) { try closed.beginWrite() }
-        // What was pinned stays readable.
+        // A pinned version stays readable.
         try script.check(closed, "closed")
         var reading = script.options
         reading.access = .readOnly
@@ -151,7 +152,8 @@ import Testing
         try script.check(reader, "read-only")
     }
 
-    /// Removing a store's folder under the process: what is open goes on or throws, and never traps; readers are untouched.
+    /// If a store's folder is removed while the process has it open, each operation succeeds or throws, and never
+    /// traps; readers are not affected.
     @Test func aStoreThatIsDeletedUnderTheProcess() throws {
         let folder = TemporaryFolder()
         let storage = PosixStorage.shared
@@ -171,7 +173,8 @@ import Testing
         }
         var codes: [LogError.Code] = []
         for _ in 0..<6 {
-            // As long as the open segment lasts, commits reach a file without a name; the roll to the next one fails.
+            // Until the open segment is full, commits go to a file without a name; the step to the next segment
+            // fails.
             if let code = logCode({ try script.commit(StoreScript.blob(3000), to: store) }) { codes.append(code) }
         }
         #expect(!codes.isEmpty)

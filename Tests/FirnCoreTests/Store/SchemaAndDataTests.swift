@@ -35,7 +35,7 @@ import Testing
             }
             try transaction.commit()
 
-            // More columns, others laid out anew; values set in all of them; objects deleted and made.
+            // Adds columns and converts others, sets values in all of them, deletes objects and adds one.
             transaction = try store.beginWrite()
             for key in expected.keys where key % 5 == 0 {
                 for (column, value) in [(1, Value.int(99)), (2, key % 2 == 0 ? .null : .string("before"))] {
@@ -58,9 +58,9 @@ import Testing
                     key % 2 == 0 ? .null : .int(key), .string("set"), .list([.null, .int(key)]),
                     .string("extra \(key)"), .link(2), .list([.double(0.5)]),
                 ]
-                for (place, value) in values.enumerated() {
-                    transaction.set(TableID(0), place + 1, key, value)
-                    expected[key]![place + 1] = value
+                for (index, value) in values.enumerated() {
+                    transaction.set(TableID(0), index + 1, key, value)
+                    expected[key]![index + 1] = value
                 }
             }
             transaction.delete(TableID(0), 1)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnCore
 
-/// A schema may change under a store with data: values stay where the type does, and replay does the same.
+/// The schema of a store with data may change: values stay if their type does, and replay does the same.
 @Suite(.timeLimit(.minutes(20))) struct SchemaChangeTests {
     private static func schema(_ columns: [ColumnSchema], version: UInt64) -> StoreSchema {
         StoreSchema(version: version, tables: [TableSchema(name: "Thing", primaryKey: 0, columns: columns)])
@@ -48,7 +48,7 @@ import Testing
             }
             try transaction.commit()
 
-            // Required and indexed; then one column gone and one more; then optional again.
+            // First required and indexed; then one column is removed and one added; then optional again.
             let second = columns(nullable: false, indexed: true)
             var third = columns(nullable: true, indexed: true)
             third[1].isRemoved = true
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    /// Whether links may be null changes nothing of how they lie, nor of what they lead to.
+    /// Whether links are nullable changes neither their layout nor their targets.
     @Test(arguments: [false, true]) func linksKeepTheirBacklinks(isNullable: Bool) throws {
         let storage = MemoryStorage()
         let table = TableID(0)
@@ -129,7 +129,7 @@ import Testing
         _ = try store.compact()
         try store.close()
         store = try Store.open(on: storage)
-        // So that the leaves have been read as those of the schema before.
+        // This validates the leaves as those of the old schema.
         try store.verify()
         try commit { try $0.changeSchema(to: Self.schema(columns(!isNullable), version: 1)) }
         try commit { transaction in
@@ -184,7 +184,8 @@ import Testing
                 && view.value(2, of: 0) == .string("Rex"))
     }
 
-    /// The schema comes first in the log, so a list that was edited by the old one is told as it is by the new one.
+    /// The schema comes first in the log, so a list that was edited under the old schema is logged completely under
+    /// the new one.
     @Test func aListThatIsEditedBeforeItsOptionalityChangesIsLoggedWhole() throws {
         let storage = MemoryStorage()
         let thing = TableID(0)
@@ -215,7 +216,7 @@ import Testing
             var schema = Self.schema(columns(isNullable: false), version: 1)
             schema.tables[0].columns[2].isRemoved = true
             try transaction.changeSchema(to: schema)
-            // And goes on being edited.
+            // The list is edited again after the change.
             transaction.edit(thing, 1, 3) { $0.append(.int(10)) }
             try transaction.commit()
             lists = [
@@ -234,7 +235,7 @@ import Testing
         try store.close()
     }
 
-    /// What was edited in a class before it went is told to nobody.
+    /// Edits in a class that the same transaction then removes are not reported.
     @Test func aListMayBeEditedInAClassThatGoes() throws {
         let storage = MemoryStorage()
         let thing = TableID(0)

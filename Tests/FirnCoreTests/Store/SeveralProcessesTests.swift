@@ -7,7 +7,8 @@
 
     @testable import FirnCore
 
-    /// What holds between stores holds between processes: one counts up what others count up too, and may be killed.
+    /// The guarantees between stores also hold between processes: several processes count up one value, and may be
+    /// killed.
     @Suite(.timeLimit(.minutes(TestEnvironment.minutes))) struct SeveralProcessesTests {
         private func open(
             _ folder: TemporaryFolder, versions: Int? = nil, policy: ActiveVersionPolicy = .fail
@@ -61,7 +62,7 @@
                 var last = 0
                 while let line = try child.readLine() {
                     let words = line.split(separator: " ").compactMap { Int($0) }
-                    // Each version after the first adds one, whoever makes it.
+                    // Each version after the first adds one, whichever process makes it.
                     #expect(words[1] == words[0] + 1 && words[0] > last)
                     last = words[0]
                     values.append(words[0])
@@ -77,7 +78,7 @@
             #expect(again.recovery?.outcome == .clean && value(again.pin().snapshot) == 180)
         }
 
-        /// It follows by itself: nothing is called here but what looks at the version.
+        /// The store follows by itself: the test only looks at its version.
         @Test func aProcessSeesTheCommitsOfAnother() throws {
             let folder = TemporaryFolder()
             let store = try open(folder)
@@ -143,7 +144,8 @@
                 let before = value(store.pin().snapshot)
                 let child = try ChildProcess(folder.path + "/store", "count", "1000000")
                 var acknowledged = before
-                // It has committed a few times, and is somewhere in the next when this process begins to wait, or a little later.
+                // The child has committed a few times, and is in the middle of its next transaction when this process
+                // begins to wait, or a little later.
                 for _ in 0..<(1 + chance.below(8)) {
                     acknowledged = Int(try child.readLine()?.split(separator: " ").first ?? "") ?? -1
                 }
@@ -165,7 +167,7 @@
                 while let line = try child.readLine() {
                     acknowledged = max(acknowledged, Int(line.split(separator: " ").first ?? "") ?? -1)
                 }
-                // One more transaction comes after all that the child has done.
+                // One more transaction comes after everything that the child has done.
                 let transaction = try store.beginWrite()
                 let found = value(transaction.snapshot)
                 let version = transaction.base.version

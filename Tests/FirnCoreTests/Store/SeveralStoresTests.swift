@@ -6,7 +6,8 @@ import Testing
 
 @testable import FirnCore
 
-/// Several stores on one folder, as several processes have them: the locks exclude handles, so they may as well be in one process.
+/// Several stores open one folder, as several processes do. The locks exclude file handles, so the stores may as well
+/// be in one process.
 @Suite(.timeLimit(.minutes(20))) struct SeveralStoresTests {
     private func options(_ change: (inout LogOptions) -> Void = { _ in }) -> LogOptions {
         var options = LogOptions(folder: "/store", verify: .everything)
@@ -17,7 +18,7 @@ import Testing
         return options
     }
 
-    /// Commits on `store`, after the others have let it write.
+    /// Commits on `store` after the others have given up the writer lock.
     private func commit(
         _ script: StoreScript, on store: Store, _ others: [Store], _ body: StoreScript.Body
     ) throws -> UInt64 {
@@ -27,7 +28,8 @@ import Testing
         return try transaction.commit().number
     }
 
-    /// Random transactions on random stores: each store is at every time what the oracle was at some version, and after catching up what it is now.
+    /// Random transactions on random stores: at any time each store has the oracle's content of some version, and
+    /// after catching up the current content.
     @Test(arguments: [1, 2, 3] as [UInt64])
     func storesThatWriteByTurnsAgreeWithTheOracle(seed: UInt64) throws {
         var chance = SeededRandom(seed: seed)
@@ -49,9 +51,9 @@ import Testing
                 default: StoreScript.set(0, 1 + chance.below(5))
                 }
             let context = "seed \(seed), round \(round)"
-            let place = chance.below(3)
-            let before = stores[place].publishedVersion
-            let number = try commit(script, on: stores[place], stores, body)
+            let index = chance.below(3)
+            let before = stores[index].publishedVersion
+            let number = try commit(script, on: stores[index], stores, body)
             #expect(number == last + 1 && before <= last, "\(context)")
             last = number
             for store in stores where chance.below(2) == 0 {
@@ -62,9 +64,9 @@ import Testing
                 store._checkInvariants()
             }
             if chance.below(10) == 0 {
-                let place = chance.below(3)
-                try stores[place].close()
-                stores[place] = try StoreScript.open(options, disk.newProcess())
+                let index = chance.below(3)
+                try stores[index].close()
+                stores[index] = try StoreScript.open(options, disk.newProcess())
             }
         }
         for store in stores { try store.close() }
@@ -74,7 +76,8 @@ import Testing
         #expect(fault == nil)
     }
 
-    /// The compactor looks for others, another opens the store and reads the manifest, and only then the compactor replaces it: what the opener has found in it must still be there for it.
+    /// The compactor looks for other openers, then another process opens the store and reads the manifest, and only
+    /// then the compactor replaces the manifest. The files that the opener found in it must still be there for it.
     @Test func aStoreThatIsOpenedWhileAnotherPublishesACheckpointReadsWhatItFound() throws {
         let disk = SimulatedDisk(seed: 12)
         let options = options()
@@ -88,7 +91,7 @@ import Testing
         let thread = Guarded<StorageThread?>(.unranked, nil)
         let steps = Steps()
         opening.beforeEachCall { call in
-            // The last that joining does: it has read the manifest.
+            // This is the last step of joining: the opener has read the manifest.
             guard call.operation == .open, call.path.hasSuffix(".segment"), steps.reach(.joined) else { return }
             steps.await(.published)
         }
@@ -116,13 +119,13 @@ import Testing
         try store.close()
     }
 
-    /// What two threads wait for of each other.
+    /// The steps that two threads wait for each other to reach.
     private final class Steps: Sendable {
         enum Step { case written, joined, published }
 
         private let reached = Guarded<Set<Step>>(.unranked, [])
 
-        /// False where it was reached before.
+        /// Returns false if the step was reached before.
         func reach(_ step: Step) -> Bool { reached.withLock { $0.insert(step).inserted } }
         func has(_ step: Step) -> Bool { reached.withLock { $0.contains(step) } }
 
@@ -130,10 +133,10 @@ import Testing
             let deadline = SystemClock.shared.monotonic() + 60_000_000_000
             while !has(step) {
                 guard SystemClock.shared.monotonic() < deadline else {
-                    Issue.record("\(step) never came")
+                    Issue.record("\(step) was never reached")
                     return
                 }
-                restThread(nanoseconds: 200_000)
+                sleepThread(nanoseconds: 200_000)
             }
         }
     }
@@ -159,7 +162,7 @@ import Testing
         try transaction.commit()
     }
 
-    /// What was assigned is told, whatever the value, and also where several commits are applied at once.
+    /// Every assignment is reported, whatever its value, even if several commits are applied at once.
     @Test func observersOfAFollowerGetNotesOfWhatOthersAssigned() throws {
         let disk = SimulatedDisk(seed: 1)
         let store = try StoreScript.open(options(), disk.newProcess())
@@ -167,29 +170,29 @@ import Testing
         try makeCounter(store)
         try other.catchUp()
         var before = other.pin()
-        let claim = other.makeChangeCursor(after: before.version)
-        func told() throws -> (ChangeSummary, Value?) {
+        let cursor = other.makeChangeCursor(after: before.version)
+        func nextChanges() throws -> (ChangeSummary, Value?) {
             try other.catchUp()
             let now = other.pin()
-            let notes = claim.changes(from: before, to: now)
-            claim.advance(to: now.version)
+            let summary = cursor.changes(from: before, to: now)
+            cursor.advance(to: now.version)
             before = now
-            return (notes, now.snapshot.table(TableID(0)).value(1, of: 0))
+            return (summary, now.snapshot.table(TableID(0)).value(1, of: 0))
         }
-        // To what it was.
+        // Assigns the value that the property already has.
         try set(store, 0)
-        var (notes, value) = try told()
-        #expect(notes.tables[TableID(0)]?.modified[0]?.columns == [1] && value == .int(0))
+        var (summary, value) = try nextChanges()
+        #expect(summary.tables[TableID(0)]?.modified[0]?.columns == [1] && value == .int(0))
         for number in 1...3 as ClosedRange<Int64> { try set(store, number) }
         try set(store, 0)
-        (notes, value) = try told()
-        #expect(notes.tables[TableID(0)]?.modified[0]?.columns == [1] && value == .int(0))
+        (summary, value) = try nextChanges()
+        #expect(summary.tables[TableID(0)]?.modified[0]?.columns == [1] && value == .int(0))
         #expect(before.version == 6)
-        // And together with its own.
+        // Another store's changes together with its own.
         store.letOthersWrite()
         try set(other, 5)
-        (notes, value) = try told()
-        #expect(notes.tables[TableID(0)]?.modified[0]?.columns == [1] && value == .int(5))
+        (summary, value) = try nextChanges()
+        #expect(summary.tables[TableID(0)]?.modified[0]?.columns == [1] && value == .int(5))
     }
 
     @Test func whatIsNotDurableIsNotFollowed() throws {
@@ -199,10 +202,10 @@ import Testing
         try makeCounter(store)
         let transaction = try store.beginWrite()
         transaction.set(TableID(0), 1, 0, .int(9))
-        let version = try transaction.write().number
+        let version = try transaction.commitWithoutWaiting().number
         try other.catchUp()
         #expect(other.publishedVersion == version - 1)
-        // Giving the lock up makes it durable, though nobody has waited for it here.
+        // Giving up the lock makes the version durable, although nobody here has waited for it.
         store.letOthersWrite()
         try other.catchUp()
         #expect(other.publishedVersion == version && store.publishedVersion == version - 1)
@@ -243,7 +246,7 @@ import Testing
         let other = try StoreScript.open(options(), disk.newProcess())
         try makeCounter(store)
         try other.catchUp()
-        // What comes before it is still shown.
+        // Commits before the schema change are still shown.
         try set(store, 4)
         var schema = Self.counter
         switch change {
@@ -266,7 +269,7 @@ import Testing
             let writing = #expect(throws: StoreError.self) { _ = try other.beginWrite() }
             #expect(writing?.code == .schemaChangedElsewhere)
         }
-        // It stands in nobody's way, and reads no further, so nothing is kept for it.
+        // The store blocks nobody and reads no further, so nothing is kept for it.
         #expect(store.log?.oldestVersionNeededByOthers == .max)
         let third = try StoreScript.open(options(), disk.newProcess())
         try third.beginWrite().commit()
@@ -275,7 +278,7 @@ import Testing
         #expect(again.schema == schema)
     }
 
-    /// A store that is killed while the other waits: the other goes on with every acknowledged commit.
+    /// If one store is killed while another waits, the other continues with every acknowledged commit.
     @Test func aStoreTakesOverFromOneThatDied() throws {
         for crash in 0..<12 {
             let disk = SimulatedDisk(seed: UInt64(crash))
@@ -323,7 +326,7 @@ import Testing
         try set(store, 81)
         #expect(try store.compact()?.version == 82)
         #expect(try segments() < before)
-        // Another one's turn to compact, behind a checkpoint that it has not made.
+        // Now another store compacts, after a checkpoint that it did not make.
         store.letOthersWrite()
         try set(other, 82)
         #expect(try other.compact()?.version == 83)
@@ -341,7 +344,7 @@ import Testing
         #expect(again.recovery?.outcome == .clean && again.publishedVersion == 84)
     }
 
-    /// One that has opened the store to read it follows nobody.
+    /// A process that opens the store only to read it follows nobody.
     @Test(arguments: [false, true])
     func theLogIsShortenedBesideAReader(isEmptyAtFirst: Bool) throws {
         let disk = SimulatedDisk(seed: 1)
@@ -361,7 +364,7 @@ import Testing
         reader._checkInvariants()
     }
 
-    /// Nor does one read on that can't write any more.
+    /// A process that can't write any more does not follow, either.
     @Test func theLogIsShortenedBesideOneThatHasFailed() throws {
         let disk = SimulatedDisk(seed: 1)
         let storage = disk.newProcess()
@@ -377,7 +380,8 @@ import Testing
         #expect(try disk.newProcess().list("/store/log").count == 1)
     }
 
-    /// Threads of several stores that count up one value: none is lost, and every store sees the last without being asked to look.
+    /// Threads of several stores count up one value: no increment is lost, and every store reaches the last version
+    /// by itself.
     @Test(arguments: [Durability.full, .none, .relaxed(milliseconds: 5)])
     func countingUpInSeveralStoresAtOnceLosesNothing(_ durability: Durability) throws {
         let folder = TemporaryFolder()
@@ -429,7 +433,8 @@ import Testing
         withExtendedLifetime(listener) {}
         for store in stores {
             #expect(store.otherProcesses.count == stores.count - 1)
-            // The follower frees the nodes of the version before only after it has published the next, under the write lock.
+            // The follower frees the nodes of the version before only after it has published the next one, under the
+            // write lock.
             store.queue.acquire()
             store._checkInvariants()
             store.queue.release()
@@ -439,7 +444,7 @@ import Testing
         #expect(again.recovery?.outcome == .clean && again.publishedVersion == UInt64(total) + 1)
     }
 
-    /// A store that is let go without being closed ends its thread, and stands in nobody's way.
+    /// A store that is released without being closed ends its thread, and blocks nobody.
     @Test func aStoreThatIsLetGoFreesWhatItHeld() throws {
         let folder = TemporaryFolder()
         let options = options {

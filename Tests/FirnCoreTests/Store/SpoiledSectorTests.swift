@@ -5,8 +5,8 @@ import Testing
 
 @testable import FirnCore
 
-/// As the log's `SpoiledSectorTests`, with checkpoints: each sector is one that Firn has written, only not there or not
-/// then.
+/// Like the log's `SpoiledSectorTests`, with checkpoints: each sector has content that Firn wrote, but elsewhere or
+/// at another time.
 @Suite(
     "A stale or misdirected sector of any file is refused or reported, and never read as objects",
     .timeLimit(.minutes(20)))
@@ -24,7 +24,8 @@ struct SpoiledSectorTests {
         return (script, disk)
     }
 
-    /// Opens what a spoiled disk holds, and reads all of it. Returns whether a version is missing and nobody was told.
+    /// Opens the store on a spoiled disk and reads all of it. Returns whether a version is missing and this was not
+    /// reported.
     private func losesSilently(_ script: StoreScript, _ disk: SimulatedDisk, _ context: String) throws -> Bool {
         let store: Store
         do throws(StoreError) {
@@ -51,7 +52,7 @@ struct SpoiledSectorTests {
         #expect(
             try disk.filePaths.contains { try $0.hasSuffix(".checkpoint") && !disk.overwrittenSectors(of: $0).isEmpty })
         var silent: [String] = []
-        let tried = try disk.forEachSpoiledSector { spoiled, context in
+        let tried = try disk.forEachDamagedSector { spoiled, context in
             if try losesSilently(script, spoiled, context) { silent.append(context) }
         }
         #expect(silent == [])

@@ -5,7 +5,8 @@ import Testing
 
 @testable import FirnCore
 
-/// Whatever single bit of a store is flipped, opening it with `verify: .everything` refuses or reports it: never a wrong answer, never a trap.
+/// If any single bit of a store is flipped, opening it with `verify: .everything` refuses or reports it: never a
+/// wrong answer, never a trap.
 @Suite(.timeLimit(.minutes(TestEnvironment.minutes))) struct StoreBitFlipTests {
     /// Makes a store by a script, and opens it with each bit (every `stride`th) of each file flipped in turn.
     private func flipEverything(_ script: StoreScript, stride step: Int = 1, keepingPage: Bool) throws {
@@ -27,7 +28,7 @@ import Testing
                 flipped += 1
                 do throws(StoreError) {
                     let store = try StoreScript.open(reading, storage)
-                    #expect(store.recovery?.outcome != .clean, "bit \(bit) of \(name) went unseen")
+                    #expect(store.recovery?.outcome != .clean, "bit \(bit) of \(name) was not noticed")
                     let pin = store.pin()
                     let fault = script.versions[pin.version]?.check(pin.snapshot, "bit \(bit) of \(name)")
                     #expect(fault == nil)
@@ -44,9 +45,9 @@ import Testing
                 try withUnsafeBytes(of: byte) { try file.write($0, at: bit / 8) }
             }
         }
-        let whole = try StoreScript.open(reading, storage)
-        #expect(whole.recovery?.outcome == .clean)
-        try script.check(whole, "whole again")
+        let intact = try StoreScript.open(reading, storage)
+        #expect(intact.recovery?.outcome == .clean)
+        try script.check(intact, "intact again")
         if step == 1 || flipped > 100_000 {
             print("\(flipped) bits flipped, \(refused) refused, \(flipped - refused) reported")
         }
@@ -58,11 +59,11 @@ import Testing
             .commit(StoreScript.editLists),
             .commit(StoreScript.delete(0, 1)),
         ])
-        // Primes, so that every place of a byte is met.
+        // The strides are primes, so that every bit of a byte is flipped.
         try flipEverything(script, stride: keepingPage ? 11 : 13, keepingPage: keepingPage)
     }
 
-    /// All of them, in each kind of file: a manifest, a segment with a commit, a checkpoint.
+    /// Flips all bits in each kind of file: a manifest, a segment with a commit, a checkpoint.
     @Test func everyBitOfEveryKindOfFile() throws {
         let storage = MemoryStorage()
         var options = LogOptions(folder: "/store", verify: .everything)
@@ -100,8 +101,8 @@ import Testing
                 try withUnsafeBytes(of: &changed) { try file.write($0, at: bit / 8) }
                 do throws(StoreError) {
                     let opened = try StoreScript.open(options, storage)
-                    // What was under way when it was torn may be cut off, if that is told.
-                    #expect(opened.recovery?.outcome != .clean, "bit \(bit) of \(name) went unseen")
+                    // A commit that was torn while it was written may be cut off if that is reported.
+                    #expect(opened.recovery?.outcome != .clean, "bit \(bit) of \(name) was not noticed")
                     let view = opened.pin().snapshot.table(TableID(0))
                     #expect(view.firstKey(primaryKeyInt: 7) == 0 && view.count <= 2, "bit \(bit) of \(name)")
                     try opened.close()
@@ -116,7 +117,8 @@ import Testing
         try opened.close()
     }
 
-    /// `FIRN_SLOW=1 swift test -c release -Xswiftc -enable-testing --filter StoreBitFlipTests`: every bit; `FIRN_SLOW=97` every 97th.
+    /// `FIRN_SLOW=1 swift test -c release -Xswiftc -enable-testing --filter StoreBitFlipTests` flips every bit;
+    /// `FIRN_SLOW=97` every 97th.
     @Test(.enabled(if: TestEnvironment.value("FIRN_SLOW") != nil)) func inAStoreOfOneMegabyte() throws {
         let script = StoreScript(
             [.commit(StoreScript.schema), .commit(StoreScript.create(0, 40))]

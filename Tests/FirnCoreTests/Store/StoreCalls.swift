@@ -5,7 +5,7 @@ import Testing
 @testable import FirnCore
 
 extension Store {
-    /// A store on a storage as most tests want it: without threads of its own, and without room kept for a full disk.
+    /// Opens a store as most tests need it: without threads of its own, and without a reserve for a full disk.
     static func open(on storage: any Storage, durability: Durability = .full) throws(StoreError) -> Store {
         var options = LogOptions(folder: "/store", durability: durability)
         options.usesThreads = false
@@ -21,7 +21,8 @@ extension WriteTransaction {
     }
 }
 
-/// The code of the log's error that `body` throws, which also says something to people; nil where it throws nothing.
+/// The code of the log error that `body` throws, or nil if it throws nothing. Also checks that the error has a
+/// message.
 func logCode(_ body: () throws -> Void) -> LogError.Code? {
     do {
         try body()

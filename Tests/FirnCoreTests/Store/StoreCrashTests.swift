@@ -5,18 +5,19 @@ import Testing
 
 @testable import FirnCore
 
-/// A crash after any call of the storage leaves a store that opens with some version whole: the last acknowledged one or a later one that was begun.
+/// After a crash at any call of the storage, the store opens with one complete version: the last acknowledged one or
+/// a later one that was begun.
 @Suite(.timeLimit(.minutes(20))) struct StoreCrashTests {
-    /// Runs the script once to count its calls, then stops it at each (`ways` times, with more or less of a write done), cuts the power with several seeds, and opens what is left. The last
-    /// time only the process dies.
+    /// Runs the script once to count its calls, then stops it at each (`ways` times, with more or less of a write
+    /// done), cuts the power with several seeds, and opens what is left. The last time only the process dies.
     private func crashEverywhere(
         seeds: Int = 4, ways: Int = 1, from first: Int = 0, _ make: () -> StoreScript
     ) throws {
         let trial = SimulatedStorage(seed: 1)
-        let whole = make()
-        let thrown = whole.run(on: trial)
-        #expect(thrown == nil, "the script does not run through: \(thrown.map { "\($0)" } ?? "")")
-        #expect(whole.acknowledged == whole.begun && whole.begun > 2)
+        let trialScript = make()
+        let thrown = trialScript.run(on: trial)
+        #expect(thrown == nil, "the script does not run to its end: \(thrown.map { "\($0)" } ?? "")")
+        #expect(trialScript.acknowledged == trialScript.begun && trialScript.begun > 2)
         var seen: Set<UInt64> = []
         for (stop, way) in (first..<trial.callCount).flatMap({ stop in (0..<ways).map { (stop, $0) } }) {
             let storage = SimulatedStorage(seed: UInt64(stop) &* 31 &+ 7 &+ UInt64(way) &* 1013)
@@ -29,11 +30,11 @@ import Testing
                 seen.insert(try reopen(disk, script, "stopped at call \(stop) of \(trial.callCount), seed \(seed)"))
             }
         }
-        // It was worth it: every version was met.
-        if first == 0 { #expect(seen == Set(0...whole.begun)) }
+        // Every version must have been found.
+        if first == 0 { #expect(seen == Set(0...trialScript.begun)) }
     }
 
-    /// Opens what is left, checks it, commits once more, loses the power again, and opens that.
+    /// Opens what is left, checks it, commits once more, cuts the power again, and opens the result.
     private func reopen(_ disk: SimulatedDisk, _ script: StoreScript, _ context: String) throws -> UInt64 {
         let process = disk.newProcess()
         do {
@@ -80,7 +81,7 @@ import Testing
         }
     }
 
-    /// What a crash leaves of a checkpoint and of the manifest that names it is nothing, or all of it.
+    /// A crash leaves either nothing or all of a checkpoint and of the manifest that lists it.
     @Test func checkpoints() throws {
         try crashEverywhere(seeds: 3) {
             StoreScript([
@@ -92,7 +93,7 @@ import Testing
         }
     }
 
-    /// The same while transactions are committed and versions are held beside each step of a compaction.
+    /// The same, while transactions are committed and versions are held during each step of a compaction.
     @Test(arguments: [false, true]) func checkpointsBesideAWriterAndReaders(isWhole: Bool) throws {
         try crashEverywhere(seeds: 3) {
             StoreScript([
@@ -105,7 +106,7 @@ import Testing
     }
 
     @Test func aCommitOfManyParts() throws {
-        // What comes before the long commit is the other tests'.
+        // The other tests cover the calls before the long commit.
         try crashEverywhere(seeds: 3, from: 25) {
             StoreScript([
                 .commit(StoreScript.schema), .commit(StoreScript.create(0, 1)), .commit(StoreScript.blob(2_300_000)),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnCore
 
-/// What a store does when its storage fails: what was acknowledged stays, readers go on, and the error says what happened.
+/// When its storage fails, a store keeps what was acknowledged, readers continue, and the error says what happened.
 @Suite(.timeLimit(.minutes(20))) struct StoreFaultTests {
     private func prepared(_ storage: SimulatedStorage, _ change: (inout LogOptions) -> Void = { _ in }) throws -> (
         StoreScript, Store
@@ -37,7 +37,7 @@ import Testing
             storage.removeFaults()
             script.oracle = before
             try script.check(store, "after a full disk")
-            // The store goes on, with the same version.
+            // The store continues with the same version number.
             let next = try store.beginWrite()
             try StoreScript.set(0, 3)(script, next)
             #expect(try next.commit().number == 3)
@@ -49,12 +49,12 @@ import Testing
         }
     }
 
-    /// The room that is kept lets objects be deleted, in one part or many.
+    /// The reserve allows objects to be deleted, in one part or many.
     @Test(arguments: [2000, 1_200_000]) func aFullDiskStillTakesADelete(byteCount: Int) throws {
         let storage = SimulatedStorage(seed: 3)
         let (script, store) = try prepared(storage) {
             $0.reserveByteCount = 4 << 20
-            $0.durability = .none  // no room is filled ahead
+            $0.durability = .none  // no log space is preallocated
         }
         let transaction = try store.beginWrite()
         try StoreScript.blob(byteCount)(script, transaction)
@@ -67,7 +67,7 @@ import Testing
                 transaction.set(TableID(0), 3, script.oracle.keys[0][1], .string(String(repeating: "x", count: 900)))
                 try transaction.commit()
             } == .diskFull)
-        // The object with the long value goes: its old value is in the changeset.
+        // Deletes the object with the long value, whose old value is in the changeset.
         let key = script.oracle.keys[0][0]
         let deleting = try store.beginWrite()
         deleting.delete(TableID(0), key)
@@ -102,7 +102,7 @@ import Testing
             #expect(logCode { try store.waitUntilPublished(3) } == .unknownOutcome(version: 3))
             store._checkInvariants()
             try store.close()
-            // Reopening tells; then the power goes, and what it told holds.
+            // Reopening decides the outcome. Then the power goes, and the outcome still holds.
             let again = try StoreScript.open(script.options, storage.disk.newProcess())
             let expected = again.publishedVersion == 3 ? script.oracle : published
             let fault = expected.check(again.pin().snapshot, "reopened")

@@ -6,7 +6,7 @@
 
     @testable import FirnCore
 
-    /// A forked child reads nothing of its parent's stores, and is told so.
+    /// A forked child can read nothing of its parent's stores, and gets a message that says so.
     @Suite(.timeLimit(.minutes(20))) struct StoreForkTests {
         enum Use: String, CaseIterable, Codable { case snapshot, again, pin, mappedNodes, scratchNodes }
 
@@ -25,7 +25,7 @@
                     case .snapshot: _ = pin.snapshot
                     case .again: _ = pin.again()
                     case .pin: _ = store.pin()
-                    // Whoever got round the check meets no memory.
+                    // A child that bypasses the check finds no memory.
                     case .mappedNodes, .scratchNodes:
                         return Store.isRewritten(snapshot, 7) ? 3 : 4
                     }
@@ -43,7 +43,7 @@
             }
         }
 
-        /// The transaction is the parent's, and so is what of it lies in the log already.
+        /// The transaction belongs to the parent, and so do its parts that are already in the log.
         @Test(arguments: [true, false])
         func aForkedChildThatLetsGoOfATransactionLeavesItsPartsInTheLogToTheParent(usesThreads: Bool) async {
             await #expect(processExitsWith: .success) { [usesThreads] in

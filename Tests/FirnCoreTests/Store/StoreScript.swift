@@ -6,31 +6,33 @@ import Testing
 
 @testable import FirnCore
 
-/// A run of transactions against a store on some storage, which may stop at any call. The oracle knows what each version holds.
+/// A run of transactions against a store on some storage, which may stop at any call. The oracle knows the content of
+/// each version.
 final class StoreScript {
     enum Step {
         /// Commits a transaction and waits until it is durable.
         case commit(Body)
-        /// Writes it, and goes on while it is not durable.
+        /// Writes a transaction, and continues before it is durable.
         case write(Body)
-        /// Waits for all that was written.
+        /// Waits until everything that was written is durable.
         case wait
-        /// Runs it and undoes it.
+        /// Runs a transaction and cancels it.
         case cancel(Body)
         case reopen
         /// Writes a checkpoint: everything, or what has changed.
         case compact(whole: Bool)
-        /// The same, while a reader holds versions and transactions are committed, whenever a compaction lets others in.
+        /// The same, while a reader holds versions, and transactions are committed whenever a compaction lets others
+        /// in.
         case compactBeside(whole: Bool, Body)
     }
 
-    /// What a transaction does, to the store and to the oracle.
+    /// What a transaction does to the store and to the oracle.
     typealias Body = @Sendable (StoreScript, WriteTransaction) throws -> Void
 
     let steps: [Step]
     var options: LogOptions
     var oracle: Oracle
-    /// What each version holds. Version 0 has no schema.
+    /// The content of each version. Version 0 has no schema.
     private(set) var versions: [UInt64: Oracle] = [:]
     /// The last version whose commit (or wait) has returned.
     private(set) var acknowledged: UInt64 = 0
@@ -51,7 +53,7 @@ final class StoreScript {
         oracle = Oracle(StoreSchema())
     }
 
-    /// - Parameter work: what is done beside compactions.
+    /// - Parameter work: is called during compactions.
     static func open(
         _ options: LogOptions, _ storage: any Storage, beside work: (@Sendable () -> Void)? = nil
     ) throws(StoreError) -> Store {
@@ -79,7 +81,7 @@ final class StoreScript {
         switch step {
         case .commit(let body):
             try commit(body, to: store)
-        case .write(let body): _ = try begin(store, body).write()
+        case .write(let body): _ = try begin(store, body).commitWithoutWaiting()
         case .wait:
             try store.waitUntilPublished(begun)
             acknowledged = begun
@@ -113,8 +115,8 @@ final class StoreScript {
             do {
                 try self.commit(body, to: store)
                 hold()
-                // And one that is not durable yet when the compaction goes on.
-                _ = try self.begin(store, body).write()
+                // This one is not durable yet when the compaction continues.
+                _ = try self.begin(store, body).commitWithoutWaiting()
             } catch { stopped = error }
         }) { work in
             nonisolated(unsafe) let work = work
@@ -146,7 +148,7 @@ final class StoreScript {
         return transaction
     }
 
-    /// The store holds some version between the last acknowledged one and the last begun, whole.
+    /// Checks that the store has one complete version between the last acknowledged and the last begun one.
     func check(_ store: Store, _ context: @autoclosure () -> String) throws {
         let pin = store.pin()
         #expect(
@@ -171,14 +173,14 @@ final class StoreScript {
         try transaction.changeSchema(to: script.oracle.schema)
     }
 
-    /// One more property of A, indexed, and a value in it.
+    /// Adds an indexed property to A, and sets a value in it.
     static let wider: Body = { script, transaction in
         let column = ColumnSchema(name: "extra", type: .string, isNullable: true, isIndexed: true)
         script.oracle.addColumn(0, column, holding: .null)
         try transaction.changeSchema(to: script.oracle.schema)
-        let (place, key) = (script.oracle.schema.tables[0].columns.count - 1, script.oracle.keys[0][0])
-        transaction.set(TableID(0), place, key, .string("wide"))
-        script.oracle[0, key, place] = .string("wide")
+        let (index, key) = (script.oracle.schema.tables[0].columns.count - 1, script.oracle.keys[0][0])
+        transaction.set(TableID(0), index, key, .string("wide"))
+        script.oracle[0, key, index] = .string("wide")
     }
 
     /// - Parameter longData: bytes of each object's data value; nil for short ones.
@@ -219,12 +221,12 @@ final class StoreScript {
         return keys.isEmpty ? nil : .link(keys[values.random.below(keys.count)])
     }
 
-    /// Sets a property of every other object; every fourth to what it is.
+    /// Sets a property of every second object; every fourth object gets the value that it already has.
     static func set(_ table: Int, _ column: Int) -> Body {
         { script, transaction in
-            for (place, key) in script.oracle.keys[table].enumerated() where place % 2 == 0 {
+            for (index, key) in script.oracle.keys[table].enumerated() where index % 2 == 0 {
                 let value =
-                    place % 4 == 0
+                    index % 4 == 0
                     ? script.value(script.oracle.schema.tables[table].columns[column])
                     : script.oracle[table, key, column]
                 transaction.set(TableID(table), column, key, value)
@@ -238,8 +240,8 @@ final class StoreScript {
         { script, transaction in
             let key = script.oracle.keys[0][0]
             var bytes = [UInt8](repeating: 7, count: count)
-            for place in stride(from: 0, to: count / 2, by: 1) {
-                bytes[place] = UInt8(truncatingIfNeeded: (place &* 2_654_435_761) >> 13)
+            for index in stride(from: 0, to: count / 2, by: 1) {
+                bytes[index] = UInt8(truncatingIfNeeded: (index &* 2_654_435_761) >> 13)
             }
             transaction.set(TableID(0), 5, key, .data(bytes))
             script.oracle[0, key, 5] = .data(bytes)
@@ -252,10 +254,10 @@ final class StoreScript {
         for column in 11...13 {
             guard case .list(var elements) = script.oracle[0, key, column] else { continue }
             transaction.edit(TableID(0), column, key) { change in
-                for place in 0..<3 {
+                for index in 0..<3 {
                     guard let value = script.element(script.oracle.schema.tables[0].columns[column]) else { continue }
-                    change.insert(value, at: place.signum() * elements.count)
-                    elements.insert(value, at: place.signum() * elements.count)
+                    change.insert(value, at: index.signum() * elements.count)
+                    elements.insert(value, at: index.signum() * elements.count)
                 }
                 change.move(from: 0, to: elements.count - 1)
                 elements.append(elements.removeFirst())

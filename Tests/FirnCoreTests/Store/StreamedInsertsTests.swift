@@ -5,15 +5,17 @@ import Testing
 
 @testable import FirnCore
 
-/// Rows that go to the log before their transaction's end: what is read back is what the transaction was at its end, whatever happened to them after.
+/// Rows are written to the log before their transaction ends. Reading them back gives their state at the end of the
+/// transaction, whatever happened to them after they were flushed.
 @Suite(.timeLimit(.minutes(20))) struct StreamedInsertsTests {
     /// As many rows as three leaves hold.
     private static let many = 3 * Limits.rowsPerLeaf
 
-    /// New objects with values of 12 KB: six parts of them are full before the transaction ends, more than the queue of parts holds.
+    /// New objects with values of 12 KB. They fill six parts before the transaction ends, more than the queue of
+    /// parts holds.
     private static let long = StoreScript.create(0, many, longData: 12_000)
 
-    /// Runs each body in a transaction, then opens the store anew and checks it.
+    /// Runs each body in a transaction, then opens the store again and checks it.
     private func check(_ bodies: [StoreScript.Body]) throws {
         let storage = MemoryStorage()
         let script = StoreScript([.commit(StoreScript.schema)] + bodies.map { .commit($0) } + [.reopen]) {
@@ -23,7 +25,7 @@ import Testing
         try script.check(try StoreScript.open(script.options, storage), "at the end")
     }
 
-    private func expectHandedOut(_ isExpected: Bool = true) -> StoreScript.Body {
+    private func expectFlushed(_ isExpected: Bool = true) -> StoreScript.Body {
         { _, transaction in #expect((transaction.early?.end(of: TableID(0)) != nil) == isExpected) }
     }
 
@@ -36,34 +38,34 @@ import Testing
             StoreScript.create(0, 10),
             all(
                 StoreScript.create(0, Self.many), StoreScript.create(1, Self.many), StoreScript.create(0, Self.many),
-                expectHandedOut(), StoreScript.create(1, 20)),
+                expectFlushed(), StoreScript.create(1, 20)),
             StoreScript.set(0, 3),
         ])
     }
 
     @Test func rowsThatAreChangedAfterwards() throws {
         try check([
-            all(StoreScript.create(0, Self.many), expectHandedOut(), StoreScript.set(0, 3), StoreScript.set(0, 4)),
+            all(StoreScript.create(0, Self.many), expectFlushed(), StoreScript.set(0, 3), StoreScript.set(0, 4)),
             StoreScript.create(0, 2),
         ])
     }
 
     @Test func listsThatAreEditedAfterwards() throws {
-        try check([all(StoreScript.create(0, Self.many), expectHandedOut(), StoreScript.editLists)])
+        try check([all(StoreScript.create(0, Self.many), expectFlushed(), StoreScript.editLists)])
     }
 
     @Test func rowsThatGoAfterwards() throws {
         try check([
-            all(StoreScript.create(0, Self.many), expectHandedOut(), StoreScript.delete(0, 3)),
+            all(StoreScript.create(0, Self.many), expectFlushed(), StoreScript.delete(0, 3)),
             all(StoreScript.create(0, Self.many), StoreScript.delete(0, Self.many)),
         ])
     }
 
-    /// Then no leaf is left whose stamp would tell.
+    /// No leaf is left then whose stamp would show the change.
     @Test func rowsThatAllGoAfterwards() throws {
         try check([
             all(
-                StoreScript.create(0, Self.many), expectHandedOut(),
+                StoreScript.create(0, Self.many), expectFlushed(),
                 { script, transaction in
                     transaction.deleteAll(TableID(0))
                     script.oracle.deleteAll(0)
@@ -74,31 +76,31 @@ import Testing
     @Test func rowsThatAreChangedBetweenTwoHandOuts() throws {
         try check([
             all(
-                StoreScript.create(0, Self.many), expectHandedOut(), StoreScript.set(0, 3),
+                StoreScript.create(0, Self.many), expectFlushed(), StoreScript.set(0, 3),
                 StoreScript.create(0, Self.many))
         ])
     }
 
     @Test func aSchemaChangeAfterwards() throws {
         try check([
-            all(StoreScript.create(0, Self.many), expectHandedOut(), StoreScript.wider, StoreScript.create(0, 4))
+            all(StoreScript.create(0, Self.many), expectFlushed(), StoreScript.wider, StoreScript.create(0, 4))
         ])
     }
 
     @Test func statesOfIteratorsInBetween() throws {
         try check([
             all(
-                StoreScript.create(0, Self.many), expectHandedOut(),
+                StoreScript.create(0, Self.many), expectFlushed(),
                 { script, transaction in
-                    let (pin, kept) = (transaction.pinState(), script.oracle)
+                    let (pin, kept) = (transaction.pinSnapshot(), script.oracle)
                     try StoreScript.create(0, Self.many)(script, transaction)
-                    let fault = kept.check(pin.snapshot, "a state before a hand-out")
+                    let fault = kept.check(pin.snapshot, "a snapshot before a flush")
                     #expect(fault == nil)
                 })
         ])
     }
 
-    /// Nothing of it stays in the log, and the next version has its number.
+    /// Nothing of the transaction stays in the log, and the next version gets its number.
     @Test func aTransactionThatIsCancelled() throws {
         let storage = MemoryStorage()
         let script = StoreScript(
@@ -112,7 +114,7 @@ import Testing
         #expect(try #require(log) < 64 << 10)
     }
 
-    /// What was written before the disk was full goes, and the next commit fits again.
+    /// What was written before the disk was full is removed, and the next commit fits again.
     @Test func aDiskThatFillsMeanwhile() throws {
         let storage = SimulatedStorage(seed: 3)
         let script = StoreScript([.commit(StoreScript.schema), .commit(StoreScript.create(0, 3))]) {

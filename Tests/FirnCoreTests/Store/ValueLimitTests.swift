@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnCore
 
-/// Names and values at their limits: what fits is there again after reopening, what does not is refused by name.
+/// Names and values at their limits: those that fit are there after reopening, and longer ones are refused by name.
 @Suite(.timeLimit(.minutes(20))) struct ValueLimitTests {
     private static let columns = [
         ColumnSchema(name: "id", type: .int), ColumnSchema(name: "text", type: .string, isIndexed: true),
@@ -34,7 +34,7 @@ import Testing
             for (column, value) in values {
                 let transaction = try store.beginWrite()
                 transaction.set(TableID(0), column, 0, value)
-                // In a row that is made, too.
+                // Also in a new row.
                 var row = transaction.beginRow(TableID(0))
                 transaction.fill(&row, 0, .int(Int64(column + 10)))
                 transaction.fill(&row, column, value)
@@ -45,9 +45,9 @@ import Testing
         }
         let store = try Store.open(on: storage)
         let table = store.pin().snapshot.table(TableID(0))
-        for (place, (column, value)) in values.enumerated() {
+        for (index, (column, value)) in values.enumerated() {
             // Compared first: a failure would print 16 MB.
-            let isThere = table.value(column, of: 0) == value && table.value(column, of: Int64(place + 1)) == value
+            let isThere = table.value(column, of: 0) == value && table.value(column, of: Int64(index + 1)) == value
             #expect(isThere, "column \(column)")
         }
         store._checkInvariants()
@@ -75,7 +75,8 @@ import Testing
         }
     }
 
-    /// The encoding of an element, or of a mixed value, may be a little longer than a value, and the value no longer.
+    /// The encoding of an element or of a mixed value may be a little longer than the limit of a value, but the value
+    /// itself may not.
     @Test(arguments: [1, 63, 64]) func aLongerElementOrMixedValueStopsTheProgram(extra: Int) async {
         await #expect(processExitsWith: .failure) { [extra] in
             try ValueLimitTests.write { $0.edit(TableID(0), 4, 0) { $0.append(ValueLimitTests.text(extra)) } }
@@ -99,7 +100,7 @@ import Testing
         }
     }
 
-    /// Earlier releases have let them through.
+    /// Earlier releases accepted such values.
     @Test(arguments: [1, 63]) func aStoreThatHasLongerOnesOpens(extra: Int) throws {
         let storage = MemoryStorage()
         let text = Self.text(extra)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import FirnCore
 
-/// Versions that are held cost what they alone reach, and give it back.
+/// A held version costs the memory that it alone reaches, and gives it back.
 @Suite(.timeLimit(.minutes(20))) struct VersionHoldingTests {
     @Test func aThousandPinnedVersionsReadTheirOwnDataAndGiveTheirMemoryBack() throws {
         var random = SeededRandom(seed: 8)
@@ -37,12 +37,12 @@ import Testing
         try transaction.commit()
         store._checkInvariants()
 
-        /// Changes some things; with `undo`, sets all back to what it was.
+        /// Makes a few random changes or, if there is a `wanted` oracle, sets everything to its values.
         func change(_ wanted: Oracle?) throws {
             transaction = try store.beginWrite()
             let count = wanted == nil ? 2 : 60
-            for place in 0..<count {
-                let key = wanted == nil ? oracle.keys[0][random.below(60)] : oracle.keys[0][place]
+            for index in 0..<count {
+                let key = wanted == nil ? oracle.keys[0][random.below(60)] : oracle.keys[0][index]
                 for column in 1...4 where wanted != nil || random.below(2) == 0 {
                     let value: Value =
                         if let wanted { wanted[0, key, column] } else {
@@ -61,7 +61,8 @@ import Testing
         }
 
         let (nodes, bytes) = (store.heap.nodeCount, store.heap.byteCount)
-        // What a held version alone reaches is gone, exactly, with its pin: the heap is what the newest version reaches.
+        // When a pin goes, exactly what only its version reached is freed: the heap is what the newest version
+        // reaches.
         var pins: [(pin: Pin, oracle: Oracle)] = []
         for _ in 0..<1000 {
             pins.append((store.pin(), oracle))
@@ -74,7 +75,7 @@ import Testing
             #expect(fault == nil)
         }
         store._checkInvariants()
-        // They go in any order, and those that stay still read their own.
+        // The pins are released in random order, and the remaining ones still read their own data.
         while pins.count > 0 {
             pins.remove(at: random.below(pins.count))
             if pins.count % 250 == 125 {
@@ -93,11 +94,12 @@ import Testing
         }
         #expect(store.heap.nodeCount == reached.nodes)
         #expect(store.heap.byteCount == reached.bytes)
-        // A store that was never pinned, brought to the same data by the same transactions, is as large.
+        // Without pins, the heap stays below four times its size before the changes.
         #expect(store.heap.byteCount < 4 * bytes)
     }
 
-    /// Holding changes nothing of what a transaction leaves: with and without a thousand pins the heap ends at the same figures.
+    /// Pins do not affect what transactions leave in the heap: with and without a thousand pins it ends at the same
+    /// figures.
     @Test func pinsLeaveNoTraceInTheHeap() throws {
         func run(pinning: Bool) throws -> (Int, Int) {
             let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
@@ -126,9 +128,10 @@ import Testing
     }
 }
 
-/// A commit writes what it changed, whatever else its object holds.
+/// A commit writes only what it changed, whatever else its object holds.
 @Suite(.timeLimit(.minutes(20))) struct CommitSizeTests {
-    /// The bytes that setting the integer of one object adds to the log and to the heap, in a store where each object holds a value of `byteCount` bytes.
+    /// The bytes that setting the integer of one object adds to the log and to the heap, in a store in which each
+    /// object has a value of `byteCount` bytes.
     private func cost(_ byteCount: Int) throws -> (log: Int, newNodes: Int, newBytes: Int) {
         let storage = MemoryStorage()
         let store = try Store.open(on: storage, durability: .none)
@@ -173,7 +176,8 @@ import Testing
     }
 }
 
-/// Readers on several threads beside a writer: each sees a version whole, whenever it looks. Run it under ThreadSanitizer too.
+/// Readers on several threads beside a writer: each always sees a complete version. Run this under ThreadSanitizer,
+/// too.
 @Suite(.timeLimit(.minutes(20))) struct ReaderConcurrencyTests {
     @Test func readersSeeWholeVersionsWhileAWriterCommits() throws {
         let storage = MemoryStorage()
@@ -199,8 +203,8 @@ import Testing
         try transaction.commit()
         let last: UInt64 = 60
         let looks = Atomic<Int>(0)
-        let told = Atomic<Int>(0)
-        let listener = store.onPublish { _ in told.wrappingAdd(1, ordering: .relaxed) }
+        let publishCount = Atomic<Int>(0)
+        let listener = store.onPublish { _ in publishCount.wrappingAdd(1, ordering: .relaxed) }
         let readers = try (0..<3).map { number in
             try StorageThread.start(name: "reader \(number)") {
                 var random = SeededRandom(seed: UInt64(number))
@@ -237,12 +241,12 @@ import Testing
                 transaction.set(TableID(0), 2, key, .string("version \(version)"))
                 transaction.edit(TableID(0), 3, key) { $0.append(.int(Int64(version))) }
             }
-            if version % 4 == 0 { _ = try transaction.write() } else { try transaction.commit() }
+            if version % 4 == 0 { _ = try transaction.commitWithoutWaiting() } else { try transaction.commit() }
         }
         try store.waitUntilPublished(last)
         for reader in readers { reader.join() }
         #expect(looks.load(ordering: .relaxed) > 2)
-        #expect(told.load(ordering: .relaxed) > 10)
+        #expect(publishCount.load(ordering: .relaxed) > 10)
         withExtendedLifetime(listener) {}
         #expect(store.activeVersions.count == 1)
         store._checkInvariants()

@@ -7,7 +7,7 @@ import Testing
 @testable import FirnCore
 
 @Suite(.timeLimit(.minutes(20))) struct WriteQueueTests {
-    /// What the lock's owner changes without any other guard.
+    /// Values that only the lock guards; its owner changes them.
     private final class Shared: @unchecked Sendable {
         var count = 0
         let isDone = Atomic<Bool>(false)
@@ -21,7 +21,7 @@ import Testing
                 for turn in 0..<500 {
                     queue.acquire()
                     shared.count += 1
-                    // Now and then an owner keeps the lock for longer than anybody looks for it.
+                    // Now and then an owner keeps the lock for longer than a waiter spins.
                     if turn % 250 == 0 { Thread.sleep(forTimeInterval: 0.001) }
                     queue.release()
                 }
@@ -34,7 +34,7 @@ import Testing
         queue.release()
     }
 
-    /// A thread that wants the lock gets it, though another one takes it again and again and never waits.
+    /// A thread that wants the lock gets it, even if another one takes it again and again and never waits.
     @Test func nobodyStarves() throws {
         let queue = WriteQueue()
         let shared = Shared()
@@ -44,7 +44,7 @@ import Testing
             shared.isDone.store(true, ordering: .releasing)
             queue.release()
         }
-        // Until it sleeps.
+        // Waits until the waiter sleeps.
         Thread.sleep(forTimeInterval: 0.02)
         let end = SystemClock.shared.monotonic() + 30_000_000_000
         var turns = 0
@@ -59,11 +59,11 @@ import Testing
         #expect(wasServed && turns > 0)
     }
 
-    /// Who is overtaken claims the next turn.
+    /// A waiter that is overtaken claims the next turn.
     @Test func whoWaitsForLongIsOvertakenOnce() throws {
         let queue = WriteQueue()
         var wasOvertaken = false
-        // It may wake in time.
+        // The waiter may wake in time, so this is tried several times.
         for _ in 0..<10_000 where !wasOvertaken {
             queue.acquire()
             let waiter = try StorageThread.start(name: "waiter") {
@@ -83,7 +83,8 @@ import Testing
         #expect(wasOvertaken && !queue.isClaimed && !queue.isHeld)
     }
 
-    /// Each callback gives the lock up within itself, so that the next one is called from there; or asks for the next turn from within.
+    /// Each callback releases the lock itself, so that the next one is called from within it; or it requests the next
+    /// turn from within.
     @Test func anyNumberOfCallbacksComesToItsTurn() throws {
         let queue = WriteQueue()
         let shared = Shared()
@@ -92,7 +93,7 @@ import Testing
         queue.acquire()
         for number in 0..<count {
             queue.request {
-                // Only the lock guards the count, so the order shows too.
+                // Only the lock guards the count, so the order shows, too.
                 if shared.count == number { shared.count += 1 }
                 if number == count - 1 { done.signal() }
                 queue.release()
@@ -136,7 +137,7 @@ import Testing
         #expect(failures.withLock { $0.isEmpty } && store.publishedVersion == UInt64(count))
     }
 
-    /// Callbacks and threads come to their turns; a callback in the order in which it came to other callbacks.
+    /// Callbacks and threads both get their turns; callbacks in the order in which they were requested.
     @Test func callbacksComeToTheirTurn() throws {
         let queue = WriteQueue()
         let shared = Shared()
@@ -159,7 +160,7 @@ import Testing
         thread.join()
         #expect(order.withLock { $0 } == [0, 1, 2])
         #expect(shared.count == 4)
-        // Free again: a callback is called at once.
+        // The lock is free again, so a callback is called at once.
         queue.request { shared.count += 1 }
         #expect(shared.count == 5)
         queue.release()

@@ -4,13 +4,13 @@ import Testing
 
 @testable import FirnCore
 
-/// What a changeset of the log sets a text to is taken over as bytes, if they are a text.
+/// A text that a changeset assigns is copied as bytes, provided that they are valid text.
 @Suite(.timeLimit(.minutes(20))) struct AppliedTextTests {
     private static func apply(_ new: Value, replacing text: [UInt8], with bytes: [UInt8]) throws -> Value? {
         try apply([2: new], replacing: text, with: bytes)[2]
     }
 
-    /// Sets the names of some people, with some bytes of the changeset replaced, and gives all names then.
+    /// Sets the names of some people, with some bytes of the changeset replaced, and returns all names.
     private static func apply(
         _ new: [Int64: Value], replacing text: [UInt8], with bytes: [UInt8]
     ) throws -> [Int64: Value] {
@@ -24,9 +24,9 @@ import Testing
         let reader = ChangesetReader(version: 9, direction: .forward)
         var count = 0
         for var part in changes.encoded(schema: store.schema) {
-            for place in part.indices.dropLast(max(text.count - 1, 0))
-            where !text.isEmpty && part[place..<place + text.count].elementsEqual(text) {
-                part.replaceSubrange(place..<place + text.count, with: bytes)
+            for offset in part.indices.dropLast(max(text.count - 1, 0))
+            where !text.isEmpty && part[offset..<offset + text.count].elementsEqual(text) {
+                part.replaceSubrange(offset..<offset + text.count, with: bytes)
                 count += 1
             }
             try part.withUnsafeBytes { try reader.read($0) { try transaction.apply(&$0) } }
@@ -39,7 +39,7 @@ import Testing
             })
     }
 
-    /// Texts lie one behind the other; each is to be one by itself.
+    /// Texts follow each other without a gap; each must be valid by itself.
     @Test func textsThatAreOnlyTextTogetherAreRefused() throws {
         let texts: [Int64: Value] = [0: .string("ab"), 2: .string("cde")]
         let plain = try Self.apply(texts, replacing: [], with: [])
@@ -50,8 +50,8 @@ import Testing
         let error = #expect(throws: ChangesetError.self) {
             _ = try Self.apply(texts, replacing: Array("abcde".utf8), with: Array("aéde".utf8))
         }
-        #expect(error?.reason.contains("a value of name is no string") == true)
-        // Too long for its chunk, beside one that is not.
+        #expect(error?.reason.contains("a value of name is not of type string") == true)
+        // A text too long for its chunk, beside one that fits.
         let long = Value.string(String(repeating: "long ", count: 1000))
         let mixed = try Self.apply([0: long, 1: .string("short")], replacing: [], with: [])
         #expect(mixed[0] == long && mixed[1] == .string("short"))
@@ -66,14 +66,14 @@ import Testing
             try Self.apply(
                 .string("plain and simple"), replacing: ascii, with: Array("élan and simple.".utf8.prefix(16)))
                 == .string("élan and simple"))
-        for (text, place) in [(ascii, 0), (ascii, 15), (other, 3), (other, 16)] {
+        for (text, offset) in [(ascii, 0), (ascii, 15), (other, 3), (other, 16)] {
             var broken = text
-            broken[place] = 0xFF
+            broken[offset] = 0xFF
             let error = #expect(throws: ChangesetError.self) {
                 _ = try Self.apply(
                     .string(String(decoding: text, as: UTF8.self)), replacing: text, with: broken)
             }
-            #expect(error?.reason.contains("a value of name is no string") == true)
+            #expect(error?.reason.contains("a value of name is not of type string") == true)
         }
         let null = #expect(throws: ChangesetError.self) { _ = try Self.apply(.null, replacing: [], with: []) }
         #expect(null?.reason.contains("a null in name") == true)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnCore
 
-/// What a transaction makes or edits and then deletes leaves nothing behind but its key.
+/// An object that a transaction makes or edits and then deletes leaves nothing behind but its key.
 @Suite(.timeLimit(.minutes(20))) struct DeletedAtOnceTests {
     private static let table = TableID(0)
     private static let schema = StoreSchema(tables: [
@@ -22,7 +22,7 @@ import Testing
         return try Store(StoreOptions(log: options), storage: storage)
     }
 
-    /// Makes an object, and gives its key.
+    /// Makes an object and returns its key.
     private func make(_ transaction: WriteTransaction) throws -> Int64 {
         var row = transaction.beginRow(Self.table)
         transaction.fill(&row, 0, .int(7))
@@ -30,7 +30,7 @@ import Testing
         return row.key
     }
 
-    /// A store of so many objects, and their keys.
+    /// A store with `count` objects, and their keys.
     private func filled(_ storage: MemoryStorage, count: Int) throws -> (store: Store, keys: [Int64]) {
         let store = try open(storage)
         let transaction = try store.beginWrite()
@@ -44,13 +44,13 @@ import Testing
         let storage = MemoryStorage()
         let (store, keys) = try filled(storage, count: 2)
         let old = store.pin()
-        let claim = store.makeChangeCursor(after: old.version)
+        let cursor = store.makeChangeCursor(after: old.version)
         let second = try store.beginWrite()
         for key in keys { second.edit(Self.table, 1, key) { $0.append(.int(1)) } }
         second.delete(Self.table, keys[0])
         try second.commit()
-        let notes = try #require(claim.changes(from: old, to: store.pin()).tables[Self.table])
-        #expect(notes.deleted == [keys[0]] && notes.scripts.keys.map(\.key) == [keys[1]])
+        let summary = try #require(cursor.changes(from: old, to: store.pin()).tables[Self.table])
+        #expect(summary.deleted == [keys[0]] && summary.scripts.keys.map(\.key) == [keys[1]])
         try store.close()
         let again = try open(storage).pin()
         #expect(again.snapshot.table(Self.table).count == 1)
@@ -66,7 +66,7 @@ import Testing
         try second.commit()
         try store.close()
         let again = try open(storage)
-        #expect(again.log?.checkpoint == nil, "else nothing is replayed")
+        #expect(again.log?.checkpoint == nil, "with a checkpoint nothing would be replayed")
         let third = try again.beginWrite()
         let next = try make(third)
         #expect(keys[0] < gone && gone < next)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import FirnCore
 
-/// A transaction that has ended takes no changes: the program stops before anything is read or written that is not the
-/// transaction's any more.
+/// A transaction that has ended accepts no changes: the program stops before anything is read or written that no
+/// longer belongs to the transaction.
 @Suite(.timeLimit(.minutes(20))) struct EndedTransactionTests {
     @Test(arguments: 0..<5, [false, true]) func changingItStops(use: Int, isCommitted: Bool) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

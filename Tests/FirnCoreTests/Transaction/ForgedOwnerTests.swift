@@ -3,11 +3,11 @@ import Testing
 
 @testable import FirnCore
 
-/// What a store says that contradicts itself makes a commit throw, or is passed over; it never stops the program.
+/// A store that contradicts itself makes a commit throw, or the contradiction is ignored; it never stops the program.
 @Suite(.timeLimit(.minutes(20))) struct ForgedOwnerTests {
     private static let (owner, owned) = (TableID(0), TableID(1))
 
-    /// An owner whose list names its embedded objects as `links` says.
+    /// A store with an owner whose list refers to its embedded objects by `links`.
     private static func store(_ links: [Int64]) throws -> Store {
         let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
         let transaction = try store.beginWrite()
@@ -23,7 +23,7 @@ import Testing
         for _ in 0..<3 { try transaction.endRow(transaction.beginRow(owned)) }
         try transaction.endRow(transaction.beginRow(owner))
         transaction.edit(owner, 0, 0) { list in for link in links { list.append(.link(link)) } }
-        // A chain: the last part is owned by the first.
+        // A chain: the first part owns the last.
         transaction.set(owned, 0, 0, .link(2))
         try transaction.commit()
         return store
@@ -42,7 +42,7 @@ import Testing
         #expect(snapshot.table(Self.owned).count == (links.contains(1) ? 0 : 1))
     }
 
-    /// As an index may name one in a forged store.
+    /// A forged store may have an index that refers to such an object.
     @Test func anObjectThatIsNotThereIsAnErrorOfTheCommit() throws {
         let store = try Self.store([0])
         let before = store.publishedVersion

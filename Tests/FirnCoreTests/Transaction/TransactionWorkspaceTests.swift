@@ -2,7 +2,7 @@ import Testing
 
 @testable import FirnCore
 
-/// Each test runs in a process of its own, since memory that is freed twice ends it.
+/// Each test runs in its own process, because memory that is freed twice ends the process.
 @Suite(.timeLimit(.minutes(20))) struct TransactionWorkspaceTests {
     @Test func memoryThatWasTakenIsNotFreedWithTheWorkspace() async {
         await #expect(processExitsWith: .success) {

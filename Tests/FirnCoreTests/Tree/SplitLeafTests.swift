@@ -5,8 +5,8 @@ import Testing
 
 @testable import FirnCore
 
-/// A leaf that was split has chunks of its own: none that an older version reads, or that names what its right half let
-/// go.
+/// A leaf that was split has chunks of its own: none that an older version reads, and none that refers to nodes which
+/// its right half released.
 @Suite(.timeLimit(.minutes(20))) struct SplitLeafTests {
     private static let table = TableID(0)
 
@@ -15,7 +15,7 @@ import Testing
         var words: [String]
     }
 
-    /// Pages in one leaf, and what each must be.
+    /// Pages in one leaf, and their expected content.
     private struct Pages {
         var store: Store
         var pages: [Int64: Page] = [:]
@@ -67,10 +67,10 @@ import Testing
         }
     }
 
-    /// The first page that a version has otherwise; nil where all are as they must be.
+    /// The first page in which a version differs from the expected content; nil if there is none.
     private static func fault(_ snapshot: Snapshot, _ pages: [Int64: Page]) -> String? {
         let view = snapshot.table(table)
-        if view.count != pages.count { return "\(view.count) rows in place of \(pages.count)" }
+        if view.count != pages.count { return "\(view.count) rows instead of \(pages.count)" }
         for (id, page) in pages.sorted(by: { $0.key < $1.key }) {
             if view.value(0, of: id) != .int(id) { return "the id of \(id)" }
             if view.value(1, of: id) != .string(page.text) { return "the text of \(id)" }
@@ -96,8 +96,8 @@ import Testing
         return options
     }
 
-    /// Once its right half is deleted, a split leaf is the last, and new rows are written into its chunks, behind its
-    /// own rows, where the version before the split has others.
+    /// Once its right half is deleted, a split leaf is the last leaf. New rows are then written into its chunks,
+    /// behind its own rows, at indices where the version before the split has other rows.
     @Test(arguments: [false, true]) func newRowsInASplitLeafChangeNoOlderVersion(isOnDisk: Bool) throws {
         let store = try Store(Self.options(), storage: MemoryStorage())
         var pages = try Pages(store, count: 256, words: 1)
@@ -106,7 +106,8 @@ import Testing
         let before = pages.pages
         try pages.write { pages, transaction in for id in 0..<Int64(72) { pages.set(id, textOf: 900, transaction) } }
         #expect(Self.leafCount(store.pin().snapshot) == 2)
-        // Long enough that the halves do not join, short enough that the left one has room for more.
+        // The texts are long enough that the halves are not merged, and short enough that the left one has space for
+        // more rows.
         try pages.write { pages, transaction in
             for id in 0..<Int64(72) { pages.set(id, textOf: id < 40 ? 900 : 10, transaction) }
             for id in 128..<Int64(256) { pages.delete(id, transaction) }
@@ -120,8 +121,8 @@ import Testing
         try store.close()
     }
 
-    /// The halves of a leaf whose lists have trees of their own, in the files of a checkpoint: opened, read, and
-    /// written anew after the right half's lists have changed.
+    /// The halves of a leaf whose lists have their own trees, in the files of a checkpoint: opened, read, and
+    /// rewritten after the right half's lists have changed.
     @Test(arguments: [false, true]) func whatTheRightHalfLetsGoIsNotFollowedFromTheLeftOne(isOpenedBetween: Bool) throws
     {
         let storage = MemoryStorage()
@@ -137,7 +138,7 @@ import Testing
         #expect(Self.leafCount(pages.store.pin().snapshot) == 2)
         _ = try pages.store.compact()
         if isOpenedBetween { try reopen() }
-        // Until what they were lies in blocks that are given back.
+        // Until the old lists are in blocks in which holes are punched.
         for round in 0..<6 {
             try pages.write { pages, transaction in
                 for id in 128..<Int64(256) {
@@ -152,15 +153,15 @@ import Testing
         try pages.store.close()
     }
 
-    /// A leaf that lost its last rows, which had been assigned, takes a neighbour's rows in their places: those are not
-    /// told as changed.
+    /// A leaf whose last rows were assigned and then deleted takes a neighbour's rows at the same indices: those are
+    /// not reported as changed.
     @Test func rowsThatMoveToALeafAreNotTakenForAssigned() throws {
         let store = try Store(Self.options(), storage: MemoryStorage())
         var pages = try Pages(store, count: 356, words: 0)
         try pages.write { pages, transaction in for id in 65..<Int64(256) { pages.delete(id, transaction) } }
         #expect(Self.leafCount(store.pin().snapshot) == 2)
         let before = store.pin()
-        let claim = store.makeChangeCursor(after: before.version)
+        let cursor = store.makeChangeCursor(after: before.version)
         try pages.write { pages, transaction in
             for id in [64, 63] as [Int64] {
                 pages.set(id, textOf: 10, transaction)
@@ -168,8 +169,8 @@ import Testing
             }
         }
         #expect(Self.leafCount(store.pin().snapshot) == 1)
-        let notes = claim.changes(from: before, to: store.pin()).tables[Self.table]
-        #expect(notes?.deleted.count == 2 && notes?.modified.isEmpty == true)
+        let summary = cursor.changes(from: before, to: store.pin()).tables[Self.table]
+        #expect(summary?.deleted.count == 2 && summary?.modified.isEmpty == true)
         #expect(Self.fault(store.pin().snapshot, pages.pages) == nil)
         try store.close()
     }

@@ -5,7 +5,7 @@ import FirnTestSupport
 @testable import FirnCore
 
 extension DecimalBits {
-    /// coefficient · 10^exponent, written down as the standard says.
+    /// coefficient · 10^exponent, in the standard's binary encoding.
     init(_ coefficient: UInt128, exponent: Int, isNegative: Bool = false) {
         let high = UInt64(isNegative ? 1 : 0) << 63 | UInt64(exponent + 6176) << 49 | UInt64(coefficient >> 64)
         self.init(high: high, low: UInt64(truncatingIfNeeded: coefficient))
@@ -16,7 +16,7 @@ extension DecimalBits {
     static let minusInfinity = DecimalBits(high: 0xF800_0000_0000_0000, low: 0)
 }
 
-@Suite("All values have one order (SEMANTICS 71)", .timeLimit(.minutes(20)))
+@Suite("All values have one total order across types (SEMANTICS 71)", .timeLimit(.minutes(20)))
 struct ValueOrderTests {
     static func sign(_ a: Value, _ b: Value) -> Int { Value.order(a, b).signum() }
 
@@ -63,7 +63,7 @@ struct ValueOrderTests {
         #expect(Self.sign(.decimal(DecimalBits(922_337_203_685_477_580_8, exponent: 0)), .double(0x1p63)) == 0)
     }
 
-    @Test("decimals compare by value: exponents, zeros, infinities, NaN, forms that are zero by the standard")
+    @Test("decimals compare by value: exponents, zeros, infinities, NaN, and encodings that are zero by the standard")
     func decimals() {
         func order(_ a: DecimalBits, _ b: DecimalBits) -> Int { Self.sign(.decimal(a), .decimal(b)) }
         let largest = Magnitude.power(of: 34) - 1
@@ -79,7 +79,7 @@ struct ValueOrderTests {
         #expect(order(DecimalBits(0, exponent: 6111), DecimalBits(1, exponent: -6176)) == -1)
         #expect(
             order(DecimalBits(2, exponent: 0, isNegative: true), DecimalBits(1, exponent: 0, isNegative: true)) == -1)
-        // Above 34 digits, and the form with the long exponent: both are zero.
+        // A coefficient of more than 34 digits, and the form with the long exponent: both are zero.
         #expect(order(DecimalBits(largest + 1, exponent: 0), DecimalBits(0, exponent: 0)) == 0)
         #expect(order(DecimalBits(high: 0x6C10_0000_0000_0000, low: 5), DecimalBits(0, exponent: 0)) == 0)
         #expect(Self.sign(.decimal(.infinity), .double(.infinity)) == 0)
@@ -107,7 +107,7 @@ struct ValueOrderTests {
         #expect(Self.sign(.decimal(DecimalBits(1, exponent: 23)), .double(1e23)) == 1)
     }
 
-    /// Numbers that lie close together, in all types.
+    /// Numbers that are close together, in all types.
     static func closeNumber(_ random: inout SeededRandom) -> Value {
         let bases: [Int64] = [0, 1, 3, 1 << 24, 1 << 53, .max, .min, 1_000_000_000_000_000]
         let base = bases.randomElement(using: &random)!
@@ -155,7 +155,7 @@ struct ValueOrderTests {
 
 @Suite("Mixed values survive their encoding", .timeLimit(.minutes(20)))
 struct MixedCodingTests {
-    @Test("random values come back, their bytes' prefixes never do as the same value nor trap")
+    @Test("random values are decoded again; a prefix of their bytes never gives the same value, and never traps")
     func roundTrip() {
         var random = SeededRandom(seed: 12)
         for _ in 0..<3000 {
@@ -170,7 +170,7 @@ struct MixedCodingTests {
         }
     }
 
-    @Test("bytes that nobody vouches for never trap")
+    @Test("untrusted bytes never trap")
     func garbage() {
         var random = SeededRandom(seed: 13)
         for _ in 0..<20_000 {
@@ -184,7 +184,7 @@ struct MixedCodingTests {
         }
     }
 
-    @Test("collections nest as deep as the limit and no deeper")
+    @Test("collections may be nested as deeply as the limit and no deeper")
     func nesting() {
         func nested(_ depth: Int) -> Value { (0..<depth).reduce(.int(1)) { value, _ in .list([value]) } }
         for (depth, isValid) in [(Limits.nesting, true), (Limits.nesting + 1, false)] {

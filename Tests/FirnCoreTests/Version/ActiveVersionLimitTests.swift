@@ -6,7 +6,7 @@ import Testing
 
 @testable import FirnCore
 
-/// Whether a transaction may begin is decided by what is held, and by nothing else.
+/// What is held decides whether a transaction may begin, and nothing else does.
 @Suite(.timeLimit(.minutes(20))) struct ActiveVersionLimitTests {
     @Test func aWriteBeyondTheLimitFailsNamingTheHoldersAndLettingOneGoHeals() throws {
         let clock = ManualClock()
@@ -21,13 +21,13 @@ import Testing
         clock.advance(by: 12_340_000_000)
         let text = try #require(store.refusal()).description
         #expect(text.contains("4 versions are active, more than maximumNumberOfActiveVersions (3)"))
-        let place = "FirnCoreTests/ActiveVersionLimitTests.swift"
+        let file = "FirnCoreTests/ActiveVersionLimitTests.swift"
         #expect(text.contains("- version 1, 12.3 s old, alone retains "))
         #expect(text.contains("- version 2, 12.3 s old, alone retains "))
-        #expect(text.contains("bytes, held at \(place):\(line)\n"))
-        #expect(text.contains("bytes, held at \(place):\(line), \(place):\(line + 3)\n"))
+        #expect(text.contains("bytes, held at \(file):\(line)\n"))
+        #expect(text.contains("bytes, held at \(file):\(line), \(file):\(line + 3)\n"))
         #expect(text.contains("- version 4, 12.3 s old, alone retains 0 bytes, the newest, held by nothing"))
-        // A version that another pin holds too stays.
+        // A version stays if another pin also holds it.
         held.remove(at: 1)
         #expect(store.refusal() != nil)
         held.removeFirst()
@@ -88,14 +88,14 @@ import Testing
 
     @Test func whatNothingHoldsIsNotCounted() throws {
         let store = try CountedThings.open(versions: 1, bytes: 0, on: MemoryStorage())
-        // None of these is durable before the next begins, so all of them are kept, and by nothing but the store.
+        // None of these is durable before the next begins, so all of them are kept, but only the store keeps them.
         var last: UInt64 = 0
-        for byte in 0..<5 { last = try store.rewriting(UInt8(byte)).write().number }
+        for byte in 0..<5 { last = try store.rewriting(UInt8(byte)).commitWithoutWaiting().number }
         #expect(store.publishedVersion == 1)
         try store.waitUntilPublished(last)
         #expect(store.activeVersions.map(\.number) == [last])
         try store.change()
-        // A transaction that is undone leaves nothing that counts.
+        // A transaction that is cancelled leaves nothing that counts.
         try store.rewriting(9).cancel()
         try store.change()
         store._checkInvariants()
@@ -105,10 +105,10 @@ import Testing
     @Test func aVersionHeldBehindUnpublishedOnesIsCountedOnce() throws {
         let store = try CountedThings.open(versions: 2, on: MemoryStorage())
         let held = store.pin()
-        for _ in 0..<4 { _ = try store.changing().write() }
+        for _ in 0..<4 { _ = try store.changing().commitWithoutWaiting() }
         let other = store.pin()
         #expect(other.version == held.version)
-        try store.waitUntilPublished(try store.changing().write().number)
+        try store.waitUntilPublished(try store.changing().commitWithoutWaiting().number)
         let third = store.pin()
         try store.change()
         #expect(store.refusal() != nil)
@@ -123,7 +123,7 @@ import Testing
         func begin() throws { try store.beginWrite(replacing: own, at: CallSite("a", 1)).cancel() }
         try begin()
         #expect(store.refusal() != nil)
-        // Where another holds the same version, letting the own pin go would not help.
+        // If another pin holds the same version, releasing the own one would not help.
         let other = own.again()
         #expect(throws: StoreError.self) { try begin() }
         withExtendedLifetime(other) {}
@@ -135,7 +135,7 @@ import Testing
         try store.change()
         held.append(store.pin())
         try store.rewriting(1).commit()
-        // Both reach what was replaced, so neither retains it alone; together they do.
+        // Both versions reach what was replaced, so neither retains it alone, but together they do.
         #expect(store.activeVersions.allSatisfy { $0.retainedByteCount < 20_000 })
         let text = try #require(store.refusal()).description
         #expect(text.contains("bytes of memory, more than maximumRetainedBytes (20000)"))
@@ -157,7 +157,7 @@ import Testing
     @Test func anIteratorThatOutlivesItsTransactionRetainsBytesAndIsNoVersion() throws {
         let store = try CountedThings.open(versions: 1, bytes: 20_000)
         var transaction = try store.rewriting(1)
-        var state: Pin? = transaction.pinState()
+        var state: Pin? = transaction.pinSnapshot()
         for key in 0..<Int64(CountedThings.count) {
             transaction.set(CountedThings.table, 2, key, .data(Array(repeating: 3, count: 600)))
         }
@@ -171,11 +171,12 @@ import Testing
         try transaction.commit()
     }
 
-    /// What a cancelled transaction has not changed lies in the version that it began from.
+    /// A cancelled transaction's snapshot needs the version that the transaction began from, for everything
+    /// unchanged.
     @Test func anIteratorThatOutlivesACancelledTransactionHoldsWhatItBeganFrom() throws {
         let store = try CountedThings.open()
         let transaction = try store.changing(3, to: 5)
-        var state: Pin? = transaction.pinState()
+        var state: Pin? = transaction.pinSnapshot()
         transaction.set(CountedThings.table, 1, 3, .int(6))
         transaction.cancel()
         try store.rewriting(9).commit()
@@ -191,12 +192,12 @@ import Testing
         store._checkInvariants()
     }
 
-    /// What it appended lies in the chunks of the version that it began from, behind that one's rows: where the next
-    /// transaction appends too.
+    /// The rows that it appended are in the chunks of the version that it began from, behind that version's rows. The
+    /// next transaction appends there, too.
     @Test(arguments: [false, true])
     func anIteratorThatOutlivesACancelledTransactionKeepsWhatThatAppended(changesSchema: Bool) throws {
         let ids = CountedThings.count..<CountedThings.count + 20
-        // Every other one in a node of its own, which the transaction that made it frees.
+        // Every second value has a node of its own, which the transaction that made it frees.
         func data(_ id: Int, _ byte: UInt8) -> Value { .data(Array(repeating: byte, count: id % 2 == 0 ? 5 : 2000)) }
         func append(_ byte: UInt8, _ transaction: WriteTransaction) throws {
             for id in ids {
@@ -207,7 +208,7 @@ import Testing
                 try transaction.endRow(row)
             }
         }
-        func isWhole(_ snapshot: Snapshot, _ byte: UInt8) -> Bool {
+        func isComplete(_ snapshot: Snapshot, _ byte: UInt8) -> Bool {
             let things = snapshot.table(CountedThings.table)
             return things.count == ids.upperBound
                 && ids.allSatisfy { id in
@@ -219,22 +220,22 @@ import Testing
         let store = try CountedThings.open()
         let cancelled = try store.beginWrite()
         try append(3, cancelled)
-        var state: Pin? = cancelled.pinState()
+        var state: Pin? = cancelled.pinSnapshot()
         cancelled.cancel()
         for byte in [4, 5] as [UInt8] {
             let transaction = try store.beginWrite()
             if changesSchema {
                 var schema = store.pin().snapshot.schema
                 schema.tables[0].columns.append(ColumnSchema(name: "more", type: .int))
-                // A leaf that is made anew for it shares the other columns' chunks.
+                // A leaf that is rebuilt for the new column shares the other columns' chunks.
                 try transaction.changeSchema(to: schema)
             }
             try append(byte, transaction)
             if byte == 4 { transaction.cancel() } else { try transaction.commit() }
-            #expect(isWhole(try #require(state).snapshot, 3), "after \(byte)")
+            #expect(isComplete(try #require(state).snapshot, 3), "after \(byte)")
         }
         state = nil
-        #expect(isWhole(store.pin().snapshot, 5))
+        #expect(isComplete(store.pin().snapshot, 5))
         store._checkInvariants()
     }
 
@@ -257,7 +258,7 @@ import Testing
     }
 }
 
-/// A write that waits for holders holds up nobody, and goes on as soon as it may.
+/// A write that waits for holders blocks nobody, and continues as soon as it may.
 @Suite(.timeLimit(.minutes(20))) struct ActiveVersionWaitTests {
     private func failure(_ result: Result<WriteTransaction, StoreError>?) -> StoreError? {
         if case .failure(let error)? = result { error } else { nil }
@@ -274,7 +275,8 @@ import Testing
         }
         store.awaitWaiters(3)
         #expect(store.publishedVersion == 2)
-        // Whoever holds a version may write before it lets go, if it counts no more than it replaces.
+        // A caller that holds a version may write before it releases it, if it counts no more than the version it
+        // replaces.
         try store.beginWrite(replacing: held, at: CallSite("a", 1)).cancel()
         #expect(store.queue.tryAcquire())
         store.queue.release()
@@ -321,7 +323,7 @@ import Testing
         store.requestWrite { result in seen.withLock { $0 = failure(result) } }
         #expect(seen.withLock { $0?.code } == .tooManyActiveVersions)
         withExtendedLifetime(held) {}
-        // The write lock has been given up.
+        // The write lock was given up.
         #expect(store.queue.tryAcquire())
         store.queue.release()
     }
@@ -349,7 +351,7 @@ import Testing
         #expect(order.withLock { $0 } == Array(0..<200))
         #expect(store.publishedVersion == 202)
         withExtendedLifetime(held) {}
-        // The thread that waited has ended; another wait starts another.
+        // The thread that waited has ended; another wait starts another thread.
         held = store.pin()
         try store.change()
         store.requestWrite { result in order.withLock { $0.append((try? result.get())?.cancel() == nil ? -1 : 200) } }

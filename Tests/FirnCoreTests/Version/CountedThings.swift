@@ -4,12 +4,12 @@ import Testing
 
 @testable import FirnCore
 
-/// A small store of things that count, for what is about versions rather than data. Version 1 makes them.
+/// A small store of things with a count, for tests of versions rather than of data. Version 1 makes the things.
 enum CountedThings {
     static let table = TableID(0)
     static let count = 60
 
-    /// In memory where no storage is given.
+    /// Opens the store, in memory if there is no storage.
     static func open(
         versions: Int? = nil, bytes: Int? = nil, policy: ActiveVersionPolicy = .fail, on storage: (any Storage)? = nil,
         folder: String = "/store", usesThreads: Bool = false, clock: any Clock = ManualClock(),
@@ -81,7 +81,7 @@ extension Store {
         return error
     }
 
-    /// Nodes that pins and the newest version reach.
+    /// The number of nodes that the pins and the newest version reach.
     func reachedNodeCount(_ pins: [Pin]) -> Int {
         var nodes: Set<UInt64> = []
         for snapshot in pins.map(\.snapshot) + [versions.tip.snapshot] {
@@ -90,12 +90,13 @@ extension Store {
         return nodes.count
     }
 
-    /// Waits until so many wait for holders to let go.
+    /// Waits until `count` waiters wait for holders to release versions.
     func awaitWaiters(_ count: Int, at location: SourceLocation = #_sourceLocation) {
         watch(at: location) { versions.lock.withLock { versions.waiterCount } >= count }
     }
 
-    /// Waits until a condition holds. Where it never does, that is an issue, and the store is closed, so that nobody goes on waiting.
+    /// Waits until a condition holds. If it never does, an issue is recorded and the store is closed, so that nobody
+    /// keeps waiting.
     func watch(at location: SourceLocation = #_sourceLocation, _ condition: () -> Bool) {
         let end = SystemClock.shared.monotonic() + 30_000_000_000
         while !condition() {

@@ -4,7 +4,7 @@ import Testing
 @testable import FirnCore
 
 @Suite(.timeLimit(.minutes(20))) struct DifferenceTests {
-    /// A property that became optional, or required, lies in chunks of another form; its values are what they were.
+    /// A property that became optional, or required, has chunks of another form; its values are unchanged.
     @Test(arguments: [false, true]) func valuesThatLieAnotherWayAreTheSame(wasNullable: Bool) throws {
         let table = TableID(0)
         func schema(_ isNullable: Bool) -> StoreSchema {
@@ -38,15 +38,15 @@ import Testing
             try transaction.changeSchema(to: schema(!wasNullable))
             transaction.set(table, 1, 500, .int(-1))
         }
-        let notes = try #require(before.snapshot.difference(to: after.snapshot).tables[table])
+        let summary = try #require(before.snapshot.difference(to: after.snapshot).tables[table])
         var expected: [Int64: ColumnSet] = [500: ColumnSet()]
         expected[500]?.insert(1)
-        // What was null is 0 and empty now.
+        // Null has become 0 or the empty text.
         if wasNullable {
             for id in Int64(0)..<700 { expected[id, default: ColumnSet()].insert(2) }
             expected[9]?.insert(1)
         }
-        #expect(notes.modified == expected)
-        #expect(notes.inserted.isEmpty && notes.deleted.isEmpty)
+        #expect(summary.modified == expected)
+        #expect(summary.inserted.isEmpty && summary.deleted.isEmpty)
     }
 }

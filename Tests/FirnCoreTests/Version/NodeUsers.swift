@@ -1,13 +1,14 @@
 @testable import FirnCore
 
-/// How many of some versions reach each node of the heap: which nodes must be alive, whichever of the versions goes.
+/// Counts how many of some versions reach each node of the heap. So it knows which nodes must be alive after any of
+/// the versions goes.
 struct NodeUsers {
     private var users: [UInt64: Int] = [:]
 
     /// Nodes that at least one of the versions reaches.
     var count: Int { users.count }
 
-    /// Enters a version; gives its nodes, for `remove`.
+    /// Adds a version; returns its nodes, for `remove`.
     mutating func add(_ snapshot: Snapshot) -> Set<UInt64> {
         var nodes: Set<UInt64> = []
         snapshot.forEachHeapNode { nodes.insert(NodeRef($0).word) }

@@ -5,7 +5,8 @@ import Testing
 
 @testable import FirnCore
 
-/// What other processes hold counts as if it were held here. The locks exclude handles, so the processes may as well be stores of one process.
+/// What other processes hold counts as if it were held here. The locks exclude file handles, so the processes may as
+/// well be stores in one process.
 @Suite(.timeLimit(.minutes(20))) struct SharedLimitTests {
     private let disk = SimulatedDisk(seed: 3)
 
@@ -33,12 +34,12 @@ import Testing
         #expect(store.otherProcesses.map(\.heldVersionCount) == [2])
         held.removeLast()
         try store.change()
-        // Its newest version is no burden, held or not; once it has read on it is.
+        // The process's newest version does not count, held or not; after the process has read on, it does.
         held.append(other.pin())
         try store.change()
         try other.catchUp()
         #expect(store.refusal() != nil)
-        // More holders of one version are no more versions.
+        // Several holders of one version do not make several versions.
         held.append(held[0].again())
         held.remove(at: 1)
         try store.change()
@@ -71,7 +72,8 @@ import Testing
         try store.close()
     }
 
-    /// Nobody counts retained bytes for nobody; who holds them learns when somebody asks.
+    /// Nobody counts retained bytes if no other process needs the count; the holder learns that one does when it
+    /// asks.
     @Test func bytesAreToldToOneWhoComesLater() throws {
         let store = try open(on: disk.newProcess())
         let held = store.pin()
@@ -126,7 +128,7 @@ import Testing
         try store.change()
         try store.change()
         #expect(store.activeVersions.map(\.isSpilled) == [true, false])
-        // What is written out here counts for others neither.
+        // A version that is spilled here does not count for other processes, either.
         #expect(other.log?.heldByOthers.versionCount == 0)
         try other.catchUp()
         held.append(other.pin())

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnCore
 
-/// The version table counts what is held, exactly, whatever comes and goes.
+/// The version table counts exactly what is held, whatever comes and goes.
 @Suite(.timeLimit(.minutes(20))) struct VersionCountingTests {
     @Test func versionsBetweenTwoHeldOnesAreFreedAtOnce() throws {
         let store = try CountedThings.open()
@@ -17,7 +17,7 @@ import Testing
             }
             #expect(store.activeVersions.map(\.number) == pins.map(\.version) + [store.publishedVersion])
         }
-        // Also where one in the middle goes: what it shared with neither neighbour.
+        // Also if a version in the middle goes: exactly the nodes that it shares with neither neighbour are freed.
         pins.remove(at: 1)
         #expect(store.heap.nodeCount == store.reachedNodeCount(pins))
         pins = []
@@ -29,7 +29,7 @@ import Testing
         for seed: UInt64 in [1, 2] {
             var random = SeededRandom(seed: seed)
             let store = try CountedThings.open()
-            /// What each version holds, and its nodes.
+            /// The content of a version, and its nodes.
             struct Held {
                 let pin: Pin
                 let counts: [Int64]
@@ -39,7 +39,7 @@ import Testing
             var counts = [Int64](repeating: 0, count: CountedThings.count)
             var bytes = [UInt8](repeating: 7, count: CountedThings.count)
             var held: [Held] = []
-            /// Of the held versions and the newest.
+            /// The nodes of the held versions and of the newest.
             var users = NodeUsers()
             for version in 0..<1000 {
                 let pin = store.pin()
@@ -60,21 +60,21 @@ import Testing
             }
             #expect(store.activeVersions.count == 1001)
             _ = users.add(store.versions.tip.snapshot)
-            for place in held.indices { held[place].nodes = users.add(held[place].pin.snapshot) }
+            for index in held.indices { held[index].nodes = users.add(held[index].pin.snapshot) }
             #expect(store.heap.nodeCount == users.count)
             while !held.isEmpty {
-                let place = random.below(held.count)
-                let table = held[place].pin.snapshot.table(CountedThings.table)
+                let index = random.below(held.count)
+                let table = held[index].pin.snapshot.table(CountedThings.table)
                 for key in 0..<CountedThings.count {
-                    guard table.value(1, of: Int64(key)) == .int(held[place].counts[key]),
-                        case .data(let data)? = table.value(2, of: Int64(key)), data.first == held[place].bytes[key]
+                    guard table.value(1, of: Int64(key)) == .int(held[index].counts[key]),
+                        case .data(let data)? = table.value(2, of: Int64(key)), data.first == held[index].bytes[key]
                     else {
-                        Issue.record("seed \(seed): thing \(key) of version \(held[place].pin.version)")
+                        Issue.record("seed \(seed): thing \(key) of version \(held[index].pin.version)")
                         return
                     }
                 }
-                users.remove(held[place].nodes)
-                held.remove(at: place)
+                users.remove(held[index].nodes)
+                held.remove(at: index)
                 guard store.heap.nodeCount == users.count, store.activeVersions.count == held.count + 1 else {
                     Issue.record(
                         "seed \(seed), \(held.count) left: \(store.heap.nodeCount) nodes are alive, \(users.count) reached"
@@ -87,7 +87,8 @@ import Testing
         }
     }
 
-    /// After a compaction the table has one version twice: the tree before it, which holders read, and the one after.
+    /// After a compaction the table has one version twice: with the tree before it, which holders read, and with the
+    /// one after.
     @Test func twoTreesOfOneVersionAreOneVersion() throws {
         let store = try CountedThings.open(versions: 1, on: MemoryStorage())
         let old = store.pin()
@@ -99,7 +100,7 @@ import Testing
         #expect(active[0].pinnedAt.first?.hasPrefix("FirnCoreTests/VersionCountingTests.swift:") == true)
         #expect(active[0].pinnedAt.last == "new:7")
         store._checkInvariants()
-        // It is the newest version, so it counts once, in whichever of its trees it is held.
+        // It is the newest version, so it counts once, whichever of its trees is held.
         try store.change()
         #expect(store.activeVersions.map(\.number) == [1, 2])
         #expect(store.refusal()?.description.contains("2 versions are active") == true)
@@ -110,7 +111,7 @@ import Testing
         try store.close()
     }
 
-    /// What both trees of a version retain is what letting the version go would free.
+    /// Releasing a version frees what both of its trees retain together.
     @Test func twoTreesOfOneVersionRetainTogether() throws {
         let store = try CountedThings.open(on: MemoryStorage())
         var pins = [store.pin()]
@@ -126,7 +127,7 @@ import Testing
         try store.close()
     }
 
-    /// What the store itself pins for its work, as a compaction does, is held by nobody.
+    /// A version that only the store itself pins for its work, as a compaction does, counts as held by nobody.
     @Test func theStoresOwnPinsHoldMemoryAndCountAgainstNoLimit() throws {
         let store = try CountedThings.open(versions: 1, bytes: 0)
         var own: Pin? = store.versions.pinForStore(.published)
@@ -135,7 +136,7 @@ import Testing
         #expect(store.activeVersions.map(\.number) == [3] && store.activeVersions[0].holders == 0)
         #expect(store.heap.nodeCount == store.reachedNodeCount([own!]))
         store._checkInvariants()
-        // Others on the same version count as ever.
+        // Other pins on the same version count as usual.
         var other: Pin? = own?.again()
         #expect(store.activeVersions.map(\.number) == [1, 3] && store.activeVersions[0].holders == 1)
         #expect(store.refusal() != nil)

@@ -5,7 +5,8 @@ import Testing
 
 @testable import FirnCore
 
-/// With the policy `.spill` a write waits for nothing: the oldest held versions count no more, and what they need is written out.
+/// With the policy `.spill` a write waits for nothing: the oldest held versions no longer count, and what they need
+/// is spilled.
 @Suite(.timeLimit(.minutes(20))) struct VersionSpillTests {
     private func isAllInFiles(_ store: Store, _ pins: [Pin]) -> Bool {
         var result = true
@@ -33,7 +34,7 @@ import Testing
         #expect(isAllInFiles(store, pins))
         #expect(store.heap.nodeCount == store.reachedNodeCount(pins))
         store._checkInvariants()
-        // Those that count no more may go, or get other holders, without others being miscounted.
+        // Versions that no longer count may go, or get other holders, without others being miscounted.
         pins.append(pins[1].again())
         pins.removeFirst(3)
         try store.change()
@@ -65,14 +66,14 @@ import Testing
         try store.close()
     }
 
-    /// After a compaction the newest version lies in a checkpoint, so what lies in scratch files is what is held.
+    /// After a compaction the newest version is in a checkpoint, so the scratch files have only what is held.
     @Test func scratchFilesGoWhenHoldersAndTheCompactorLetThemGo() throws {
         let folder = TemporaryFolder()
         let store = try CountedThings.open(
             versions: 1, policy: .spill, on: PosixStorage.shared, folder: folder.path + "/store")
         let spill = try #require(store.heap.spill)
         let transaction = try store.rewriting(1)
-        // More than one arena holds.
+        // More rows than one arena can hold.
         for id in 1000..<12_000 as Range<Int64> {
             var row = transaction.beginRow(CountedThings.table)
             transaction.fill(&row, 0, .int(id))
@@ -109,12 +110,12 @@ import Testing
             try StorageThread.start(name: "reader") {
                 var chance = SeededRandom(seed: UInt64(number))
                 while !isDone.withLock({ $0 }) {
-                    let (place, pin) = pins.withLock { pins in
-                        let place = pins.isEmpty ? 0 : chance.below(pins.count)
-                        return (place, pins.isEmpty ? nil : pins[place])
+                    let (index, pin) = pins.withLock { pins in
+                        let index = pins.isEmpty ? 0 : chance.below(pins.count)
+                        return (index, pins.isEmpty ? nil : pins[index])
                     }
                     guard let pin else { continue }
-                    #expect(Store.isRewritten(pin.snapshot, UInt8(place)))
+                    #expect(Store.isRewritten(pin.snapshot, UInt8(index)))
                     reads.withLock { $0 += 1 }
                 }
             }
@@ -133,7 +134,7 @@ import Testing
         #expect(store.heap.nodeCount == store.reachedNodeCount(held))
         store._checkInvariants()
         try store.close()
-        // Closed, they are still there.
+        // After the store is closed, the versions are still there.
         for (number, pin) in held.enumerated() { #expect(Store.isRewritten(pin.snapshot, UInt8(number))) }
     }
 
@@ -171,12 +172,12 @@ import Testing
         try store.close()
     }
 
-    /// In containers nearly every process has the number 1, so the number says nothing about whose a file is.
+    /// In containers nearly every process has the number 1, so the number does not say whose file it is.
     @Test func filesThatAProcessOfTheSameNumberHasMadeAreLeftAlone() throws {
         let folder = TemporaryFolder()
         let storage = PosixStorage.shared
         let path = folder.path + "/store"
-        // With another opener, so that they can't be taken for what is left of a dead process.
+        // There is another opener, so that these files can't be mistaken for what a dead process left.
         let other = try CountedThings.open(policy: .spill, on: storage, folder: path, usesThreads: true)
         let store = try CountedThings.open(policy: .spill, on: storage, folder: path, usesThreads: true)
         let others = (0..<200).map { "\(path)/scratch.\(currentProcessID()).\($0)" }
@@ -209,13 +210,13 @@ import Testing
         pins = []
         try store.close()
         try other.close()
-        // Who is alone takes them for what is left of dead processes.
+        // A process that is alone assumes that dead processes left these files.
         let last = try CountedThings.open(policy: .spill, on: storage, folder: path, usesThreads: true)
         #expect(try storage.list(path).allSatisfy { !$0.hasPrefix("scratch.") })
         try last.close()
     }
 
-    /// Blocks are reserved when a scratch file is made, so a full disk is met there.
+    /// Blocks are reserved when a scratch file is made, so a full disk is noticed there.
     @Test func aFullDiskIsAnErrorAndHealsWhenThereIsRoom() throws {
         let storage = SimulatedStorage(seed: 4)
         storage.inject(
@@ -224,7 +225,7 @@ import Testing
             })
         let store = try CountedThings.open(versions: 1, policy: .spill, on: storage)
         var held: [Pin] = [store.pin()]
-        // No transaction fails for want of a scratch file: its nodes are made on the heap.
+        // No transaction fails for lack of a scratch file: its nodes are made on the heap.
         try store.rewriting(1).commit()
         var text = try #require(store.refusal()).description
         #expect(text.contains("- version 1, ") && text.contains("could not be written out ("))
@@ -234,11 +235,11 @@ import Testing
         held.append(store.pin())
         storage.removeFaults()
         try store.rewriting(2).commit()
-        // What the held version needs is on the heap still.
+        // The nodes that the held version needs are still on the heap.
         text = try #require(store.refusal()).description
         #expect(text.contains("could not be written out"))
         held = []
-        // The newest version's older nodes move to the checkpoint, and with them the last on the heap.
+        // The newest version's older nodes move to the checkpoint, so the last nodes on the heap go.
         try store.compact()
         held.append(store.pin())
         try store.rewriting(3).commit()
@@ -276,7 +277,8 @@ import Testing
     }
 
     #if os(Linux)
-        /// The scratch files' memory is the child's, too.
+        /// The child releases its copies of the pins, of the transaction and of the store, whose nodes are in scratch
+        /// files.
         @Test func aForkedChildThatLetsGoDoesTheParentNoHarm() async {
             await #expect(processExitsWith: .success) {
                 let folder = TemporaryFolder()
@@ -285,7 +287,8 @@ import Testing
                 nonisolated(unsafe) var pins: [Pin] = []
                 for byte in 1...8 as ClosedRange<UInt8> {
                     pins.append(store.pin())
-                    // Of each version some leaf alone is left that is as old as the first: when the version goes, its dead join those of the one before.
+                    // Only some leaf of each version is as old as the first version: when the version goes, its dead
+                    // nodes join those of the version before.
                     let transaction = try store.rewriting(byte)
                     if byte == 1 {
                         for id in 1000..<5000 as Range<Int64> {
@@ -308,7 +311,7 @@ import Testing
                     return (try? store.close()) == nil ? 1 : 0
                 }
                 #expect(end(of: child) == .exited(0))
-                // What it let go is held here as before, as others are told.
+                // The pins that the child released are still held here, and other processes see them.
                 let other = try Log.open(
                     LogOptions(folder: folder.path + "/store", access: .readOnly), storage: PosixStorage.shared)
                 #expect(other.otherProcesses.map(\.activeVersionCount) == [2])
@@ -319,7 +322,7 @@ import Testing
                 }
                 #expect(Store.isRewritten(store.pin().snapshot, 9))
                 #expect(store.heap.nodeCount == store.reachedNodeCount(pins))
-                for place in [5, 3, 2] { pins.remove(at: place) }
+                for index in [5, 3, 2] { pins.remove(at: index) }
                 store._checkInvariants()
                 pins = []
                 #expect(store.heap.nodeCount == store.reachedNodeCount([]))

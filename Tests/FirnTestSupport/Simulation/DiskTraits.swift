@@ -1,19 +1,21 @@
-/// How a disk and its file system misbehave beyond what every one of them may do. All of it is off by default.
+/// How a disk and its file system misbehave beyond what any disk may do. Everything is off by default.
 public struct DiskTraits: Sendable {
-    /// The bytes that a power cut leaves either old or new as a whole: 512 or 4096.
+    /// The unit of which a power cut leaves either all old or all new bytes: 512 or 4096.
     public var sectorSize = 512
 
-    /// A power cut may leave a sector that was being written as garbage: also the part of it that was synced long ago. SQLite calls
-    /// a disk that never does so one with "powersafe overwrite".
+    /// A power cut may turn a sector that is being written into garbage, including the part of it that was synced
+    /// long ago. SQLite calls the opposite "powersafe overwrite".
     public var tearsSectors = false
 
-    /// Blocks that were given back may hold their old bytes again after a power cut, even after a sync.
+    /// Punched holes may have their old bytes again after a power cut, even after a sync.
     public var losesHolePunches = false
 
-    /// Files can be mapped at an address of the caller's choice (`mapPrivately`). Such a mapping shows the file as it was when it was made.
+    /// Files can be mapped to an address that the caller chooses (`mapPrivately`). Such a mapping shows the file as
+    /// it was when the mapping was made.
     public var mapsPrivately = false
 
-    /// The disk remembers what its sectors held before, so that `SimulatedDisk.makeStale` and `misdirect` can bring it back. Costs memory for each overwritten sector.
+    /// The disk remembers the old bytes of its sectors, so that `SimulatedDisk.makeStale` and `misdirect` can restore
+    /// them. This costs memory for each overwritten sector.
     public var remembersSectors = false
 
     public init() {}

@@ -7,7 +7,7 @@ public struct SimulatedCall: Sendable, CustomStringConvertible {
             sharedMemory, volume
         case size, read, write, sync, writeback, truncate, deallocate, map
 
-        /// True for calls that can change what a disk holds: a stop before one and a stop after it are different stories.
+        /// True for calls that can change what is on the disk. A stop before one differs from a stop after it.
         public var changesDisk: Bool {
             switch self {
             case .create, .createFolder, .rename, .remove, .syncFolder, .lockFile, .sharedMemory, .write, .sync,
@@ -19,29 +19,29 @@ public struct SimulatedCall: Sendable, CustomStringConvertible {
     }
 
     /// True for calls that change the names of a folder, or make such changes durable.
-    public var isOfNames: Bool {
+    public var changesNames: Bool {
         switch operation {
         case .create, .createFolder, .rename, .remove, .syncFolder: true
         default: false
         }
     }
 
-    /// Which process made it; the first is 1.
+    /// The number of the process that made it; the first is 1.
     public var process: Int
-    /// Which of that process's calls it was, from 0.
+    /// Its index among that process's calls, from 0.
     public var index: Int
     public var operation: Operation
     public var path: String
-    /// Where in the file; for `truncate` the new length, for a lock the byte.
+    /// The offset in the file; for `truncate` the new length, for a lock the byte.
     public var offset: Int
     /// How many bytes.
     public var length: Int
-    /// What it failed with.
+    /// The error that it threw.
     public var error: StorageError.Code?
 
     public var description: String {
-        let place = length > 0 ? " @\(offset) +\(length)" : offset > 0 ? " @\(offset)" : ""
-        return "p\(process)#\(index) \(operation.rawValue) \(path)\(place)" + (error.map { " ✗ \($0)" } ?? "")
+        let range = length > 0 ? " @\(offset) +\(length)" : offset > 0 ? " @\(offset)" : ""
+        return "p\(process)#\(index) \(operation.rawValue) \(path)\(range)" + (error.map { " ✗ \($0)" } ?? "")
     }
 }
 
@@ -56,29 +56,31 @@ extension StorageError {
     }
 }
 
-/// A failure that a test has ordered.
+/// A failure that a test injects.
 public struct SimulatedFault: Sendable {
-    /// What a failed write or sync leaves behind.
+    /// The effect of a call that fails.
     public enum Residue: Sendable {
-        /// A write: none of its bytes. A sync: everything since the last good one shows in reads until the power goes, and is never
-        /// written, not even by a later sync.
+        /// A write has written none of its bytes. After a sync, everything since the last successful one shows in
+        /// reads until the power goes, and is never written, not even by a later sync.
         case nothing
-        /// A write: its first bytes, how many the seed says. A sync: as `nothing`, but the seed picks sectors that are on the disk.
+        /// A write has written its first bytes; the seed decides how many. A sync is as with `nothing`, but the seed
+        /// picks sectors that are on the disk.
         case some
-        /// A write: all its bytes. A sync: everything is on the disk. A rename, a removal, a creation, a truncation: it took effect, and yet failed.
+        /// A write has written all its bytes. After a sync, everything is on the disk. A rename, a removal, a
+        /// creation or a truncation took effect, and yet failed.
         case all
     }
 
     public var code: StorageError.Code
     public var number: Int32
     public var residue: Residue
-    /// How many calls fail yet.
+    /// How many more calls will fail.
     public var remaining: Int
     public var applies: @Sendable (SimulatedCall) -> Bool
 
-    /// A fault of the calls that `applies` picks.
+    /// A fault of the calls that `applies` selects.
     ///
-    /// - Parameter times: how many calls fail, from the first that is picked.
+    /// - Parameter times: how many of these calls fail.
     public init(
         _ code: StorageError.Code, number: Int32 = 5, residue: Residue = .some, times: Int = 1,
         when applies: @escaping @Sendable (SimulatedCall) -> Bool

@@ -1,6 +1,6 @@
 import FirnStorage
 
-/// What goes wrong with bytes at rest. For a disk on which no process runs; the traits must say `remembersSectors`.
+/// Damage to bytes at rest. For a disk that no process uses, with the trait `remembersSectors`.
 extension SimulatedDisk {
     /// The files on the disk.
     public var filePaths: [String] {
@@ -15,12 +15,14 @@ extension SimulatedDisk {
         }
     }
 
-    /// The starts of a file's sectors that have been overwritten, and so can be stale.
+    /// The offsets of a file's sectors that were overwritten, and so can become stale.
     public func overwrittenSectors(of path: String) throws(StorageError) -> [Int] {
         try withFile(path) { node in node.past.keys.filter { $0 < node.durable.count }.sorted() }
     }
 
-    /// A write of a sector was lost although the disk said it was done: the sector is what it was before. False where it never was anything else.
+    /// Undoes the last write of a sector, as if it was lost although the disk reported success.
+    ///
+    /// Returns false if the sector never had other bytes.
     public func makeStale(_ path: String, at start: Int) throws(StorageError) -> Bool {
         try withFile(path) { node in
             let now = node.sector(at: start)
@@ -30,7 +32,9 @@ extension SimulatedDisk {
         }
     }
 
-    /// The last write of a sector landed on another one of the same or another file: that has these bytes, and the sector is what it was before (zeros where nothing was).
+    /// Moves the last write of a sector to another sector, of the same file or another one.
+    ///
+    /// The other sector gets its bytes, and the sector has its old bytes again (zeros if it had none).
     public func misdirect(
         _ path: String, at start: Int, to other: String, at target: Int
     ) throws(StorageError) -> Bool {
@@ -46,15 +50,17 @@ extension SimulatedDisk {
         }
     }
 
-    /// Calls `body` with copies of the disk and what is wrong with each: a sector that is stale, or one that has landed
-    /// on another, of all that were written. Returns how many there were.
-    public func forEachSpoiledSector(_ body: (SimulatedDisk, String) throws -> Void) throws -> Int {
-        var tried = 0
-        func call(_ context: String, _ spoil: (SimulatedDisk) throws -> Bool) throws {
-            let spoiled = afterPowerCut(seed: 1, .nothing)
-            guard try spoil(spoiled) else { return }
-            tried += 1
-            try body(spoiled, context)
+    /// Calls `body` with damaged copies of the disk, and with a text that says what is wrong.
+    ///
+    /// In each copy one of the overwritten sectors is stale, or its last write was misdirected to another one.
+    /// Returns how many copies there were.
+    public func forEachDamagedSector(_ body: (SimulatedDisk, String) throws -> Void) throws -> Int {
+        var count = 0
+        func call(_ context: String, _ damage: (SimulatedDisk) throws -> Bool) throws {
+            let damaged = afterPowerCut(seed: 1, .nothing)
+            guard try damage(damaged) else { return }
+            count += 1
+            try body(damaged, context)
         }
         let sectors = try filePaths.flatMap { path in
             try overwrittenSectors(of: path).map { (path: path, start: $0) }
@@ -67,7 +73,7 @@ extension SimulatedDisk {
                 }
             }
         }
-        return tried
+        return count
     }
 
     private func withFile<Result>(

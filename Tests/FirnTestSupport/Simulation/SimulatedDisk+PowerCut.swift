@@ -1,7 +1,8 @@
 import FirnStorage
 
 extension SimulatedDisk {
-    /// Cuts the power: every process stops, and what the disk then holds is returned as a new disk. This one is of no more use.
+    /// Cuts the power: every process stops, and the remaining contents are returned as a new disk. This disk must not
+    /// be used any more.
     public func powerOff(_ survival: Survival = .seeded) -> SimulatedDisk {
         let next = guarded.withLock { state in
             for process in state.processes { process.stop() }
@@ -10,7 +11,8 @@ extension SimulatedDisk {
         return afterPowerCut(seed: next, survival)
     }
 
-    /// What the disk would hold if the power went now; this disk goes on unchanged. Many seeds tell many outcomes of one moment.
+    /// The disk as it would be if the power failed now. This disk does not change. Different seeds give different
+    /// outcomes of the same moment.
     public func afterPowerCut(seed: UInt64, _ survival: Survival = .seeded) -> SimulatedDisk {
         guarded.withLock { state in
             let disk = SimulatedDisk(
@@ -36,7 +38,7 @@ extension SimulatedDisk {
             data.numerator = Int(forData * 256)
             names.numerator = Int(forNames * 256)
         case .seeded:
-            // The corners are where most faults lie, so they come up often.
+            // Most faults show at the extremes, so these are frequent.
             let mixtures = [0, 0, 16, 128, 128, 240, 256, 256]
             data.numerator = mixtures[data.below(mixtures.count)]
             names.numerator = mixtures[names.below(mixtures.count)]
@@ -44,12 +46,12 @@ extension SimulatedDisk {
         return (data, names)
     }
 
-    /// Copies what survives of one disk to another.
+    /// Copies what survives on one disk to another.
     private struct Copier {
         let data: Chance
         let traits: DiskTraits
         var used = 0
-        /// The names of each folder that has more, or fewer, than its durable ones.
+        /// The names of each folder whose names differ from the durable ones.
         private var changed: [ObjectIdentifier: [String: SimulatedNode]] = [:]
         private var copies: [ObjectIdentifier: SimulatedNode] = [:]
 
@@ -70,7 +72,7 @@ extension SimulatedDisk {
         }
 
         mutating func fill(_ copy: SimulatedNode, from folder: SimulatedNode) {
-            // Sorted, since the seed's numbers are spent in this order.
+            // Sorted, because the seed's numbers are drawn in this order.
             let names = (changed[ObjectIdentifier(folder)] ?? folder.durableChildren).sorted { $0.key < $1.key }
             for (name, node) in names { copy.children?[name] = self.copy(node) }
             copy.durableChildren = copy.children ?? [:]

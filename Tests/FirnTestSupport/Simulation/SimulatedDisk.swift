@@ -4,38 +4,42 @@ import FirnStorage
 ///
 ///     process 1 ─┐                     ┌─ sync ──▶ durable bytes and names
 ///     process 2 ─┴─▶ page cache ───────┤
-///                    (what reads show) └─ power cut ──▶ durable + whatever of the rest the seed picks, sector by sector
+///                    (what reads show) └─ power cut ──▶ durable + what the seed picks of the rest, sector by sector
 ///
-/// What it models: writes that are not synced may be dropped, torn between sectors of 512 bytes and reordered; the length may be there
-/// without the data, and the data without the length; names that are created, renamed or removed may be lost until their folder is synced,
-/// in any order, and renames may be there before the data; after a failed sync reads show bytes that no later sync will save; any call can
-/// fail, fill the disk or be the last one that its process makes; a killed process loses its locks and handles and nothing else.
+/// It models the following:
+/// - Writes that are not synced may be dropped, torn between sectors of 512 bytes, and reordered.
+/// - The length may be durable without the data, and the data without the length.
+/// - Names that are created, renamed or removed may be lost until their folder is synced, in any order. A rename may
+///   be durable before the data.
+/// - After a failed sync, reads show bytes that no later sync will save.
+/// - Any call can fail, fill the disk, or be the last one that its process makes.
+/// - A killed process loses its locks and handles and nothing else.
 ///
-/// With `DiskTraits` it does worse: sectors that are garbage after a power cut, blocks given back that come back. `SimulatedDisk+Media` spoils what is
-/// at rest: stale and misdirected sectors.
+/// `DiskTraits` makes it worse: sectors are garbage after a power cut, and punched holes have their old bytes again.
+/// `SimulatedDisk+Media` damages bytes at rest: stale and misdirected sectors.
 ///
-/// It does not model: a file system that loses or mixes up whole files, a disk that reports a sync that it has not done (but for single sectors, see `makeStale`),
-/// memory that is short, and signals.
+/// It does not model a file system that loses or mixes up whole files, a disk that reports a sync that it has not
+/// done (except for single sectors, see `makeStale`), lack of memory, and signals.
 ///
-/// Everything follows from the seed and the order of the calls. One lock guards the whole disk.
+/// Everything depends on the seed and the order of the calls only. One lock guards the whole disk.
 public final class SimulatedDisk: Sendable, CustomStringConvertible {
-    /// Which of the changes that nothing made durable survive a power cut.
+    /// Which changes survive a power cut, of those that nothing has made durable.
     public enum Survival: Sendable {
-        /// The seed says, in one of many mixtures.
+        /// The seed decides, in one of many mixtures.
         case seeded
-        /// Each sector and each name with these probabilities.
+        /// Each sector and each name survives with these probabilities.
         case probability(data: Double, names: Double)
 
         public static let nothing = Survival.probability(data: 0, names: 0)
         public static let everything = Survival.probability(data: 1, names: 1)
     }
 
-    /// Names that have changed in one step and are not durable.
+    /// Names that have changed in one step and are not durable yet.
     struct NameChange {
         var set: (folder: SimulatedNode, name: String)?
         var clear: (folder: SimulatedNode, name: String)?
         var node: SimulatedNode
-        /// The folders whose sync it waits for.
+        /// The folders that must be synced before the change is durable.
         var waitsFor: [SimulatedNode]
     }
 
@@ -52,14 +56,14 @@ public final class SimulatedDisk: Sendable, CustomStringConvertible {
         var traceHash = TraceHash()
         let chance: Chance
 
-        /// Takes note that the last name of `node` has gone.
+        /// Records that `node` has lost its last name.
         mutating func unlink(_ node: SimulatedNode) {
             used -= node.allocated
             node.isLinked = false
         }
     }
 
-    /// A disk's seed and its last calls, put into words only when somebody asks.
+    /// A disk's seed and its last calls. The text is made only when somebody asks for it.
     struct Story: CustomStringConvertible {
         var seed: UInt64
         var survival: Survival?
@@ -76,11 +80,11 @@ public final class SimulatedDisk: Sendable, CustomStringConvertible {
     public let seed: UInt64
     public let traits: DiskTraits
     private let survival: Survival?
-    // What happened to the disks that this one was before its power went, the last few.
+    // The last few stories of this disk before its power cuts.
     private let earlier: [Story]
     let guarded: Guarded<State>
 
-    /// - Parameter capacity: how many bytes the files may have together; nil for no end.
+    /// - Parameter capacity: how many bytes the files may have together; nil for no limit.
     public convenience init(seed: UInt64, capacity: Int? = nil, traits: DiskTraits = DiskTraits()) {
         self.init(seed: seed, capacity: capacity, traits: traits, earlier: [])
     }
@@ -98,7 +102,7 @@ public final class SimulatedDisk: Sendable, CustomStringConvertible {
                 chance: Chance(seed: seed)))
     }
 
-    /// A process that sees the disk. The first is 1.
+    /// A new process that uses the disk. The first has the number 1.
     public func newProcess() -> SimulatedStorage {
         guarded.withLock { state in
             let process = SimulatedStorage.Process(number: state.processes.count + 1)
@@ -107,49 +111,52 @@ public final class SimulatedDisk: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Stops a process as SIGKILL does: its locks and handles go, what it has written stays in the page cache.
+    /// Stops a process as SIGKILL does: its locks and handles are released, and what it has written stays in the page
+    /// cache.
     public func kill(_ storage: SimulatedStorage) {
         guarded.withLock { _ in storage.process.stop() }
     }
 
-    /// How many bytes the files may have together; nil for no end.
+    /// How many bytes the files may have together; nil for no limit.
     public var capacity: Int? {
         get { guarded.withLock { $0.capacity } }
         set { guarded.withLock { $0.capacity = newValue } }
     }
 
-    /// Whether its file system can give blocks of a file back.
+    /// Whether its file system can punch holes.
     public var canDeallocate: Bool {
         get { guarded.withLock { $0.canDeallocate } }
         set { guarded.withLock { $0.canDeallocate = newValue } }
     }
 
-    /// How many bytes the files have together, holes not counted.
+    /// How many bytes the files have together, without holes.
     public var usedByteCount: Int { guarded.withLock { $0.used } }
 
-    /// What `volume(of:)` answers, to which the free space is added where there is a capacity.
+    /// What `volume(of:)` returns. If the disk has a capacity, its free space is filled in.
     public var volume: Volume {
         get { guarded.withLock { $0.volume } }
         set { guarded.withLock { $0.volume = newValue } }
     }
 
-    /// Every call of every process since the beginning or `clearTrace`, in order.
+    /// All calls of all processes since the beginning or `clearTrace`, in order.
     public var ioTrace: [SimulatedCall] { guarded.withLock { $0.trace } }
 
     public func clearTrace() {
         guarded.withLock { $0.trace.removeAll(keepingCapacity: true) }
     }
 
-    /// Forgets old calls now and then, for runs that make millions.
+    /// Removes old calls once the trace is long, for runs that make millions.
     public func clearTraceIfLong() {
         guarded.withLock { if $0.trace.count > 4000 { $0.trace.removeFirst(3900) } }
     }
 
-    /// A hash of every call since the beginning, whatever was cleared: two runs that did the same have the same one, in every process and on every machine. Names of scratch files are left out, since
-    /// they are never the same twice.
+    /// A hash of every call since the beginning, including cleared ones.
+    ///
+    /// Two runs that made the same calls have the same hash, in every process and on every machine. Names of scratch
+    /// files are left out, because they are never the same twice.
     public var traceHash: UInt64 { guarded.withLock { $0.traceHash.value } }
 
-    /// How many calls of one kind the trace has, of all paths or of those that end in `suffix`.
+    /// How many calls of one kind the trace has, for all paths or for those that end in `suffix`.
     public func count(_ operation: SimulatedCall.Operation, suffix: String = "") -> Int {
         guarded.withLock { state in
             state.trace.reduce(into: 0) { count, call in
@@ -158,7 +165,7 @@ public final class SimulatedDisk: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The seed and the last calls: what one needs to see a failure again.
+    /// The seed and the last calls: what is needed to reproduce a failure.
     public var description: String {
         guarded.withLock { state in
             (earlier + [story(state)]).map(\.description).joined(separator: "\n-- power cut --\n")
@@ -169,7 +176,7 @@ public final class SimulatedDisk: Sendable, CustomStringConvertible {
         Story(seed: seed, survival: survival, callCount: state.trace.count, tail: Array(state.trace.suffix(40)))
     }
 
-    /// The stories of this disk's past and of itself, the last three.
+    /// The last three stories: those from before its power cuts, and its own.
     func stories(_ state: borrowing State) -> [Story] {
         Array((earlier + [story(state)]).suffix(3))
     }

@@ -47,7 +47,7 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
         }
     }
 
-    /// As much of a write as what befalls the call lets happen.
+    /// Does as much of a write as the verdict on the call allows.
     private func write(
         _ bytes: UnsafeRawBufferPointer, at offset: Int, _ state: inout SimulatedDisk.State,
         _ verdict: SimulatedStorage.Verdict
@@ -55,7 +55,8 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
         switch verdict {
         case .proceed: try write(bytes, at: offset, &state)
         case .stop:
-            // A process can be stopped in the middle of a write; it learns of a full disk no more.
+            // A process can be stopped in the middle of a write. Then it no longer matters to it whether the disk is
+            // full.
             try? write(prefix(of: bytes, .some, state.chance), at: offset, &state)
         case .fail(let error, let residue):
             try write(prefix(of: bytes, residue, state.chance), at: offset, &state)
@@ -80,9 +81,9 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
     ) throws(StorageError) {
         var fitting = bytes
         if let capacity = state.capacity {
-            // The disk takes what it has room for and then fails.
-            let room = node.allocated + max(0, capacity - state.used) - offset
-            if room < bytes.count { fitting = UnsafeRawBufferPointer(rebasing: bytes.prefix(max(0, room))) }
+            // The disk writes what fits and then fails.
+            let space = node.allocated + max(0, capacity - state.used) - offset
+            if space < bytes.count { fitting = UnsafeRawBufferPointer(rebasing: bytes.prefix(max(0, space))) }
         }
         let before = node.allocated
         guard node.write(fitting, at: offset) else { throw cannotGrow("write") }
@@ -97,7 +98,7 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
             try checkOpen("sync")
             switch verdict {
             case .proceed: node.sync()
-            // What it might have put on the disk, the power cut decides.
+            // A power cut decides what the sync has written to the disk.
             case .stop: break
             case .fail(let error, let residue):
                 node.failSync(residue, state.chance)
@@ -107,7 +108,7 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
     }
 
     func startWriteback(_ range: Range<Int>) {
-        // A hint has no outcome; that the process may stop at it is all that can happen here.
+        // A hint has no effect. All that can happen here is that the process stops.
         try? storage.call(.writeback, path, at: range.lowerBound, length: range.count) { (_) throws(StorageError) in }
     }
 
@@ -133,7 +134,7 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
             case .proceed:
                 node.punch(range, count: range.count)
                 return true
-            // Any part of it may have been done.
+            // Any part of the hole may have been punched.
             case .stop:
                 node.punch(range, count: state.chance.below(range.count + 1))
                 return true
@@ -156,7 +157,7 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
         }
     }
 
-    /// Puts a copy there: Firn never writes a file again that it has mapped so.
+    /// Maps a copy of the bytes, which is enough: Firn never writes to a file again after it has mapped it privately.
     func mapPrivately(byteCount: Int, at address: UnsafeMutableRawPointer) throws(StorageError) -> Bool {
         guard storage.disk.traits.mapsPrivately else { return false }
         return try storage.call(.map, path, length: byteCount) { (_) throws(StorageError) in
@@ -189,7 +190,7 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
     }
 }
 
-/// A lock file's handle of a process on a `SimulatedDisk`. Its state is guarded by the disk's lock.
+/// A process's handle of a lock file on a `SimulatedDisk`. Its state is guarded by the disk's lock.
 final class SimulatedLock: StorageLock, @unchecked Sendable {
     private let storage: SimulatedStorage
     private let node: SimulatedNode

@@ -8,34 +8,36 @@ import FirnStorage
     import Glibc
 #endif
 
-/// A file or folder of a `SimulatedDisk`, twice: as the page cache shows it, and as the disk has it for certain, with the changes
-/// between the two in order. Guarded by the disk's lock.
+/// A file or folder of a `SimulatedDisk`, in two states: as the page cache shows it, and as it is durable on the disk.
+///
+/// It keeps the changes between the two states in order. Guarded by the disk's lock.
 final class SimulatedNode: NameTreeNode {
-    /// Bytes that a power cut leaves old or new together.
+    /// The unit of which a power cut leaves either all old or all new bytes.
     var sectorSize: Int { traits.sectorSize }
     private let traits: DiskTraits
 
-    /// What a folder's names stand for, as processes see it; nil for a file.
+    /// A folder's children by name, as processes see them; nil for a file.
     var children: [String: SimulatedNode]?
-    /// As the disk has it for certain.
+    /// The children that are durable.
     var durableChildren: [String: SimulatedNode] = [:]
 
     /// A file's bytes, as processes see them.
     var bytes = StableBytes()
-    /// As the disk has them for certain.
+    /// The bytes that are durable.
     var durable = StableBytes()
-    /// What has changed since, in order.
+    /// The changes since then, in order.
     var pending: [Change] = []
 
-    /// Bytes up to the last one that was written: a longer file has a hole there.
+    /// Bytes up to the last one that was written. A longer file has a hole after them.
     var allocated = 0
     var locks = LockTable()
-    /// False once no name leads to it; its bytes then count no more.
+    /// False once no name leads to it. Its bytes are then no longer counted.
     var isLinked = true
-    /// Once it has been mapped for writing, its bytes change without a call.
+    /// Whether it was mapped for writing. Then its bytes change without a call.
     var isShared = false
 
-    /// A change of a file, whole sectors as they stood in the page cache after it, since that is what a disk is given.
+    /// A change of a file: complete sectors as they were in the page cache after it, because that is what the disk
+    /// receives.
     struct Change {
         enum Kind { case write, truncation, holePunch }
         /// A multiple of the sector size.
@@ -46,8 +48,8 @@ final class SimulatedNode: NameTreeNode {
         var kind = Kind.write
     }
 
-    /// What the disk's sectors held before, by their start, the oldest first. Kept where the traits ask for it, also
-    /// over a power cut.
+    /// The earlier contents of the disk's sectors, by the sector's offset, the oldest first. Kept if the trait
+    /// `remembersSectors` is on, also over a power cut.
     var past: [Int: [[UInt8]]] = [:]
 
     init(isFolder: Bool, _ traits: DiskTraits) {
@@ -59,7 +61,8 @@ final class SimulatedNode: NameTreeNode {
         guard source.count > 0 else { return true }
         let end = offset + source.count
         if offset >= bytes.written, offset >= durable.count, source.allSatisfyZero {
-            // Zeros where nothing ever was, as logs are lengthened ahead: no more than a new length, and much cheaper.
+            // Zeros where nothing was ever written, as when a log is preallocated: only the length changes, which is
+            // much cheaper.
             guard bytes.truncate(to: max(bytes.count, end)) else { return false }
             allocated = max(allocated, end)
             pending.append(Change(start: offset, sectors: [], length: bytes.count))
@@ -78,7 +81,7 @@ final class SimulatedNode: NameTreeNode {
         return true
     }
 
-    /// Gives the blocks of a range back, of which the first `count` bytes were reached: they read as zeros from then on.
+    /// Punches a hole into the first `count` bytes of a range, rounded down to whole blocks. They then read as zeros.
     func punch(_ range: Range<Int>, count: Int) {
         let end = range.lowerBound + count / Self.blockSize * Self.blockSize
         guard end > range.lowerBound else { return }
@@ -87,15 +90,15 @@ final class SimulatedNode: NameTreeNode {
         pending.append(Change(start: range.lowerBound, sectors: zeros, length: bytes.count, kind: .holePunch))
     }
 
-    /// Bytes that a file system gives back together.
+    /// The unit of holes.
     private static let blockSize = 4096
 
-    /// The sectors around `range` as they stand now.
+    /// The sectors around `range` as they are now.
     private func change(_ range: Range<Int>) -> Change {
         let start = range.lowerBound / sectorSize * sectorSize
         let end = (range.upperBound + sectorSize - 1) / sectorSize * sectorSize
         let sectors = [UInt8](unsafeUninitializedCapacity: end - start) { buffer, count in
-            // Capacities are multiples of the sector size, and zero behind the end.
+            // Capacities are multiples of the sector size, and the bytes beyond the end are zero.
             UnsafeMutableRawBufferPointer(buffer).baseAddress!.copyMemory(
                 from: bytes.pointer + start, byteCount: end - start)
             count = end - start
@@ -103,7 +106,7 @@ final class SimulatedNode: NameTreeNode {
         return Change(start: start, sectors: sectors, length: bytes.count)
     }
 
-    /// Puts all changes on the disk, as a sync that succeeds.
+    /// Writes all changes to the disk, like a sync that succeeds.
     func sync() {
         if isShared { pending.append(change(0..<bytes.count)) }
         for change in pending {
@@ -116,18 +119,22 @@ final class SimulatedNode: NameTreeNode {
         pending.removeAll(keepingCapacity: true)
     }
 
-    /// The bytes that a disk may hold after a power cut: each sector as it stood durable or after any change since, whichever the
-    /// disk last got round to, and the length likewise, one independent of the other. Zeros where no data came.
+    /// The bytes that the disk may have after a power cut.
+    ///
+    /// Each sector is as it was durable, or as it was after any change since; the length likewise, independently of
+    /// the sectors. A sector without data is zeros.
     func bytesAfterPowerCut(_ chance: Chance) -> StableBytes {
         var result = durable.copy()
         let changes = isShared ? pending + [change(0..<bytes.count)] : pending
-        // Lengths are a journal's: the first so many of them hold.
-        var held = 0
-        while held < changes.count, chance.flip() { held += 1 }
-        if !changes.isEmpty, held < changes.count, chance.flip() { held = chance.below(changes.count + 1) }
+        // The file system journals lengths, so the first few changes of the length survive.
+        var survivingCount = 0
+        while survivingCount < changes.count, chance.flip() { survivingCount += 1 }
+        if !changes.isEmpty, survivingCount < changes.count, chance.flip() {
+            survivingCount = chance.below(changes.count + 1)
+        }
         for (index, change) in changes.enumerated() {
             if change.kind == .truncation {
-                if index < held { _ = result.truncate(to: change.length) }
+                if index < survivingCount { _ = result.truncate(to: change.length) }
                 continue
             }
             let unit = change.kind == .holePunch ? Self.blockSize : sectorSize
@@ -139,11 +146,11 @@ final class SimulatedNode: NameTreeNode {
             }
         }
         if traits.tearsSectors { tear(changes, &result, chance) }
-        _ = result.truncate(to: held == 0 ? durable.count : changes[held - 1].length)
+        _ = result.truncate(to: survivingCount == 0 ? durable.count : changes[survivingCount - 1].length)
         return result
     }
 
-    /// The power goes amid some of the writes: their sectors are garbage, whatever they held before.
+    /// Turns sectors into garbage, whatever they contained before: the power failed during some of the writes.
     private func tear(_ changes: [Change], _ result: inout StableBytes, _ chance: Chance) {
         for change in changes where change.kind == .write {
             for start in stride(from: change.start, to: change.start + change.sectors.count, by: sectorSize)
@@ -162,25 +169,25 @@ final class SimulatedNode: NameTreeNode {
         }
     }
 
-    /// A sector as the disk has it.
+    /// A sector as it is on the disk.
     func sector(at start: Int) -> [UInt8] {
         var old = [UInt8](repeating: 0, count: sectorSize)
         _ = old.withUnsafeMutableBytes { durable.read(into: $0, at: start) }
         return old
     }
 
-    /// Changes what the disk, and the page cache above it, have for a sector. The length stays.
+    /// Replaces a sector on the disk and in the page cache above it. The length does not change.
     func replaceSector(at start: Int, with sector: [UInt8]) {
-        let (seen, stored) = (bytes.count, durable.count)
+        let (cachedCount, durableCount) = (bytes.count, durable.count)
         sector.withUnsafeBytes {
             _ = bytes.write($0, at: start)
             _ = durable.write($0, at: start)
         }
-        _ = bytes.truncate(to: seen)
-        _ = durable.truncate(to: stored)
+        _ = bytes.truncate(to: cachedCount)
+        _ = durable.truncate(to: durableCount)
     }
 
-    /// What a sync that fails leaves on the disk; the rest is forgotten, though the page cache shows it.
+    /// Writes the residue of a failed sync to the disk. The rest is never written, although the page cache shows it.
     func failSync(_ residue: SimulatedFault.Residue, _ chance: Chance) {
         switch residue {
         case .all: sync()
@@ -194,13 +201,14 @@ final class SimulatedNode: NameTreeNode {
 
 extension UnsafeRawBufferPointer {
     fileprivate var allSatisfyZero: Bool {
-        // By the system, as Swift's loops are slow in tests: every byte is as the one before it, and the first is zero.
+        // By memcmp, because Swift's loops are slow in tests: every byte equals the one before it, and the first is
+        // zero.
         guard let base = baseAddress, self[0] == 0 else { return isEmpty }
         return memcmp(base, base + 1, count - 1) == 0
     }
 }
 
-/// Decisions by seed: `flip` says yes with the probability `numerator` / 256.
+/// Random decisions that depend on a seed. `flip` is true with the probability `numerator` / 256.
 final class Chance {
     private(set) var state: UInt64
     var numerator: Int
@@ -218,7 +226,7 @@ final class Chance {
         return z ^ (z >> 31)
     }
 
-    /// A number below `bound`, which is above 0.
+    /// A number in 0 ..< `bound`, which must be positive.
     func below(_ bound: Int) -> Int {
         Int(next().multipliedFullWidth(by: UInt64(bound)).high)
     }

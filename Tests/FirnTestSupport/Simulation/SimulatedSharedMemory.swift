@@ -1,12 +1,14 @@
 import FirnStorage
 
-/// Memory that processes of a `SimulatedDisk` share. A process that has been stopped sees a copy from then on, so that nothing that its threads still do on their way out
-/// reaches the others.
+/// Memory that processes of a `SimulatedDisk` share.
+///
+/// A process that was stopped gets a copy from then on, so that nothing that its threads still do reaches the other
+/// processes.
 final class SimulatedSharedMemory: SharedMemory, @unchecked Sendable {
     private let storage: SimulatedStorage
     private let buffer: StableBuffer
     private let byteCount: Int
-    /// What the process sees once it has been stopped. Guarded by `lock`.
+    /// What the process sees after it was stopped. Guarded by `lock`.
     private var copy: UnsafeMutableRawBufferPointer?
     private let lock = Lock(.unranked)
 
@@ -20,7 +22,7 @@ final class SimulatedSharedMemory: SharedMemory, @unchecked Sendable {
 
     var bytes: UnsafeMutableRawBufferPointer {
         let live = UnsafeMutableRawBufferPointer(start: buffer.base, count: byteCount)
-        if storage.touchSharedMemory() { return live }
+        if storage.countSharedMemoryAccess() { return live }
         return lock.withLock {
             if let copy { return copy }
             let made = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 4096)

@@ -1,6 +1,6 @@
 import FirnStorage
 
-/// The calls of `Storage` that are about names.
+/// The calls of `Storage` that deal with names.
 extension SimulatedStorage {
     public func open(_ path: String, _ mode: OpenMode, permissions: FileMode) throws(StorageError) -> any StorageFile {
         try call(mode == .create ? .create : .open, path) { (state) throws(StorageError) in
@@ -23,7 +23,7 @@ extension SimulatedStorage {
 
     public func list(_ path: String) throws(StorageError) -> [String] {
         try call(.list, path) { (state) throws(StorageError) in
-            // Sorted, so that a run can be repeated.
+            // Sorted, so that a run is reproducible.
             try state.tree.existingFolder(path, "list").children!.keys.sorted()
         }
     }
@@ -38,11 +38,11 @@ extension SimulatedStorage {
 
     public func rename(_ path: String, to newPath: String) throws(StorageError) {
         try change(.rename, path) { (state) throws(StorageError) in
-            let old = try state.tree.place(of: path, "rename")
+            let old = try state.tree.location(of: path, "rename")
             guard let node = old.folder.children?[old.name] else {
                 throw StorageError(.notFound, operation: "rename", path: path)
             }
-            let new = try state.tree.place(of: newPath, "rename", outside: node)
+            let new = try state.tree.location(of: newPath, "rename", outside: node)
             if let replaced = new.folder.children?[new.name] {
                 if replaced === node { return }
                 try Self.checkReplacement(of: replaced, by: node, newPath)
@@ -59,17 +59,17 @@ extension SimulatedStorage {
 
     public func remove(_ path: String) throws(StorageError) {
         try change(.remove, path) { (state) throws(StorageError) in
-            let place = try state.tree.place(of: path, "remove")
-            guard let node = place.folder.children?[place.name] else {
+            let location = try state.tree.location(of: path, "remove")
+            guard let node = location.folder.children?[location.name] else {
                 throw StorageError(.notFound, operation: "remove", path: path)
             }
             guard node.children?.isEmpty ?? true else {
                 throw StorageError(.notEmpty, operation: "remove", path: path)
             }
-            place.folder.children?[place.name] = nil
+            location.folder.children?[location.name] = nil
             state.unlink(node)
             state.pendingNames.append(
-                SimulatedDisk.NameChange(set: nil, clear: place, node: node, waitsFor: [place.folder]))
+                SimulatedDisk.NameChange(set: nil, clear: location, node: node, waitsFor: [location.folder]))
         }
     }
 
@@ -83,7 +83,7 @@ extension SimulatedStorage {
                 switch residue {
                 case .all: Self.syncNames(of: folder, &state)
                 case .nothing: state.pendingNames.removeAll { $0.waitsFor.contains { $0 === folder } }
-                // They may survive the power cut or not, as before.
+                // The changes may or may not survive a power cut, as before.
                 case .some: break
                 }
                 throw error
@@ -125,7 +125,8 @@ extension SimulatedStorage {
         }
     }
 
-    /// As a call of `sharedMemory` for a file named `scratch`, which takes room of the disk only while it is made.
+    /// Counts as a call of `sharedMemory` for a file named `scratch`. The file takes space of the disk only while it
+    /// is made.
     public func scratchMemory(in folder: String, byteCount: Int) throws(StorageError) -> any SharedMemory {
         try call(.sharedMemory, folder + "/scratch", length: byteCount) { (state) throws(StorageError) in
             let operation = "map of scratch memory"
@@ -170,10 +171,10 @@ extension SimulatedStorage {
         if try state.tree.node(at: path, operation) != nil {
             throw StorageError(.exists, operation: operation, path: path)
         }
-        let place = try state.tree.place(of: path, operation)
-        place.folder.children?[place.name] = node
+        let location = try state.tree.location(of: path, operation)
+        location.folder.children?[location.name] = node
         state.pendingNames.append(
-            SimulatedDisk.NameChange(set: place, clear: nil, node: node, waitsFor: [place.folder]))
+            SimulatedDisk.NameChange(set: location, clear: nil, node: node, waitsFor: [location.folder]))
     }
 
     private func node(

@@ -2,11 +2,12 @@ import FirnStorage
 
 /// One process's view of a `SimulatedDisk`, and the means to make its calls fail.
 ///
-/// To stop a script between any two calls: run it once and read `callCount`, then once for each n below with `crashAt = n`. The
-/// n-th call and all after it throw an error whose `isSimulatedStop` is true (where that call is a write, the seed says how much of it
-/// has reached the page cache), and `disk.powerOff()` or another process of the same disk shows what is left.
+/// To stop a script between any two calls, run it once and read `callCount`, then run it once for each n below that
+/// with `crashAt = n`. The n-th call and all later ones throw an error whose `isSimulatedStop` is true. If that call
+/// is a write, the seed decides how much of it has reached the page cache. `disk.powerOff()` or another process of
+/// the same disk then shows what is left.
 public final class SimulatedStorage: Storage, CustomStringConvertible {
-    /// What the disk knows of a process. Guarded by the disk's lock.
+    /// What the disk knows about a process. Guarded by the disk's lock.
     final class Process {
         let number: Int
         var callCount = 0
@@ -14,11 +15,11 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
         var crashBefore: (@Sendable (SimulatedCall) -> Bool)?
         var isStopped = false
         var faults: [SimulatedFault] = []
-        /// How many calls have failed by order.
+        /// How many calls have failed because of an injected fault.
         var faultCount = 0
         var locks: [LockTable.Owner: SimulatedNode] = [:]
         var beforeCall: (@Sendable (SimulatedCall) -> Void)?
-        /// How often its shared memory was asked for; see `crashAtAccess`.
+        /// How often the process has accessed its shared memory; see `crashAtAccess`.
         var accessCount = 0
         var crashAtAccess: Int?
         var beforeAccess: (@Sendable (Int) -> Void)?
@@ -34,7 +35,7 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
         }
     }
 
-    /// What befalls a call.
+    /// What happens to a call.
     enum Verdict {
         case proceed
         case fail(StorageError, SimulatedFault.Residue)
@@ -64,29 +65,36 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
         set { disk.guarded.withLock { _ in process.crashAt = newValue } }
     }
 
-    /// The process stops at the first call that `picks` picks, as at `crashAt`. It is called with the disk's lock held; nil to let the process run.
-    public func crash(before picks: (@Sendable (SimulatedCall) -> Bool)?) {
+    /// Stops the process at the first call for which `predicate` is true, as `crashAt` does; nil to let the process
+    /// run.
+    ///
+    /// `predicate` is called with the disk's lock held.
+    public func crash(before predicate: (@Sendable (SimulatedCall) -> Bool)?) {
         // As in `removeFaults`.
         let old = disk.guarded.withLock { _ in
-            defer { process.crashBefore = picks }
+            defer { process.crashBefore = predicate }
             return process.crashBefore
         }
         withExtendedLifetime(old) {}
     }
 
-    /// How many of its calls have failed by order.
+    /// How many of its calls have failed because of an injected fault.
     public var faultCount: Int { disk.guarded.withLock { _ in process.faultCount } }
 
-    /// How often this process has been about to touch its shared memory.
+    /// How often this process has accessed its shared memory, or was about to.
     public var accessCount: Int { disk.guarded.withLock { _ in process.accessCount } }
 
-    /// The touch of shared memory before which the process stops, counted from 0; nil to let it run. The store's page is asked for anew for each word, so this stops a process between any two stores.
+    /// The access to shared memory before which the process stops, counted from 0; nil to let it run.
+    ///
+    /// Firn asks for the shared page's bytes again for each word, so this stops a process between any two stores to
+    /// the page.
     public var crashAtAccess: Int? {
         get { disk.guarded.withLock { _ in process.crashAtAccess } }
         set { disk.guarded.withLock { _ in process.crashAtAccess = newValue } }
     }
 
-    /// Runs `body` on the calling thread before each touch of shared memory, with its number. The caller may hold locks of the store's.
+    /// Runs `body` on the calling thread before each access to shared memory, with the number of the access. The
+    /// thread may hold locks of the store.
     public func beforeEachAccess(_ body: (@Sendable (Int) -> Void)?) {
         let old = disk.guarded.withLock { _ in
             defer { process.beforeAccess = body }
@@ -95,8 +103,8 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
         withExtendedLifetime(old) {}
     }
 
-    /// Counts a touch of shared memory, which may be where the process stops. True where it still runs.
-    func touchSharedMemory() -> Bool {
+    /// Counts an access to shared memory, at which the process may stop. True if it still runs.
+    func countSharedMemoryAccess() -> Bool {
         let (number, hook) = disk.guarded.withLock { _ in
             defer { process.accessCount += 1 }
             if let crashAt = process.crashAtAccess, process.accessCount >= crashAt, !process.isStopped {
@@ -108,7 +116,7 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
         return disk.guarded.withLock { _ in !process.isStopped }
     }
 
-    /// True once it has been killed, or has met `crashAt`, or its disk has lost the power.
+    /// Whether the process was killed, has reached `crashAt`, or its disk has lost power.
     public var isStopped: Bool { disk.guarded.withLock { _ in process.isStopped } }
 
     /// Makes calls fail from now on.
@@ -116,9 +124,9 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
         disk.guarded.withLock { _ in process.faults.append(fault) }
     }
 
-    /// Calls fail no more.
+    /// Removes all injected faults.
     public func removeFaults() {
-        // Let go of outside the lock: they may be the last to hold a handle, which takes the lock when it goes.
+        // Released outside the lock: they may hold the last reference to a handle, whose deinit takes the lock.
         let old = disk.guarded.withLock { _ in
             defer { process.faults = [] }
             return process.faults
@@ -126,7 +134,8 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
         withExtendedLifetime(old) {}
     }
 
-    /// Runs `body` on the calling thread before each call, without any lock: to hold a sync up, or to let another process act just then.
+    /// Runs `body` on the calling thread before each call, without any lock: to delay a sync, or to let another
+    /// process act just then.
     public func beforeEachCall(_ body: (@Sendable (SimulatedCall) -> Void)?) {
         // As in `removeFaults`.
         let old = disk.guarded.withLock { _ in
@@ -138,7 +147,7 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
 
     public var description: String { disk.description }
 
-    /// Counts and records a call and lets it happen, fail or be the last.
+    /// Counts and records a call, which then proceeds, fails or is the process's last one.
     func call<Result>(
         _ operation: SimulatedCall.Operation, _ path: String, at offset: Int = 0, length: Int = 0,
         residue body: (inout SimulatedDisk.State, Verdict) throws(StorageError) -> Result
@@ -154,22 +163,23 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
         hook?(call)
         return try disk.guarded.withLock { (state) throws(StorageError) in
             guard !process.isStopped else { throw StorageError.stop(path) }
-            let place = state.trace.count
+            let index = state.trace.count
             state.trace.append(call)
-            defer { state.traceHash.add(state.trace[place]) }
+            defer { state.traceHash.add(state.trace[index]) }
             let verdict = verdict(on: call)
             do throws(StorageError) {
                 let result = try body(&state, verdict)
                 if case .stop = verdict { throw StorageError.stop(path) }
                 return result
             } catch {
-                state.trace[place].error = error.code
+                state.trace[index].error = error.code
                 throw error
             }
         }
     }
 
-    /// As `call(residue:)`, for changes that happen wholly or not at all: where one fails, its residue says whether it took effect all the same.
+    /// Like `call(residue:)`, for changes that happen completely or not at all. If one fails, its residue says
+    /// whether it took effect all the same.
     func change<Result>(
         _ operation: SimulatedCall.Operation, _ path: String, at offset: Int = 0,
         _ body: (inout SimulatedDisk.State) throws(StorageError) -> Result
@@ -185,7 +195,7 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
         }
     }
 
-    /// As `call(residue:)`, for calls that happen wholly or not at all.
+    /// Like `call(residue:)`, for calls that happen completely or not at all.
     func call<Result>(
         _ operation: SimulatedCall.Operation, _ path: String, at offset: Int = 0, length: Int = 0,
         _ body: (inout SimulatedDisk.State) throws(StorageError) -> Result

@@ -1,4 +1,4 @@
-/// FNV-1a over what happened, so that two runs can be compared by one number.
+/// An FNV-1a hash of what happened in a run, so that two runs can be compared by one number.
 public struct TraceHash: Sendable {
     public private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 

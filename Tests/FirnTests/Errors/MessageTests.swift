@@ -20,7 +20,7 @@ private class Plain: Object {
     override class func _realmObjectName() -> String? { "Sly\u{2066}\n" }
 }
 
-/// What comes from a store, a file's name or a caller is shown in messages without what moves, hides or reverses text.
+/// Messages show text from a store, a file name or a caller without the characters that move, hide or reverse text.
 @Suite(.timeLimit(.minutes(20))) struct MessageTests {
     private func expectHarmless(_ text: String) {
         for scalar in text.unicodeScalars where scalar != "\n" {

@@ -11,7 +11,7 @@ import Testing
         while dumps.count < 220 {
             try music.transact()
             dumps[music.version] = dump(music.realm.freeze())
-            // Neither a checkpoint in the log's place nor one written anew changes what was.
+            // Neither a checkpoint that replaces the log nor a rewritten one changes the past.
             if dumps.count % 30 == 7 { try music.realm.compact() }
         }
         let versions = music.realm.versions
@@ -23,7 +23,7 @@ import Testing
             let past = try music.realm.asOf(version: number)
             #expect(past.isFrozen && dump(past) == dumps[number], "version \(number)")
         }
-        // By its date, every version is found itself.
+        // Every version is found by its date.
         for version in versions where version.number % 17 == 3 {
             #expect(
                 dump(try music.realm.asOf(date: version.date)) == dumps[version.number], "version \(version.number)")
@@ -66,7 +66,7 @@ import Testing
         #expect(first.tags.count == 1 && first.tags.thaw()?.count == 2 && first.realm == past)
         #expect(tracks.where { $0.title == "a" }.first?.thaw()?.plays == 3)
         #expect(tracks.sum(ofProperty: "plays") == 0)
-        // It holds what it shows, on any thread, after the live realm has gone on.
+        // A past realm keeps what it shows, on any thread, after the live realm has advanced.
         nonisolated(unsafe) let shared = tracks
         let group = DispatchGroup()
         for _ in 0..<3 {
@@ -77,7 +77,7 @@ import Testing
             }.start()
         }
         try #require(group.wait(timeout: .patience) == .success, "a thread hangs")
-        // The past of a past realm is the store's.
+        // A past realm can open any version of the store.
         #expect(try past.asOf(version: music.version) == realm.freeze())
         #expect(past.versions.last?.number == music.version)
     }

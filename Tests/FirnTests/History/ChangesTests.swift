@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    /// The same by comparing two realms object by object, without order.
+    /// The same texts by comparing two realms object by object, in no order.
     private func compared(_ old: Realm, _ new: Realm) -> [String] {
         func objects(_ realm: Realm) -> [String: (type: String, key: String, object: Object)] {
             var result: [String: (String, String, Object)] = [:]
@@ -72,7 +72,7 @@ import Testing
             track.tags.removeLast()
             realm.delete(realm.object(ofType: Track.self, forPrimaryKey: 2)!)
         }
-        // Deleted and created again with the same key: another object.
+        // An object that is deleted and created again with the same key is another object.
         try realm.write { realm.add(Album(value: ["name": "A", "year": 1])) }
         let second = music.version
         try realm.write {

@@ -43,7 +43,7 @@ final class Music {
 
     func below(_ limit: Int) -> Int { random.below(limit) }
 
-    /// A few changes of any kind. Keys are not used again.
+    /// Makes a few changes of any kind. Keys are not used again.
     func transact() throws {
         try realm.write {
             for _ in 0...random.below(8) { change() }
@@ -69,7 +69,7 @@ final class Music {
             new.album = album()
         case 3: realm.add(Album(value: ["name": "album \(made)", "year": 1960 + random.below(60)]))
         case 4: track()?.plays += 1
-        // The value that it has.
+        // Assigns the value that the property already has.
         case 5: if let track = track() { track.plays = track.plays }
         case 6: track()?.rating = random.below(3) == 0 ? nil : Double(random.below(5))
         case 7: track()?.album = random.below(3) == 0 ? nil : album()
@@ -103,7 +103,8 @@ func state(_ object: Object) -> [String: String] {
     return state
 }
 
-/// All of a realm as text, by class and primary key, read in every way: one after the other, by key, by query, by backlink.
+/// The whole content of a realm as text, by class and primary key, read in every way: by iterating, by key, by query,
+/// by backlink.
 func dump(_ realm: Realm) -> [String: [String: String]] {
     var result: [String: [String: String]] = [:]
     for track in realm.objects(Track.self) {

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct ObjectHistoryTests {
     @Test func aHistoryIsTheStatesThatTheObjectHad() throws {
         let music = try Music(seed: 30)
-        /// By object: its states by version, as they followed one another.
+        /// The states of each object by version, in order.
         var states: [String: [(version: UInt64, state: [String: String])]] = [:]
         for _ in 0..<150 {
             try music.transact()
@@ -50,7 +50,7 @@ import Testing
         let past = try track.history()[2]
         #expect(try past.object.history().map(\.object.plays) == [0, 1, 2])
         #expect(past.object.thaw()?.isSameObject(as: track) == true && past.object.realm?.isFrozen == true)
-        // What is not committed is no state yet; an object that is new has none.
+        // An uncommitted change is no state yet, and a new object has none.
         try realm.write {
             track.plays = 9
             let last = try track.history().last
@@ -70,7 +70,7 @@ import Testing
         try realm.write { realm.add(track) }
         for plays in 1...10 { try realm.write { track.plays = plays } }
         for _ in 0..<2 { try realm.write { realm.add(Track(value: ["id": 10 + Int(music.version)])) } }
-        // Retained are the last two writes to it, and two about others.
+        // The last two writes to the object are retained, and two writes to others.
         let past = try track.history()
         #expect(past.map(\.object.plays) == [9, 10])
         #expect(past.map(\.version) == [music.version - 3, music.version - 2])

@@ -21,7 +21,7 @@ class Toy: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-/// The past is seen through the classes of today.
+/// The past is seen through the current classes.
 @Suite(.timeLimit(.minutes(20))) struct PastClassesTests {
     private let folder = TemporaryFolder()
 
@@ -33,7 +33,7 @@ class Toy: Object {
         return try Realm(configuration: configuration)
     }
 
-    /// Three versions of the oldest class; the last of them is returned.
+    /// Makes three versions of the oldest class; returns the number of the last one.
     private func fill() throws -> UInt64 {
         let realm = try open([CatBefore.self], 0)
         try realm.write { realm.create(CatBefore.self, value: ["id": 1, "name": "Tom", "gone": 9, "kind": 3]) }
@@ -53,7 +53,7 @@ class Toy: Object {
         let cats = past.objects(CatBetween.self)
         #expect(cats.map(\.name) == ["Tom", ""] && cats.map(\.kind) == [3, 7])
         #expect(cats.allSatisfy { $0.weight == 0 && $0.friends.isEmpty && $0.toy == nil && $0.admirers.isEmpty })
-        // By an index that came later, and along links that were not there.
+        // By an index that was added later, and along links that did not exist.
         #expect(cats.where { $0.name == "Tom" }.count == 1 && cats.where { $0.toy.name == "ball" }.isEmpty)
         #expect(cats.where { $0.weight > 0 }.isEmpty && cats.where { $0.weight == 0 }.count == 2)
         #expect(past.objects(Toy.self).isEmpty && past.objects(Toy.self).where { $0.name == "" }.isEmpty)
@@ -65,7 +65,7 @@ class Toy: Object {
             #expect(early.objects(CatBetween.self).where { $0.name == "Tom" }.count == (version.number > 1 ? 1 : 0))
             #expect(early.objects(Toy.self).isEmpty && early.object(ofType: CatBetween.self, forPrimaryKey: 3) == nil)
         }
-        // Across the migration: what was made of nil is no change, what was set since is.
+        // Across the migration: a value that was converted from nil is no change, a value that was set since is one.
         let changes = try realm.changes(from: number, to: realm.versions.last!.number)
         #expect(
             changes.map(\.objectType) == ["Cat", "Toy"]
@@ -81,7 +81,7 @@ class Toy: Object {
         let newest = realm.versions.last!.number
         let error = #expect(throws: Realm.Error.self) { try realm.asOf(version: number) }
         #expect(error == .schemaMismatch)
-        for part in ["Version \(number)", "\"Cat.kind\" was int then", "string", "cats.firn"] {
+        for part in ["Version \(number)", "\"Cat.kind\" was int at that version", "string", "cats.firn"] {
             #expect(error?.description.contains(part) == true, "\(String(describing: error))")
         }
         #expect(throws: Realm.Error.schemaMismatch) { try realm.changes(from: number, to: newest) }

@@ -8,10 +8,10 @@ import Testing
     private let types: [ObjectBase.Type] = [Dog.self, Person.self]
     private func open() throws -> Realm { try memoryRealm(types, name) }
 
-    /// An observer that notes what it is told, and keeps a copy of the collection up to date by it.
+    /// An observer that records its calls, and keeps a copy of the collection up to date with them.
     @MainActor
     final class Follower<C: RealmCollection> {
-        var told: [String] = []
+        var received: [String] = []
         var copy: [C.Element] = []
         var token: NotificationToken?
         private let realm: Realm
@@ -23,34 +23,35 @@ import Testing
                     guard let self else { return }
                     switch change {
                     case .initial(let now):
-                        self.told.append("initial \(now.count)")
+                        self.received.append("initial \(now.count)")
                         self.copy = Array(now)
                     case .update(let now, let deletions, let insertions, let modifications):
-                        self.told.append("\(deletions) \(insertions) \(modifications)")
+                        self.received.append("\(deletions) \(insertions) \(modifications)")
                         for index in deletions.reversed() { self.copy.remove(at: index) }
                         for index in insertions where index <= self.copy.count {
                             self.copy.insert(now[index], at: index)
                         }
-                    case .error: self.told.append("error")
+                    case .error: self.received.append("error")
                     }
                 }
             }
         }
         func next(_ count: Int = 1) async -> [String] {
-            await wait { told.count >= count }
-            await settle(realm)
-            defer { told = [] }
-            return told
+            await wait { received.count >= count }
+            await waitForDeliveries(of: realm)
+            defer { received = [] }
+            return received
         }
     }
 
-    /// SEMANTICS 51, 52
+    /// The first call is `.initial`, and includes writes made before it (SEMANTICS 51). Then deletions and
+    /// modifications are old indices, insertions are new ones (SEMANTICS 52).
     @Test func resultsAreToldOfAtFirstAndThenOfTheirChanges() async throws {
         let realm = try open()
         try realm.write { for id in 0..<5 { realm.add(Dog(id, "n\(id)", age: id)) } }
         let dogs = realm.objects(Dog.self)
         let follower = Follower(dogs)
-        #expect(follower.told.isEmpty)
+        #expect(follower.received.isEmpty)
         try realm.write { realm.add(Dog(5, "n5", age: 5)) }
         #expect(await follower.next() == ["initial 6"])
         try realm.write {
@@ -62,11 +63,11 @@ import Testing
         #expect(await follower.next() == ["[1] [5] [0, 4]"])
         #expect(follower.copy.map(\.id) == dogs.map(\.id))
         try realm.write {}
-        await settle(realm)
-        #expect(follower.told.isEmpty)
+        await waitForDeliveries(of: realm)
+        #expect(follower.received.isEmpty)
     }
 
-    /// SEMANTICS 53
+    /// A moved element is a deletion and an insertion, and counts as modified only if it did not move (SEMANTICS 53).
     @Test func anElementThatMovesIsDeletedAndInserted() async throws {
         let realm = try open()
         try realm.write { for id in 0..<6 { realm.add(Dog(id, "n", age: id * 10)) } }
@@ -82,7 +83,8 @@ import Testing
         #expect(await follower.next() == ["[0] [] []"])
     }
 
-    /// SEMANTICS 54, 55
+    /// Without key paths collection observers follow links at most 4 levels deep (SEMANTICS 54). With key paths only
+    /// those count, but insertions and deletions always notify (SEMANTICS 55).
     @Test func changesBehindLinksCountUpToFourLinksAway() async throws {
         let realm = try open()
         var people: [Person] = []
@@ -96,17 +98,17 @@ import Testing
         _ = await (follower.next(), byName.next(), byFriend.next())
         try realm.write { people[6].name = "last" }
         #expect(await follower.next() == ["[] [] [2, 3, 4, 5, 6]"])
-        #expect(byName.told == ["[] [] [6]"] && byFriend.told == ["[] [] [5]"])
-        byName.told = []
-        byFriend.told = []
+        #expect(byName.received == ["[] [] [6]"] && byFriend.received == ["[] [] [5]"])
+        byName.received = []
+        byFriend.received = []
         try realm.write { people[0].age = 3 }
         #expect(await follower.next() == ["[] [] [0]"])
-        #expect(byName.told.isEmpty && byFriend.told.isEmpty)
+        #expect(byName.received.isEmpty && byFriend.received.isEmpty)
         try realm.write { realm.delete(people[6]) }
         #expect(await byName.next() == ["[6] [] []"])
     }
 
-    /// DESIGN "Observers": lists tell exactly which elements were meant.
+    /// Lists report exactly which elements were meant (DESIGN, "Observers").
     @Test func listsTellWhatWasDoneToThem() async throws {
         let realm = try open()
         let person = Person(value: ["numbers": [1, 1, 1, 2], "dogs": [[1, "a"], [2, "b"], [3, "c"]]])
@@ -130,7 +132,7 @@ import Testing
         #expect(dogs.copy.map(\.id) == person.dogs.map(\.id))
     }
 
-    /// SEMANTICS 60
+    /// After the owner of an observed list is deleted, one last update reports every index as deleted (SEMANTICS 60).
     @Test func aListIsToldItsEndWhenItsOwnerGoes() async throws {
         let realm = try open()
         let person = Person(value: ["numbers": [1, 2, 3]])
@@ -141,21 +143,21 @@ import Testing
         #expect(await follower.next() == ["[0, 1, 2] [] []"])
     }
 
-    /// SEMANTICS 56
+    /// Tokens passed to `withoutNotifying:` skip the transaction; later changes are relative to it (SEMANTICS 56).
     @Test func tokensThatWereNamedAreNotTold() async throws {
         let realm = try open()
         let follower = Follower(realm.objects(Dog.self))
         let other = Follower(realm.objects(Dog.self).sorted(byKeyPath: "id"))
         _ = await (follower.next(), other.next())
         try realm.write(withoutNotifying: [follower.token!, other.token!]) { realm.add(Dog(1, "a")) }
-        await settle(realm)
-        #expect(follower.told.isEmpty && other.told.isEmpty)
+        await waitForDeliveries(of: realm)
+        #expect(follower.received.isEmpty && other.received.isEmpty)
         try realm.write { realm.add(Dog(2, "b")) }
         #expect(await follower.next() == ["[] [1] []"])
         #expect(await other.next() == ["[] [1] []"])
     }
 
-    /// SEMANTICS 57, 15
+    /// Realm observers run synchronously inside the commit (SEMANTICS 57), even of an empty write (SEMANTICS 15).
     @Test func realmObserversAreToldWithinTheCommit() throws {
         let realm = try open()
         var seen: [Realm.Notification] = []
@@ -172,7 +174,7 @@ import Testing
         #expect(seen.count == 2)
     }
 
-    /// SEMANTICS 6
+    /// With `autorefresh` off, `.refreshRequired` is sent and data stay old until `refresh()` (SEMANTICS 6).
     @Test func aRealmThatDoesNotRefreshIsToldThatItShould() async throws {
         let realm = try open()
         #expect(realm.isEmpty)
@@ -187,7 +189,7 @@ import Testing
         token.invalidate()
     }
 
-    /// SEMANTICS 5, also where a commit calls the block.
+    /// `refresh()` does nothing while notifications are being sent (SEMANTICS 5), even if a commit calls the block.
     @Test func refreshDoesNothingWithinARealmObserver() throws {
         let realm = try open()
         var refreshed: [Bool] = []
@@ -206,7 +208,7 @@ import Testing
         token.invalidate()
     }
 
-    /// SEMANTICS 6: it is told so that it may.
+    /// The block that gets `.refreshRequired` (SEMANTICS 6) may refresh at once.
     @Test func aRealmThatIsToldThatItShouldRefreshMayDoSoAtOnce() async throws {
         let realm = try open()
         #expect(realm.isEmpty)
@@ -221,7 +223,7 @@ import Testing
         token.invalidate()
     }
 
-    /// SEMANTICS 6: without being asked, at a later turn.
+    /// Autorefresh advances the realm by itself, at a later turn of its queue (SEMANTICS 6).
     @Test func aRealmRefreshesByItself() async throws {
         let realm = try open()
         #expect(realm.isEmpty)
@@ -231,7 +233,8 @@ import Testing
         #expect(!realm.isEmpty)
     }
 
-    /// SEMANTICS 58
+    /// A block may write: this delivers what is newly due, the block is not re-entered, and `refresh()` does nothing
+    /// there (SEMANTICS 58).
     @Test func aBlockMayWrite() async throws {
         let realm = try open()
         let dogs = realm.objects(Dog.self)
@@ -242,15 +245,15 @@ import Testing
             #expect(!now.realm!.refresh())
             if now.count < 4 { try! now.realm!.write { now.realm!.add(Dog(now.count, "more")) } }
         }
-        await settle(realm)
+        await waitForDeliveries(of: realm)
         try realm.write { realm.add(Dog(0, "first")) }
         await wait { updates == 4 }
-        await settle(realm)
+        await waitForDeliveries(of: realm)
         #expect(updates == 4 && dogs.count == 4)
         token.invalidate()
     }
 
-    /// SEMANTICS 59
+    /// An observer may be added inside a write transaction only while that has made no change (SEMANTICS 59).
     @Test func observingAfterAChangeInAWriteStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { @MainActor in
             let realm = try memoryRealm()
@@ -262,20 +265,20 @@ import Testing
         expectMessage(result, "in a write transaction that has changed something")
     }
 
-    /// SEMANTICS 60, before the first call: that has an empty collection.
+    /// If the owner is deleted (SEMANTICS 60) before the first call, that call has an empty collection.
     @Test func theFirstCallIsEmptyWhereTheOwnerHasGone() async throws {
         let realm = try open()
         let person = Person(value: ["numbers": [1, 2], "dogs": [[1, "Rex"]]])
         try realm.write { realm.add(person) }
-        var told: [Int] = []
+        var received: [Int] = []
         let tokens = [
-            person.numbers.observe { change in if case .initial(let now) = change { told.append(now.count) } },
-            person.dogs.observe { change in if case .initial(let now) = change { told.append(now.count) } },
-            person.owned.observe { change in if case .initial(let now) = change { told.append(now.count) } },
+            person.numbers.observe { change in if case .initial(let now) = change { received.append(now.count) } },
+            person.dogs.observe { change in if case .initial(let now) = change { received.append(now.count) } },
+            person.owned.observe { change in if case .initial(let now) = change { received.append(now.count) } },
         ]
         try realm.write { realm.delete(person) }
-        await wait { told.count == 3 }
-        #expect(told == [0, 0, 0])
+        await wait { received.count == 3 }
+        #expect(received == [0, 0, 0])
         withExtendedLifetime(tokens) {}
     }
 

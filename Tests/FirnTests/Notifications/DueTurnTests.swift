@@ -5,7 +5,8 @@ import Testing
 
 @testable import Firn
 
-/// Every turn that falls into a transaction is due again when that has ended, however it ends; and an observer is told of everything after the call that made it.
+/// A delivery that falls into a transaction is due again when the transaction ends, however it ends. An observer is
+/// shown everything after the call that made it.
 @MainActor
 @Suite(.timeLimit(.minutes(20))) struct DueTurnTests {
     private let name = UUID().uuidString
@@ -28,21 +29,21 @@ import Testing
     func theFirstCallComesAfterATransactionThatEndsWithoutACommit(_ ending: Ending) async throws {
         let realm = try open()
         try realm.write { realm.add(Dog(1, "Rex")) }
-        var told: [String] = []
+        var received: [String] = []
         let token = realm.objects(Dog.self).observe { change in
-            if case .initial(let dogs) = change { told.append("initial \(dogs.count)") }
+            if case .initial(let dogs) = change { received.append("initial \(dogs.count)") }
         }
         realm.beginWrite()
-        // The turn that would tell falls into the transaction.
+        // The turn that would call the observer falls into the transaction.
         await turnOfTheMainQueue()
-        #expect(told.isEmpty)
+        #expect(received.isEmpty)
         end(realm, ending)
-        await wait { !told.isEmpty }
-        #expect(told == ["initial 1"])
+        await wait { !received.isEmpty }
+        #expect(received == ["initial 1"])
         token.invalidate()
     }
 
-    /// A limit on the length of files makes the commit fail, so this runs in a process of its own.
+    /// A limit on the length of files makes the commit fail, so this runs in its own process.
     @Test func theFirstCallComesAfterACommitThatFailed() async {
         await #expect(processExitsWith: .success) { try await failCommit() }
     }
@@ -52,45 +53,45 @@ import Testing
         let realm = try open()
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
-        var told: [String] = []
+        var received: [String] = []
         let token = dog.observe { (change: ObjectChange<Dog>) in
-            if case .change(let dog, let properties) = change { told += properties.map { "\($0.name) \(dog.age)" } }
+            if case .change(let dog, let properties) = change { received += properties.map { "\($0.name) \(dog.age)" } }
         }
         var changes = 0
         let realmToken = realm.observe { notification, _ in if notification == .didChange { changes += 1 } }
         await turnOfTheMainQueue()
         let before = changes
 
-        // Written before the transaction begins on it, published while that runs.
+        // This version is written before the transaction begins on it, and published while the transaction runs.
         let store = realm.instance.store
         let binding = realm.instance.binding(of: Dog.self)
         let age = try #require(binding.info.stored.first { $0.name == "age" })
         let other = try store.beginWrite()
         other.set(binding.table, binding.column(age), 0, .int(9))
-        let version = try other.write().number
+        let version = try other.commitWithoutWaiting().number
         realm.beginWrite()
         try store.waitUntilPublished(version)
         await turnOfTheMainQueue()
-        #expect(told.isEmpty && changes == before)
+        #expect(received.isEmpty && changes == before)
         end(realm, ending)
-        await wait { !told.isEmpty }
-        #expect(told == ["age 9"])
+        await wait { !received.isEmpty }
+        #expect(received == ["age 9"])
         #expect(changes == before + 1)
         token.invalidate()
         realmToken.invalidate()
     }
 
-    /// Observers go on after `invalidate()`, with a collection that can be read.
+    /// Observers continue after `invalidate()`, and get a collection that can be read.
     @Test func whatACollectionsObserverIsGivenAfterAnInvalidateCanBeRead() async throws {
         let realm = try open()
         try realm.write { realm.add(Person(value: ["name": "Ann", "dogs": [[1, "Rex"]]])) }
-        var told: [String] = []
+        var received: [String] = []
         func note<C: RealmCollection>(_ what: String, _ change: RealmCollectionChange<C>) {
             switch change {
             case .initial(let all):
-                told.append("\(what) \(all.count) \(all.isInvalidated) \(Array(all).count)")
+                received.append("\(what) \(all.count) \(all.isInvalidated) \(Array(all).count)")
             case .update(let all, _, let insertions, _):
-                told.append("\(what) \(all.count) \(all.isInvalidated) \(Array(all).count) \(insertions)")
+                received.append("\(what) \(all.count) \(all.isInvalidated) \(Array(all).count) \(insertions)")
             case .error(let error): Issue.record(error)
             }
         }
@@ -103,14 +104,14 @@ import Testing
             realm.objects(Dog.self).sorted(by: \.name).observe { note("sorted", $0) },
         ]
         realm.invalidate()
-        await wait { told.count == 6 }
+        await wait { received.count == 6 }
         #expect(
-            told == [
+            received == [
                 "list 1 false 1", "values 0 false 0", "of list 1 false 1", "backlinks 1 false 1", "all 1 false 1",
                 "sorted 1 false 1",
             ])
         for round in 1...2 {
-            told = []
+            received = []
             realm.invalidate()
             try onAnotherThread(name, types) { other in
                 try other.write {
@@ -119,10 +120,10 @@ import Testing
                     ann.numbers.append(7)
                 }
             }
-            await wait { told.count == 6 }
+            await wait { received.count == 6 }
             let (dogs, all) = (1 + 2 * round, 1 + round)
             #expect(
-                told == [
+                received == [
                     "list \(dogs) false \(dogs) [\(dogs - 2), \(dogs - 1)]",
                     "values \(round) false \(round) [\(round - 1)]",
                     "of list \(dogs) false \(dogs) [\(dogs - 2), \(dogs - 1)]",
@@ -135,25 +136,25 @@ import Testing
 
     @Test func observersBehindOneThatBeginsAWriteAreToldWhenItEnds() async throws {
         let realm = try open()
-        var told: [String] = []
+        var received: [String] = []
         let first = realm.objects(Dog.self).observe { _ in
-            told.append("first")
-            if told.count == 1 { realm.beginWrite() }
+            received.append("first")
+            if received.count == 1 { realm.beginWrite() }
         }
-        let second = realm.objects(Dog.self).observe { _ in told.append("second") }
-        await wait { !told.isEmpty }
+        let second = realm.objects(Dog.self).observe { _ in received.append("second") }
+        await wait { !received.isEmpty }
         await turnOfTheMainQueue()
-        #expect(told == ["first"] && realm.isInWriteTransaction)
+        #expect(received == ["first"] && realm.isInWriteTransaction)
         realm.cancelWrite()
-        await wait { told.count == 2 }
-        #expect(told == ["first", "second"])
+        await wait { received.count == 2 }
+        #expect(received == ["first", "second"])
         first.invalidate()
         second.invalidate()
     }
 
     @Test func beginningAWriteWhereADueObserverLeftOneOpenStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { @MainActor in
-            // Were it to wait for itself, the test would end without the message.
+            // If it waited for itself, the test would end without the message.
             alarm(UInt32(Patience.seconds))
             let name = UUID().uuidString
             let types: [ObjectBase.Type] = [Dog.self, Person.self]
@@ -168,7 +169,8 @@ import Testing
         expectMessage(result, "in a write transaction already")
     }
 
-    /// A realm never goes back: what a transaction began on stays shown when it is cancelled.
+    /// A realm never goes back: after a cancelled transaction it still shows the version that the transaction began
+    /// from.
     @Test(arguments: Ending.allCases)
     func aCancelledWriteNeverShowsLessThanItBeganOn(_ ending: Ending) async throws {
         let realm = try open()
@@ -178,7 +180,7 @@ import Testing
         let age = try #require(binding.info.stored.first { $0.name == "age" })
         let other = try realm.instance.store.beginWrite()
         other.set(binding.table, binding.column(age), 0, .int(10))
-        _ = try other.write()
+        _ = try other.commitWithoutWaiting()
         realm.beginWrite()
         let shown = realm.objects(Dog.self)[0].age
         end(realm, ending)
@@ -190,18 +192,20 @@ import Testing
         let dog = Dog(1, "Rex", age: 3)
         try realm.write { realm.add(dog) }
         let queue = DispatchQueue(label: "observer")
-        let told = Told()
+        let received = Received()
         queue.suspend()
         let token = dog.observe(on: queue) { (change: ObjectChange<Dog>) in
-            if case .change(_, let properties) = change { told.append(properties.map(\.name).joined(separator: " ")) }
+            if case .change(_, let properties) = change {
+                received.append(properties.map(\.name).joined(separator: " "))
+            }
         }
-        // Values stay equal: only the notes know.
+        // Values stay equal, so only the change summaries show the assignments.
         try realm.write { dog.age = 3 }
         try realm.write { dog.name = "Max" }
         try realm.write { dog.name = "Rex" }
         queue.resume()
-        await wait { !told.all.isEmpty }
-        #expect(told.all == ["name age"])
+        await wait { !received.all.isEmpty }
+        #expect(received.all == ["name age"])
         token.invalidate()
     }
 
@@ -210,12 +214,12 @@ import Testing
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
         let queue = DispatchQueue(label: "observer")
-        let told = Told()
-        // One is invalidated before the queue has heard of it, one when it is about to be told.
+        let received = Received()
+        // One token is invalidated before the queue has seen it, one when it is about to be called.
         queue.suspend()
-        let early = dog.observe(on: queue) { (_: ObjectChange<Dog>) in told.append("early") }
-        let late = dog.observe(on: queue) { (_: ObjectChange<Dog>) in told.append("late") }
-        let kept = dog.observe(on: queue) { (_: ObjectChange<Dog>) in told.append("kept") }
+        let early = dog.observe(on: queue) { (_: ObjectChange<Dog>) in received.append("early") }
+        let late = dog.observe(on: queue) { (_: ObjectChange<Dog>) in received.append("late") }
+        let kept = dog.observe(on: queue) { (_: ObjectChange<Dog>) in received.append("kept") }
         early.invalidate()
         queue.resume()
         queue.sync {}
@@ -223,10 +227,10 @@ import Testing
         try realm.write { dog.age = 2 }
         late.invalidate()
         queue.resume()
-        await wait { !told.all.isEmpty }
-        // What the same turn had to tell has been told when the queue is through.
+        await wait { !received.all.isEmpty }
+        // When the queue is done, everything that the same turn had to deliver was delivered.
         queue.sync {}
-        #expect(told.all == ["kept"])
+        #expect(received.all == ["kept"])
         kept.invalidate()
     }
 
@@ -234,21 +238,21 @@ import Testing
         let realm = try open()
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
-        var told: [String] = []
+        var received: [String] = []
         var second: NotificationToken?
         var realmToken: NotificationToken?
         var realmCalls = 0
         let invalidating = realm.observe { _, _ in realmToken?.invalidate() }
         realmToken = realm.observe { _, _ in realmCalls += 1 }
         let first = dog.observe { (_: ObjectChange<Dog>) in
-            told.append("first")
+            received.append("first")
             second?.invalidate()
         }
-        second = dog.observe { (_: ObjectChange<Dog>) in told.append("second") }
-        let third = dog.observe { (_: ObjectChange<Dog>) in told.append("third") }
+        second = dog.observe { (_: ObjectChange<Dog>) in received.append("second") }
+        let third = dog.observe { (_: ObjectChange<Dog>) in received.append("third") }
         try realm.write { dog.age = 2 }
-        await wait { told.contains("third") }
-        #expect(told == ["first", "third"] && realmCalls == 0)
+        await wait { received.contains("third") }
+        #expect(received == ["first", "third"] && realmCalls == 0)
         for token in [invalidating, first, third] { token.invalidate() }
     }
 
@@ -256,22 +260,22 @@ import Testing
         let realm = try open()
         try realm.write { realm.add(Dog(1, "Rex")) }
         let dogs = realm.objects(Dog.self)
-        var told: [String] = []
+        var received: [String] = []
         var second: NotificationToken?
         let first = dogs.observe { _ in
-            told.append("first")
+            received.append("first")
             second?.invalidate()
         }
-        second = dogs.observe { _ in told.append("second") }
-        let third = dogs.observe { _ in told.append("third") }
-        await wait { told.contains("third") }
-        #expect(told == ["first", "third"])
+        second = dogs.observe { _ in received.append("second") }
+        let third = dogs.observe { _ in received.append("third") }
+        await wait { received.contains("third") }
+        #expect(received == ["first", "third"])
         for token in [first, third] { token.invalidate() }
     }
 }
 
-/// What was told on another queue, guarded by its lock.
-private final class Told: @unchecked Sendable {
+/// What was received on another queue, guarded by the lock.
+private final class Received: @unchecked Sendable {
     private let lock = NSLock()
     private var lines: [String] = []
 
@@ -296,22 +300,22 @@ private func failCommit() async throws {
         configuration: .init(
             fileURL: URL(fileURLWithPath: folder.path + "/store"), objectTypes: [Dog.self, Person.self]))
     try realm.write { realm.add(Dog(1, "Rex")) }
-    var told: [String] = []
+    var received: [String] = []
     let token = realm.objects(Dog.self).observe { change in
-        if case .initial(let dogs) = change { told.append("initial \(dogs.count)") }
+        if case .initial(let dogs) = change { received.append("initial \(dogs.count)") }
     }
     realm.beginWrite()
     await turnOfTheMainQueue()
-    #expect(told.isEmpty)
+    #expect(received.isEmpty)
     realm.add(Dog(2, "Max"))
     limitFileLength()
     #expect(throws: Realm.Error.self) { try realm.commitWrite() }
-    await wait { !told.isEmpty }
-    #expect(told == ["initial 1"])
+    await wait { !received.isEmpty }
+    #expect(received == ["initial 1"])
     token.invalidate()
 }
 
-/// Returns when the main queue has run what was scheduled before.
+/// Returns when the main queue has run everything that was scheduled before.
 @MainActor
 private func turnOfTheMainQueue() async {
     await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }

@@ -21,8 +21,8 @@ import Testing
         }
     }
 
-    /// For the sake of one that lags behind, the realm remembers what it changed itself. The other has been told of that,
-    /// and what comes then is another's.
+    /// For an observer that lags behind, the realm remembers what it changed itself. The other observer has already
+    /// been shown that, and what comes then is another writer's.
     @Test func whatAnotherChangesIsToldWithOldValuesThoughAnObserverLagsBehind() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
@@ -45,14 +45,16 @@ import Testing
         for token in [lagging, token] { token.invalidate() }
     }
 
-    /// SEMANTICS 44, 45, 26, SPEC S74, S81
+    /// There is no initial call, and calls come after the commit, asynchronously (SEMANTICS 44, SPEC S81). Own
+    /// changes have no old values (SEMANTICS 45), and assigning the same value counts as a change (SEMANTICS 26, SPEC
+    /// S74).
     @Test func assignmentsAreToldAfterTheCommitAndNothingAtFirst() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
         var seen: [String] = []
         let token = dog.observe { (change: ObjectChange<Dog>) in seen.append(text(change)) }
-        await settle(realm)
+        await waitForDeliveries(of: realm)
         #expect(seen.isEmpty)
         try realm.write { dog.age = 4 }
         #expect(seen.isEmpty)
@@ -64,23 +66,24 @@ import Testing
         try realm.write { dog.owner = Person() }
         await wait { seen.count == 3 }
         #expect(seen.last?.hasPrefix("owner: - > Person {") == true)
-        try realm.write { dog.owner?.name = "not told" }
-        await settle(realm)
+        try realm.write { dog.owner?.name = "not observed" }
+        await waitForDeliveries(of: realm)
         #expect(seen.count == 3)
         token.invalidate()
         try realm.write { dog.age = 5 }
-        await settle(realm)
+        await waitForDeliveries(of: realm)
         #expect(seen.count == 3 && !token.invalidate())
     }
 
-    /// SEMANTICS 45, 46, SPEC S75
+    /// Changes made by others have old values (SEMANTICS 45). They are delivered when the realm is refreshed (SPEC
+    /// S75), within `refresh()` if that is called (SEMANTICS 46).
     @Test func changesOfOthersAreToldWithOldValuesWithinRefresh() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
         var seen: [String] = []
         let token = dog.observe { (change: ObjectChange<Dog>) in seen.append(text(change)) }
-        await settle(realm)
+        await waitForDeliveries(of: realm)
         try onAnotherThread(name, types) { other in
             try other.write {
                 other.objects(Dog.self)[0].age = 7
@@ -95,7 +98,7 @@ import Testing
         token.invalidate()
     }
 
-    /// SEMANTICS 47
+    /// Deletion gives `.deleted` exactly once, also with key paths (SEMANTICS 47).
     @Test func deletionIsToldOnce() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
@@ -108,7 +111,7 @@ import Testing
         try realm.write { realm.delete(dog) }
         await wait { seen.count == 2 }
         try realm.write { realm.add(Dog(2, "")) }
-        await settle(realm)
+        await waitForDeliveries(of: realm)
         #expect(seen == ["deleted", "deleted"])
         withExtendedLifetime(tokens) {}
     }
@@ -120,7 +123,7 @@ import Testing
         var seen: [String] = []
         let token = dog.observe { (change: ObjectChange<Dog>) in seen.append(text(change)) }
         try realm.write { realm.delete(dog) }
-        await settle(realm)
+        await waitForDeliveries(of: realm)
         #expect(seen == ["deleted"])
         for id in 2..<12 { try realm.write { realm.add(Dog(id, "")) } }
         #expect(realm.activeVersions.count == 1)
@@ -128,7 +131,9 @@ import Testing
         withExtendedLifetime(token) {}
     }
 
-    /// SEMANTICS 48, 49, SPEC S86–S90
+    /// A change behind a key path is reported under the path's first component, without values (SEMANTICS 48); paths
+    /// may run through backlinks (SEMANTICS 49). Only changes on the paths count; without paths, those of all
+    /// properties, but not of linked objects (SPEC S86–S90).
     @Test func keyPathsDecideWhatIsTold() async throws {
         let realm = try open()
         let person = Person(value: ["dogs": [[1, "Rex"]]])
@@ -151,24 +156,27 @@ import Testing
             observe("dogs.name", ["dogs.name"]),
             observe("friend.name", ["friend.name"]), observe("friends.name", ["friends.name"]),
         ]
-        func told(_ body: () throws -> Void) async throws -> [String] {
+        func observed(_ body: () throws -> Void) async throws -> [String] {
             seen = []
             try realm.write(body)
-            await settle(realm)
+            await waitForDeliveries(of: realm)
             return seen.sorted()
         }
-        #expect(try await told { person.name = "Ann" } == ["all:name=Ann", "name:name=Ann"])
-        #expect(try await told { person.dogs[0].name = "Max" } == ["dogs.name:dogs=-"])
-        #expect(try await told { person.dogs[0].age = 9 } == [])
+        #expect(try await observed { person.name = "Ann" } == ["all:name=Ann", "name:name=Ann"])
+        #expect(try await observed { person.dogs[0].name = "Max" } == ["dogs.name:dogs=-"])
+        #expect(try await observed { person.dogs[0].age = 9 } == [])
         #expect(
-            try await told { person.dogs.append(Dog(2, "Bo")) } == ["all:dogs=-", "dogs.name:dogs=-", "dogs:dogs=-"])
-        #expect(try await told { friend.name = "Bob" } == ["friend.name:friend=-"])
-        #expect(try await told { friend.friend = person } == ["friends.name:friends=-"])
-        #expect(try await told { friend.name = "Cy" } == ["friend.name:friend=-", "friends.name:friends=-"])
+            try await observed { person.dogs.append(Dog(2, "Bo")) } == [
+                "all:dogs=-", "dogs.name:dogs=-", "dogs:dogs=-",
+            ])
+        #expect(try await observed { friend.name = "Bob" } == ["friend.name:friend=-"])
+        #expect(try await observed { friend.friend = person } == ["friends.name:friends=-"])
+        #expect(try await observed { friend.name = "Cy" } == ["friend.name:friend=-", "friends.name:friends=-"])
         withExtendedLifetime(tokens) {}
     }
 
-    /// SEMANTICS 49: who links no more is found in the version before.
+    /// Key paths may run through backlinks (SEMANTICS 49): an object that no longer links is found in the version
+    /// before.
     @Test func losingABacklinkIsTold() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
@@ -184,26 +192,26 @@ import Testing
                 if case .update(_, _, _, [0]) = change { seen.append("dogs") }
             },
         ]
-        await settle(realm)
-        func told(_ body: () throws -> Void) async throws -> [String] {
+        await waitForDeliveries(of: realm)
+        func observed(_ body: () throws -> Void) async throws -> [String] {
             seen = []
             try realm.write(body)
-            await settle(realm)
+            await waitForDeliveries(of: realm)
             return seen.sorted()
         }
         let keepers = ["dogs", "keepers", "keepers.name"]
-        #expect(try await told { person.dogs.append(dog) } == keepers)
-        #expect(try await told { person.dogs.removeAll() } == keepers)
-        #expect(try await told { person.dogs.append(dog) } == keepers)
-        #expect(try await told { realm.delete(person) } == keepers)
-        #expect(try await told { dog.owner = owner } == ["owned"])
-        #expect(try await told { dog.owner = nil } == ["owned"])
-        #expect(try await told { dog.owner = owner } == ["owned"])
-        #expect(try await told { realm.delete(dog) }.contains("owned"))
+        #expect(try await observed { person.dogs.append(dog) } == keepers)
+        #expect(try await observed { person.dogs.removeAll() } == keepers)
+        #expect(try await observed { person.dogs.append(dog) } == keepers)
+        #expect(try await observed { realm.delete(person) } == keepers)
+        #expect(try await observed { dog.owner = owner } == ["owned"])
+        #expect(try await observed { dog.owner = nil } == ["owned"])
+        #expect(try await observed { dog.owner = owner } == ["owned"])
+        #expect(try await observed { realm.delete(dog) }.contains("owned"))
         withExtendedLifetime(tokens) {}
     }
 
-    /// SPEC S93
+    /// Key paths may be Swift's instead of strings (SPEC S93).
     @Test func keyPathsOfSwiftAreUnderstood() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
@@ -211,7 +219,7 @@ import Testing
         var seen = 0
         let token = dog.observe(keyPaths: [\Dog.name, \Dog.owner?.name]) { (_: ObjectChange<Dog>) in seen += 1 }
         try realm.write { dog.age = 3 }
-        await settle(realm)
+        await waitForDeliveries(of: realm)
         #expect(seen == 0)
         try realm.write { dog.owner = Person() }
         await wait { seen == 1 }
@@ -221,7 +229,7 @@ import Testing
         token.invalidate()
     }
 
-    /// SPEC S78
+    /// With a queue, delivery is on that queue (SPEC S78).
     @Test func aQueueGetsItsOwnObject() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
@@ -239,7 +247,8 @@ import Testing
         token.invalidate()
     }
 
-    /// SPEC S94, S95, SEMANTICS 50
+    /// On an actor (SPEC S94, SEMANTICS 50), the block gets a copy of the object that is isolated to the actor (SPEC
+    /// S95).
     @Test func anActorGetsItsOwnObject() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
@@ -255,7 +264,7 @@ import Testing
         token.invalidate()
     }
 
-    /// SPEC S82
+    /// Only managed objects can be observed (SPEC S82).
     @Test func observingAnUnmanagedObjectStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = Dog(1, "").observe { (_: ObjectChange<Dog>) in }
@@ -263,7 +272,7 @@ import Testing
         expectMessage(result, "unmanaged object of Dog can't be observed")
     }
 
-    /// SPEC S91
+    /// An invalid string key path stops the program (SPEC S91).
     @Test func aKeyPathThatIsNoneStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { @MainActor in
             let realm = try memoryRealm()

@@ -55,7 +55,7 @@ import Testing
         tokens.forEach { $0.invalidate() }
     }
 
-    /// SEMANTICS 60: the first call comes, and has an empty collection.
+    /// If the owner is deleted (SEMANTICS 60) before the first call, that call comes, and has an empty collection.
     @Test func theFirstCallIsEmptyWhereTheOwnerIsDeletedWhileTheQueueIsSuspended() async throws {
         let realm = try open()
         let person = Person(value: ["dogs": [[1, "Rex"]], "numbers": [1, 2]])
@@ -82,7 +82,7 @@ import Testing
         tokens.forEach { $0.invalidate() }
     }
 
-    /// What a transaction has deleted is there again when it is cancelled.
+    /// An object that a transaction has deleted is there again when the transaction is cancelled.
     @Test func aListIsObservedWhoseOwnerATransactionOfTheQueueHasDeleted() async throws {
         let realm = try open()
         let person = Person(value: ["dogs": [[1, "Rex"]]])
@@ -101,8 +101,8 @@ import Testing
         token.invalidate()
     }
 
-    /// DESIGN, invariant 1. The empty transaction lies on a version that is not published yet; the queue's realm is
-    /// opened for the observer.
+    /// Nothing is shown before it is durable (DESIGN, invariant 1). The empty transaction begins from a version that
+    /// is not published yet; the queue's realm is opened for the observer.
     @Test func anotherRealmShowsNothingThatIsNotPublished() async throws {
         let realm = try open()
         try realm.write { realm.add(Dog(1, "Rex", age: 1)) }
@@ -110,7 +110,7 @@ import Testing
         let age = try #require(binding.info.stored.first { $0.name == "age" })
         let other = try realm.instance.store.beginWrite()
         other.set(binding.table, binding.column(age), 0, .int(9))
-        _ = try other.write()
+        _ = try other.commitWithoutWaiting()
         realm.beginWrite()
         let seen = seen
         let token = realm.objects(Dog.self).observe(on: queue) { change in

@@ -9,22 +9,24 @@ func wait(for isDone: () -> Bool) async {
     while Date() < end, !isDone() { try? await Task.sleep(for: .milliseconds(2)) }
 }
 
-/// Waits until the realm has told its observers all that is due, so that who has been told nothing by then is told nothing.
+/// Waits until the realm has delivered everything that is due, so that an observer which was not called by then is
+/// not called at all.
 ///
-/// It adds an observer and waits for its first call: a turn tells the observers in the order in which they were added, so the others have been told before. Twice,
-/// as a block may write. The realm must have the class `Dog`.
+/// It adds an observer and waits for its first call: a delivery calls the observers in the order in which they were
+/// added, so the others have been called before. It does so twice, because a block may write. The realm must have the
+/// class `Dog`.
 @MainActor
-func settle(_ realm: Realm, at location: SourceLocation = #_sourceLocation) async {
+func waitForDeliveries(of realm: Realm, at location: SourceLocation = #_sourceLocation) async {
     for _ in 0..<2 {
-        var isTold = false
-        let token = realm.objects(Dog.self).observe { _ in isTold = true }
-        await wait { isTold }
-        #expect(isTold, "the realm tells its observers nothing", sourceLocation: location)
+        var isCalled = false
+        let token = realm.objects(Dog.self).observe { _ in isCalled = true }
+        await wait { isCalled }
+        #expect(isCalled, "the realm does not call its observers", sourceLocation: location)
         token.invalidate()
     }
 }
 
-/// Returns when all has run that the main queue had been given before.
+/// Returns when everything has run that was scheduled on the main queue before.
 @MainActor
 func mainQueueIsThrough() async {
     await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
@@ -33,7 +35,7 @@ func mainQueueIsThrough() async {
 /// Thrown when a body on another thread does not end.
 struct OtherThreadHangs: Error {}
 
-/// Runs `body` with a realm of its own on another thread, and returns when that has ended.
+/// Runs `body` with its own realm on another thread, and returns when it has ended.
 func onAnotherThread(_ name: String, _ types: [ObjectBase.Type], _ body: @escaping @Sendable (Realm) throws -> Void)
     throws
 {

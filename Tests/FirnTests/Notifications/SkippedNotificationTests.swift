@@ -10,22 +10,22 @@ import Testing
     private let name = UUID().uuidString
     private let types: [ObjectBase.Type] = [Dog.self, Person.self]
 
-    /// SEMANTICS 57: an observer that is not told of a transaction is still told of what others wrote. Here another writer's version is written, and
-    /// not published, when the transaction begins on it.
+    /// An observer that skips a transaction (SEMANTICS 56, 57) is still shown what others wrote. Here another
+    /// writer's version is written, and not published, when the transaction begins on it.
     @Test func whatAnotherWriterHadWrittenIsToldThoughTheTransactionIsNot() async throws {
         let realm = try memoryRealm(types, name)
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
-        var told: [String] = []
+        var received: [String] = []
         let token = dog.observe { (change: ObjectChange<Dog>) in
             guard case .change(_, let properties) = change else { return }
-            told += properties.map { "\($0.name): \($0.newValue.map { "\($0)" } ?? "-")" }
+            received += properties.map { "\($0.name): \($0.newValue.map { "\($0)" } ?? "-")" }
         }
         var updates = 0
         let others = realm.objects(Dog.self).where { $0.age > 0 }.observe { change in
             if case .update = change { updates += 1 }
         }
-        await settle(realm)
+        await waitForDeliveries(of: realm)
 
         let binding = realm.instance.binding(of: Dog.self)
         let age = try #require(binding.info.stored.first { $0.name == "age" })
@@ -33,17 +33,17 @@ import Testing
         let other = try store.beginWrite()
         let key = try #require(other.table(binding.table).firstKey(primaryKeyInt: 1))
         other.set(binding.table, binding.column(age), key, .int(9))
-        _ = try other.write()
+        _ = try other.commitWithoutWaiting()
         try realm.write(withoutNotifying: [token, others]) {
             #expect(dog.age == 9)
             dog.name = "Max"
         }
-        await settle(realm)
-        #expect(told == ["age: 9"])
+        await waitForDeliveries(of: realm)
+        #expect(received == ["age: 9"])
         #expect(updates == 1)
         try realm.write { dog.name = "Ben" }
         await wait { updates == 2 }
-        #expect(told == ["age: 9", "name: Ben"])
+        #expect(received == ["age: 9", "name: Ben"])
     }
 
     /// The write lock is free before the transaction's version is durable, so another writer's version may be published
@@ -56,7 +56,7 @@ import Testing
         var telling: [String] = []
         let token = dog.observe { (change: ObjectChange<Dog>) in skipping.append(text(change)) }
         let other = dog.observe { (change: ObjectChange<Dog>) in telling.append(text(change)) }
-        await settle(realm)
+        await waitForDeliveries(of: realm)
 
         let binding = realm.instance.binding(of: Dog.self)
         let age = binding.column(try #require(binding.info.stored.first { $0.name == "age" }))
@@ -64,37 +64,37 @@ import Testing
         let store = realm.instance.store
         let listener = publishedTogether(store) { $0.set(table, age, 0, .int(8)) }
         try realm.write(withoutNotifying: [token]) { dog.name = "Max" }
-        await settle(realm)
+        await waitForDeliveries(of: realm)
         #expect(skipping == ["age: 1 > 8"])
         #expect(telling == ["name: - > Max, age: 1 > 8"])
         withExtendedLifetime((listener, token, other)) {}
     }
 
-    /// The documented pattern: a block writes to what it observes, without being told of that. Meanwhile another thread
-    /// has written.
+    /// The documented pattern: a block writes to what it observes, without being notified of that. Meanwhile another
+    /// thread has written.
     @Test func whatOthersWriteWhileABlockRunsIsToldThoughTheBlocksOwnWriteIsNot() async throws {
         let realm = try memoryRealm(types, name)
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
-        var told: [String] = []
+        var received: [String] = []
         var token: NotificationToken?
         token = dog.observe { (change: ObjectChange<Dog>) in
-            told.append(text(change))
-            guard told.count == 1, let token else { return }
+            received.append(text(change))
+            guard received.count == 1, let token else { return }
             do {
                 try onAnotherThread(name, types) { other in try other.write { other.objects(Dog.self)[0].age = 7 } }
-                // The same property: what another has set is not the block's own.
+                // The same property: the value that another thread set is not the block's own.
                 try realm.write(withoutNotifying: [token]) { dog.age = 8 }
                 try realm.write(withoutNotifying: [token]) { dog.name = "Own" }
             } catch { Issue.record(error) }
         }
         try realm.write { dog.age = 2 }
-        await wait { told.count == 2 }
-        await settle(realm)
-        #expect(told == ["age: - > 2", "age: 2 > 7"])
+        await wait { received.count == 2 }
+        await waitForDeliveries(of: realm)
+        #expect(received == ["age: - > 2", "age: 2 > 7"])
         try realm.write { dog.name = "Ben" }
-        await settle(realm)
-        #expect(told.dropFirst(2) == ["name: - > Ben"])
+        await waitForDeliveries(of: realm)
+        #expect(received.dropFirst(2) == ["name: - > Ben"])
         token?.invalidate()
     }
 
@@ -117,29 +117,30 @@ import Testing
                 rows += 1
             } catch { Issue.record(error) }
         }
-        await settle(realm)
+        await waitForDeliveries(of: realm)
         try realm.write { realm.add(Dog(1, "first")) }
         await wait { updates == 2 }
-        await settle(realm)
+        await waitForDeliveries(of: realm)
         #expect(updates == 2 && rows == 5 && dogs.count == 5)
         token?.invalidate()
     }
 
-    /// Positions are of no use in a collection of another version.
+    /// Indices are of no use in a collection of another version.
     @Test func whatIsToldBeforeASkippedTransactionFitsTheCollection() async throws {
         let realm = try memoryRealm(types, name)
         try realm.write { realm.add(Dog(1, "Rex")) }
         for dogs in [realm.objects(Dog.self), realm.objects(Dog.self).where { $0.age > 0 }] {
             var counts: [Int] = []
             let token = dogs.observe { change in
-                guard case .update(let told, let deletions, let insertions, _) = change else { return }
+                guard case .update(let received, let deletions, let insertions, _) = change else { return }
                 counts.append(insertions.count - deletions.count)
-                #expect(told.count == realm.objects(Dog.self).count, "the realm shows what is told")
+                #expect(
+                    received.count == realm.objects(Dog.self).count, "the realm shows the version that is delivered")
                 counts.append(dogs.count)
             }
-            await settle(realm)
+            await waitForDeliveries(of: realm)
             let before = dogs.count
-            // Written, and not published.
+            // This version is written, and not published.
             let binding = realm.instance.binding(of: Dog.self)
             let other = try realm.instance.store.beginWrite()
             var row = other.beginRow(binding.table)
@@ -151,18 +152,18 @@ import Testing
                 }
             }
             try other.endRow(row)
-            _ = try other.write()
+            _ = try other.commitWithoutWaiting()
             let own = Dog(50 + before, "own")
             try realm.write(withoutNotifying: [token]) { realm.add(own) }
             #expect(counts == [1, before + 1])
             #expect(dogs.count == before + 2 && own.name == "own" && !own.isInvalidated)
-            await settle(realm)
+            await waitForDeliveries(of: realm)
             #expect(counts.count == 2)
             token.invalidate()
         }
     }
 
-    /// The block may write, also without an end.
+    /// The block may itself write in a transaction that skips its token. It is not called again.
     @Test func aBlockThatIsToldBeforeASkippedTransactionMayWrite() async throws {
         let realm = try memoryRealm(types, name)
         let dog = Dog(1, "Rex")
@@ -179,41 +180,43 @@ import Testing
                 }
             } catch { Issue.record(error) }
         }
-        await settle(realm)
+        await waitForDeliveries(of: realm)
         let binding = realm.instance.binding(of: Dog.self)
         let age = try #require(binding.info.stored.first { $0.name == "age" })
         let other = try realm.instance.store.beginWrite()
         other.set(binding.table, binding.column(age), 0, .int(9))
-        _ = try other.write()
+        _ = try other.commitWithoutWaiting()
         try realm.write(withoutNotifying: try [#require(token)]) { dog.name = "own" }
         #expect(names == ["Rex", "own"] && dog.name == "block" && dog.age == 9)
-        await settle(realm)
+        await waitForDeliveries(of: realm)
         #expect(names.count == 2)
         token?.invalidate()
     }
 
-    /// SEMANTICS 47, 56
+    /// Deletion is reported exactly once (SEMANTICS 47). A token that skipped the transaction is not notified of it,
+    /// now or later (SEMANTICS 56).
     @Test func aDeletionThatIsNotToldIsNotToldLater() async throws {
         let realm = try memoryRealm(types, name)
         let dogs = [Dog(1, "Rex"), Dog(2, "Max")]
         try realm.write { realm.add(dogs) }
-        var told: [String] = []
+        var received: [String] = []
         func observe(_ dog: Dog, _ name: String) -> NotificationToken {
             dog.observe { (change: ObjectChange<Dog>) in
-                if case .deleted = change { told.append(name) }
+                if case .deleted = change { received.append(name) }
             }
         }
         let (skipping, telling) = (observe(dogs[0], "skipping"), observe(dogs[0], "telling"))
-        await settle(realm)
+        await waitForDeliveries(of: realm)
         try realm.write(withoutNotifying: [skipping]) { realm.delete(dogs[0]) }
-        await settle(realm)
+        await waitForDeliveries(of: realm)
         try realm.write { dogs[1].age = 3 }
-        await settle(realm)
-        #expect(told == ["telling"])
+        await waitForDeliveries(of: realm)
+        #expect(received == ["telling"])
         withExtendedLifetime((skipping, telling)) {}
     }
 
-    /// SEMANTICS 5: here the commit itself calls the block.
+    /// `refresh()` does nothing while notifications are being sent (SEMANTICS 5). Here the commit itself calls the
+    /// block.
     @Test func refreshDoesNothingWithinABlockThatACommitCalls() async throws {
         let realm = try memoryRealm(types, name)
         let dog = Dog(1, "Rex")
@@ -226,22 +229,22 @@ import Testing
             } catch { Issue.record(error) }
             refreshed.append(realm.refresh())
         }
-        await settle(realm)
+        await waitForDeliveries(of: realm)
         let binding = realm.instance.binding(of: Dog.self)
         let age = try #require(binding.info.stored.first { $0.name == "age" })
         let other = try realm.instance.store.beginWrite()
         other.set(binding.table, binding.column(age), 0, .int(9))
-        _ = try other.write()
+        _ = try other.commitWithoutWaiting()
         try realm.write(withoutNotifying: [token]) {}
         #expect(refreshed == [false] && dog.age == 9)
         token.invalidate()
     }
 
-    /// What another writer writes beside a transaction: nothing, a version that it begins on, or one that is published
-    /// with its own.
+    /// What another writer writes beside a transaction: nothing, a version that the transaction begins from, or one
+    /// that is published with its own.
     enum Other: CaseIterable { case none, before, together }
 
-    /// A realm observer is told that there is something, not what.
+    /// A realm observer learns that something has changed, not what.
     @Test(arguments: Other.allCases) func aRealmObserverThatIsSkippedIsToldOfAnothersVersion(_ other: Other) throws {
         let realm = try memoryRealm(types, name)
         try realm.write { realm.add(Dog(1, "Rex")) }
@@ -258,7 +261,7 @@ import Testing
         case .before:
             let transaction = try store.beginWrite()
             transaction.set(table, age, 0, .int(8))
-            _ = try transaction.write()
+            _ = try transaction.commitWithoutWaiting()
         case .together:
             listener = publishedTogether(store) { $0.set(table, age, 0, .int(8)) }
         }
@@ -270,7 +273,7 @@ import Testing
         withExtendedLifetime((listener, token)) {}
     }
 
-    /// Another writer's version, committed on the thread that commits next, before its commit returns.
+    /// Commits another writer's version on the thread that commits next, before that commit returns.
     private func publishedTogether(
         _ store: Store, _ body: @escaping @Sendable (WriteTransaction) -> Void
     ) -> Store.Listener {

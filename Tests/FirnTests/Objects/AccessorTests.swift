@@ -76,7 +76,7 @@ import Testing
         #expect(object.optionalData == nil && object.optionalDate == nil && object.optionalMood == nil)
     }
 
-    /// SEMANTICS 74
+    /// Dates keep their nanoseconds (SEMANTICS 74).
     @Test(arguments: [
         0, 0.1, -0.1, 1e-9, 978_307_200.000_000_1, -978_307_200.5, -978_307_199.25, 123_456_789.987_654_321, 7e8, -2e9,
         6.3e10,
@@ -90,7 +90,7 @@ import Testing
         if abs(interval) >= 1 { #expect(object.date.timeIntervalSinceReferenceDate == interval) }
     }
 
-    /// SEMANTICS 74
+    /// NaN becomes the epoch; infinities become the largest and smallest dates that can be stored (SEMANTICS 74).
     @Test func oddDatesAreTamed() throws {
         let realm = try memoryRealm()
         let object = Everything()
@@ -103,7 +103,8 @@ import Testing
         #expect(object.date > Date(timeIntervalSinceNow: 1e9))
     }
 
-    /// SEMANTICS 41, 42
+    /// With a primary key, two live accessors of one row are equal; without, they are only `isSameObject`, and frozen
+    /// ones of one version are equal (SEMANTICS 41). Hashes agree (SEMANTICS 42).
     @Test func equalityIsOfRowsWithAPrimaryKeyAndOfInstancesWithout() throws {
         let realm = try memoryRealm()
         try realm.write {
@@ -119,7 +120,8 @@ import Testing
         #expect(Set([people[0].freeze(), people[0].freeze()]).count == 1)
     }
 
-    /// SEMANTICS 35, 33, 13
+    /// Deleting an object sets links to it to nil and invalidates its accessors (SEMANTICS 33, 13). Deleting while
+    /// iterating is legal (SEMANTICS 35).
     @Test func aDeletedObjectIsInvalidAndLinksToItAreNil() throws {
         let realm = try memoryRealm()
         let dog = Dog(1, "Rex")
@@ -145,7 +147,7 @@ import Testing
         #expect(try memoryRealm([Dog.self, Person.self]) != realm)
     }
 
-    /// SPEC S59, SEMANTICS 32
+    /// Properties are read and set by name; numbers are converted if they fit exactly (SPEC S59, SEMANTICS 32).
     @Test func propertiesCanBeReadAndSetByName() throws {
         let realm = try memoryRealm()
         let object = Everything()
@@ -185,7 +187,7 @@ import Testing
         expectMessage(result, "Firn: ", "is gone")
     }
 
-    /// SEMANTICS 29
+    /// Once an object is managed, every assignment to its primary key stops, whatever the value (SEMANTICS 29).
     @Test func changingThePrimaryKeyOfAManagedObjectStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try memoryRealm()
@@ -198,7 +200,7 @@ import Testing
         expectMessage(result, "Firn: ", "is the primary key")
     }
 
-    /// Also where the transaction has made the object's chunk its own already.
+    /// Even if the transaction has already copied the object's chunk.
     @Test func writingAQueuesObjectElsewhereStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let queue = DispatchQueue(label: "owner")

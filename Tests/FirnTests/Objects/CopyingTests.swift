@@ -29,14 +29,14 @@ private class Home: Object {
 
 private func newRealm() throws -> Realm { try memoryRealm([Cat.self, Home.self]) }
 
-/// SEMANTICS 23, 24: `create` copies objects that are unmanaged, frozen or of another realm, each once, and what they
-/// link to.
+/// `create` copies objects that are unmanaged, frozen or of another realm, each once, and the objects that they link
+/// to (SEMANTICS 23, 24).
 @Suite(.timeLimit(.minutes(20))) struct CopyingTests {
-    /// Where the object lies that is copied.
+    /// Where the object to be copied comes from.
     enum Origin: CaseIterable {
         case unmanaged, otherRealm, frozen
 
-        /// The object as `create` is given it. The realm is given back, as it must live that long.
+        /// The object as it is passed to `create`, and its realm, which must live as long.
         fileprivate func moved<T: Object>(_ object: T) throws -> (object: T, realm: Realm?) {
             if self == .unmanaged { return (object, nil) }
             let realm = try newRealm()
@@ -108,11 +108,11 @@ private func newRealm() throws -> Realm { try memoryRealm([Cat.self, Home.self])
         #expect(realm.objects(Cat.self).count == 50_000)
         try realm.write { _ = try realm.create(Cat.self, validating: source.object) }
         #expect(realm.objects(Cat.self).count == 100_000)
-        // Unmanaged ones are let go one by one.
+        // Unmanaged objects are released one by one.
         for cat in chain where cat.realm == nil { cat.mother = nil }
     }
 
-    /// What a sequence makes lives no longer than the sequence wants it.
+    /// An object that a sequence makes lives no longer than the sequence keeps it.
     @Test func temporariesOfSequencesAreToldApart() throws {
         let realm = try newRealm()
         let copy = try realm.write {
@@ -143,7 +143,7 @@ private func newRealm() throws -> Realm { try memoryRealm([Cat.self, Home.self])
         #expect(homes[0].next == homes[1] && homes[0].other == homes[2] && homes[0].all.map(\.id) == Array(4..<40))
     }
 
-    /// SEMANTICS 23: each once, however often it is described.
+    /// Each nested object is created once, however often it is described (SEMANTICS 23).
     @Test func valuesWithOneNewKeyDescribeOneObject() throws {
         let realm = try newRealm()
         let home = try realm.write { realm.create(Home.self, value: ["id": 1]) }
@@ -159,7 +159,7 @@ private func newRealm() throws -> Realm { try memoryRealm([Cat.self, Home.self])
         #expect(home.all.map(\.id) == [2, 3, 3] && realm.objects(Home.self).count == 3)
     }
 
-    /// An instance of any class is copied by its properties' names, in cycles too.
+    /// An instance of any class is copied by its properties' names, even in cycles.
     @Test func aCycleOfOtherClassesIsCopied() throws {
         class Plain {
             let name = "plain"
@@ -212,7 +212,7 @@ private func newRealm() throws -> Realm { try memoryRealm([Cat.self, Home.self])
         #expect(realm.isEmpty)
     }
 
-    /// As `create` does, without a realm.
+    /// This works as `create` does, without a realm.
     @Test func anUnmanagedObjectIsMadeOfACycle() throws {
         class Plain {
             let name = "plain"
@@ -239,7 +239,7 @@ private func newRealm() throws -> Realm { try memoryRealm([Cat.self, Home.self])
                 made?.mother = nil
             }
         }
-        // Objects of the class are linked to as they are, which makes no cycle of copies.
+        // Objects of the class itself are linked to as they are, so there is no cycle of copies.
         let one = Cat("one")
         one.mother = one
         defer { one.mother = nil }
@@ -258,14 +258,14 @@ private func newRealm() throws -> Realm { try memoryRealm([Cat.self, Home.self])
         while let one = next {
             count += 1
             next = one.mother
-            // Both are let go one by one.
+            // Both are released one by one.
             one.mother = nil
         }
         for plain in chain { plain.mother = nil }
         #expect(count == 20_000)
     }
 
-    /// Links between copies that nobody gets are taken away, so that they are freed.
+    /// Links between copies that nobody gets are removed, so that the copies are freed.
     @Test func aFaultInACycleNamesItsPlace() throws {
         class Plain {
             let name: Any

@@ -3,7 +3,8 @@ import Foundation
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct CreationTests {
-    /// SPEC S14, S17, SEMANTICS 27
+    /// Values are dictionaries, arrays, objects or structs (SPEC S14). Arrays may be shorter than the class (SPEC
+    /// S17), and unknown keys are ignored (SEMANTICS 27).
     @Test func valuesComeFromDictionariesArraysObjectsAndStructs() throws {
         struct Source {
             var name = "struct"
@@ -22,17 +23,17 @@ import Testing
         #expect(person.dogs.map(\.id) == [1, 2, 3] && person.friend?.name == "x" && Array(person.numbers) == [1, 2])
     }
 
-    /// SPEC S16, DESIGN "Errors"
+    /// A value that does not fit is a typed error (SPEC S16) that says where it is (DESIGN, "Errors").
     @Test func aValueThatFitsNotIsRefusedWithItsPlace() throws {
         let faults: [([String: Any], String)] = [
             (["id": "x"], "id"), (["age": 1.5], "age"), (["age": NSNull()], "age"), (["owner": 5], "owner"),
             (["name": 5], "name"),
             (["owner": ["dogs": [["id": 1], ["age": "old"]]]], "owner.dogs[1].age"),
         ]
-        for (value, place) in faults {
+        for (value, path) in faults {
             let error = #expect(throws: Realm.Error.self) { _ = try Dog(validating: value) }
             #expect(
-                error?.code == .invalidInput && error?.message.contains("\"\(place)\"") == true,
+                error?.code == .invalidInput && error?.message.contains("\"\(path)\"") == true,
                 "\(String(describing: error))")
         }
     }
@@ -42,7 +43,8 @@ import Testing
         #expect(error?.message.contains("4 properties") == true)
     }
 
-    /// SEMANTICS 21, 23
+    /// `add` makes the given instances managed and keeps their lists (SEMANTICS 21), each instance once even in
+    /// cycles (SEMANTICS 23).
     @Test func addingEntersACycleOnceAndKeepsItsInstancesAndLists() throws {
         let realm = try memoryRealm()
         let person = Person()
@@ -75,7 +77,8 @@ import Testing
         #expect(realm.objects(Person.self).count == 50_000)
     }
 
-    /// SEMANTICS 24, 28
+    /// `create` copies an unmanaged object (SEMANTICS 24). Absent properties get the values of a fresh instance
+    /// (SEMANTICS 28).
     @Test func createCopiesAnUnmanagedObjectAndTakesDefaultsForTheRest() throws {
         let realm = try memoryRealm()
         let source = Dog(1, "Rex")
@@ -88,7 +91,8 @@ import Testing
         #expect(other.age == 1)
     }
 
-    /// SEMANTICS 25, 27, SPEC S32
+    /// `.modified` changes only what differs, `.all` every property supplied (SEMANTICS 25). Absent keys leave their
+    /// properties as they are (SEMANTICS 27, SPEC S32).
     @Test func anUpdateChangesThePropertiesGivenAndNoOthers() throws {
         let realm = try memoryRealm()
         let dog = try realm.write { realm.create(Dog.self, value: ["id": 1, "name": "Rex", "age": 5]) }
@@ -120,7 +124,7 @@ import Testing
         #expect(realm.objects(Dog.self).count == 1 && realm.objects(Person.self).count == 0)
     }
 
-    /// SEMANTICS 25
+    /// `.error` with an existing key stops, and leaves nothing behind (SEMANTICS 25).
     @Test func addingAnExistingKeyStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try memoryRealm()
@@ -132,7 +136,7 @@ import Testing
         expectMessage(result, "Dog with the primary key 1 exists")
     }
 
-    /// SEMANTICS 22
+    /// Adding an object that another realm manages stops (SEMANTICS 22).
     @Test func addingAnObjectOfAnotherRealmStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try memoryRealm()
@@ -144,7 +148,8 @@ import Testing
         expectMessage(result, "belongs to another realm")
     }
 
-    /// SEMANTICS 25: what stops in `add` and `create` is thrown by their twins, and nothing is changed.
+    /// `.modified` and `.all` stop for a class without a primary key (SEMANTICS 25). What stops in `add` and `create`
+    /// is thrown by their validating twins, and nothing is changed.
     @Test(arguments: [Realm.UpdatePolicy.modified, .all])
     func updatingAClassWithoutAPrimaryKeyIsThrownByTheTwins(policy: Realm.UpdatePolicy) throws {
         let realm = try memoryRealm()
@@ -159,7 +164,7 @@ import Testing
                 #expect(error.message.contains("Person") && error.message.contains("primary key"), "\(error)")
             }
             #expect(person.realm == nil && realm.objects(Person.self).count == 0)
-            // Objects within of such a class are created.
+            // Nested objects of such a class are created.
             try realm.create(Dog.self, validating: ["id": 1, "owner": ["name": "Ann"]], update: policy)
         }
         #expect(realm.objects(Person.self).map(\.name) == ["Ann"])
@@ -195,7 +200,7 @@ import Testing
         #expect(realm.isEmpty)
     }
 
-    /// What is given may hold an object that is no more, wherever it stands.
+    /// A value may contain a deleted object at any depth.
     @Test(arguments: [false, true]) func whatWasDeletedIsRefusedAsAValue(isInvalidated: Bool) throws {
         let realm = try memoryRealm()
         let (dog, person) = (Dog(1, "Rex"), Person(value: ["name": "Ann", "dogs": [[2, "Max"]], "numbers": [1]]))
@@ -227,7 +232,7 @@ import Testing
         #expect(realm.objects(Person.self).count == (isInvalidated ? 1 : 0))
     }
 
-    /// SEMANTICS 25
+    /// `.all` on a class without a primary key stops (SEMANTICS 25).
     @Test func updatingAClassWithoutAPrimaryKeyStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try memoryRealm()
@@ -236,7 +241,7 @@ import Testing
         expectMessage(result, "update: .all needs a primary key", "Person")
     }
 
-    /// They are structs, too.
+    /// Such values are structs, too, but no sets of properties.
     @Test func aValueThatIsNoSetOfPropertiesIsNoObject() throws {
         struct Car { var wheels = 4 }
         final class Boat { let length = 3 }
@@ -254,7 +259,7 @@ import Testing
             #expect(throws: Realm.Error.invalidInput) { _ = try Person(validating: value) }
             #expect(realm.objects(Person.self).isEmpty && realm.objects(Dog.self).isEmpty)
         }
-        // What says nothing leaves everything at its initial value.
+        // A value without properties leaves everything at its initial value.
         #expect(try Person(validating: Nothing()).name == "nobody")
     }
 }

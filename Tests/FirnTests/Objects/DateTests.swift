@@ -2,7 +2,7 @@ import Firn
 import Foundation
 import Testing
 
-/// SEMANTICS 74: what is stored is what is read, and order, equality and self-assignment agree.
+/// What is stored is what is read, and order, equality and self-assignment agree (SEMANTICS 74).
 @Suite(.timeLimit(.minutes(20))) struct DateTests {
     private class Event: Object {
         @Persisted var number = 0
@@ -37,7 +37,7 @@ import Testing
         return (0..<count).map { _ in
             while true {
                 let any = Double(bitPattern: random.next())
-                // Of half of them the exponent is one at which dates differ by nanoseconds to centuries.
+                // Half of them have an exponent at which dates differ by nanoseconds to centuries.
                 let exponent = Int(random.next() % 90) - 30
                 let value =
                     random.next() & 1 == 0
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// What a store of nanoseconds and 64-bit seconds can hold of a date.
+    /// The dates that may be read back. A store holds nanoseconds and 64-bit seconds.
     private func nearest(_ interval: Double) -> ClosedRange<Double> {
         let limit = 9_223_372_035_876_468_736.0
         if interval >= limit { return limit...limit }
@@ -83,7 +83,8 @@ import Testing
                 "\(interval): \(date.timeIntervalSinceReferenceDate)")
             #expect(event.indexed == date && event.optional == date, "\(interval)")
         }
-        // Assigning what was read changes nothing, and a comparison with what was given is one with what was stored.
+        // Assigning what was read changes nothing, and comparing with the given date is comparing with the stored
+        // one.
         try realm.write { for event in events { (event.date, event.indexed) = (event.date, event.indexed) } }
         #expect(all.map(\.date) == read && all.map(\.indexed) == read)
         for (interval, date) in zip(intervals, read) {
@@ -113,7 +114,7 @@ import Testing
         #expect(realm.objects(Event.self).where { $0.date == nan }.count == 1)
     }
 
-    /// Its second is the nearest that it has.
+    /// The identifier has the nearest second that it can hold.
     @Test func anObjectIdIsMadeOfAnyDate() {
         let last = TimeInterval(UInt32.max)
         for (seconds, expected) in [

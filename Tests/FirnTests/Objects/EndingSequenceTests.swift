@@ -2,16 +2,16 @@ import Firn
 import Foundation
 import Testing
 
-/// Sequences run code of the application, which may end the transaction, begin another, or change what they are put
-/// into.
+/// Sequences run code of the application, which may end the transaction, begin another, or change the collection that
+/// they are put into.
 @Suite(.timeLimit(.minutes(20))) struct EndingSequenceTests {
-    /// Every tenth element is given after the transaction was committed, and another was begun.
+    /// A sequence that commits the transaction and begins another before every tenth element.
     private func batched(_ realm: Realm, _ count: Int) throws -> LazyMapCollection<Range<Int>, Int> {
         let other = try memoryRealm()
         return (0..<count).lazy.map { number in
             if number % 10 == 9 {
                 try! realm.commitWrite()
-                // Takes the memory of the transaction that has ended.
+                // Reuses the memory of the transaction that has ended.
                 other.beginWrite()
                 realm.beginWrite()
                 other.cancelWrite()
@@ -73,8 +73,8 @@ import Testing
         #expect(dogs.map(\.id) == Array(40..<100))
     }
 
-    /// A sequence that ends the transaction, and begins no other, stops the program; nothing is written to what has
-    /// ended.
+    /// A sequence that ends the transaction, and begins no other, stops the program; nothing is written to the ended
+    /// transaction.
     @Test(arguments: 0..<8) func aSequenceThatEndsTheTransactionStops(use: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [use] in
             let realm = try memoryRealm()
@@ -120,7 +120,7 @@ import Testing
         expectMessage(result, "lies outside of a list of 0 elements")
     }
 
-    /// What the application's code deletes meanwhile is not written to.
+    /// An object that the application's code deletes meanwhile is not written to.
     @Test func anObjectThatIsDeletedBeforeItsUpdateStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try memoryRealm()

@@ -28,7 +28,7 @@ private class KeyIgnored: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-/// SPEC S50: Firn leaves an ignored property alone, also one that is `@Persisted`.
+/// Firn leaves an ignored property alone, even one that is `@Persisted` (SPEC S50).
 @Suite(.timeLimit(.minutes(20))) struct IgnoredPropertyTests {
     private func realm() throws -> Realm { try memoryRealm([Forgetful.self]) }
 
@@ -40,7 +40,7 @@ private class KeyIgnored: Object {
         let other = Forgetful()
         try realm.write { realm.add([object, other]) }
         #expect(object.skipped == 43 && object.skippedText == "ours" && Array(object.skippedList) == [1])
-        // Outside of a write too: it is an ordinary property.
+        // It is an ordinary property, also outside of a write.
         object.skipped = 99
         object.skippedText = "mine"
         object.skippedOptional = 7

@@ -9,7 +9,7 @@ private class Helper: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-/// Makes other objects as its own initial values, before its own stored properties and behind them.
+/// Makes other objects as its own initial values, before and after its own stored properties.
 private class Maker: Object {
     var before = Helper()
     @Persisted var number = 5
@@ -32,7 +32,7 @@ private class Deliberate: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-/// Makes another object of its own class, once for each that is asked for.
+/// Makes another object of its own class, once each time that this is switched on.
 private class Twin: Object {
     nonisolated(unsafe) static var makesTwins = false
     @Persisted var number = 5
@@ -132,7 +132,7 @@ private class Early: Object {
         try realm.write { realm.add(Twin()) }
         Twin.makesTwins = true
         let read = realm.objects(Twin.self)[0]
-        // Either the accessor's twin was made, or the twin of one that was given up.
+        // Either this accessor's twin was made, or the twin of one that was discarded.
         #expect(read.number == 5 && (read.twin?.number ?? 5) == 5)
         Twin.makesTwins = true
         let again = realm.objects(Twin.self)[0]

@@ -22,10 +22,10 @@ private class Chief: Worker {}
             let worker = Worker()
             let chief = Chief()
             realm.beginWrite()
-            // A worker with the key that the chief has in its own table.
+            // This worker has the key that the chief has in its own table.
             realm.add(worker)
             worker.team.append(worker)
-            // Queries take managed objects only.
+            // Queries accept managed objects only.
             if isManaged || use > 7 { realm.add(chief) }
             let other = Worker()
             switch use {
@@ -70,7 +70,7 @@ private class Chief: Worker {}
         #expect(realm.objects(Worker.self).count == 0)
     }
 
-    /// SEMANTICS 24: `create` copies an object of another class by its properties' names.
+    /// `create` copies an object of another class by its properties' names (SEMANTICS 24).
     @Test func creatingCopiesAnInstanceOfASubclass() throws {
         let realm = try memoryRealm([Worker.self, Chief.self])
         let chief = Chief(value: ["name": "Ann"])

@@ -10,7 +10,7 @@ private class Numbers: Object {
 }
 
 @Suite(.timeLimit(.minutes(20))) struct ListTests {
-    /// SPEC R46: every edit does the same to an unmanaged list, to a managed one, and to an array.
+    /// Every edit does the same to an unmanaged list, to a managed one, and to an array (SPEC R46).
     @Test(arguments: [1, 2, 3] as [UInt64])
     func editsAreThoseOfAnArray(seed: UInt64) throws {
         var random = SplitMix(state: seed)
@@ -23,37 +23,37 @@ private class Numbers: Object {
         for step in 0..<600 {
             let value = Int(random.next() % 1000)
             let n = model.count
-            let place = n == 0 ? 0 : Int(random.next() % UInt64(n))
+            let index = n == 0 ? 0 : Int(random.next() % UInt64(n))
             let other = n == 0 ? 0 : Int(random.next() % UInt64(n))
             let kind = random.next() % 14
             for list in [managed.numbers, unmanaged.numbers] {
                 switch kind {
                 case 0, 1, 2: list.append(value)
-                case 3: list.insert(value, at: place)
-                case 4: if n > 0 { list.remove(at: place) }
-                case 5: if n > 0 { list[place] = value }
-                case 6: if n > 0 { list.move(from: place, to: other) }
-                case 7: if n > 0 { list.swapAt(place, other) }
-                case 8: list.replaceSubrange(min(place, other)..<max(place, other), with: [value, value + 1])
+                case 3: list.insert(value, at: index)
+                case 4: if n > 0 { list.remove(at: index) }
+                case 5: if n > 0 { list[index] = value }
+                case 6: if n > 0 { list.move(from: index, to: other) }
+                case 7: if n > 0 { list.swapAt(index, other) }
+                case 8: list.replaceSubrange(min(index, other)..<max(index, other), with: [value, value + 1])
                 case 9: list.append(objectsIn: [value, value])
-                case 10: if n < 100 { list.insert(contentsOf: list, at: place) }
+                case 10: if n < 100 { list.insert(contentsOf: list, at: index) }
                 case 11: list.replaceSubrange(0..., with: list.reversed())
-                case 12: list.replaceSubrange(place..., with: list.prefix(5))
+                case 12: list.replaceSubrange(index..., with: list.prefix(5))
                 default: if step % 5 == 0 { list.removeLast(min(n, 3)) }
                 }
             }
             switch kind {
             case 0, 1, 2: model.append(value)
-            case 3: model.insert(value, at: place)
-            case 4: if n > 0 { model.remove(at: place) }
-            case 5: if n > 0 { model[place] = value }
-            case 6: if n > 0 { model.insert(model.remove(at: place), at: other) }
-            case 7: if n > 0 { model.swapAt(place, other) }
-            case 8: model.replaceSubrange(min(place, other)..<max(place, other), with: [value, value + 1])
+            case 3: model.insert(value, at: index)
+            case 4: if n > 0 { model.remove(at: index) }
+            case 5: if n > 0 { model[index] = value }
+            case 6: if n > 0 { model.insert(model.remove(at: index), at: other) }
+            case 7: if n > 0 { model.swapAt(index, other) }
+            case 8: model.replaceSubrange(min(index, other)..<max(index, other), with: [value, value + 1])
             case 9: model += [value, value]
-            case 10: if n < 100 { model.insert(contentsOf: model, at: place) }
+            case 10: if n < 100 { model.insert(contentsOf: model, at: index) }
             case 11: model.reverse()
-            case 12: model.replaceSubrange(place..., with: model.prefix(5))
+            case 12: model.replaceSubrange(index..., with: model.prefix(5))
             default: if step % 5 == 0 { model.removeLast(min(n, 3)) }
             }
             try #require(
@@ -85,7 +85,7 @@ private class Numbers: Object {
         }
     }
 
-    /// SEMANTICS 73: a list's sum is that of a property, managed or not.
+    /// A list's sum is computed like that of a property, managed or not (SEMANTICS 73).
     @Test func sumsAreExactAndDoNotTrap() throws {
         let realm = try memoryRealm([Numbers.self])
         let numbers = Numbers()
@@ -104,7 +104,8 @@ private class Numbers: Object {
         #expect(numbers.ints.sum() == 3 && numbers.bytes.sum() == 71)
     }
 
-    /// SPEC R48, SEMANTICS 31
+    /// Assigning to a list property copies the elements into the list (SPEC R48). Assigning a list to itself keeps
+    /// its elements (SEMANTICS 31).
     @Test func assigningCopiesAndAssigningItselfKeeps() throws {
         let realm = try memoryRealm()
         let person = Person(value: ["numbers": [1, 2, 3]])
@@ -125,7 +126,7 @@ private class Numbers: Object {
         }
     }
 
-    /// SEMANTICS 35
+    /// Deleting while iterating is legal: iteration runs over a snapshot (SEMANTICS 35).
     @Test func deletingWhileIteratingAListDeletesAll() throws {
         let realm = try memoryRealm()
         let person = Person(value: ["dogs": [[1], [2], [3]]])
@@ -136,7 +137,8 @@ private class Numbers: Object {
         #expect(person.dogs.count == 0 && realm.objects(Dog.self).count == 0)
     }
 
-    /// SEMANTICS 43
+    /// Managed lists are equal if they are the same list of the same row; unmanaged lists compare their elements
+    /// (SEMANTICS 43).
     @Test func managedListsAreEqualWhereTheyAreOne() throws {
         let realm = try memoryRealm()
         let one = Person(value: ["numbers": [1]])
@@ -146,7 +148,7 @@ private class Numbers: Object {
         #expect(one.numbers != two.numbers && realm.objects(Person.self)[0].numbers == one.numbers)
     }
 
-    /// SPEC R47
+    /// An index out of bounds stops, naming the index and the count (SPEC R47).
     @Test(arguments: [-1, 3])
     func anIndexOutOfBoundsStops(index: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [index] in
@@ -168,7 +170,7 @@ private class Numbers: Object {
         expectMessage(result, "Person.numbers", "outside of a write transaction")
     }
 
-    /// What is done to a managed list on a thread that is not its realm's stops, reading included.
+    /// Any use of a managed list on a thread that is not its realm's stops, even reading.
     @Test(arguments: 0..<7)
     func aListOnAnotherThreadStops(use: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [use] in

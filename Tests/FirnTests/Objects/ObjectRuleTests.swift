@@ -15,9 +15,9 @@ private class MaybeNamed: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-/// Rules of SEMANTICS that concern single objects, their keys and their links.
+/// Rules of SEMANTICS for single objects, their keys and their links.
 @Suite(.timeLimit(.minutes(20))) struct ObjectRuleTests {
-    /// SEMANTICS 30
+    /// At most one object has a nil key, found by `forPrimaryKey: nil` (SEMANTICS 30).
     @Test func anOptionalPrimaryKeyIsNilForOneObjectAtMost() throws {
         let realm = try memoryRealm([MaybeKeyed.self, MaybeNamed.self])
         try realm.write {
@@ -36,7 +36,7 @@ private class MaybeNamed: Object {
         #expect(realm.object(ofType: MaybeNamed.self, forPrimaryKey: "")?.size == 8)
     }
 
-    /// SEMANTICS 34
+    /// Unmanaged, already deleted and foreign objects can't be deleted (SEMANTICS 34).
     @Test(arguments: [
         (0, "is unmanaged"), (1, "was deleted already"), (2, "belongs to another realm"), (3, "is frozen"),
     ])
@@ -62,7 +62,7 @@ private class MaybeNamed: Object {
         expectMessage(result, "Firn: can't delete", part)
     }
 
-    /// SEMANTICS 34
+    /// `delete` needs a write transaction (SEMANTICS 34).
     @Test func deletingOutsideOfAWriteStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try memoryRealm()
@@ -73,7 +73,8 @@ private class MaybeNamed: Object {
         expectMessage(result, "can't delete an object outside of a write transaction")
     }
 
-    /// SEMANTICS 36, 72
+    /// `distinct` keeps the first object in the current order and drops objects with a nil link on the path
+    /// (SEMANTICS 72). Deleting it deletes these representatives only (SEMANTICS 36).
     @Test func distinctKeepsTheFirstInOrderAndDeletingItDeletesThese() throws {
         let realm = try memoryRealm()
         let people = [40, nil, 40, nil].map { Person(value: ["age": $0 as Any]) }
@@ -88,14 +89,15 @@ private class MaybeNamed: Object {
         let dogs = realm.objects(Dog.self)
         #expect(dogs.distinct(by: ["name"]).map(\.id) == [0, 1, 3])
         #expect(dogs.sorted(byKeyPath: "age").distinct(by: ["name"]).map(\.id) == [4, 3, 2])
-        // Nil is one group; a dog without an owner is in none.
+        // Nil is one group; a dog without an owner is in no group.
         #expect(dogs.distinct(by: ["owner.age"]).map(\.id) == [0, 1])
         #expect(realm.objects(Person.self).distinct(by: ["age"]).count == 2)
         try realm.write { realm.delete(dogs.distinct(by: ["name"])) }
         #expect(dogs.map(\.id) == [2, 4])
     }
 
-    /// SEMANTICS 40, 33
+    /// A list that holds an object twice contributes two backlinks (SEMANTICS 40). Deleting the object removes every
+    /// occurrence (SEMANTICS 33).
     @Test func backlinksCountEachLink() throws {
         let realm = try memoryRealm()
         let dog = Dog(1, "Rex")
@@ -112,7 +114,7 @@ private class MaybeNamed: Object {
         #expect(ann.dogs.isEmpty && bob.dogs.isEmpty)
     }
 
-    /// SEMANTICS 65
+    /// Frozen collections can be filtered and sorted (SEMANTICS 65).
     @Test func frozenCollectionsAreFilteredAndSorted() throws {
         let realm = try memoryRealm()
         let person = Person(value: ["dogs": [[1, "Rex", 3], [2, "Max", 2], [3, "Bo", 1]]])
@@ -124,7 +126,7 @@ private class MaybeNamed: Object {
         #expect(dogs.where { $0.age > 1 }.isFrozen && list.sorted(byKeyPath: "name").isFrozen)
     }
 
-    /// SEMANTICS 65
+    /// Freezing a collection on a thread that is not its realm's stops (SEMANTICS 65).
     @Test func freezingACollectionOfAnotherThreadStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try memoryRealm()
@@ -140,7 +142,7 @@ private class MaybeNamed: Object {
         expectMessage(result, "Firn: ", "on another thread")
     }
 
-    /// Else it would change what belongs to the realm's thread, unguarded.
+    /// Otherwise it would change what belongs to the realm's thread, without a lock.
     @Test(arguments: 0..<4) func whatAnotherThreadAsksOfACollectionStops(what: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [what] in
             let realm = try memoryRealm()
@@ -150,7 +152,7 @@ private class MaybeNamed: Object {
             guard list.count == 1 else { exit(0) }
             let done = DispatchSemaphore(value: 0)
             Thread {
-                // Nothing is read of what is derived.
+                // The derived collections are not read.
                 switch what {
                 case 0: print(dogs.sum(ofProperty: "age") as Int)
                 case 1: _ = list.filter("age > 0")
@@ -178,7 +180,8 @@ private class MaybeNamed: Object {
         expectMessage(result, "Firn: ", "for a queue outside of it")
     }
 
-    /// SEMANTICS 75, 76
+    /// Comparing a list means "some element"; a collection in the middle of a path needs ANY or an aggregate
+    /// (SEMANTICS 75). Two properties need fitting types to be compared, and collections can't be (SEMANTICS 76).
     @Test func collectionsAndTypesThatCantBeComparedAreRefused() throws {
         let realm = try memoryRealm()
         try realm.write {
@@ -205,7 +208,7 @@ private class MaybeNamed: Object {
         }
     }
 
-    /// SEMANTICS 85
+    /// `objectTypes` restricts the schema, and other classes stop on use (SEMANTICS 85).
     @Test func aClassThatTheRealmDoesNotHaveStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             print(try memoryRealm([MaybeKeyed.self]).objects(Dog.self).count)
@@ -213,7 +216,7 @@ private class MaybeNamed: Object {
         expectMessage(result, "the realm has no class Dog", "objectTypes")
     }
 
-    /// SEMANTICS 89
+    /// A value of more than 16 MB stops (SEMANTICS 89).
     @Test(arguments: [0, 1, 2])
     func aValueOfMoreThanSixteenMegabytesStops(which: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [which] in

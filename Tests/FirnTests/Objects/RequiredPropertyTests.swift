@@ -45,7 +45,8 @@ private class RequiredLink: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-/// SPEC S53, S16, S23, S30: an optional property that `requiredProperties()` names may not be nil.
+/// An optional property that `requiredProperties()` names may not be nil (SPEC S53). A value without it is refused
+/// (SPEC S16, S23, S30).
 @Suite(.timeLimit(.minutes(20))) struct RequiredPropertyTests {
     private func realm() throws -> Realm { try memoryRealm([Strict.self]) }
 
@@ -64,7 +65,7 @@ private class RequiredLink: Object {
             #expect(one.id == 1 && one.name == "Ann" && one.age == 3 && one.height == 1.5 && one.flag == false)
             #expect(one.blob == Data([1]) && one.mood == .wild && one.free == nil && one["name"] as? String == "Ann")
         }
-        // More rows than a leaf, so that each row's neighbour would show a write to the wrong place.
+        // There are more rows than a leaf has, so that a write to the wrong row would show.
         try realm.write {
             for id in 2..<700 { realm.create(Strict.self, value: ["id": id, "name": "n\(id)", "age": id]) }
             for one in realm.objects(Strict.self) {
@@ -133,7 +134,7 @@ private class RequiredLink: Object {
                     #expect(object.realm == nil && realm.objects(Strict.self).count == 1)
                 }
             }
-            // An update gives what changes; what it does not name stays.
+            // An update names what changes, and what it does not name stays.
             try realm.create(Strict.self, validating: ["id": 1, "age": 9], update: .modified)
             #expect(throws: Realm.Error.invalidInput) {
                 try realm.create(Strict.self, validating: ["id": 1, "name": NSNull()], update: .modified)
@@ -171,7 +172,8 @@ private class RequiredLink: Object {
         expectMessage(result, "Firn: ", "\"id\"", "required")
     }
 
-    /// SEMANTICS 80
+    /// Making a property required is a schema mismatch without a higher version; with one, nulls become blank values
+    /// (SEMANTICS 80).
     @Test func aStoreWithNilsNeedsAHigherVersionAndTurnsThemIntoBlanks() throws {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).firn")
         defer { try? FileManager.default.removeItem(at: url) }

@@ -46,7 +46,7 @@ private class Generated: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-/// SEMANTICS 25: `.all` marks every property given as changed, `.modified` only those whose values differ.
+/// `.all` marks every supplied property as changed, `.modified` only those whose values differ (SEMANTICS 25).
 @MainActor
 @Suite(.timeLimit(.minutes(20))) struct UpdatePolicyTests {
     private let value: [String: Any] = [
@@ -58,19 +58,19 @@ private class Generated: Object {
         "name", "rooms", "area", "opened", "photo", "numbers", "words", "dogs", "best", "none",
     ]
 
-    /// The properties that a write is told to have changed.
-    private func told(_ realm: Realm, _ kennel: Kennel, _ body: () -> Void) async throws -> Set<String> {
+    /// The properties that a write is reported to have changed.
+    private func reportedChanges(_ realm: Realm, _ kennel: Kennel, _ body: () -> Void) async throws -> Set<String> {
         var names: Set<String> = []
         let token = kennel.observe { (change: ObjectChange<Kennel>) in
             if case .change(_, let properties) = change { names.formUnion(properties.map(\.name)) }
         }
         try realm.write(body)
-        await settle(realm)
+        await waitForDeliveries(of: realm)
         token.invalidate()
         return names
     }
 
-    /// An unmanaged object with the values, some of them others.
+    /// An unmanaged object with the values, some of them replaced.
     private func kennel(_ changed: [String: Any] = [:]) -> Kennel {
         Kennel(value: value.merging(changed) { $1 })
     }
@@ -78,9 +78,11 @@ private class Generated: Object {
     @Test func modifiedMarksNothingWhereAllIsEqual() async throws {
         let realm = try memoryRealm([Kennel.self, Dog.self, Person.self])
         let kennel = try realm.write { realm.create(Kennel.self, value: value, update: .modified) }
-        let created = try await told(realm, kennel) { realm.create(Kennel.self, value: value, update: .modified) }
+        let created = try await reportedChanges(realm, kennel) {
+            realm.create(Kennel.self, value: value, update: .modified)
+        }
         #expect(created == [])
-        let added = try await told(realm, kennel) { realm.add(self.kennel(), update: .modified) }
+        let added = try await reportedChanges(realm, kennel) { realm.add(self.kennel(), update: .modified) }
         #expect(added == [])
         let dogs = realm.objects(Dog.self)
         #expect(dogs.map(\.name) == ["Rex", "Max"] && kennel.best == dogs[0] && Array(kennel.dogs) == Array(dogs))
@@ -96,17 +98,18 @@ private class Generated: Object {
             ("best", NSNull()), ("none", [1, "Rex"]), ("none", NSNull()), ("numbers", []), ("dogs", []),
         ] as [(String, Any)] {
             #expect(
-                try await told(realm, kennel) {
+                try await reportedChanges(realm, kennel) {
                     realm.create(Kennel.self, value: ["id": 1, name: other], update: .modified)
                 } == [name], "\(name): \(other)")
         }
-        // An object is compared as a whole: what it has from the last rounds differs from what it is given now.
+        // All properties of an object are compared, so what the rounds before left is reset first.
         try realm.write { realm.create(Kennel.self, value: value, update: .modified) }
         for (name, other) in [("name", "south"), ("numbers", [7]), ("dogs", [[2, "Max"]]), ("best", [2, "Max"])]
             as [(String, Any)]
         {
             #expect(
-                try await told(realm, kennel) { realm.add(self.kennel([name: other]), update: .modified) } == [name])
+                try await reportedChanges(realm, kennel) { realm.add(self.kennel([name: other]), update: .modified) }
+                    == [name])
             try realm.write { realm.create(Kennel.self, value: value, update: .modified) }
         }
     }
@@ -115,12 +118,13 @@ private class Generated: Object {
         let realm = try memoryRealm([Kennel.self, Dog.self, Person.self])
         let kennel = try realm.write { realm.create(Kennel.self, value: value, update: .modified) }
         #expect(
-            try await told(realm, kennel) { realm.create(Kennel.self, value: value, update: .all) } == Self.all)
+            try await reportedChanges(realm, kennel) { realm.create(Kennel.self, value: value, update: .all) }
+                == Self.all)
         #expect(
-            try await told(realm, kennel) {
+            try await reportedChanges(realm, kennel) {
                 realm.create(Kennel.self, value: ["id": 1, "rooms": 3, "numbers": [1, 2, 2]], update: .all)
             } == ["rooms", "numbers"])
-        #expect(try await told(realm, kennel) { realm.add(self.kennel(), update: .all) } == Self.all)
+        #expect(try await reportedChanges(realm, kennel) { realm.add(self.kennel(), update: .all) } == Self.all)
     }
 
     /// An unmanaged object's list is empty, whether it was ever asked for or not.
@@ -136,17 +140,17 @@ private class Generated: Object {
                 if isAskedFor { #expect(kennel.numbers.isEmpty && kennel.words.isEmpty && kennel.dogs.isEmpty) }
                 return kennel
             }
-            let names = try await told(realm, stored) { realm.add(empty(), update: policy) }
+            let names = try await reportedChanges(realm, stored) { realm.add(empty(), update: policy) }
             #expect(stored.numbers.isEmpty && stored.words.isEmpty && stored.dogs.isEmpty)
             #expect(names == (policy == .all ? Self.all : Self.all.subtracting(["none"])))
-            // Where they were empty, nothing differs.
-            let again = try await told(realm, stored) { realm.add(empty(), update: policy) }
+            // The lists were empty before, so nothing differs.
+            let again = try await reportedChanges(realm, stored) { realm.add(empty(), update: policy) }
             #expect(again == (policy == .all ? Self.all : []))
         }
     }
 
-    /// SEMANTICS 27: a value without a key is about the object that has the key of a new one, and leaves what it does
-    /// not name as it is.
+    /// A value without a key refers to the object with the key that a new object would get, and leaves what it does
+    /// not name as it is (SEMANTICS 27).
     @Test(arguments: [Realm.UpdatePolicy.all, .modified]) func aValueWithoutAKeyUpdatesTheObjectWithTheDefaultKey(
         policy: Realm.UpdatePolicy
     ) throws {
@@ -168,7 +172,7 @@ private class Generated: Object {
         #expect(realm.objects(Settings.self).count == 1 && realm.objects(Screen.self).count == 1)
     }
 
-    /// Twice in one value: the second is about the object that the first makes.
+    /// Both values in one description refer to the same object: the first one creates it.
     @Test func valuesWithoutAKeyDescribeOneObject() throws {
         let realm = try memoryRealm([Settings.self, Screen.self])
         let screen = try realm.write {

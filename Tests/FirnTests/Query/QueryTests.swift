@@ -24,7 +24,7 @@ import Testing
 
     private func ids(_ results: Results<Dog>) -> [Int] { results.map(\.id) }
 
-    /// SPEC R72–R75
+    /// Comparisons, string conditions, ranges and conditions on collections (SPEC R72–R75).
     @Test func conditionsFindWhatTheySay() throws {
         let realm = try filled()
         let dogs = realm.objects(Dog.self)
@@ -87,7 +87,8 @@ import Testing
             litters.where { $0.pups.isGood && $0.name == "both" || $0.name == "none" }.map(\.name) == ["none", "both"])
     }
 
-    /// SPEC R73, SEMANTICS 68, 69
+    /// Strings compare as UTF-8 bytes, and options fold case and diacritics (SPEC R73, SEMANTICS 68). Every string
+    /// contains the empty one (SEMANTICS 69).
     @Test func stringsAreComparedByTheirBytesOrAsAsked() throws {
         let dogs = try filled().objects(Dog.self)
         #expect(ids(dogs.where { $0.name.starts(with: "R") }) == [0, 4, 8])
@@ -99,7 +100,7 @@ import Testing
         #expect(dogs.where { $0.name.contains("") }.count == 10)
     }
 
-    /// SPEC R36, SEMANTICS 78
+    /// A text query (SPEC R36) builds the same predicate as `where` (SEMANTICS 78).
     @Test func textFindsTheSame() throws {
         let realm = try filled()
         let dogs = realm.objects(Dog.self)
@@ -115,7 +116,8 @@ import Testing
         #expect(throws: Realm.Error.self) { _ = try dogs.filter(validating: "age > %@", Dog(1, "")) }
     }
 
-    /// SPEC R38, R39, SEMANTICS 70
+    /// Sorting is stable and nil comes first (SPEC R38, SEMANTICS 70). `distinct` keeps the first occurrence (SPEC
+    /// R39).
     @Test func sortingIsStableAndNilComesFirst() throws {
         let realm = try filled()
         let dogs = realm.objects(Dog.self)
@@ -131,7 +133,7 @@ import Testing
         #expect(ids(dogs.sorted(by: \.age, ascending: false).where { $0.name == "Rex" }) == [8, 4, 0])
     }
 
-    /// Sorting by the name itself would be another order.
+    /// Sorting by the property itself would give another order.
     @Test(arguments: 0..<4) func aKeyPathThatGoesOnBehindAPropertyStops(use: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [use] in
             let realm = try memoryRealm()
@@ -154,7 +156,7 @@ import Testing
         #expect(realm.objects(Everything.self).sorted(by: \.optionalMood).count == 1)
     }
 
-    /// SPEC R40, SEMANTICS 73
+    /// Aggregates skip nil. Of nothing they are nil, and the sum is 0 (SPEC R40, SEMANTICS 73).
     @Test func aggregatesSkipNilAndAreNilOfNothing() throws {
         let realm = try filled()
         let dogs = realm.objects(Dog.self)
@@ -168,7 +170,7 @@ import Testing
         #expect(realm.objects(Person.self).max(of: \.age) == 40)
     }
 
-    /// SEMANTICS 73: an aggregate that its type can't hold is the nearest one that it can.
+    /// An aggregate (SEMANTICS 73) that its type can't hold is the nearest value that the type can hold.
     @Test func aggregatesBeyondTheirTypeDoNotTrap() throws {
         let realm = try memoryRealm()
         let all = realm.objects(Everything.self)
@@ -190,7 +192,8 @@ import Testing
         #expect(low == .min && lowest == .min && none == nil)
     }
 
-    /// SEMANTICS 43, SPEC R33–R35
+    /// Results are live collections (SPEC R33–R35). A copy of a result equals it, but two separate results do not
+    /// (SEMANTICS 43).
     @Test func resultsAreCollections() throws {
         let realm = try filled()
         let dogs = realm.objects(Dog.self)
@@ -206,7 +209,7 @@ import Testing
         #expect(dogs.count == 4)
     }
 
-    /// SEMANTICS 77
+    /// A filter that compares a link with an object of another realm stops (SEMANTICS 77).
     @Test func comparingWithAnObjectOfAnotherRealmStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let person = Person()
@@ -216,7 +219,8 @@ import Testing
         expectMessage(result, "unmanaged or of another realm")
     }
 
-    /// A path through collections holds for an element that lies within the range, not for one above and one below.
+    /// A path through collections needs one element within the range, not one above its start and another below its
+    /// end.
     @Test func aRangeIsOfOneElement() throws {
         let realm = try memoryRealm()
         try realm.write {
@@ -273,14 +277,15 @@ import Testing
         #expect(samples.where { $0.doubles.contains(-Double.infinity ..< -Double.infinity) }.count == 0)
     }
 
-    /// Its hash runs the application's code, which may query. An alarm ends a process that waits for itself.
+    /// The argument's hash runs the application's code, which may query. An alarm ends a process that waits for
+    /// itself.
     @Test func aKeyPathWithAnArgumentThatQueriesIsTraced() async {
         await #expect(processExitsWith: .success) {
             alarm(60)
             let realm = try memoryRealm()
             try realm.write { realm.add(Person(value: ["name": "Ann", "dogs": [[1, "Rex"]]])) }
             let people = realm.objects(Person.self)
-            // More than are kept.
+            // More key paths than are cached.
             for number in 0..<1100 {
                 let path: KeyPath<Person, String> = \Person[Asking(number: number)]
                 #expect(people.where { $0[dynamicMember: path] == "Ann" }.count == 1)
@@ -290,7 +295,7 @@ import Testing
     }
 }
 
-/// Queries where it is hashed or compared.
+/// Runs a query when it is hashed or compared.
 private struct Asking: Hashable {
     let number: Int
 

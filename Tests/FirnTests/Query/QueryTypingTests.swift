@@ -2,7 +2,8 @@ import Firn
 import Foundation
 import Testing
 
-/// SPEC R37, R72: what `where { }` does not have is refused by the compiler, not by a stop when it runs.
+/// A condition that `where { }` does not have (SPEC R37, R72) is refused by the compiler, and does not stop at run
+/// time.
 ///
 /// Runs the compiler on small programs that use the module under test.
 @Suite(.timeLimit(.minutes(20))) struct QueryTypingTests {
@@ -57,11 +58,12 @@ import Testing
         process.waitUntilExit()
         let first = Self.model.split(separator: "\n", omittingEmptySubsequences: false).count
         var numbers: Set<Int> = []
-        // Lines that begin with a space show the place again.
+        // Lines that begin with a space repeat the location.
         for line in said.split(separator: "\n") where line.contains("error:") && !line.hasPrefix(" ") {
             let parts = line.split(separator: ":")
             let number = parts.count > 1 && line.hasPrefix(file.path) ? Int(parts[1]) : nil
-            // An error that is not about a condition is one of this test: the module was not found, or the model is wrong.
+            // An error that is not about a condition is a fault of this test: the module was not found, or the model
+            // is wrong.
             numbers.insert(try #require(number.map { $0 - first }, "\(said)"))
         }
         try #require(numbers.isEmpty == (process.terminationStatus == 0), "\(said)")

@@ -3,7 +3,7 @@ import FirnTestSupport
 import Foundation
 import Testing
 
-/// The limit on what may be held, as a program meets it.
+/// The limits on held versions, as a program meets them.
 @Suite(.timeLimit(.minutes(20))) struct ActiveVersionLimitTests {
     private func open(_ change: (inout Realm.Configuration) -> Void) throws -> Realm {
         var configuration = Realm.Configuration(
@@ -71,7 +71,8 @@ import Testing
         #expect(dog.age == 19)
     }
 
-    /// Each thread's realm shows an old version when another has written, and lets it go for its own write: under no limit may that fail for itself.
+    /// Each thread's realm shows an old version after another thread has written, and releases it for its own write.
+    /// No limit may make a write fail because of its own realm.
     @Test func writersOfManyThreadsAreNotInEachOthersWayWhereTheyWait() throws {
         var made = Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [Dog.self, Person.self])
         made.maximumNumberOfActiveVersions = 5
@@ -94,11 +95,11 @@ import Testing
         #expect(realm.objects(Dog.self).count == 400)
     }
 
-    /// The realm only remembers it, and the version becomes an old one while the write waits for its turn.
+    /// Only the realm remembers the frozen version, which becomes an old one while the write waits for its turn.
     @Test func aFreezeThatNobodyHoldsIsNotInTheWayOfAWrite() throws {
         let realm = try open {
             $0.maximumNumberOfActiveVersions = 1
-            // Who has just committed holds its base for a moment more.
+            // A realm that has just committed holds its base for a moment longer.
             $0.activeVersionPolicy = .wait(30)
         }
         let dog = Dog(1, "Rex")
@@ -111,7 +112,7 @@ import Testing
                 own.beginWrite()
                 own.objects(Dog.self)[0].age = 2
                 isWriting.signal()
-                // Until the other one waits.
+                // Waits until the other thread waits.
                 usleep(100_000)
                 try own.commitWrite()
             } catch { Issue.record(error) }

@@ -2,15 +2,15 @@ import Firn
 import Foundation
 import Testing
 
-/// `activeVersions` says who holds what, in the words of the program that does.
+/// `activeVersions` says who holds what, by the call sites of the program.
 @MainActor
 @Suite(.timeLimit(.minutes(20))) struct ActiveVersionTests {
     private let name = UUID().uuidString
     private let types: [ObjectBase.Type] = [Dog.self, Person.self]
 
-    private func place(_ line: Int) -> String { "\(#fileID):\(line)" }
+    private func callSite(_ line: Int) -> String { "\(#fileID):\(line)" }
 
-    /// A realm with a person, a dog of theirs, and a place where it was opened.
+    /// Adds a person with a dog, and returns the person.
     private func fill(_ realm: Realm) throws -> Person {
         let person = Person(value: ["name": "Ann", "dogs": [[1, "Rex"]]])
         try realm.write { realm.add(person) }
@@ -30,7 +30,7 @@ import Testing
             kept.append(frozen)
             let newest = realm.activeVersions.last
             let version = try #require(newest, sourceLocation: location)
-            #expect(version.pinnedAt.last == place(line), sourceLocation: location)
+            #expect(version.pinnedAt.last == callSite(line), sourceLocation: location)
             #expect(version.holders == 2, sourceLocation: location)
             realm.beginWrite()
             realm.objects(Dog.self)[0].age += 1
@@ -58,36 +58,36 @@ import Testing
         #expect(realm == other)
         let opened = #line - 4
         #expect(realm.isEmpty)
-        #expect(realm.activeVersions.map(\.pinnedAt) == [[place(opened)]])
+        #expect(realm.activeVersions.map(\.pinnedAt) == [[callSite(opened)]])
         try realm.write { realm.add(Dog(1, "Rex")) }
-        #expect(realm.activeVersions.map(\.pinnedAt) == [[place(#line - 1)]])
+        #expect(realm.activeVersions.map(\.pinnedAt) == [[callSite(#line - 1)]])
         realm.beginWrite()
-        #expect(realm.activeVersions.map(\.pinnedAt) == [[place(#line - 1)]])
+        #expect(realm.activeVersions.map(\.pinnedAt) == [[callSite(#line - 1)]])
         realm.cancelWrite()
         try realm.tryBeginWrite()
         try realm.commitWrite()
-        #expect(realm.activeVersions.map(\.pinnedAt) == [[place(#line - 2)]])
+        #expect(realm.activeVersions.map(\.pinnedAt) == [[callSite(#line - 2)]])
         try onAnotherThread(name, types) { other in try other.write { other.add(Dog(2, "Max")) } }
         #expect(realm.refresh())
-        #expect(realm.activeVersions.map(\.pinnedAt) == [[place(#line - 1)]])
+        #expect(realm.activeVersions.map(\.pinnedAt) == [[callSite(#line - 1)]])
         realm.invalidate()
         #expect(realm.activeVersions.map(\.holders) == [0])
         #expect(realm.objects(Dog.self).count == 2)
-        #expect(realm.activeVersions.map(\.pinnedAt) == [[place(opened)]])
+        #expect(realm.activeVersions.map(\.pinnedAt) == [[callSite(opened)]])
     }
 
     @Test func aThawedRealmIsNamedByWhereItWasThawed() throws {
         let realm = try open()
         nonisolated(unsafe) let frozen = try fill(realm).freeze()
         let done = DispatchSemaphore(value: 0)
-        nonisolated(unsafe) var places: [String] = []
+        nonisolated(unsafe) var callSites: [String] = []
         let line = #line + 2
         Thread {
-            if let thawed = frozen.thaw(), thawed.name == "Ann" { places = thawed.realm!.activeVersions[0].pinnedAt }
+            if let thawed = frozen.thaw(), thawed.name == "Ann" { callSites = thawed.realm!.activeVersions[0].pinnedAt }
             done.signal()
         }.start()
         try #require(done.wait(timeout: .patience) == .success, "the thread hangs")
-        #expect(places.contains(place(line)), "\(places)")
+        #expect(callSites.contains(callSite(line)), "\(callSites)")
         withExtendedLifetime(realm) {}
     }
 
@@ -114,10 +114,11 @@ import Testing
         tokens.append(await dogs.observe(on: MainActor.shared) { _, _ in })
         lines.append(#line + 1)
         tokens.append(await person.observe(on: MainActor.shared) { (_, _: ObjectChange<Person>) in })
-        let expected = lines.map(place)
+        let expected = lines.map(callSite)
         func held() -> [String] { realm.activeVersions.flatMap(\.pinnedAt).filter(expected.contains).sorted() }
         #expect(held() == expected.sorted())
-        // The first call of a collection's block moves its observer on, and so does each later one; they keep their names.
+        // The first call of a collection's block advances its observer, and so does each later one; the call sites
+        // stay.
         await wait { calls == 4 }
         #expect(held() == expected.sorted())
         try realm.write {
@@ -126,7 +127,7 @@ import Testing
             person.dogs[0].name = "Max"
         }
         await wait { calls == 10 }
-        await settle(realm)
+        await waitForDeliveries(of: realm)
         #expect(calls == 10)
         #expect(held() == expected.sorted())
         #expect(realm.activeVersions.count == 1)
@@ -149,13 +150,13 @@ import Testing
             person.dogs[0].age = 3
         }
         await wait { queue.sync { calls } == 3 }
-        let places = realm.activeVersions.flatMap(\.pinnedAt)
-        #expect(places.contains(place(lines)) && places.contains(place(lines + 1)))
-        #expect(places.allSatisfy { $0.hasPrefix("FirnTests/") })
+        let callSites = realm.activeVersions.flatMap(\.pinnedAt)
+        #expect(callSites.contains(callSite(lines)) && callSites.contains(callSite(lines + 1)))
+        #expect(callSites.allSatisfy { $0.hasPrefix("FirnTests/") })
         withExtendedLifetime((one, two)) {}
     }
 
-    /// It is told that there are newer data, so it needs none of the old ones.
+    /// It only learns that there is newer data, so it needs none of the old versions.
     @Test func anObserverOfTheRealmHoldsNoVersion() throws {
         let realm = try open()
         var calls = 0

@@ -11,7 +11,7 @@ final class Shipment: Object {
 /// Kept until the process ends, as programs keep their realm.
 nonisolated(unsafe) private var keptRealm: Realm?
 
-@Suite("A program that ends leaves next to nothing to replay", .timeLimit(.minutes(20))) struct ClosingTests {
+@Suite("A program that ends leaves almost nothing to replay", .timeLimit(.minutes(20))) struct ClosingTests {
     private static func configuration(_ path: String) -> Realm.Configuration {
         Realm.Configuration(fileURL: URL(fileURLWithPath: path), objectTypes: [Shipment.self])
     }
@@ -22,7 +22,7 @@ nonisolated(unsafe) private var keptRealm: Realm?
         for first in stride(from: 0, to: 6000, by: 1000) {
             try realm.write {
                 for id in first..<first + 1000 {
-                    // What does not compress.
+                    // This does not compress.
                     var text = ""
                     for _ in 0..<40 {
                         state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -51,7 +51,7 @@ nonisolated(unsafe) private var keptRealm: Realm?
         #expect(realm.object(ofType: Shipment.self, forPrimaryKey: 5999)?.text.isEmpty == false)
     }
 
-    @Test("if its last realm goes") func closes() throws {
+    @Test("if its last realm is released") func closes() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/store"
         do {
@@ -74,7 +74,7 @@ nonisolated(unsafe) private var keptRealm: Realm?
         try Self.check(path)
     }
 
-    @Test("and if it calls exit within a transaction, that is as if it had never begun") func exitsInTransaction()
+    @Test("if it calls exit within a transaction, which is as if it had never begun") func exitsInTransaction()
         async throws
     {
         let folder = TemporaryFolder()

@@ -12,8 +12,9 @@ final class Part: Object {
     @Persisted var tags: List<String>
 }
 
-/// A file of a store on which a bit has gone wrong, as what an application does meets it. Each in a process of its own, since the program may have to stop.
-@Suite("Damage is thrown by what throws, and never becomes data", .timeLimit(.minutes(20)))
+/// A bit of a store's file has gone wrong, and an application's calls meet it. Each test runs in a process of its
+/// own, because the program may have to stop.
+@Suite("Damage is thrown by every call that can throw, and never becomes data", .timeLimit(.minutes(20)))
 struct DamageTests {
     private static let count = 3000
 
@@ -46,7 +47,7 @@ struct DamageTests {
     enum Kind: String, CaseIterable {
         case leaf, text, dictionary, index
 
-        /// What a setter meets of an object that was found before.
+        /// The kinds that a setter meets for an object that was found before.
         static let values: [Kind] = [.text, .dictionary, .index]
 
         fileprivate func includes(_ kind: UInt8, _ form: UInt8) -> Bool {
@@ -72,11 +73,11 @@ struct DamageTests {
         while offset + 32 <= end, word(offset + 28) >= 32 {
             let length = word(offset + 28)
             if kind.includes(bytes[offset + 16] & 0x3F, bytes[offset + 17]) {
-                // Of a dictionary, the values that the chunk names.
+                // For a dictionary, the values that the chunk refers to.
                 let node = kind == .dictionary ? word(offset + 48) - 1 : offset
-                let place = node + word(node + 28) / 2
-                try file.seek(toOffset: UInt64(place))
-                file.write(Data([bytes[place] ^ 8]))
+                let position = node + word(node + 28) / 2
+                try file.seek(toOffset: UInt64(position))
+                file.write(Data([bytes[position] ^ 8]))
                 count += 1
                 if kind == .dictionary { break }
             }
@@ -90,7 +91,7 @@ struct DamageTests {
         String(decoding: result?.standardOutputContent ?? [], as: UTF8.self)
     }
 
-    /// What a process did: 3 where a write threw damage.
+    /// An exit code for what happened: 3 if a write threw damage.
     static func code(_ body: () throws -> Void) -> Int32 {
         do { try body() } catch {
             say("\(error)")
@@ -99,7 +100,8 @@ struct DamageTests {
         return 5
     }
 
-    @Test("a property whose chunk is damaged is not read as blank after a setter met it", arguments: Kind.values)
+    @Test(
+        "a property whose chunk is damaged is not read as blank after a setter met the damage", arguments: Kind.values)
     func getterAfterSetter(_ kind: Kind) async throws {
         let folder = TemporaryFolder()
         let result = await #expect(
@@ -125,14 +127,14 @@ struct DamageTests {
         expectMessage(result, "firn verify")
     }
 
-    @Test("setting goes on to the end of the block, whose write throws, each time", arguments: Kind.values)
+    @Test("setters continue to the end of the block, and its write throws each time", arguments: Kind.values)
     func settersThrow(_ kind: Kind) async throws {
         let folder = TemporaryFolder()
         let result = await #expect(processExitsWith: .exitCode(3), observing: [\.standardOutputContent]) {
             [path = folder.path + "/store" as String, kind = kind.rawValue as String] in
             _ = try DamageTests.fill(path)
             let realm = try Realm(configuration: DamageTests.configuration(path))
-            // Found before, so that only the setters meet the damage.
+            // The objects are found before, so that only the setters meet the damage.
             let objects = Array(realm.objects(Part.self).prefix(600))
             objects.forEach { _ = $0.id }
             try DamageTests.damage(path, Kind(rawValue: kind)!)
@@ -140,10 +142,10 @@ struct DamageTests {
             for _ in 0..<2 where code == 3 {
                 code = DamageTests.code {
                     try realm.write {
-                        for (place, part) in objects.enumerated() {
+                        for (index, part) in objects.enumerated() {
                             part.text = "new"
                             part.kind = "new"
-                            part.code = -place
+                            part.code = -index
                             part.tags.removeAll()
                         }
                         let other = Part(value: ["id": -1, "code": 5])
@@ -172,7 +174,7 @@ struct DamageTests {
         #expect(Self.output(result).contains(".checkpoint is damaged"), "\(Self.output(result))")
     }
 
-    @Test("opening throws that migrates to a primary key with an index", arguments: [Kind.index, .leaf])
+    @Test("an opening that migrates to a primary key with an index throws", arguments: [Kind.index, .leaf])
     func migration(_ kind: Kind) async throws {
         let folder = TemporaryFolder()
         let result = await #expect(processExitsWith: .exitCode(3), observing: [\.standardOutputContent]) {
@@ -187,7 +189,7 @@ struct DamageTests {
         #expect(!Self.output(result).contains("onDamage"), "\(Self.output(result))")
     }
 
-    @Test("adding that validates throws where it looks for the primary key", arguments: [true, false])
+    @Test("a validating `add` or `create` throws when it looks up the primary key", arguments: [true, false])
     func validating(adds: Bool) async throws {
         let folder = TemporaryFolder()
         let result = await #expect(processExitsWith: .exitCode(3), observing: [\.standardOutputContent]) {
@@ -212,14 +214,15 @@ struct DamageTests {
         #expect(!Self.output(result).contains("onDamage"), "\(Self.output(result))")
     }
 
-    @Test("a write throws on what this process has written itself, each time", arguments: Kind.values)
+    @Test("a write throws each time on a checkpoint that this process wrote itself", arguments: Kind.values)
     func ownCheckpoint(_ kind: Kind) async throws {
         let folder = TemporaryFolder()
         let result = await #expect(processExitsWith: .exitCode(3), observing: [\.standardOutputContent]) {
             [path = folder.path + "/store" as String, kind = kind.rawValue as String] in
             let realm = try DamageTests.fill(path)
             if kind == Kind.text.rawValue {
-                // A second file, of what has changed since the first. (Pages of nodes that are touched show the file no more.)
+                // Writes a second file of what has changed since the first. (Pages of validated nodes no longer show
+                // the file.)
                 try realm.write { for part in realm.objects(Part.self).prefix(20) { part.age = 0 } }
                 try realm.compact()
             }
@@ -228,10 +231,10 @@ struct DamageTests {
             for _ in 0..<2 where code == 3 {
                 code = DamageTests.code {
                     try realm.write {
-                        for (place, part) in realm.objects(Part.self).enumerated() {
+                        for (index, part) in realm.objects(Part.self).enumerated() {
                             part.text = "new"
                             part.kind = "new"
-                            part.code = -place
+                            part.code = -index
                         }
                     }
                 }
@@ -241,7 +244,7 @@ struct DamageTests {
         #expect(!Self.output(result).contains("onDamage"), "\(Self.output(result))")
     }
 
-    @Test("the states of an object, and what changed between versions, throw", arguments: [true, false])
+    @Test("an object's history, and the changes between versions, throw", arguments: [true, false])
     func past(ofObject: Bool) async throws {
         let folder = TemporaryFolder()
         let result = await #expect(processExitsWith: .exitCode(3), observing: [\.standardOutputContent]) {

@@ -3,9 +3,10 @@ import FirnStorage
 import Foundation
 import Testing
 
-/// One after the other: the default configuration is the process's.
+/// These tests run one after the other, because the default configuration is the process's.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct DefaultRealmTests {
-    /// SPEC S19–S40, S62–S72, R2, SEMANTICS 2
+    /// A class's own methods create (SPEC S19–S40) and find (SPEC S62–S72) its objects in the default realm (SPEC
+    /// R2). `Realm()` twice on one thread is the same instance (SEMANTICS 2).
     @Test func classesFindAndCreateTheirObjects() throws {
         let before = Realm.Configuration.defaultConfiguration
         defer { Realm.Configuration.defaultConfiguration = before }
@@ -21,7 +22,8 @@ import Testing
         #expect(Dog.object(forPrimaryKey: 2)?.name == "Bo" && Dog.object(in: realm, forPrimaryKey: 3) == nil)
     }
 
-    /// In debug builds a lock taken under the configuration's stops the process, in others the thread waits for itself.
+    /// In debug builds a lock taken under the configuration's lock stops the process; in others the thread waits for
+    /// itself.
     @Test func whatTheOldDefaultConfigurationHeldMayAskForTheNewOneAsItGoes() async {
         await #expect(processExitsWith: .success) {
             final class Asking: Sendable {

@@ -102,7 +102,7 @@ import Testing
             #expect(throws: Realm.Error.alreadyOpen) { try delete() }
             #expect(frozen.name == "Rex")
         }()
-        // As another process, whose locks are other handles.
+        // Like another process, whose locks are other file handles.
         try {
             let other = try ForeignStore(path)
             #expect(throws: Realm.Error.alreadyOpen) { try delete() }

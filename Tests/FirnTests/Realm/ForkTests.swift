@@ -7,8 +7,8 @@ import Testing
 
 @testable import Firn
 
-/// A forked child has its parent's memory and none of its threads and locks. Whatever it uses of a realm stops it with a message; nothing that it lets go of, and no exec, harms
-/// it or its parent.
+/// A forked child has its parent's memory and none of its threads and locks. Using anything of a realm stops it with
+/// a message. Nothing that it releases, and no exec, harms it or its parent.
 @Suite(.timeLimit(.minutes(20))) struct ForkTests {
     /// What a child does.
     enum Use: String, CaseIterable, Codable {
@@ -46,7 +46,7 @@ import Testing
                 return sum == 0 ? 3 : 4
             }
             #expect(end(of: child) == .killed)
-            // The parent goes on.
+            // The parent continues.
             try realm.write { person.name = "Bob" }
             #expect(frozen.name == "Ann" && person.name == "Bob")
         }
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    /// The realm's instance; for a function of C, which holds nothing.
+    /// The realm's instance, for a C function, which can capture nothing.
     private nonisolated(unsafe) static var inherited: RealmInstance?
 
     @Test func aThreadThatEndsInAForkedChildLeavesItsRealmsAlone() async {
@@ -121,7 +121,7 @@ import Testing
                     pthread_exit(nil)
                 }
                 guard end(of: child) == .exited(7) else { exit(2) }
-                // In the parent the transaction goes on.
+                // In the parent the transaction continues.
                 guard (try? realm.commitWrite()) != nil, realm.objects(Dog.self).count == 1 else { exit(3) }
             }
         }

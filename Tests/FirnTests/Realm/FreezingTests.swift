@@ -3,7 +3,8 @@ import Foundation
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct FreezingTests {
-    /// SEMANTICS 63, 64
+    /// Frozen objects, lists and results stay consistent with each other, and any thread can read them (SEMANTICS
+    /// 63). `thaw` gives a live accessor, which is nil when the row is gone (SEMANTICS 64).
     @Test func whatIsFrozenStaysAndMayBeReadAnywhere() throws {
         let realm = try memoryRealm()
         let person = Person(value: ["name": "Ann", "dogs": [[1, "Rex"], [2, "Max"]], "numbers": [1, 2]])

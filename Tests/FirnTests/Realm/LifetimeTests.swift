@@ -4,7 +4,7 @@ import Testing
 
 @testable import Firn
 
-/// SEMANTICS 3: the data of a realm in memory go with the last that holds it, so they show what holds a realm.
+/// The data of a realm in memory is gone after its last instance dies (SEMANTICS 3), so it shows what holds a realm.
 @Suite(.timeLimit(.minutes(20))) struct LifetimeTests {
     private let name = UUID().uuidString
     private func open() throws -> Realm { try memoryRealm([Dog.self, Person.self], name) }
@@ -57,7 +57,7 @@ import Testing
     @Test func anObjectThatIsLetGoOnAnotherThreadLetsItsRealmGo() async throws {
         let name = name
         let queue = DispatchQueue(label: "owner")
-        // A queue's realm: its objects may be let go anywhere.
+        // The realm belongs to a queue: its objects may be released on any thread.
         try queue.sync {
             let realm = try Realm(
                 configuration: .init(inMemoryIdentifier: name, objectTypes: [Dog.self, Person.self]), queue: queue)
@@ -82,7 +82,7 @@ import Testing
         let token = try observed()
         #expect(try open().objects(Dog.self).count == 1)
         #expect(token.invalidate())
-        // The token is there still, and holds nothing.
+        // The token still exists, and holds nothing.
         #expect(try open().isEmpty)
         #expect(!token.invalidate())
     }
@@ -95,15 +95,15 @@ import Testing
             return Weak(owner)
         }
         let owner = try await use()
-        // A turn that is on its way to the actor holds it until then.
+        // A turn that is scheduled on the actor holds it until then.
         for _ in 0..<500 where owner.actor != nil { try await Task.sleep(for: .milliseconds(5)) }
-        // Not the actor itself: a failure would describe what that keeps, outside of it.
+        // The check is not on the actor itself: a failure would describe what the actor keeps, outside of it.
         let isGone = owner.actor == nil
         #expect(isGone)
         #expect(try open().isEmpty)
     }
 
-    /// An actor's address may serve again; its realm must not.
+    /// An actor's address may be used again; its realm must not.
     @Test func theRealmOfAnActorThatIsGoneIsGivenToNobody() async throws {
         let realm = try open()
         func instance(_ scheduler: Scheduler) -> RealmInstance {
@@ -118,7 +118,7 @@ import Testing
         #expect(instance(scheduler) !== first)
     }
 
-    /// An accessor's memory may serve again; its values must not.
+    /// An accessor's memory may be used again; its values must not.
     @Test func manyShortLivedAccessorsAreOfTheRightRows() throws {
         let realm = try open()
         try realm.write { for id in 0..<3000 { realm.add(Dog(id, "dog \(id)", age: id)) } }
@@ -132,7 +132,7 @@ import Testing
     }
 }
 
-/// An actor that keeps all that it has of a realm.
+/// An actor that keeps its realm and all its tokens.
 private actor Owner {
     private var realm: Realm?
     private var tokens: [NotificationToken] = []

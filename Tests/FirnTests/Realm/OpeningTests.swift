@@ -5,7 +5,8 @@ import Testing
 
 @testable import Firn
 
-/// No lock is held while opening waits or asks the application. Where one were, these would wait for ever; so they run in processes of their own, which an alarm ends.
+/// No lock is held while opening waits or asks the application. If one were, these tests would wait forever; so they
+/// run in processes of their own, which an alarm ends.
 @Suite(.timeLimit(.minutes(20))) struct OpeningTests {
     @Test func storesOpenWhileOneAsksWhetherToCompact() async {
         await #expect(processExitsWith: .success) { try openWhileOneAsks() }
@@ -45,7 +46,7 @@ import Testing
         #expect(try Realm(configuration: configuration).objects(Dog.self).count == 8)
     }
 
-    /// SEMANTICS 2. Two realms of one thread would wait for each other's writes.
+    /// A thread has one realm per store (SEMANTICS 2). Two realms of one thread would wait for each other's writes.
     @Test func aThreadThatOpensAStoreAtOnceWithOthersGetsOneRealmOfIt() throws {
         let types: [ObjectBase.Type] = [Dog.self, Person.self, Everything.self]
         for _ in 0..<50 {
@@ -119,10 +120,10 @@ private func openWhileOneAsks() throws {
     nonisolated(unsafe) let plain = configuration
     nonisolated(unsafe) var seen: [String] = []
     configuration.shouldCompactOnLaunch = { _, _ in
-        // Another store, the same one, and both on another thread that is waited for.
-        @Sendable func open(_ place: String) {
-            if (try? memoryRealm())?.isEmpty == true { seen.append("memory \(place)") }
-            if (try? Realm(configuration: plain))?.isEmpty == false { seen.append("same \(place)") }
+        // Opens another store, and the same one, here and on another thread that is waited for.
+        @Sendable func open(_ location: String) {
+            if (try? memoryRealm())?.isEmpty == true { seen.append("memory \(location)") }
+            if (try? Realm(configuration: plain))?.isEmpty == false { seen.append("same \(location)") }
         }
         open("here")
         let done = DispatchSemaphore(value: 0)
@@ -148,7 +149,7 @@ private func openWhileOneWaits() throws {
         do { _ = try memoryRealm([Everything.self], name) } catch { Issue.record(error) }
         done.signal()
     }.start()
-    // It waits for the lock by now, or will; either way this must not wait for it.
+    // The thread waits for the lock by now, or will; either way opening here must not wait for it.
     Thread.sleep(forTimeInterval: 0.2)
     #expect(try memoryRealm().isEmpty)
     #expect(try memoryRealm([Person.self, Dog.self], name) == realm)

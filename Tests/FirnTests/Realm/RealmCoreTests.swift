@@ -6,7 +6,7 @@ import Testing
 
 @testable import Firn
 
-/// The core that accessors read, and what is counted on it.
+/// The core that accessors read, and the counts in it.
 @MainActor
 @Suite(.timeLimit(.minutes(20))) struct RealmCoreTests {
     private let name = UUID().uuidString
@@ -29,7 +29,8 @@ import Testing
         init(_ object: Dog) { self.object = object }
     }
 
-    /// An object from before `invalidate()` goes on another thread: it is counted off its own core, so one from after it holds the realm.
+    /// An object from before `invalidate()` is released on another thread. It is subtracted from the count of its own
+    /// core, so an object from after it still holds the realm.
     @Test func anObjectHoldsItsRealmThoughOneFromBeforeAnInvalidateWentElsewhere() async throws {
         weak var instance: RealmInstance?
         func objects() throws -> (Box, () throws -> Dog) {
@@ -53,7 +54,8 @@ import Testing
         #expect(try open().isEmpty, "the realm is still there")
     }
 
-    /// And the other way round: when all from after the `invalidate()` have gone, one from before it holds the realm.
+    /// The other way round: when all objects from after the `invalidate()` are gone, one from before it holds the
+    /// realm.
     @Test func anObjectFromBeforeAnInvalidateHoldsItsRealm() throws {
         weak var instance: RealmInstance?
         var old: Dog?
@@ -72,7 +74,8 @@ import Testing
         #expect(try open().isEmpty, "the realm is still there")
     }
 
-    /// On Linux, an asynchronous main's jobs move between threads, which do other work in between and let objects go there.
+    /// On Linux, the jobs of an asynchronous main move between threads, which do other work in between and release
+    /// objects there.
     @Test func aThreadThatWasTheMainQueuesOnceCountsWhatItReleasesWithAtomics() async throws {
         weak var instance: RealmInstance?
         do {
@@ -104,7 +107,7 @@ import Testing
         #expect(try open().isEmpty, "the realm is still there")
     }
 
-    /// As above, from the beginning: the thread that opened the realm was the main queue's for that job only.
+    /// As above, from the beginning: the thread that opened the realm ran the main queue for that job only.
     @Test func aThreadThatOpenedTheMainQueuesRealmCountsWhatItReleasesLaterWithAtomics() async throws {
         let (name, types) = (name, types)
         let result: (isThere: Bool, released: Int64, accessors: Int64) = await withCheckedContinuation { done in
@@ -122,7 +125,8 @@ import Testing
                         box = Box(realm.objects(Dog.self)[0])
                     }
                 }
-                // No more on the main queue, which is kept from counting the release off until it has been looked at.
+                // This thread no longer runs the main queue, which is kept from subtracting the release until it has
+                // been checked.
                 let (isBusy, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
                 DispatchQueue.main.async {
                     isBusy.signal()
@@ -181,7 +185,7 @@ import Testing
         realm.beginWrite()
         dog.age = 2
         if isCommitted { try realm.commitWrite() } else { realm.cancelWrite() }
-        // What marks a leaf as the running transaction's own.
+        // The stamp that marks a leaf as the running transaction's own.
         #expect(realm.instance.core.pointee.stamp == .max)
         #expect(dog.age == (isCommitted ? 2 : 1))
     }
@@ -200,7 +204,7 @@ import Testing
         #expect(realm.freeze().objects(Dog.self)[0].age == 5)
     }
 
-    /// A thread whose run loop does not run never comes to the turn, and keeps what it was given for it.
+    /// A thread whose run loop does not run never executes a turn, and keeps those that were scheduled.
     @Test func oneTurnIsScheduledForAllReleasesElsewhere() throws {
         let (name, types) = (name, types)
         nonisolated(unsafe) var result: Result<[Int], any Error>?
@@ -214,8 +218,8 @@ import Testing
     }
 }
 
-/// How many turns a thread is given that lets objects go elsewhere: many times, and again after it has come to its
-/// turn.
+/// How many turns are scheduled on a thread whose objects are released elsewhere: after many releases, after its turn
+/// has run, and after one more release.
 private func turnsForReleasesElsewhere(_ name: String, _ types: [ObjectBase.Type]) throws -> [Int] {
     let loop = KeepingRunLoop(.current)
     let realm = try Realm(
@@ -239,7 +243,7 @@ private func turnsForReleasesElsewhere(_ name: String, _ types: [ObjectBase.Type
     realm.instance.listener = nil
     for _ in 0..<200 {
         drop()
-        // What is shown then counts the releases off.
+        // The delivery then subtracts the releases.
         try realm.write {}
     }
     var counts = [loop.bodies.withLock { $0.count }]

@@ -10,7 +10,7 @@ import Testing
         let url = URL(fileURLWithPath: folder.path).appendingPathComponent("dogs.firn")
         let configuration = Realm.Configuration(fileURL: url, objectTypes: [Dog.self, Person.self])
 
-        /// Opens, writes once, and lets the store go.
+        /// Opens the store, writes once, and releases it.
         func session(_ id: Int) throws -> Realm.Recovery? {
             let realm = try Realm(configuration: configuration)
             try realm.write { realm.add(Dog(id, "Rex")) }

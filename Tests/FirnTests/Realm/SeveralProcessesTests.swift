@@ -9,7 +9,7 @@
         @Persisted var value = 0
     }
 
-    /// A realm shows what another process has committed, and tells its observers.
+    /// A realm shows what another process has committed, and notifies its observers.
     @MainActor
     @Suite(.timeLimit(.minutes(20))) struct SeveralProcessesTests {
         private let folder = TemporaryFolder()
@@ -29,7 +29,7 @@
 
         @Test func observersAreToldOfCommitsOfAnotherProcessWithOldAndNewValues() async throws {
             let (realm, counter) = try makeCounter()
-            var told: [(Int, Int)] = []
+            var received: [(Int, Int)] = []
             var isContinuous = true
             let token = counter.observe { (change: ObjectChange<Counter>) in
                 guard case .change(_, let properties) = change, let property = properties.first,
@@ -38,9 +38,9 @@
                     isContinuous = false
                     return
                 }
-                // Versions may be told together, but none is left out.
-                isContinuous = isContinuous && old == told.last?.1 ?? 0 && new > old && property.name == "value"
-                told.append((old, new))
+                // Versions may be delivered together, but none is left out.
+                isContinuous = isContinuous && old == received.last?.1 ?? 0 && new > old && property.name == "value"
+                received.append((old, new))
             }
             var results = -1
             let other = realm.objects(Counter.self).observe { (changes: RealmCollectionChange<Results<Counter>>) in
@@ -52,8 +52,8 @@
             }
             await wait { results == 0 }
             let child = try ChildProcess(folder.path + "/store", "count", "20")
-            await wait { told.last?.1 == 20 && results > 0 }
-            #expect(isContinuous && told.last?.1 == 20 && (1...20).contains(results))
+            await wait { received.last?.1 == 20 && results > 0 }
+            #expect(isContinuous && received.last?.1 == 20 && (1...20).contains(results))
             #expect(counter.value == 20)
             #expect(child.wait() == .exited(0))
             token.invalidate()
@@ -65,7 +65,7 @@
             let child = try ChildProcess(folder.path + "/store", "count", "40")
             for _ in 0..<40 { try realm.write { counter.value += 1 } }
             #expect(child.wait() == .exited(0))
-            // What another process has committed is there when it has ended, without a turn of the run loop.
+            // What another process has committed is there when that has ended, without a turn of the run loop.
             realm.refresh()
             #expect(counter.value == 80)
         }
@@ -73,7 +73,7 @@
         @Test func aSchemaThatAnotherProcessHasCutDownIsThrown() throws {
             let (realm, counter) = try makeCounter()
             try realm.write { counter.value = 3 }
-            // As a process with other classes.
+            // Like a process with other classes.
             let other = try ForeignStore(folder.path + "/store")
             try other.removeColumn("value", of: "Counter")
             for _ in 0..<2 {

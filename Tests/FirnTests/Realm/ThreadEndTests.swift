@@ -5,13 +5,14 @@ import Testing
 
 @testable import Firn
 
-/// A realm belongs to one thread, and ends with it. Threads of the system follow each other at the same address, so what is found by that address would be the dead thread's.
+/// A realm belongs to one thread, and ends with it. Consecutive threads of the system have the same address, so a
+/// realm that is found by that address would be the dead thread's.
 @Suite(.timeLimit(.minutes(20))) struct ThreadEndTests {
     private let name = UUID().uuidString
     private let types: [ObjectBase.Type] = [Dog.self, Person.self]
     private func open() throws -> Realm { try memoryRealm(types, name) }
 
-    /// What a thread leaves to others.
+    /// What a thread leaves behind.
     private final class Left: @unchecked Sendable {
         var realm: Realm?
         var dog: Dog?
@@ -96,7 +97,7 @@ import Testing
     @Test func whatIsLetGoElsewhereWhileTheThreadEndsGoesToo() throws {
         for _ in 0..<50 {
             weak var instance: RealmInstance?
-            let isLetGo = DispatchSemaphore(value: 0)
+            let isReleased = DispatchSemaphore(value: 0)
             _ = try onThread { left in
                 let realm = try self.open()
                 try realm.write { realm.add(Dog(Int.random(in: 0 ... .max), "Rex")) }
@@ -104,11 +105,11 @@ import Testing
                 left.dog = realm.objects(Dog.self)[0]
                 Thread {
                     left.dog = nil
-                    isLetGo.signal()
+                    isReleased.signal()
                 }.start()
             }
-            #expect(isLetGo.wait(timeout: .patience) == .success)
-            // The other thread may be between taking the reference and letting it go.
+            #expect(isReleased.wait(timeout: .patience) == .success)
+            // The other thread may be between taking the reference and releasing it.
             for _ in 0..<5000 where instance != nil { usleep(1000) }
             #expect(instance == nil)
         }
@@ -143,7 +144,7 @@ import Testing
     }
 }
 
-/// Runs `body` on a thread of the system and returns when it has ended, the system's part included.
+/// Runs `body` on a thread of the system, and returns when it has ended, including the system's part.
 func systemThread(_ body: @escaping @Sendable () -> Void) throws {
     try StorageThread.start(name: "test", body).join()
 }

@@ -6,7 +6,9 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct TransactionTests {
     struct Oops: Error {}
 
-    /// SEMANTICS 12, 13, 14
+    /// A block that throws is rolled back, and its error is rethrown; a block that ends the transaction itself is not
+    /// committed again (SEMANTICS 12). Cancelling invalidates what was added (SEMANTICS 13). `write` returns the
+    /// block's value (SEMANTICS 14).
     @Test func aBlockThatThrowsIsUndone() throws {
         let realm = try memoryRealm()
         let kept = Dog(1, "Rex")
@@ -26,8 +28,8 @@ import Testing
         #expect(!realm.isInWriteTransaction)
     }
 
-    /// SEMANTICS 13: what was cancelled is never taken for what is made later, here, by another thread, or after an
-    /// error.
+    /// Cancelled objects stay invalid (SEMANTICS 13): they are never mistaken for what is made later, here, by
+    /// another thread, or after an error.
     @Test(arguments: 0..<3) func whatWasUndoneStaysInvalid(_ end: Int) throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: "undone \(end)", objectTypes: [Dog.self, Person.self])
@@ -67,7 +69,7 @@ import Testing
         }
     }
 
-    /// SEMANTICS 4
+    /// Results show uncommitted changes of their own transaction at once (SEMANTICS 4).
     @Test func resultsShowTheOwnUncommittedChanges() throws {
         let realm = try memoryRealm()
         let old = realm.objects(Dog.self).where { $0.age > 3 }
@@ -83,7 +85,8 @@ import Testing
         #expect(old.count == 0 && realm.isEmpty)
     }
 
-    /// SEMANTICS 10
+    /// `invalidate()` makes accessors invalid and results empty, and keeps the realm usable; a later write does not
+    /// revive old accessors (SEMANTICS 10).
     @Test func invalidatingEndsAccessorsForGoodAndKeepsTheRealm() throws {
         let realm = try memoryRealm()
         let dog = Dog(1, "Rex")
@@ -112,7 +115,7 @@ import Testing
         }
     }
 
-    /// An observer would be told nothing.
+    /// Such an observer would never be called.
     @Test(arguments: 0..<4) func observingOrFreezingWhatIsFromBeforeAnInvalidateStops(what: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             @MainActor [what] in
@@ -132,7 +135,7 @@ import Testing
         expectMessage(result, what == 3 ? "whose object is gone" : "whose realm was invalidated")
     }
 
-    /// SEMANTICS 35: a loop sees what was there when it began.
+    /// A loop sees what was there when it began (SEMANTICS 35).
     @Test func iterationRunsOverWhatWasThere() throws {
         let realm = try memoryRealm()
         try realm.write { for id in 0..<1000 { realm.add(Dog(id, "n\(id)", age: id % 10)) } }
@@ -150,7 +153,7 @@ import Testing
         #expect(young.count == 0)
     }
 
-    /// SEMANTICS 11
+    /// A nested write stops (SEMANTICS 11).
     @Test func aNestedWriteStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try memoryRealm()
@@ -183,14 +186,14 @@ import Testing
             }.start()
         }
         try #require(group.wait(timeout: .patience) == .success, "a thread hangs")
-        // SEMANTICS 1: the version that was read first is shown until the realm advances.
+        // The version that was read first is shown until the realm advances (SEMANTICS 1).
         #expect(realm.objects(Dog.self).count == 0)
         #expect(realm.refresh())
         #expect(realm.objects(Dog.self).count == 200)
         #expect(realm.object(ofType: Dog.self, forPrimaryKey: 3049)?.name == "t")
     }
 
-    /// SEMANTICS 1, 4: others' commits are seen after refreshing only.
+    /// Others' commits are seen only after the realm has advanced (SEMANTICS 1, 4).
     @Test func aRealmShowsOneVersionUntilItAdvances() throws {
         let name = UUID().uuidString
         let realm = try memoryRealm([Dog.self, Person.self], name)

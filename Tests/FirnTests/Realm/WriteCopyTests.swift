@@ -29,7 +29,7 @@ import Testing
     @Test func itReplacesNothing() throws {
         let realm = try makeRealm()
         let manager = FileManager.default
-        // A file, a folder of somebody's, a store, and what is left of one.
+        // A file, a foreign folder, a store, and what is left of a store.
         try Data("mine".utf8).write(to: copy)
         #expect(throws: Realm.Error.fileExists) { try realm.writeCopy(toFile: copy) }
         #expect(try String(contentsOf: copy, encoding: .utf8) == "mine")

@@ -1,6 +1,7 @@
 import FirnCore
 import FirnTestSupport
 import Foundation
+import FirnQuery
 import Testing
 
 @testable import Firn
@@ -20,7 +21,7 @@ private class IndexedSheep: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-// What a later build of the program has besides.
+// The class in a later build of the program.
 private class WoolSheep: Object {
     @Persisted var age = 0
     @Persisted var name = ""
@@ -35,11 +36,11 @@ private class Shepherd: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-/// A store that is opened with different classes at a time.
+/// A store that is open with different classes at the same time.
 @Suite(.timeLimit(.minutes(20))) struct OtherOpenersTests {
     private let name = UUID().uuidString
 
-    /// SEMANTICS 80
+    /// Adding an index is automatic, without a higher version (SEMANTICS 80).
     @Test func aRealmKeepsAnIndexThatAnotherOpenerHasAdded() throws {
         let old = try memoryRealm([PlainSheep.self], name)
         try old.write { for age in 0..<10 { old.add(PlainSheep(value: [age])) } }
@@ -73,7 +74,7 @@ private class Shepherd: Object {
         }
     #endif
 
-    /// A setter writes by itself what the transaction has made its own.
+    /// A setter writes directly to cells that the transaction has already copied.
     @Test func aRealmKeepsAnIndexThatComesWithinItsTransaction() throws {
         let realm = try memoryRealm([PlainSheep.self], name)
         try realm.write { for age in 0..<10 { realm.add(PlainSheep(value: [age])) } }
@@ -95,9 +96,10 @@ private class Shepherd: Object {
         try Realm(configuration: .init(inMemoryIdentifier: name, schemaVersion: version, objectTypes: types))
     }
 
-    /// SEMANTICS 86: accessors of before would read memory that holds something else.
+    /// Migrating while the store is open is `.alreadyOpen` (SEMANTICS 86): old accessors would read memory that holds
+    /// something else.
     @Test(arguments: 0..<5) func aStoreIsNotMigratedWhileSomethingOfItIsHeld(what: Int) throws {
-        // Holds the store, and no realm of it.
+        // This holds the store, and no realm of it.
         let shared: SharedStore
         do {
             var held: [Any] = []
@@ -145,9 +147,10 @@ private class Shepherd: Object {
             let error = #expect(throws: Realm.Error.self, "\(text)") { _ = try sheep.filter(validating: text).count }
             #expect(error?.code == .invalidInput, "\(text)")
         }
-        #expect(throws: (any Error).self) { _ = try sheep._source.sorted([SortDescriptor(keyPath: "wool")]).count }
-        #expect(throws: (any Error).self) { _ = try sheep._source.distinct(["wool"]).count }
-        #expect(throws: (any Error).self) { _ = try sheep._source.aggregate(.sum, "wool") }
+        let wool = PropertyPath(["wool"])
+        #expect(throws: QueryError.self) { try sheep._source.sorted([.init(wool)]) }
+        #expect(throws: QueryError.self) { try sheep._source.distinct([wool]) }
+        #expect(throws: QueryError.self) { try sheep._source.aggregate(.sum, wool) }
         #expect(sheep.filter("age == 3").count == 1)
     }
 
@@ -159,7 +162,7 @@ private class Shepherd: Object {
                 let realm = try Realm(configuration: .init(inMemoryIdentifier: name, objectTypes: [CatBefore.self]))
                 try realm.write { for id in 0..<20 { realm.add(CatBefore(value: [id, "Tom"])) } }
             }
-            let keeper = try keeper(name)
+            let heldStore = try heldStore(name)
             let all = DispatchGroup()
             for number in 0..<6 {
                 all.enter()
@@ -169,12 +172,12 @@ private class Shepherd: Object {
                 }.start()
             }
             #expect(all.wait(timeout: .patience) == .success)
-            withExtendedLifetime(keeper) {}
+            withExtendedLifetime(heldStore) {}
         }
     }
 
-    /// The store, which goes with its last realm otherwise.
-    private func keeper(_ name: String) throws -> SharedStore {
+    /// Keeps the store open, which would otherwise go with its last realm.
+    private func heldStore(_ name: String) throws -> SharedStore {
         try SharedStore.of(.init(inMemoryIdentifier: name, objectTypes: [CatBefore.self]))
     }
 
@@ -203,7 +206,7 @@ private class Shepherd: Object {
         #expect(try memoryRealm([Person.self, Dog.self], name) == realm)
     }
 
-    /// SEMANTICS 11: as a nested write of one realm. The alarm ends a process that waits for itself.
+    /// This stops as a nested write of one realm does (SEMANTICS 11). The alarm ends a process that waits for itself.
     @Test(arguments: [false, true]) func aNestedWriteOfARealmWithOtherClassesStops(isQueue: Bool) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [isQueue] in
             alarm(60)
@@ -228,7 +231,7 @@ private class Shepherd: Object {
     }
 }
 
-/// Opens the store with the classes of before or after, and uses what there is.
+/// Opens the store with the classes from before or after the migration, and reads what is there.
 private func useAsOpened(_ name: String, isNew: Bool) {
     do {
         if isNew {

@@ -43,7 +43,8 @@ class KeyedByNew: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-/// SPEC S49, SEMANTICS 80, 81: no migration ends with two objects of one primary key.
+/// No migration ends with two objects of one primary key (SPEC S49: keys are unique). It needs a higher version
+/// (SEMANTICS 80), and a failing migration leaves the file and its version unchanged (SEMANTICS 81).
 @Suite(.timeLimit(.minutes(20))) struct PrimaryKeyMigrationTests {
     private let url = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).firn")
 
@@ -62,7 +63,7 @@ class KeyedByNew: Object {
         let error = try #require(throws: Realm.Error.self) { _ = try open(type) }
         #expect(error.code == .schemaMismatch && error.fileURL == url)
         for part in parts { #expect(error.message.contains(part), "\(error)") }
-        // Nothing is changed, and the classes of before open it as before.
+        // Nothing is changed, and the old classes open the store as before.
         #expect(try open(Keyless.self, 0) == count)
         let realm = try Realm(configuration: .init(fileURL: url, objectTypes: [Keyless.self]))
         try realm.write { realm.create(Keyless.self, value: ["id": 1_000_000]) }

@@ -49,7 +49,7 @@ private class PrivateAnimal: Object {
         FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).firn")
     }
 
-    /// SPEC R68
+    /// The default schema has every `Object` subclass of the process (SPEC R68).
     @Test func classesAreFoundWithoutRegistration() throws {
         class Local: Object { @Persisted var x = 1 }
         let realm = try Realm(configuration: .init(inMemoryIdentifier: UUID().uuidString))
@@ -60,7 +60,8 @@ private class PrivateAnimal: Object {
         #expect(!names.contains("Bad") && !names.contains("Object"))
     }
 
-    /// SPEC R69, R71, S56
+    /// A subclass has its parent's properties and its own table (SPEC R71). Schemas can be inspected (SPEC R69), and
+    /// a property may have another column name (SPEC S56).
     @Test func aClassHasItsSuperclassesPropertiesAndATableOfItsOwn() throws {
         let realm = try memoryRealm([Animal.self, Bird.self])
         try realm.write { realm.add(Bird(value: ["legs": 2, "wings": 3])) }
@@ -73,7 +74,7 @@ private class PrivateAnimal: Object {
                 && realm.objects(Bird.self).filter("wings == 3").count == 1)
     }
 
-    /// SPEC S47–S57, SEMANTICS 80: each fault is named.
+    /// Each fault of a class's declaration (SPEC S47–S57) is named: the error text lists everything (SEMANTICS 80).
     @Test func aDeclarationThatCantBeStoredIsRefusedWithAllItsFaults() throws {
         let error = #expect(throws: Realm.Error.self) { _ = try memoryRealm([Bad.self, Dog.self, Person.self]) }
         #expect(error?.code == .schemaMismatch)
@@ -117,7 +118,8 @@ private class PrivateAnimal: Object {
         #expect(try Realm.deleteFiles(for: configuration) && !Realm.fileExists(for: configuration))
     }
 
-    /// SEMANTICS 80
+    /// A changed class is a schema mismatch without a higher version; with one, values that fit are kept (SEMANTICS
+    /// 80).
     @Test func aChangedClassNeedsAHigherVersionAndKeepsWhatFits() throws {
         let url = file()
         defer { try? FileManager.default.removeItem(at: url) }
@@ -163,7 +165,7 @@ private class PrivateAnimal: Object {
         #expect(try open([Animal.self]) == 1 && open([Animal.self, Bird.self]) == 2 && open([Animal.self]) == 3)
     }
 
-    /// SEMANTICS 86, issue 2 "Bad input"
+    /// A missing store and a file that is not a store have their own errors (SEMANTICS 86; issue 2, "Bad input").
     @Test func whatIsNoStoreIsRefused() throws {
         let url = file()
         defer { try? FileManager.default.removeItem(at: url) }

@@ -8,9 +8,11 @@ import FuzzTargets
     import Glibc
 #endif
 
-// firn-fuzz TARGET FILE...: runs a target on each file, as libFuzzer would. `firn-fuzz TARGET --seeds FOLDER` writes what fuzzing begins with.
+// firn-fuzz TARGET FILE...: runs a target on each file, as libFuzzer would. `firn-fuzz TARGET --seeds FOLDER` writes
+// the inputs that fuzzing begins with.
 //
-// Built with FIRN_FUZZER (`Tools/fuzz`), it is libFuzzer's own program, and the target is the environment's FIRN_FUZZ_TARGET.
+// Built with FIRN_FUZZER (`Tools/fuzz`), the program is libFuzzer's driver, and the environment variable
+// FIRN_FUZZ_TARGET names the target.
 
 func fail(_ text: String) -> Never {
     let bytes = Array("firn-fuzz: \(text)\n".utf8)
@@ -28,8 +30,8 @@ func target(_ name: String) -> FuzzTarget {
 func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
 func writeSeeds(_ folder: String) {
-    for (place, seed) in chosen.seeds.enumerated() {
-        let path = "\(folder)/seed-\(chosen.rawValue)-\(place)"
+    for (index, seed) in chosen.seeds.enumerated() {
+        let path = "\(folder)/seed-\(chosen.rawValue)-\(index)"
         guard let file = fopen(path, "wb") else { fail("\(path) cannot be written") }
         fwrite(seed, 1, seed.count, file)
         fclose(file)
@@ -76,7 +78,7 @@ func read(_ path: String) -> [UInt8] {
         writeSeeds(words[2])
     } else {
         for path in words.dropFirst() {
-            // Said before the run, so that a crash has its name.
+            // Printed before the run, so that the output names the file that crashes.
             let bytes = Array("\(path)\n".utf8)
             _ = write(1, bytes, bytes.count)
             chosen.run(read(path))

@@ -2,7 +2,8 @@ import FirnCore
 import FirnLog
 import FirnStorage
 
-/// The store that every target forges: a checkpoint with nodes of every kind, and a log behind it. It is made anew in each process, always the same bytes.
+/// The store that every target forges: a checkpoint with nodes of every kind, and a log after it. Each process makes
+/// it again, always with the same bytes.
 package struct BaseStore: Sendable {
     package static let folder = "/store"
     package static let any = TableID(0)
@@ -10,7 +11,7 @@ package struct BaseStore: Sendable {
 
     /// The files, by path.
     package let files: [String: [UInt8]]
-    /// The payloads of the commits behind the checkpoint.
+    /// The base store, made at its first use.
     package static let made: BaseStore = {
         do { return try BaseStore() } catch { fatalError("the base store cannot be made: \(error)") }
     }()
@@ -138,7 +139,7 @@ package struct BaseStore: Sendable {
         }
         try commit { transaction in for key in 100..<Int64(140) { transaction.delete(Self.person, key) } }
         _ = try store.compact()
-        // What the log has behind the checkpoint.
+        // The commits of the log after the checkpoint.
         try commit { transaction in
             transaction.set(Self.person, 1, 7, .string("renamed"))
             transaction.set(Self.person, 3, 8, .int(5))
@@ -184,7 +185,7 @@ package struct BaseStore: Sendable {
     package var checkpoint: [UInt8] { files[checkpointPath]! }
     package var page: [UInt8] { files[Self.folder + "/shared"]! }
 
-    /// The store on a storage of its own, with other bytes in some files.
+    /// A copy of the store on a storage of its own, with other bytes in some files.
     package func storage(replacing changed: [String: [UInt8]]) throws -> MemoryStorage {
         let storage = MemoryStorage()
         for folder in ["", "/log", "/checkpoint"] { try storage.createFolder(Self.folder + folder) }

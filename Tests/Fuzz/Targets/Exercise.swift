@@ -2,9 +2,9 @@ import FirnCore
 import FirnLog
 import FirnStorage
 
-/// All that a program may do to a store, as far as it may throw.
+/// Does everything that a program may do to a store, except what can't throw.
 enum Exercise {
-    /// Errors are what is expected of a forged store.
+    /// Runs `body` and ignores its errors, which a forged store is expected to cause.
     static func attempt(_ body: () throws -> Void) { _ = try? body() }
 
     static func run(_ storage: MemoryStorage) throws {
@@ -37,7 +37,7 @@ enum Exercise {
             randomness: SeededRandomness(seed: 7))
     }
 
-    /// Reaches into each table: sets, makes and deletes objects, and edits a collection.
+    /// Sets values, including collections, and makes and deletes objects in each table.
     static func write(_ store: Store) throws {
         for table in store.schema.tables.indices.map(TableID.init) where !store.schema[table].isRemoved {
             try write(store) { transaction in
@@ -66,8 +66,8 @@ enum Exercise {
         }
     }
 
-    /// Whether there is such an object, asked as the object layer asks: damage is noted for the commit to throw, and
-    /// nothing is read after it.
+    /// Whether there is such an object. It reads as the object layer does: damage is recorded so that the commit
+    /// throws it, and nothing is read after that.
     private static func holds(_ transaction: WriteTransaction, _ table: TableID, _ key: Int64) -> Bool {
         guard !transaction.hasFault else { return false }
         let found = transaction.noting { transaction.table(table).find(key) != nil }

@@ -1,6 +1,7 @@
 import FirnBytes
 
-/// Gives forged bytes the checksums that they would have if Firn had written them, so that what lies behind the checksums is reached.
+/// Gives forged bytes the checksums that they would have if Firn had written them, so that the checks after the
+/// checksums are reached.
 package enum Forging {
     package static func get<T: FixedWidthInteger>(_ bytes: [UInt8], _ offset: Int, _: T.Type = T.self) -> T {
         bytes.withUnsafeBytes { T(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: T.self)) }
@@ -16,7 +17,7 @@ package enum Forging {
 
     // MARK: Manifest
 
-    /// Seals each block of a manifest as far as its lengths tell where it ends.
+    /// Writes the checksums of each block of a manifest whose length is plausible.
     package static func sealManifest(_ bytes: inout [UInt8]) {
         var start = 0
         for _ in 0..<2 {
@@ -31,7 +32,10 @@ package enum Forging {
 
     // MARK: Segments
 
-    /// Seals the head of a segment and the frames that follow each other from `start` on (0: from the head), and puts them in the right place of the chain.
+    /// Writes the checksums of a segment's header and of the consecutive frames from `start` on (0: from the header),
+    /// and links them into the chain.
+    ///
+    /// Returns the chain's last checksum.
     @discardableResult
     package static func sealSegment(_ bytes: inout [UInt8], from start: Int) -> UInt32 {
         guard bytes.count >= 64 else { return 0 }
@@ -59,7 +63,7 @@ package enum Forging {
         return chain
     }
 
-    /// Where the frames of a segment end, and the version and time of the last.
+    /// The offset at which the frames of a segment end, and the version and time of the last frame.
     package static func end(of segment: [UInt8]) -> (offset: Int, version: UInt64, time: Int64) {
         var offset = 64
         var version: UInt64 = get(segment, 40) - 1
@@ -99,54 +103,57 @@ package enum Forging {
         }
     }
 
-    /// Frames from an input: for each kind (1 byte), flags (1), what is added to the version and to the part (signed, 1 each), bytes of the payload (2), the payload. Flags above 3 add 2^62 to the
-    /// version (bit 2), the mark (3), the time (4), the raw length (5).
+    /// Appends frames that an input describes. For each frame the input has: the kind (1 byte), flags (1), what is
+    /// added to the version and the part number (signed, 1 each), the byte count of the payload (2), and the payload.
+    /// Flags above 3 make a field excessive: bit 2 adds 2^62 to the version, bits 3 and 4 set the durable mark and
+    /// the time to the greatest value, bit 5 sets the raw length to 16 MiB.
     package static func appendFrames(_ input: [UInt8], to segment: [UInt8]) -> [UInt8] {
         let (end, version, time) = end(of: segment)
         var bytes = Array(segment[..<end])
-        var place = 0
-        while place + 6 <= input.count, bytes.count < 1 << 20 {
-            let flags = input[place + 1]
-            let count = min(Int(get(input, place + 4, UInt16.self)), input.count - place - 6)
+        var offset = 0
+        while offset + 6 <= input.count, bytes.count < 1 << 20 {
+            let flags = input[offset + 1]
+            let count = min(Int(get(input, offset + 4, UInt16.self)), input.count - offset - 6)
             var frame = Frame(
-                version: version &+ UInt64(bitPattern: Int64(Int8(bitPattern: input[place + 2]))), time: time)
-            frame.kind = input[place]
+                version: version &+ UInt64(bitPattern: Int64(Int8(bitPattern: input[offset + 2]))), time: time)
+            frame.kind = input[offset]
             frame.flags = flags & 3
-            frame.part = UInt32(bitPattern: Int32(Int8(bitPattern: input[place + 3])))
+            frame.part = UInt32(bitPattern: Int32(Int8(bitPattern: input[offset + 3])))
             if flags & 4 != 0 { frame.version &+= 1 << 62 }
             if flags & 8 != 0 { frame.mark = .max }
             if flags & 16 != 0 { frame.time = .max }
             if flags & 32 != 0 { frame.raw = 16 << 20 }
-            frame.payload = Array(input[(place + 6)..<(place + 6 + count)])
+            frame.payload = Array(input[(offset + 6)..<(offset + 6 + count)])
             frame.append(to: &bytes)
-            place += 6 + count
+            offset += 6 + count
         }
         sealSegment(&bytes, from: end)
         return bytes
     }
 
-    /// One commit whose parts an input holds: bytes of each (3; bit 23: it is a schema), and those.
+    /// Appends one commit, whose parts the input contains: for each part its byte count (3 bytes; bit 23 marks a
+    /// schema) and its bytes.
     package static func appendCommit(_ input: [UInt8], to segment: [UInt8]) -> [UInt8] {
         let (end, version, time) = end(of: segment)
         var bytes = Array(segment[..<end])
-        var place = 0
+        var offset = 0
         var part: UInt32 = 0
         repeat {
             var frame = Frame(version: version + 1, time: time)
-            if place + 3 <= input.count {
-                let word = Int(input[place]) | Int(input[place + 1]) << 8 | Int(input[place + 2]) << 16
-                let count = min(word & 0x7F_FFFF, input.count - place - 3)
+            if offset + 3 <= input.count {
+                let word = Int(input[offset]) | Int(input[offset + 1]) << 8 | Int(input[offset + 2]) << 16
+                let count = min(word & 0x7F_FFFF, input.count - offset - 3)
                 frame.kind = word & 0x80_0000 == 0 ? 2 : 1
-                frame.payload = Array(input[(place + 3)..<(place + 3 + count)])
-                place += 3 + count
+                frame.payload = Array(input[(offset + 3)..<(offset + 3 + count)])
+                offset += 3 + count
             } else {
-                place = input.count
+                offset = input.count
             }
-            frame.flags = place >= input.count ? 1 : 0
+            frame.flags = offset >= input.count ? 1 : 0
             frame.part = part
             part += 1
             frame.append(to: &bytes)
-        } while place < input.count
+        } while offset < input.count
         sealSegment(&bytes, from: end)
         return bytes
     }
@@ -182,7 +189,7 @@ package enum Forging {
 
     // MARK: Checkpoints
 
-    /// Where the nodes of a checkpoint's file begin, as far as their lengths tell.
+    /// The ranges of the nodes of a checkpoint's file, as far as their lengths are plausible.
     package static func nodes(of bytes: [UInt8]) -> [Range<Int>] {
         guard bytes.count >= 128 else { return [] }
         let end = bytes.count - min(Int(get(bytes, bytes.count - 8, UInt32.self)), bytes.count)
@@ -197,7 +204,8 @@ package enum Forging {
         return nodes
     }
 
-    /// Seals the nodes and the foot of a checkpoint, and enters the foot in the manifest.
+    /// Writes the checksums of the nodes and the footer of a checkpoint, and puts the footer's checksum into the
+    /// manifest.
     package static func sealCheckpoint(_ bytes: inout [UInt8], in manifest: inout [UInt8]) {
         for node in nodes(of: bytes) {
             put(UInt32(0), &bytes, node.lowerBound + 8)

@@ -3,21 +3,24 @@ import FirnCore
 import FirnLog
 import FirnStorage
 
-/// What is forged: each target makes a store from its input, with right checksums, and then opens, reads, writes and closes it. Whatever the input is, that must end, and either work or throw.
+/// A part of a store that is forged.
+///
+/// Each target makes a store from its input, with valid checksums, and then opens, reads, writes and closes it.
+/// Whatever the input is, that must end, and either succeed or throw.
 public enum FuzzTarget: String, CaseIterable, Sendable {
     /// The file `manifest`.
     case manifest
     /// The open segment.
     case segment
-    /// Frames behind a good segment, as fields: see `frames`.
+    /// Frames after an intact segment, given as fields: see `Forging.appendFrames`.
     case frame
-    /// The parts of one commit behind a good segment.
+    /// The parts of one commit after an intact segment.
     case changeset
-    /// Changes to the nodes of a checkpoint, and to its foot: see `Patches`.
+    /// Changes to the nodes of a checkpoint, and to its footer: see `Patches`.
     case checkpoint
     /// Changes to the shared page while a process has the store open: see `Patches`.
     case page
-    /// Changes to every file of a store, at any place.
+    /// Changes to any file of a store, at any offset.
     case store
 
     /// Runs the target on an input.
@@ -31,7 +34,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         }
     }
 
-    /// The store that an input stands for.
+    /// The store that an input describes.
     public func storage(for input: [UInt8]) throws -> MemoryStorage {
         let base = BaseStore.made
         switch self {
@@ -72,7 +75,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         }
     }
 
-    /// Inputs to begin with.
+    /// The inputs with which fuzzing begins.
     public var seeds: [[UInt8]] {
         let base = BaseStore.made
         switch self {
@@ -84,16 +87,16 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         }
     }
 
-    /// Beside a process that has the store open the page is changed; another one opens it, and both write.
+    /// Changes the shared page while a process has the store open. Then another process opens it, and both write.
     private static func runPage(_ input: [UInt8]) throws {
         let storage = try BaseStore.made.storage(replacing: [:])
         let options = BaseStore.options()
         let first = try Store(options, storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 1))
         let page = try storage.sharedMemory(BaseStore.folder + "/shared", byteCount: 4096)
-        let head = Array(page.bytes[..<32])
+        let header = Array(page.bytes[..<32])
         Patches(input).apply(toPage: page.bytes)
-        // Who opens read-only waits for seconds for a page that makes sense.
-        let isHeadWhole = head.elementsEqual(page.bytes[..<32])
+        // Opening read-only waits for seconds until the page's header is valid, so it is only tried with an intact one.
+        let isHeaderIntact = header.elementsEqual(page.bytes[..<32])
         Exercise.attempt {
             let second = try Store(
                 options, storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 2))
@@ -102,7 +105,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             try Exercise.write(second)
             try second.close()
         }
-        if isHeadWhole {
+        if isHeaderIntact {
             Exercise.attempt {
                 var options = options
                 options.log?.access = .readOnly

@@ -1,4 +1,4 @@
-/// Small changes to bytes that are known to be good: for each 8 bytes that say where and how (below), and 8 that say what.
+/// Small changes to intact bytes. Each takes 8 bytes that say where and how, and 8 bytes with a value.
 ///
 /// ```
 /// byte  0                   2            4       5        6        8             16
@@ -7,8 +7,9 @@
 ///       └───────────────────┴────────────┴───────┴────────┴────────┴─────────────┘
 /// ```
 ///
-/// **width** is 1, 2, 4 or 8 bytes by its lowest two bits. **how**: 0 sets, 1 adds, 2 turns bits, 3 copies what stands at the place that the value tells. A node is chosen by its
-/// kind (high byte) and which of that kind it is (low byte); kind 0 is the foot.
+/// **width** is 1, 2, 4 or 8 bytes, by its lowest two bits. **how**: 0 sets, 1 adds, 2 flips bits, 3 copies the bytes
+/// at the offset that the value gives. A node is chosen by its kind (high byte) and its index among the nodes of that
+/// kind (low byte). Kind 0 is the footer, and so is a kind without nodes.
 struct Patches {
     struct Patch {
         var target: UInt16
@@ -49,7 +50,7 @@ struct Patches {
         }
     }
 
-    /// To the nodes of a checkpoint's file, or its foot.
+    /// Applies the patches to the nodes of a checkpoint's file, or to its footer.
     func applyToNodes(of bytes: inout [UInt8]) {
         let nodes = Forging.nodes(of: bytes)
         let byKind = Dictionary(grouping: nodes) { bytes[$0.lowerBound + 16] & 0x3F }
@@ -65,7 +66,7 @@ struct Patches {
         }
     }
 
-    /// To the files of a store.
+    /// Applies the patches to the files of a store.
     func apply(to files: inout [String: [UInt8]], order: [String]) {
         for patch in patches {
             let path = order[Int(patch.target & 15) % order.count]
@@ -75,7 +76,7 @@ struct Patches {
         }
     }
 
-    /// To the shared page, in words of 8 bytes as its users write them.
+    /// Applies the patches to the shared page.
     func apply(toPage bytes: UnsafeMutableRawBufferPointer) {
         for patch in patches { Self.apply(patch, at: Int(patch.offset) % 4096, bytes) }
     }

@@ -5,7 +5,10 @@ import Testing
 #if os(Linux)
     import Glibc
 
-    /// What `Tools/fuzz` has found, and whole stores, in Tests/Fuzz/Corpus/TARGET: each file is named for what it showed. They run in a process of their own, so that one that crashes again has a name.
+    /// Replays the inputs that `Tools/fuzz` has found, and complete stores, in Tests/Fuzz/Corpus/TARGET.
+    ///
+    /// The name of each file says what it showed. The inputs run in a process of their own, so that the test can name
+    /// the one that crashes again.
     @Suite("Inputs that once crashed, hung or took memory without end", .timeLimit(.minutes(20)))
     struct CorpusTests {
         private static let folder = String(#filePath.dropLast("Tests/CorpusTests.swift".count)) + "Corpus"
@@ -23,7 +26,9 @@ import Testing
             return names.sorted()
         }
 
-        @Test("are errors, or work", arguments: FuzzTarget.allCases) func replay(_ target: FuzzTarget) throws {
+        @Test("either throw an error or succeed", arguments: FuzzTarget.allCases) func replay(_ target: FuzzTarget)
+            throws
+        {
             let folder = "\(Self.folder)/\(target.rawValue)"
             let names = Self.names(folder)
             #expect(!names.isEmpty, "\(folder) has no input")

@@ -1,13 +1,14 @@
 import FirnBytes
 
-/// Reads the changesets of commits, one after another, out of a walk's frames: decompresses parts, and keeps the schema in force.
+/// Reads the changesets of commits, one after another, from a walk's frames: it decompresses parts, and keeps the
+/// schema in force.
 struct CommitReader {
     private var reader = ChangesetReader(schema: nil)
     private var scratch = [UInt8]()
-    /// What the commit's blocks said is damaged; no more is read of it.
+    /// Whether a block of the commit was damaged, so that no more of the commit is read.
     private(set) var hasFailed = false
 
-    /// The schema in force; nil where nothing told it.
+    /// The schema in force; nil if it is not known.
     var schema: DecodedSchema? { reader.schema }
 
     /// Takes the next frame, and calls `visit` with each block in it. Returns what is wrong with it, if anything is.
@@ -22,7 +23,7 @@ struct CommitReader {
             try withRaw(frame, payload) { reader, raw in
                 switch frame.kind {
                 case .mark: break
-                case .opening, .schema: reader.adopt(try DecodedSchema.read(raw))
+                case .segmentSchema, .schema: reader.adopt(try DecodedSchema.read(raw))
                 case .changes: try reader.read(part: raw, visit)
                 }
             }
@@ -31,13 +32,13 @@ struct CommitReader {
         } catch let error as BytesError {
             hasFailed = true
             let what =
-                frame.kind == .opening
-                ? "the schema that the segment opens with" : "part \(frame.part) of version \(frame.version)"
+                frame.kind == .segmentSchema
+                ? "the segment schema" : "part \(frame.part) of version \(frame.version)"
             return Finding(.damage, path, Int(frame.offset), "\(what) can't be read: decompressed, \(error)")
         }
     }
 
-    /// Forgets what a commit before left unfinished.
+    /// Forgets what the previous commit left unfinished.
     private mutating func begin() {
         hasFailed = false
         reader = ChangesetReader(schema: reader.schema)
@@ -56,13 +57,13 @@ struct CommitReader {
     ) throws {
         guard frame.isCompressed else { return try body(&reader, payload) }
         let count = Int(frame.rawCount)
-        // Taken out, so that the bytes and the reader may be used at the same time.
+        // Moved out of `self`, so that the buffer and the reader can be used at the same time.
         var buffer = scratch
         scratch = []
         defer { scratch = buffer }
         if buffer.count < count { buffer = [UInt8](repeating: 0, count: count) }
-        try buffer.withUnsafeMutableBytes { room in
-            let target = UnsafeMutableRawBufferPointer(rebasing: room[..<count])
+        try buffer.withUnsafeMutableBytes { memory in
+            let target = UnsafeMutableRawBufferPointer(rebasing: memory[..<count])
             try LZ4.decompress(payload, into: target)
             try body(&reader, UnsafeRawBufferPointer(target))
         }

@@ -1,19 +1,19 @@
 import FirnBytes
 
-/// Something that reading a store met and that is worth saying.
+/// Something worth reporting that was found while a store was read.
 struct Finding: Error, Equatable, CustomStringConvertible {
     enum Kind: String {
-        /// Bytes that were durable are not what was written.
+        /// Bytes that were durable are no longer what was written.
         case damage
-        /// The end of the log, covered by no durable mark; the next open for writing cuts it off.
+        /// The end of the log, which no durable mark covers. The next opening for writing cuts it off.
         case tornTail = "torn tail"
-        /// Nothing is wrong; somebody who looks closely wants to know.
+        /// Nothing is wrong, but it may matter to somebody who looks closely.
         case note
     }
 
     var kind: Kind
     var file: String
-    /// Where in the file, in bytes; nil where it is about the whole file.
+    /// The offset in the file, in bytes; nil if the finding is about the whole file.
     var offset: Int?
     var text: String
 
@@ -24,9 +24,9 @@ struct Finding: Error, Equatable, CustomStringConvertible {
         self.text = text
     }
 
-    /// On one line, whatever the file is called and the store's classes are.
+    /// On one line, whatever characters the file's name and the store's names have.
     var description: String {
-        let place = offset.map { "\(file), byte \($0)" } ?? file
-        return DisplayText.line("\(kind.rawValue): \(place): \(text)")
+        let location = offset.map { "\(file), byte \($0)" } ?? file
+        return DisplayText.line("\(kind.rawValue): \(location): \(text)")
     }
 }

@@ -1,22 +1,22 @@
 import FirnBytes
 
-/// The numbers of the format that more than one structure needs.
+/// The format's numbers that more than one structure needs.
 enum FormatNumbers {
     /// The newest format that this tool reads.
     static let format: UInt32 = 1
-    /// Features of a store that this tool knows: segments may have sectors.
+    /// The features of a store that this tool knows: segments may have sectors.
     static let requiredFeatures: UInt32 = 1
     /// Frames begin at multiples of this.
     static let alignment = 64
-    /// The most that a frame's payload may be, stored or raw.
+    /// The most bytes of a frame's payload, stored or raw.
     static let payloadByteCount = 16 << 20
     static let segmentCount = 1 << 20
     static let checkpointCount = 1 << 16
-    /// The length at which the log goes on in a new segment.
+    /// The length at which the log continues in a new segment.
     static let segmentByteCount = 64 << 20
     static let reserveByteCount = 4 << 20
     static let partByteCount = 1 << 20
-    /// Keys, values and elements in one part.
+    /// The most keys, values and elements in one part.
     static let partCellCount = 1 << 20
     static let cellByteCount = 65_536
     static let blobByteCount = (16 << 20) + 64
@@ -26,39 +26,41 @@ enum FormatNumbers {
     static let columnCount = 1_024
     static let nameByteCount = 255
     static let nesting = 100
-    /// No version, generation and id of a checkpoint is greater, so that counting on from one never overflows.
+    /// No version, no generation and no id of a checkpoint is greater, so that adding to one never overflows.
     static let number: UInt64 = 1 << 62
-    /// No epoch and number of a segment is greater.
+    /// No epoch and no number of a segment is greater.
     static let epoch: UInt64 = 1 << 31
-    /// No file is longer, and none of a checkpoint begins behind it in its space: sums of lengths never overflow, and a file with nothing in it has an end.
+    /// No file is longer, and no file of a checkpoint begins after this offset of the mapping. So sums of lengths
+    /// never overflow, and a sparse file has an end.
     static let fileByteCount = 1 << 42
-    /// Files of a checkpoint begin at multiples of this in their space.
+    /// A checkpoint's files begin at multiples of this in the mapping.
     static let checkpointAlignment = 64 << 10
     static let checkpointFileCount = 1 << 10
-    /// Bytes of the values of a chunk that lie in it.
+    /// The most bytes of values in a chunk's heap.
     static let chunkHeapByteCount = 128 << 10
-    /// Where a file of a checkpoint may end in its space.
-    static let spaceByteCount = 2 * fileByteCount
-    /// Bytes of a node: of a blob, and of any other.
+    /// The largest position at which a file of a checkpoint may end in the mapping.
+    static let mappingByteCount = 2 * fileByteCount
+    /// The most bytes of a blob's node, and of any other node.
     static let blobNodeByteCount = blobByteCount + 64
     static let nodeByteCount = 256 << 10
-    /// Blobs before one block. Firn goes ahead with values of more than 64 KiB only, of which fewer fit.
+    /// The most blobs before one block. Firn writes only values of more than 64 KiB as blobs, of which fewer fit.
     static let blobCount = 1 << 16
 
     static func aligned(_ count: Int) -> Int { (count + alignment - 1) & ~(alignment - 1) }
 }
 
-/// A number in a structure that is none of those that its field may have.
+/// A number in a structure that is not valid for its field.
 struct NumberFault: Error {
-    /// Where in the structure.
+    /// The field's offset in the structure.
     var offset: Int
     var text: String
 }
 
-/// Fixed-width little-endian numbers at known places of a structure whose length was checked.
+/// Fixed-width little-endian numbers at known offsets of a structure whose length has been checked.
 ///
-/// Whatever is counted on from, added, multiplied or made an `Int` is read by `number` or `count`, which refuse what is beyond its limit: with a right checksum, too,
-/// a field may say anything. The others are for what is only compared, masked or shown.
+/// A number that is added to, multiplied or turned into an `Int` is read by `number` or `count`, which refuse values
+/// beyond their limit: even if the checksum is right, a field may hold any value. The other methods are for numbers
+/// that are only compared, masked or shown.
 struct Fields {
     let bytes: UnsafeRawBufferPointer
 
@@ -87,7 +89,7 @@ struct Fields {
         UInt32(try checked(UInt64(u32(offset)), offset, what, limit))
     }
 
-    /// A count, length or place that is at most `limit`.
+    /// A count, length or offset that is at most `limit`.
     func count(_ offset: Int, _ what: String, upTo limit: Int) throws(NumberFault) -> Int {
         Int(try checked(u64(offset), offset, what, UInt64(limit)))
     }

@@ -1,6 +1,6 @@
 import FirnBytes
 
-/// The 80 bytes before a frame's payload, as the format's page has them:
+/// The 80 bytes before a frame's payload, as the format describes them:
 ///
 /// ```
 ///  0 magic FIRN · 4 format u16 · 6 kind u8 · 7 flags u8 · 8 store id, first half u64
@@ -15,9 +15,9 @@ struct FrameHeader: Equatable {
 
     enum Kind: UInt8 {
         case schema = 1
-        case changes, mark, opening
+        case changes, mark, segmentSchema
 
-        /// Parts make up commits; marks and openings stand between them.
+        /// Parts make up commits; marks and segment schemas lie between commits.
         var isPart: Bool { self == .schema || self == .changes }
     }
 
@@ -36,27 +36,27 @@ struct FrameHeader: Equatable {
     var storedCount: UInt32
     var payloadCRC: UInt32
     var chain: UInt32
-    /// The head's own checksum, which the next frame's `chain` repeats.
+    /// The header's own checksum, which the next frame's `chain` repeats.
     var crc: UInt32 = 0
 
-    /// The bytes of the frame in the file, zeros at its end included.
+    /// The bytes of the frame in the file, including the zeros at its end.
     var frameByteCount: Int { FormatNumbers.aligned(Self.byteCount + Int(storedCount)) }
 
-    /// Where in its segment the frame ends.
+    /// The offset in its segment where the frame ends.
     var end: Int { Int(offset) + frameByteCount }
 
     enum Reading {
-        case head(FrameHeader)
+        case header(FrameHeader)
         case refused(String)
     }
 
-    /// Reads a head out of at least 80 bytes, whatever they are.
+    /// Reads a header from at least 80 bytes, whatever they contain.
     static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
-        guard bytes.count >= byteCount else { return .refused("the file ends within a frame's head") }
+        guard bytes.count >= byteCount else { return .refused("the file ends within a frame's header") }
         let fields = Fields(bytes)
         guard fields.u32(0) == magic else { return .refused("no frame begins here") }
         let crc = fields.u32(76)
-        guard crc == fields.crc(to: 76) else { return .refused("the checksum of the frame's head is wrong") }
+        guard crc == fields.crc(to: 76) else { return .refused("the checksum of the frame's header is wrong") }
         guard fields.u16(4) == UInt16(FormatNumbers.format) else {
             return .refused("the frame is of format \(fields.u16(4))")
         }
@@ -71,24 +71,25 @@ struct FrameHeader: Equatable {
         } catch {
             return .refused(error.text)
         }
-        // Version and mark are compared with the log's own; a mark of a frame behind a break counts, whatever it is.
-        let head = FrameHeader(
+        // Version and mark are compared with the log's own. The mark of a frame behind a break counts, whatever its
+        // value.
+        let header = FrameHeader(
             kind: kind, isLast: flags & 1 != 0, isCompressed: flags & 2 != 0, storeHigh: fields.u64(8),
             epoch: fields.u32(16), segment: fields.u32(20), offset: UInt64(offset), version: fields.u64(32),
             time: fields.i64(40), mark: fields.u64(48), part: fields.u32(56), rawCount: fields.u32(60),
             storedCount: fields.u32(64), payloadCRC: fields.u32(68), chain: fields.u32(72), crc: crc)
-        guard head.rawCount <= UInt32(FormatNumbers.payloadByteCount), head.storedCount <= head.rawCount,
-            head.isCompressed || head.storedCount == head.rawCount
-        else { return .refused("the lengths in the frame's head do not agree") }
+        guard header.rawCount <= UInt32(FormatNumbers.payloadByteCount), header.storedCount <= header.rawCount,
+            header.isCompressed || header.storedCount == header.rawCount
+        else { return .refused("the lengths in the frame's header do not agree") }
         if !kind.isPart {
-            guard head.isLast, head.part == 0, kind == .opening || head.rawCount == 0 else {
-                return .refused("the frame's head is none of a mark or an opening")
+            guard header.isLast, header.part == 0, kind == .segmentSchema || header.rawCount == 0 else {
+                return .refused("the frame's header does not fit a mark or a segment schema")
             }
         }
-        return .head(head)
+        return .header(header)
     }
 
-    /// Appends the head's 80 bytes and returns their checksum.
+    /// Appends the header's 80 bytes and returns their checksum.
     func write(to writer: inout ByteWriter) -> UInt32 {
         let start = writer.count
         writer.append(Self.magic)

@@ -2,39 +2,42 @@ import FirnBytes
 import FirnStorage
 
 extension LogWalk {
-    /// Says what a break in the log is: damage, or a torn tail.
+    /// Decides whether a break in the log is damage or a torn tail.
     ///
-    /// What stands behind a break is looked at once in a segment: the marks in it are all that there are behind the next break, too.
+    /// The bytes behind a break are searched once in a segment: the marks found there are also all that lie behind
+    /// the next break.
     func judge(
-        _ problem: String, _ state: inout State, _ offset: Int, _ file: SegmentFile, _ head: SegmentHeader, isLast: Bool
+        _ problem: String, _ state: inout State, _ offset: Int, _ file: SegmentFile, _ header: SegmentHeader,
+        isLast: Bool
     ) throws -> Finding {
         let version = state.next
         guard isLast else {
-            return Finding(.damage, file.path, offset, "\(problem); this is where version \(version) should stand")
+            return Finding(.damage, file.path, offset, "\(problem); version \(version) should begin here")
         }
         func damage() -> Finding {
             Finding(
-                .damage, file.path, offset, "\(problem); version \(version), which should stand here, was durable")
+                .damage, file.path, offset, "\(problem); version \(version), which should begin here, was durable")
         }
         if max(state.mark, state.markBehind, store.page?.durable ?? 0, store.limit ?? 0) >= version { return damage() }
-        let behind = try lookBehind(offset, file, head)
+        let behind = try lookBehind(offset, file, header)
         state.markBehind = max(state.markBehind, behind.mark)
         if behind.mark >= version { return damage() }
         let text =
-            "\(problem) while version \(version) was being committed: \(file.byteCount - offset) bytes with \(behind.frames) whole frames. "
-            + "No durable mark covers any of it; the next open for writing cuts it off"
+            "\(problem) while version \(version) was being committed: \(file.byteCount - offset) bytes with \(behind.frames) intact frames. "
+            + "No durable mark covers any of it; the next opening for writing cuts it off"
         return Finding(.tornTail, file.path, offset, text)
     }
 
-    /// What stands behind a break: the highest durable mark in the heads of frames there, and whole frames.
+    /// Looks at what lies behind a break: the highest durable mark in the headers of frames, and the number of intact
+    /// frames.
     private func lookBehind(
-        _ start: Int, _ file: SegmentFile, _ head: SegmentHeader
+        _ start: Int, _ file: SegmentFile, _ header: SegmentHeader
     ) throws -> (mark: UInt64, frames: Int) {
         var mark: UInt64 = 0
         var frames = 0
         var offset = start
         while true {
-            switch try file.itemBehind(at: offset, of: head) {
+            switch try file.itemBehind(at: offset, of: header) {
             case .end, .zeros: return (mark, frames)
             case .frame(let frame):
                 mark = max(mark, frame.mark)
@@ -42,35 +45,35 @@ extension LogWalk {
                 offset = frame.end
             case .bad(_, let frame):
                 if let frame { mark = max(mark, frame.mark) }
-                guard let next = try nextPlace(behind: offset, file) else { return (mark, frames) }
+                guard let next = try nextCandidate(behind: offset, file) else { return (mark, frames) }
                 offset = next
             }
         }
     }
 
-    /// The next place behind `offset` where a frame may begin.
-    private func nextPlace(behind offset: Int, _ file: SegmentFile) throws -> Int? {
+    /// The next offset behind `offset` at which a frame may begin.
+    private func nextCandidate(behind offset: Int, _ file: SegmentFile) throws -> Int? {
         let next = offset + FormatNumbers.alignment
-        guard let place = try file.nextNonzero(from: next) else { return nil }
-        return max(next, place & ~(FormatNumbers.alignment - 1))
+        guard let nonzero = try file.nextNonzero(from: next) else { return nil }
+        return max(next, nonzero & ~(FormatNumbers.alignment - 1))
     }
 
-    /// Finds the frame behind a break with which reading can go on: the first part of a commit, or a mark.
+    /// Finds the frame behind a break from which reading can continue: the first part of a commit, or a mark.
     func resume(
-        _ state: inout State, _ offset: inout Int, _ file: SegmentFile, _ head: SegmentHeader,
+        _ state: inout State, _ offset: inout Int, _ file: SegmentFile, _ header: SegmentHeader,
         _ call: (Event) throws -> Void
     ) throws -> Bool {
-        var place = try nextPlace(behind: offset, file)
-        while let at = place {
-            switch try file.itemBehind(at: at, of: head) {
+        var candidate = try nextCandidate(behind: offset, file)
+        while let at = candidate {
+            switch try file.itemBehind(at: at, of: header) {
             case .end, .zeros: return false
-            case .bad: place = try nextPlace(behind: at, file)
+            case .bad: candidate = try nextCandidate(behind: at, file)
             case .frame(let frame):
                 let before = frame.kind.isPart ? frame.version &- 1 : frame.version
-                guard frame.kind != .opening, !frame.kind.isPart || frame.part == 0, before >= state.version,
+                guard frame.kind != .segmentSchema, !frame.kind.isPart || frame.part == 0, before >= state.version,
                     before <= FormatNumbers.number
                 else {
-                    place = frame.end
+                    candidate = frame.end
                     continue
                 }
                 if before > state.version {
@@ -88,14 +91,14 @@ extension LogWalk {
         return false
     }
 
-    /// Checks that a segment ends where it should; true where the walk goes on with the next.
+    /// Checks that a segment ends where it should. Returns true if the walk continues with the next one.
     func finish(
         _ state: State, _ offset: Int, _ file: SegmentFile, _ entry: Manifest.Segment, isLast: Bool,
         _ call: (Event) throws -> Void
     ) throws -> Bool {
         func damage(_ text: String) throws -> Bool {
             try call(.finding(Finding(.damage, file.path, offset, text)))
-            return goesOn
+            return continuesAfterDamage
         }
         if let seal = entry.seal {
             guard state.version == seal.lastVersion else {

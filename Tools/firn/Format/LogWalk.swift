@@ -1,65 +1,68 @@
 import FirnBytes
 import FirnStorage
 
-/// Walks the log of a store frame by frame, in order, checks each, and judges what it meets by the rules of recovery.
+/// Walks the log of a store frame by frame, in order, checks each frame, and decides by the rules of recovery what
+/// each problem is.
 ///
-/// - Sealed segments were synced before the manifest said so: what is wrong with one is damage.
-/// - In the last one, B is the first place where no good frame of the chain stands. If a durable mark (in any frame's head, before or behind B, in the
-///   segment's head, or in the shared page) has reached the version at B, that version was durable: damage. Otherwise all from B on is a torn tail.
-/// - Beside a running writer, the last segment is read to the version that the writer has published and no further: what follows is work in progress.
+/// - A sealed segment was synced before the manifest called it sealed: any problem in it is damage.
+/// - In the last segment, B is the first offset without a good frame of the chain. If a durable mark (in the header
+///   of any frame, before or behind B, in the segment's header, or in the shared page) has reached the version at B,
+///   that version was durable: damage. Otherwise everything from B on is a torn tail.
+/// - If a writer is running, the last segment is read up to the version that the writer has published and no further:
+///   what follows is not finished.
 struct LogWalk {
     enum Event {
         /// A segment begins.
         case segment(SegmentHeader, path: String)
         /// The next frame of the chain, and its payload as it is stored. Valid during the call.
         case frame(FrameHeader, UnsafeRawBufferPointer, path: String)
-        /// The commit of this frame, its last, is whole.
+        /// The commit is complete: this frame is its last.
         case commit(FrameHeader, path: String)
         case finding(Finding)
-        /// Behind damage: reading goes on with the version after this one; what it builds on is not known.
+        /// Reading continues behind damage, with the version after this one. What that builds on is not known.
         case resumed(after: UInt64)
     }
 
-    /// What the walk came to.
+    /// The result of a walk.
     struct Summary {
-        /// The last whole version, and its time.
+        /// The last complete version, and its time.
         var lastVersion: UInt64 = 0
         var lastTime: Int64 = 0
         /// The highest version that is known to be durable.
         var durable: UInt64 = 0
         var isDamaged = false
-        /// The visitor ended it.
+        /// Whether the visitor ended the walk.
         var wasStopped = false
         var tornTail: Finding?
     }
 
-    /// Where the walk stands in the chain.
+    /// The walk's position in the chain.
     struct State {
-        /// The checksum that the next frame must repeat; nil where it is not known.
+        /// The checksum that the next frame must repeat; nil if it is not known.
         var chain: UInt32?
-        /// The last whole version.
+        /// The last complete version.
         var version: UInt64
         var time: Int64 = .min
-        /// Parts seen of the commit that has begun.
+        /// How many parts of the current commit have been read.
         var nextPart: UInt32 = 0
-        /// The highest durable mark met.
+        /// The highest durable mark so far.
         var mark: UInt64 = 0
-        /// The highest one behind a break of this segment.
+        /// The highest durable mark behind a break of this segment.
         var markBehind: UInt64 = 0
-        /// Something between the last whole version and what comes could not be read.
+        /// Whether something after the last complete version could not be read.
         var isBroken = false
 
         var next: UInt64 { version &+ 1 }
     }
 
     let store: OpenedStore
-    /// Go on behind damage, at the next good frame.
-    var goesOn = false
-    /// Begin with the segment that holds this version.
+    /// Whether the walk continues behind damage, at the next good frame.
+    var continuesAfterDamage = false
+    /// The walk begins with the segment that holds this version.
     var from: UInt64 = 1
 
-    /// Thrown through the walk by a visitor that has seen enough.
-    private struct Enough: Error {}
+    /// Thrown through the walk when the visitor asks to stop.
+    private struct VisitorStopped: Error {}
 
     /// Calls `visit` with each event, in order, until it returns false.
     func run(_ visit: (Event) throws -> Bool) throws -> Summary {
@@ -74,13 +77,13 @@ struct LogWalk {
                 if finding.kind == .damage { summary.isDamaged = true }
                 if finding.kind == .tornTail { summary.tornTail = finding }
             }
-            if try !visit(event) { throw Enough() }
+            if try !visit(event) { throw VisitorStopped() }
         }
         do {
             for index in first..<segments.count {
                 if try !segment(index, &state, call) { break }
             }
-        } catch is Enough {
+        } catch is VisitorStopped {
             summary.wasStopped = true
         } catch let error as StorageError {
             throw ToolError(error)
@@ -91,22 +94,23 @@ struct LogWalk {
         return summary
     }
 
-    /// Walks one segment; false where the walk ends there.
+    /// Walks one segment. Returns false if the walk ends there.
     private func segment(_ index: Int, _ state: inout State, _ call: (Event) throws -> Void) throws -> Bool {
         let entry = store.manifest.segments[index]
         let isLast = index == store.manifest.segments.count - 1
-        guard let (file, head) = try open(entry, &state, call) else { return goesOn }
-        try call(.segment(head, path: file.path))
-        if state.isBroken || head.firstVersion != state.next {
-            state.version = head.firstVersion - 1
+        guard let (file, header) = try open(entry, &state, call) else { return continuesAfterDamage }
+        try call(.segment(header, path: file.path))
+        if state.isBroken || header.firstVersion != state.next {
+            state.version = header.firstVersion - 1
             state.isBroken = false
             try call(.resumed(after: state.version))
         }
-        state.chain = head.crc
+        state.chain = header.crc
         state.nextPart = 0
         state.markBehind = 0
-        state.mark = max(state.mark, head.firstVersion - 1, head.mark)
-        // Without a manifest that tells where a segment ends: what is behind the next one's first version was written again there.
+        state.mark = max(state.mark, header.firstVersion - 1, header.mark)
+        // Without a seal, the next segment's first version says where this one ends: what lies behind that was
+        // rewritten there.
         let end = entry.seal == nil && !isLast ? store.manifest.segments[index + 1].firstVersion : .max
         var offset = SegmentHeader.byteCount
         while true {
@@ -115,23 +119,23 @@ struct LogWalk {
                 if isLast, let limit = store.limit, state.version >= limit { return false }
             }
             let problem: String
-            switch try step(&state, &offset, file, head, isSealed: !isLast, call) {
+            switch try step(&state, &offset, file, header, isSealed: !isLast, call) {
             case .passed: continue
             case .ended:
                 return try finish(state, offset, file, entry, isLast: isLast, call)
             case .problem(let text): problem = text
             }
-            let finding = try judge(problem, &state, offset, file, head, isLast: isLast)
+            let finding = try judge(problem, &state, offset, file, header, isLast: isLast)
             try call(.finding(finding))
-            guard finding.kind == .damage, goesOn else { return false }
+            guard finding.kind == .damage, continuesAfterDamage else { return false }
             state.isBroken = true
             state.chain = nil
             state.nextPart = 0
-            guard try resume(&state, &offset, file, head, call) else { return true }
+            guard try resume(&state, &offset, file, header, call) else { return true }
         }
     }
 
-    /// Opens a segment and checks its head; nil (and `state` broken) where nothing in it can be read.
+    /// Opens a segment and checks its header. Returns nil (and sets `isBroken`) if nothing in it can be read.
     private func open(
         _ entry: Manifest.Segment, _ state: inout State, _ call: (Event) throws -> Void
     ) throws -> (SegmentFile, SegmentHeader)? {
@@ -149,17 +153,17 @@ struct LogWalk {
             return nil
         }
         if file.isTooLong {
-            try damage(file.fileByteCount, "the file is longer than any can be")
+            try damage(file.fileByteCount, "the file is longer than any segment can be")
             return nil
         }
         if let seal = entry.seal {
             let size = file.fileByteCount
             if size < seal.byteCount {
                 try damage(size, "the file ends here, but the manifest says that it has \(seal.byteCount) bytes")
-                if !goesOn { return nil }
+                if !continuesAfterDamage { return nil }
             } else if size > seal.byteCount {
                 let text =
-                    "\(size - seal.byteCount) bytes behind the segment's end count for nothing: a crash left them, and the next open "
+                    "\(size - seal.byteCount) bytes behind the segment's end are ignored: a crash left them, and the next opening "
                     + "for writing cuts them off"
                 try call(.finding(Finding(.note, path, seal.byteCount, text)))
             }
@@ -169,26 +173,26 @@ struct LogWalk {
         case .refused(let reason):
             try damage(0, reason)
             return nil
-        case .head(let head):
-            guard head.storeHigh == store.manifest.storeHigh,
-                store.isSalvaged || head.storeLow == store.manifest.storeLow
+        case .header(let header):
+            guard header.storeHigh == store.manifest.storeHigh,
+                store.isSalvaged || header.storeLow == store.manifest.storeLow
             else {
                 try damage(0, "the segment belongs to another store")
                 return nil
             }
-            guard head.segment == entry.number, head.epoch == entry.epoch, head.firstVersion == entry.firstVersion
+            guard header.segment == entry.number, header.epoch == entry.epoch, header.firstVersion == entry.firstVersion
             else {
                 try damage(
                     0,
-                    "the segment's head (segment \(head.segment), epoch \(head.epoch), first version \(head.firstVersion)) is not the one that the manifest lists"
+                    "the segment's header (segment \(header.segment), epoch \(header.epoch), first version \(header.firstVersion)) is not the one that the manifest lists"
                 )
                 return nil
             }
-            if let chain = state.chain, !state.isBroken, chain != head.chain {
+            if let chain = state.chain, !state.isBroken, chain != header.chain {
                 try damage(0, "the segment does not follow the one before it")
-                if !goesOn { return nil }
+                if !continuesAfterDamage { return nil }
             }
-            return (file, head)
+            return (file, header)
         }
     }
 
@@ -198,13 +202,13 @@ struct LogWalk {
         case ended
     }
 
-    /// Passes one frame.
+    /// Reads one frame and moves behind it.
     private func step(
-        _ state: inout State, _ offset: inout Int, _ file: SegmentFile, _ head: SegmentHeader, isSealed: Bool,
+        _ state: inout State, _ offset: inout Int, _ file: SegmentFile, _ header: SegmentHeader, isSealed: Bool,
         _ call: (Event) throws -> Void
     ) throws -> Step {
         let frame: FrameHeader
-        switch try file.item(at: offset, of: head) {
+        switch try file.item(at: offset, of: header) {
         case .end, .zeros:
             if state.nextPart != 0 { return .problem("the log ends within the commit of version \(state.next)") }
             if isSealed, offset < file.byteCount { return .problem("there are zeros where a frame should be") }
@@ -228,34 +232,35 @@ struct LogWalk {
         return .passed
     }
 
-    /// Why a good frame does not belong where it stands; nil where it does.
+    /// Why a good frame does not belong at its offset; nil if it does.
     private func check(_ frame: FrameHeader, _ state: State, _ offset: Int) -> String? {
         if let chain = state.chain, frame.chain != chain {
             return "the frame does not follow the one before it (chain)"
         }
         if frame.kind.isPart {
             guard frame.version == state.next else {
-                return "the frame is of version \(frame.version), but version \(state.next) should stand here"
+                return "the frame is of version \(frame.version), but version \(state.next) should be here"
             }
             guard frame.part == state.nextPart else {
-                return "the frame is part \(frame.part), but part \(state.nextPart) should stand here"
+                return "the frame is part \(frame.part), but part \(state.nextPart) should be here"
             }
             guard frame.part == 0 || frame.time == state.time else {
-                return "the frame's time is another than that of the part before it"
+                return "the frame's time differs from that of the part before it"
             }
         } else {
+            let kind = frame.kind == .mark ? "mark" : "segment schema"
             guard state.nextPart == 0 else {
-                return "a \(frame.kind) stands within the commit of version \(state.next)"
+                return "a \(kind) lies within the commit of version \(state.next)"
             }
             guard frame.version == state.version else {
-                return "a \(frame.kind) is of version \(frame.version), but stands behind version \(state.version)"
+                return "a \(kind) is of version \(frame.version), but follows version \(state.version)"
             }
-            guard frame.kind != .opening || offset == SegmentHeader.byteCount else {
-                return "an opening stands within a segment, not at its begin"
+            guard frame.kind != .segmentSchema || offset == SegmentHeader.byteCount else {
+                return "a segment schema lies within a segment, not at its beginning"
             }
         }
         guard frame.mark <= state.version else {
-            return "the frame calls version \(frame.mark) durable, which is not written yet"
+            return "the frame says that version \(frame.mark) is durable, which is not written yet"
         }
         guard frame.time >= state.time else { return "the frame's time is before that of the frame before it" }
         return nil

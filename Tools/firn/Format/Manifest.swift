@@ -1,32 +1,36 @@
 import FirnBytes
 
-/// One generation of the manifest. The file holds the current one and, but for a new store, the one before it behind that.
+/// One generation of the manifest. The file holds the current generation and behind it, unless the store is new, the
+/// one before.
 ///
 /// ```
 ///   0 magic FIRNMANI · 8 format u32 · 12 block's length u32 · 16 generation u64 · 24 store id, two u64
-///  40 epoch u32 · 44 segments n u32 · 48 required features u32 · 52 optional features u32 · 56 zero u32 · 60 CRC of 0 ..< 60
-///  64 checkpoint: id u64 · 72 version u64 · 80 length u64 · 88 CRC u32 · 92 earlier m u32 · 96 created i64 · 104 retention u64 · 112 zero, 16 bytes
-/// 128 n × 48: segment u32 · epoch u32 · state u32 · chain end u32 · first version u64 · last version u64 · length u64 · zero u64
+///  40 epoch u32 · 44 segments n u32 · 48 required features u32 · 52 optional features u32
+///  56 zero u32 · 60 CRC of 0 ..< 60
+///  64 checkpoint: id u64 · 72 version u64 · 80 length u64 · 88 CRC u32 · 92 earlier m u32
+///  96 created i64 · 104 retention u64 · 112 zero, 16 bytes
+/// 128 n × 48: segment u32 · epoch u32 · state u32 · chain end u32
+///             · first version u64 · last version u64 · length u64 · zero u64
 ///     m × 32, earlier checkpoints: id u64 · version u64 · length u64 · CRC u32 · zero u32
 ///     zeros · CRC of all before it, the last 4 bytes of the block, whose length is a multiple of 64
 /// ```
 struct Manifest: Equatable {
     static let magic: UInt64 = 0x494E_414D_4E52_4946
-    static let headByteCount = 128
+    static let headerByteCount = 128
     static let entryByteCount = 48
     static let checkpointByteCount = 32
     static let byteCountMax = byteCount(
         segments: FormatNumbers.segmentCount, earlier: FormatNumbers.checkpointCount)
 
     private static func byteCount(segments: Int, earlier: Int) -> Int {
-        FormatNumbers.aligned(headByteCount + segments * entryByteCount + earlier * checkpointByteCount + 4)
+        FormatNumbers.aligned(headerByteCount + segments * entryByteCount + earlier * checkpointByteCount + 4)
     }
 
     struct Segment: Equatable {
         var number: UInt32
         var epoch: UInt32
         var firstVersion: UInt64
-        /// Where it ends; nil for the open one.
+        /// Where the segment ends; nil for the open one.
         var seal: Seal?
     }
 
@@ -39,9 +43,9 @@ struct Manifest: Equatable {
     struct Checkpoint: Equatable {
         var id: UInt64
         var version: UInt64
-        /// Bytes of its last file.
+        /// The bytes of its last file.
         var byteCount: UInt64
-        /// The checksum of its foot.
+        /// The checksum of its footer.
         var crc: UInt32
     }
 
@@ -51,7 +55,7 @@ struct Manifest: Equatable {
     var epoch: UInt32
     var optionalFeatures: UInt32 = 0
     var checkpoint: Checkpoint?
-    /// Those that past versions are opened from, oldest first.
+    /// The checkpoints that past versions are opened from, oldest first.
     var earlier: [Checkpoint] = []
     /// Nanoseconds since 1970.
     var created: Int64
@@ -67,22 +71,22 @@ struct Manifest: Equatable {
         case damage(String, offset: Int)
     }
 
-    /// Whether the magic stands at an offset.
+    /// Whether a manifest's magic number is at an offset.
     static func begins(_ bytes: [UInt8], at offset: Int) -> Bool {
-        guard bytes.count - offset >= headByteCount else { return false }
+        guard bytes.count - offset >= headerByteCount else { return false }
         return bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
             == magic.littleEndian
     }
 
-    /// Reads the block that `bytes` begin with, and says how long it is.
+    /// Reads the block at the beginning of `bytes`, and returns how long it is.
     static func read(_ bytes: UnsafeRawBufferPointer) throws(Refusal) -> (block: Manifest, byteCount: Int) {
-        guard bytes.count >= headByteCount else {
-            throw .damage("it ends after \(bytes.count) bytes, within its head", offset: 0)
+        guard bytes.count >= headerByteCount else {
+            throw .damage("it ends after \(bytes.count) bytes, within its header", offset: 0)
         }
         let fields = Fields(bytes)
         guard fields.u64(0) == magic else { throw .damage("it does not begin as a manifest does", offset: 0) }
         guard fields.u32(60) == fields.crc(to: 60) else {
-            throw .damage("the checksum of its head is wrong", offset: 0)
+            throw .damage("the checksum of its header is wrong", offset: 0)
         }
         let format = fields.u32(8)
         guard format <= FormatNumbers.format else { throw .newer("format \(format)") }
@@ -99,7 +103,7 @@ struct Manifest: Equatable {
         guard fields.u32(byteCount - 4) == fields.crc(to: byteCount - 4) else {
             throw .damage("its checksum is wrong", offset: 0)
         }
-        let checkpoints = headByteCount + count * entryByteCount
+        let checkpoints = headerByteCount + count * entryByteCount
         let entriesEnd = checkpoints + earlierCount * checkpointByteCount
         guard fields.u32(56) == 0, isZero(bytes, 112..<128),
             isZero(bytes, entriesEnd..<byteCount - 4)
@@ -113,7 +117,7 @@ struct Manifest: Equatable {
         if fields.u64(64) != 0 {
             block.checkpoint = try checkpoint(fields, 64, "its checkpoint")
         } else if !isZero(bytes, 64..<92) {
-            throw .damage("it has no checkpoint, but says something of it", offset: 64)
+            throw .damage("it has no checkpoint, but fields of one", offset: 64)
         }
         for index in 0..<count {
             block.segments.append(try entry(fields, index, isLast: index == count - 1, block))
@@ -130,7 +134,7 @@ struct Manifest: Equatable {
         return (block, byteCount)
     }
 
-    /// What reads numbers of the block, and says where in it one is impossible.
+    /// Reads numbers of the block, and turns an impossible one into damage at its offset.
     private static func bounded<T>(_ body: () throws(NumberFault) -> T) throws(Refusal) -> T {
         do {
             return try body()
@@ -153,7 +157,7 @@ struct Manifest: Equatable {
     private static func entry(
         _ fields: Fields, _ index: Int, isLast: Bool, _ block: Manifest
     ) throws(Refusal) -> Segment {
-        let at = headByteCount + index * entryByteCount
+        let at = headerByteCount + index * entryByteCount
         func refuse(_ text: String) -> Refusal { .damage("entry \(index) of its segments \(text)", offset: at) }
         let state = fields.u32(at + 8)
         let what = "of entry \(index) of its segments"

@@ -3,14 +3,15 @@ struct CommitCounts {
     struct Table {
         var inserted = 0
         var deleted = 0
-        /// The lowest key inserted: as keys are handed out in order, all from it on are new in this commit.
+        /// The lowest key inserted. Keys are handed out in order, so all keys from it on are new in this commit.
         var firstInserted: Int64 = .max
-        /// The key after the highest one seen inserted or given away.
+        /// The key after the highest one that was inserted or handed out.
         var nextKey: Int64 = 0
         var updatedKeys: Set<Int64> = []
     }
 
-    /// Beyond so many objects updated in one commit the count is "at least", so that memory stays bounded.
+    /// The most updated objects that are counted in one commit. If there are more, the count is a lower bound
+    /// (`isAtLeast`), so that memory stays bounded.
     static let updatedMax = 1 << 20
 
     var tables: [Int: Table] = [:]
@@ -49,19 +50,19 @@ struct CommitCounts {
     }
 }
 
-/// How many objects each table holds: those of the checkpoint, and the commits' counts after it.
+/// How many objects each table holds: the checkpoint's counts, and those of the commits after it.
 struct ObjectCounts {
-    /// What a checkpoint counts.
-    struct Beginning {
+    /// The counts of a checkpoint.
+    struct CheckpointCounts {
         var version: UInt64
         var counts: [Int: Int]
         var nextKeys: [Int: Int64]
 
-        init(_ space: CheckpointSpace) throws {
-            version = space.foot.version
+        init(_ checkpoint: OpenedCheckpoint) throws {
+            version = checkpoint.footer.version
             counts = [:]
             nextKeys = [:]
-            for table in try space.walk({ try space.tables() }) {
+            for table in try checkpoint.walk({ try checkpoint.tables() }) {
                 counts[table.number] = Int(table.rowCount)
                 nextKeys[table.number] = table.nextKey
             }
@@ -70,14 +71,14 @@ struct ObjectCounts {
 
     private(set) var counts: [Int: Int] = [:]
     private var nextKeys: [Int: Int64] = [:]
-    /// False where commits are missing, so that counts can't be known.
+    /// False if commits are missing, so that the counts can't be known.
     private(set) var areKnown = true
-    /// Taken over once the log has passed its version.
-    private let beginning: Beginning?
+    /// The counts to go on from once the log has reached the checkpoint's version.
+    private let checkpoint: CheckpointCounts?
 
     /// - Parameter firstVersion: the first one that the log holds.
-    init(firstVersion: UInt64, beginning: Beginning?) {
-        self.beginning = beginning
+    init(firstVersion: UInt64, checkpoint: CheckpointCounts?) {
+        self.checkpoint = checkpoint
         areKnown = firstVersion <= 1
     }
 
@@ -87,26 +88,26 @@ struct ObjectCounts {
         nextKeys = [:]
     }
 
-    private mutating func begin(_ beginning: Beginning) {
+    private mutating func begin(_ checkpoint: CheckpointCounts) {
         areKnown = true
-        counts = beginning.counts
-        nextKeys = beginning.nextKeys
+        counts = checkpoint.counts
+        nextKeys = checkpoint.nextKeys
     }
 
-    /// The log ends with a version, which may be the checkpoint's own.
+    /// Ends the count with the log's last version, which may be the checkpoint's own.
     mutating func finish(lastVersion: UInt64) {
-        if let beginning, lastVersion <= beginning.version { begin(beginning) }
+        if let checkpoint, lastVersion <= checkpoint.version { begin(checkpoint) }
     }
 
-    /// Takes a whole commit; says what in it can't be, if anything.
+    /// Adds a complete commit. Returns what is impossible in it, or nil.
     mutating func add(_ commit: CommitCounts, version: UInt64, _ schema: DecodedSchema?) -> String? {
-        if let beginning, beginning.version &+ 1 == version { begin(beginning) }
+        if let checkpoint, checkpoint.version &+ 1 == version { begin(checkpoint) }
         var problem: String?
         for (table, change) in commit.tables.sorted(by: { $0.key < $1.key }) {
             func name() -> String { schema?.name(table) ?? "table \(table)" }
             if change.inserted > 0, change.firstInserted < nextKeys[table] ?? 0 {
                 problem =
-                    "an object of \(name()) is inserted with the key \(change.firstInserted), which had been given out before"
+                    "an object of \(name()) is inserted with the key \(change.firstInserted), which was handed out before"
             }
             nextKeys[table] = max(nextKeys[table] ?? 0, change.nextKey)
             let count = (counts[table] ?? 0) + change.inserted - change.deleted
@@ -118,13 +119,14 @@ struct ObjectCounts {
         return problem ?? difference(version, schema)
     }
 
-    /// What the log and the checkpoint do not agree upon, where the log leads up to it.
+    /// The first difference between the log's and the checkpoint's counts at the checkpoint's version, or nil.
     private func difference(_ version: UInt64, _ schema: DecodedSchema?) -> String? {
-        guard areKnown, let beginning, let schema, beginning.version == version else { return nil }
+        guard areKnown, let checkpoint, let schema, checkpoint.version == version else { return nil }
         for (number, table) in schema.tables.enumerated() where !table.isRemoved {
-            let (log, checkpoint) = (counts[number] ?? 0, beginning.counts[number] ?? 0)
-            if log != checkpoint {
-                return "the log leads to \(Amount.of(log, "object")) of \(table.name), the checkpoint has \(checkpoint)"
+            let (inLog, inCheckpoint) = (counts[number] ?? 0, checkpoint.counts[number] ?? 0)
+            if inLog != inCheckpoint {
+                return
+                    "the log leads to \(Amount.of(inLog, "object")) of \(table.name), the checkpoint has \(inCheckpoint)"
             }
         }
         return nil

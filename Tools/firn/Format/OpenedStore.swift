@@ -1,27 +1,30 @@
 import FirnBytes
 import FirnStorage
 
-/// A store as it stood when the tool looked: its manifest, and how far its log may be read. Nothing is written, created or locked for longer than a
-/// question takes, so the store may be in use.
+/// A store as it was when the tool opened it: its manifest, and how far its log may be read. The tool writes and
+/// creates nothing, and locks nothing for longer than a query takes, so the store may be in use.
 struct OpenedStore {
     let files: StoreFiles
-    /// The manifest; where it is damaged, what the generation before it or the segments themselves tell.
+    /// The manifest. If it is damaged, one that is pieced together from the segments' headers and, if that can still
+    /// be read, the generation before it.
     var manifest: Manifest
     /// What is wrong with the manifest, if anything is.
     var findings: [Finding] = []
-    /// True where `manifest` was pieced together, so that segments end where the next begins and not where it says.
+    /// Whether `manifest` was pieced together. A segment then ends where the next one begins, since no seal says
+    /// where.
     var isSalvaged = false
-    /// True where a process has the store open for writing at this moment.
+    /// Whether a process has the store open for writing at this moment.
     var hasWriter = false
-    /// The page that processes share, if it is this store's and epoch's.
+    /// The shared page, if it is of this store and epoch.
     var page: PageState?
 
-    /// The last version that may be read while a writer is at work; nil where there is none, and the log itself tells.
+    /// The last version that may be read while a writer is active; nil without a writer, when the log alone decides.
     var limit: UInt64? { hasWriter ? page?.published : nil }
 
     /// Opens the store at `path`.
     ///
-    /// The page is read before the manifest: the versions that it calls published lie in segments that any later manifest lists.
+    /// The page is read before the manifest: the versions that the page calls published lie in segments that any
+    /// later manifest lists.
     static func open(_ path: String, storage: any Storage) throws(ToolError) -> OpenedStore {
         var path = path
         while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
@@ -36,17 +39,18 @@ struct OpenedStore {
             if let page, page.storeHigh == store.manifest.storeHigh, page.epoch == store.manifest.epoch {
                 store.page = page
             }
-            // A writer that is recovering the store has not said yet how far one may read.
+            // A writer that is still recovering the store has not yet published how far the log may be read.
             guard store.hasWriter, store.page == nil, !store.isSalvaged else { return store }
             guard attempt < 500 else {
                 throw ToolError(
-                    .input, "\(path) is being opened by another process, and does not get done. Try again in a while.")
+                    .input,
+                    "\(path) is being opened by another process, which has not finished yet. Try again in a while.")
             }
-            restThread(nanoseconds: 4_000_000)
+            sleepThread(nanoseconds: 4_000_000)
         }
     }
 
-    /// True where the store has moved on since it was opened: then what looked like damage may be the work of a writer.
+    /// Whether the store has changed since it was opened. If it has, what looked like damage may be a writer's work.
     func hasChanged() -> Bool {
         guard let now = try? Self.open(files.path, storage: files.storage) else { return true }
         return now.manifest != manifest || now.hasWriter != hasWriter
@@ -58,7 +62,7 @@ struct OpenedStore {
         guard try stored({ () throws(StorageError) in try files.storage.status(files.shared) }) != nil else {
             return nil
         }
-        // It holds no data, so whatever is wrong with it is no more than its absence.
+        // The page holds no data, so one that can't be read counts as missing.
         guard let bytes = try? files.contents(of: files.shared, limit: 1 << 20) else { return nil }
         return bytes.withUnsafeBytes { PageState.read($0) }
     }
@@ -119,19 +123,19 @@ struct OpenedStore {
         }
     }
 
-    /// The log begins at the latest where the checkpoint ends.
+    /// Checks that the log begins no later than with the version after the checkpoint's.
     private static func checkBeginning(_ manifest: Manifest, _ path: String) -> [Finding] {
         let (first, end) = (manifest.firstVersion, manifest.checkpoint?.version ?? 0)
         guard first > end, first - end > 1 else { return [] }
-        let beginning = manifest.checkpoint == nil ? "there is no checkpoint" : "the checkpoint is of version \(end)"
+        let present = manifest.checkpoint == nil ? "there is no checkpoint" : "the checkpoint is of version \(end)"
         return [
             Finding(
                 .damage, path, nil,
-                "the log begins with version \(first), but \(beginning): what lies between them is missing")
+                "the log begins with version \(first), but \(present): the versions in between are missing")
         ]
     }
 
-    /// What lies behind the current generation: the one before it, and nothing else.
+    /// Checks that the generation before the current one follows it, and nothing else.
     private static func checkRest(
         _ bytes: [UInt8], _ current: (block: Manifest, byteCount: Int), _ path: String
     ) -> [Finding] {
@@ -156,9 +160,10 @@ struct OpenedStore {
         }
     }
 
-    /// The generation before a damaged one, wherever it begins.
+    /// Finds the generation before a damaged one, at whatever offset it begins.
     private static func previousBlock(_ bytes: [UInt8]) -> Manifest? {
-        // A manifest has two blocks. Of more beginnings than a few somebody else has made the rest, to have each of them read to its end.
+        // A manifest has two blocks. If it seems to have many, somebody made them up so that each is read to its end.
+        // The search therefore stops after a few.
         var beginnings = 0
         for offset in stride(from: FormatNumbers.alignment, to: bytes.count, by: FormatNumbers.alignment)
         where beginnings < 16 {
@@ -171,7 +176,7 @@ struct OpenedStore {
 
     // MARK: Without a manifest
 
-    /// Pieces a manifest together from the heads of the segments, and the feet of the checkpoints, that are there.
+    /// Pieces a manifest together from the headers of the segments and the footers of the checkpoints that exist.
     private static func salvage(
         _ files: StoreFiles, _ findings: [Finding], previous: Manifest?
     ) throws(ToolError) -> OpenedStore {
@@ -180,27 +185,28 @@ struct OpenedStore {
         }
         let names =
             try isThere(files.log) ? stored { () throws(StorageError) in try files.storage.list(files.log) } : []
-        var heads: [SegmentHeader] = []
+        var headers: [SegmentHeader] = []
         for number in names.compactMap(StoreFiles.segmentNumber).sorted() {
-            guard let head = try? SegmentFile.head(files.segment(number), files.storage), head.segment == number else {
+            guard let header = try? SegmentFile.header(files.segment(number), files.storage), header.segment == number
+            else {
                 continue
             }
-            heads.append(head)
+            headers.append(header)
         }
-        // The store is the one of the manifest that can still be read, or else of the newest segment.
-        let storeHigh = previous?.storeHigh ?? heads.last?.storeHigh
-        heads.removeAll { $0.storeHigh != storeHigh }
-        guard let first = heads.first, let last = heads.last else {
+        // The store is that of the generation that can still be read, or else that of the newest segment.
+        let storeHigh = previous?.storeHigh ?? headers.last?.storeHigh
+        headers.removeAll { $0.storeHigh != storeHigh }
+        guard let first = headers.first, let last = headers.last else {
             throw ToolError(
                 .damage,
                 findings.map(\.description).joined(separator: "\n")
-                    + "\nand the log holds no segment whose head is whole, so nothing can be read.")
+                    + "\nand the log has no segment with an intact header, so nothing can be read.")
         }
         let checkpoint = try newestCheckpoint(files, storeHigh: first.storeHigh)
         let manifest = Manifest(
             generation: (previous?.generation ?? 0) + 1, storeHigh: first.storeHigh, storeLow: first.storeLow,
             epoch: last.epoch, checkpoint: checkpoint, created: previous?.created ?? 0,
-            segments: heads.map {
+            segments: headers.map {
                 Manifest.Segment(number: $0.segment, epoch: $0.epoch, firstVersion: $0.firstVersion)
             })
         return OpenedStore(

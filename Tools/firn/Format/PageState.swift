@@ -1,14 +1,18 @@
 import FirnBytes
 
-/// What the page that processes share says: the file `shared`, read as a file and never mapped, since mapping it would be writing to it.
+/// The contents of the shared page: the file `shared`, which is read and never mapped, since mapping it would be
+/// writing to it.
 ///
 /// ```
 ///  0 magic FIRNPAGE · 8 format u32 · 12 epoch u32 · 16 store id, first half u64 · 24 CRC of 0 ..< 24, u32 · 28 zero
-/// 32 durable mark u64 · 40 its check · 48 durable mark u64 · 56 its check      (check: mark ^ store id's first half ^ "MARK")
-/// 64 published version u64 · 72 failure mark u64 · 80 wake word u32 · 88 manifest's generation u64 · 96 writer's process id u64
+/// 32 durable mark u64 · 40 its check · 48 durable mark u64 · 56 its check
+///    (check: mark ^ store id's first half ^ "MARK")
+/// 64 published version u64 · 72 failure mark u64 · 80 wake word u32 · 88 manifest's generation u64
+/// 96 writer's process id u64
 /// ```
 ///
-/// The marks are written in turn, so that one pair agrees at any moment; a pair that does not is passed over.
+/// The durable mark is written to the two pairs in turn, so that one of them is valid at any moment. A pair whose
+/// check does not agree is ignored.
 struct PageState: Equatable {
     static let byteCount = 4096
     private static let magic: UInt64 = 0x4547_4150_4E52_4946
@@ -21,7 +25,7 @@ struct PageState: Equatable {
     var hasFailed: Bool
     var writerProcess: UInt64
 
-    /// Reads the page; nil where the bytes are none.
+    /// Reads the page; nil if the bytes are not a page.
     static func read(_ bytes: UnsafeRawBufferPointer) -> PageState? {
         guard bytes.count >= byteCount else { return nil }
         let fields = Fields(bytes)

@@ -4,9 +4,9 @@ import FirnStorage
 /// A segment's bytes, read through a window, so that memory stays the same however long the file is.
 final class SegmentFile {
     enum Item {
-        /// A frame whose head, payload and padding are right, and which belongs here.
+        /// A frame whose header, payload and padding are right, and which belongs here.
         case frame(FrameHeader)
-        /// No good frame: why; the head, if that at least is whole.
+        /// Not a good frame: the reason, and the header if that is intact.
         case bad(String, FrameHeader?)
         /// The file ends here.
         case end
@@ -15,17 +15,17 @@ final class SegmentFile {
     }
 
     let path: String
-    /// The file's length; no more than is ever read of one.
+    /// The file's length, or the most that is ever read of a file if that is less.
     let fileByteCount: Int
-    /// Whether the file is longer than any can be.
+    /// Whether the file is longer than any segment can be.
     let isTooLong: Bool
-    /// The bytes that count: `fileByteCount`, or less where the manifest says so.
+    /// The number of bytes that are read: `fileByteCount`, or less if the manifest says so.
     private(set) var byteCount: Int
     private let file: any StorageFile
     private var window: UnsafeMutableRawBufferPointer
     private var windowStart = 0
     private var windowCount = 0
-    /// Bytes known to be zero, so that a long run of them is read once however often it is asked for.
+    /// A range that is known to be zero, so that a long run of zeros is read only once.
     private var knownZeros = 0..<0
 
     init(_ path: String, _ storage: any Storage) throws(StorageError) {
@@ -43,19 +43,20 @@ final class SegmentFile {
         file.close()
     }
 
-    /// The head of the segment at a path; nil where there is none.
-    static func head(_ path: String, _ storage: any Storage) throws(StorageError) -> SegmentHeader? {
+    /// The header of the segment at a path; nil if there is none.
+    static func header(_ path: String, _ storage: any Storage) throws(StorageError) -> SegmentHeader? {
         let segment = try SegmentFile(path, storage)
-        guard case .head(let head) = SegmentHeader.read(try segment.bytes(at: 0, count: SegmentHeader.byteCount)) else {
+        guard case .header(let header) = SegmentHeader.read(try segment.bytes(at: 0, count: SegmentHeader.byteCount))
+        else {
             return nil
         }
-        return head
+        return header
     }
 
-    /// Nothing behind `count` bytes is read.
+    /// From now on, nothing behind the first `count` bytes is read.
     func limit(to count: Int) { byteCount = min(byteCount, count) }
 
-    /// The bytes from `offset`, as many of `count` as there are. Valid until the next call.
+    /// Up to `count` bytes from `offset` on, as many as there are. Valid until the next call.
     func bytes(at offset: Int, count: Int) throws(StorageError) -> UnsafeRawBufferPointer {
         let wanted = max(0, min(count, byteCount - offset))
         if offset < windowStart || offset + wanted > windowStart + windowCount {
@@ -65,43 +66,48 @@ final class SegmentFile {
             }
             windowStart = offset
             windowCount = 0
-            let room = UnsafeMutableRawBufferPointer(rebasing: window[..<max(0, min(window.count, byteCount - offset))])
-            windowCount = try file.read(into: room, at: offset)
+            let target = UnsafeMutableRawBufferPointer(
+                rebasing: window[..<max(0, min(window.count, byteCount - offset))])
+            windowCount = try file.read(into: target, at: offset)
         }
         let start = min(offset - windowStart, windowCount)
         return UnsafeRawBufferPointer(rebasing: window[start..<min(start + wanted, windowCount)])
     }
 
-    /// How many bytes of payloads the search behind a break still compares with their checksums. Frames there may overlap, and each claim all that is left of the file.
-    private lazy var searched = 4 * byteCount + (64 << 20)
+    /// How many more bytes of payloads the search behind a break compares with their checksums. Frames there may
+    /// overlap, and each may claim the rest of the file.
+    private lazy var searchBudget = 4 * byteCount + (64 << 20)
 
-    /// As `item`, behind a break. Once very much was read for nothing, frames count as bad.
-    func itemBehind(at place: Int, of head: SegmentHeader) throws(StorageError) -> Item {
-        let item = try item(at: place, of: head, checksPayload: searched > 0)
-        if case .bad(_, let frame?) = item { searched -= min(frame.frameByteCount, max(searched, 0)) }
+    /// Like `item`, but for offsets behind a break. Once the search budget is used up, every frame counts as bad.
+    func itemBehind(at position: Int, of header: SegmentHeader) throws(StorageError) -> Item {
+        let item = try item(at: position, of: header, checksPayload: searchBudget > 0)
+        if case .bad(_, let frame?) = item { searchBudget -= min(frame.frameByteCount, max(searchBudget, 0)) }
         return item
     }
 
-    /// The frame at `place`, a multiple of 64; if zeros lie there up to the end of a sector, that at the beginning of the next.
-    func item(at place: Int, of head: SegmentHeader, checksPayload: Bool = true) throws(StorageError) -> Item {
-        let offset = try skipGap(at: place, of: head)
+    /// The frame at `position`, a multiple of 64. If the sector is zero from there on, the frame at the beginning of
+    /// the next sector.
+    func item(at position: Int, of header: SegmentHeader, checksPayload: Bool = true) throws(StorageError) -> Item {
+        let offset = try skipGap(at: position, of: header)
         guard offset < byteCount else { return .end }
         let start = try bytes(at: offset, count: FrameHeader.byteCount)
         let found: FrameHeader
         switch FrameHeader.read(start) {
-        case .head(let read): found = read
+        case .header(let read): found = read
         case .refused(let reason):
             if start.isAllZero, try nextNonzero(from: offset) == nil { return .zeros }
             return .bad(reason, nil)
         }
-        guard found.storeHigh == head.storeHigh else { return .bad("the frame is another store's", nil) }
-        guard found.segment == head.segment, found.offset == UInt64(offset) else {
+        guard found.storeHigh == header.storeHigh else { return .bad("the frame is another store's", nil) }
+        guard found.segment == header.segment, found.offset == UInt64(offset) else {
             return .bad("the frame belongs to segment \(found.segment), byte \(found.offset)", nil)
         }
-        guard found.epoch == head.epoch else {
-            return .bad("the frame is of epoch \(found.epoch), but the segment of \(head.epoch)", nil)
+        guard found.epoch == header.epoch else {
+            return .bad("the frame is of epoch \(found.epoch), but the segment of \(header.epoch)", nil)
         }
-        guard checksPayload else { return .bad("the frame is one of too many", found) }
+        guard checksPayload else {
+            return .bad("the frame was not checked, since too many behind the break are bad", found)
+        }
         let frame = try bytes(at: offset, count: found.frameByteCount)
         guard frame.count == found.frameByteCount else { return .bad("the file ends within the frame", found) }
         let end = FrameHeader.byteCount + Int(found.storedCount)
@@ -113,11 +119,11 @@ final class SegmentFile {
         return .frame(found)
     }
 
-    private func skipGap(at place: Int, of head: SegmentHeader) throws(StorageError) -> Int {
-        let sector = Int(head.sector)
-        guard sector > 0, place % sector != 0 else { return place }
-        let next = (place / sector + 1) * sector
-        guard next < byteCount, try bytes(at: place, count: next - place).isAllZero else { return place }
+    private func skipGap(at position: Int, of header: SegmentHeader) throws(StorageError) -> Int {
+        let sector = Int(header.sector)
+        guard sector > 0, position % sector != 0 else { return position }
+        let next = (position / sector + 1) * sector
+        guard next < byteCount, try bytes(at: position, count: next - position).isAllZero else { return position }
         return next
     }
 
@@ -126,7 +132,7 @@ final class SegmentFile {
         try bytes(at: Int(frame.offset) + FrameHeader.byteCount, count: Int(frame.storedCount))
     }
 
-    /// The first byte from `offset` on that is not zero; nil where all are.
+    /// The first offset from `offset` on of a byte that is not zero; nil if all are.
     func nextNonzero(from offset: Int) throws(StorageError) -> Int? {
         var offset = offset
         if knownZeros.contains(offset) { offset = knownZeros.upperBound }
@@ -138,9 +144,9 @@ final class SegmentFile {
                 offset += piece.count
                 continue
             }
-            let place = offset + (piece.firstIndex { $0 != 0 } ?? 0)
-            if place > start { knownZeros = start..<place }
-            return place
+            let position = offset + (piece.firstIndex { $0 != 0 } ?? 0)
+            if position > start { knownZeros = start..<position }
+            return position
         }
         if offset > start { knownZeros = start..<offset }
         return nil

@@ -17,35 +17,36 @@ struct SegmentHeader: Equatable {
     var chain: UInt32
     var firstVersion: UInt64
     var mark: UInt64
-    /// Zeros may lie between a frame and the next multiple of this many bytes; 0: frames follow each other without a gap.
+    /// Zeros may lie between a frame and the next multiple of this many bytes. 0: frames follow each other without a
+    /// gap.
     var sector: UInt32 = 0
-    /// The head's own checksum, with which the chain of its frames begins.
+    /// The header's own checksum, with which the chain of its frames begins.
     var crc: UInt32 = 0
 
     enum Reading {
-        case head(SegmentHeader)
+        case header(SegmentHeader)
         case refused(String)
     }
 
     static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
         guard bytes.count >= byteCount else {
-            return .refused("the file ends after \(bytes.count) bytes, within the segment's head")
+            return .refused("the file ends after \(bytes.count) bytes, within the segment's header")
         }
         let fields = Fields(bytes)
-        guard fields.u64(0) == magic else { return .refused("the file does not begin with a segment's head") }
+        guard fields.u64(0) == magic else { return .refused("the file does not begin with a segment's header") }
         let crc = fields.u32(60)
-        guard crc == fields.crc(to: 60) else { return .refused("the checksum of the segment's head is wrong") }
+        guard crc == fields.crc(to: 60) else { return .refused("the checksum of the segment's header is wrong") }
         guard fields.u32(8) == FormatNumbers.format else {
             return .refused("the segment is of format \(fields.u32(8))")
         }
         let sector = fields.u32(56)
         guard sector == 0 || (512...65536).contains(sector) && sector.nonzeroBitCount == 1 else {
-            return .refused("the segment's head names a sector of \(sector) bytes")
+            return .refused("the segment's header names a sector of \(sector) bytes")
         }
-        let head: SegmentHeader
+        let header: SegmentHeader
         do throws(NumberFault) {
-            // The mark is compared and no more: one that is beyond every version says that the log has lost some.
-            head = SegmentHeader(
+            // The mark is only compared: a mark beyond every version means that the log has lost some.
+            header = SegmentHeader(
                 segment: try fields.number32(12, "the segment's number", upTo: FormatNumbers.epoch),
                 storeHigh: fields.u64(16), storeLow: fields.u64(24),
                 epoch: try fields.number32(32, "the segment's epoch", upTo: FormatNumbers.epoch),
@@ -54,11 +55,11 @@ struct SegmentHeader: Equatable {
         } catch {
             return .refused(error.text)
         }
-        guard head.firstVersion >= 1 else { return .refused("the segment's head names version 0 as its first") }
-        return .head(head)
+        guard header.firstVersion >= 1 else { return .refused("the segment's header names version 0 as its first") }
+        return .header(header)
     }
 
-    /// Appends the head's 64 bytes and returns their checksum.
+    /// Appends the header's 64 bytes and returns their checksum.
     func write(to writer: inout ByteWriter) -> UInt32 {
         let start = writer.count
         writer.append(Self.magic)

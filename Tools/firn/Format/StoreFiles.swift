@@ -1,6 +1,6 @@
 import FirnStorage
 
-/// The names in a store's folder, and what stands there.
+/// The paths of a store's files, and ways to read them.
 struct StoreFiles {
     let path: String
     let storage: any Storage
@@ -44,7 +44,7 @@ struct StoreFiles {
         return id
     }
 
-    /// A file opened for reading; nil where nothing bears the name.
+    /// Opens a file for reading; nil if it does not exist.
     func openIfPresent(_ path: String) throws(ToolError) -> (any StorageFile)? {
         do throws(StorageError) {
             return try storage.open(path, .read)
@@ -54,10 +54,10 @@ struct StoreFiles {
         }
     }
 
-    /// Throws where the path is no store's, in words that help.
+    /// Throws if the path is not a store's. The error says what to do.
     func checkIsStore() throws(ToolError) {
         guard let status = try stored({ () throws(StorageError) in try storage.status(path) }) else {
-            throw ToolError(.input, "\(path): nothing bears that name. Give the folder of a store.")
+            throw ToolError(.input, "\(path) does not exist. Give the folder of a store.")
         }
         guard status.kind == .folder else {
             throw ToolError(
@@ -69,13 +69,13 @@ struct StoreFiles {
             .input, "\(path) is not a Firn store: the folder \(names.isEmpty ? "is empty" : "holds other things").")
     }
 
-    /// All of a file that is at most `limit` bytes long.
+    /// The complete contents of a file that has at most `limit` bytes.
     func contents(of path: String, limit: Int) throws(ToolError) -> [UInt8] {
         let file = try stored { () throws(StorageError) in try storage.open(path, .read) }
         defer { file.close() }
         let size = try stored { () throws(StorageError) in try file.size() }
         guard size <= limit else {
-            throw ToolError(Finding(.damage, path, nil, "it is \(size) bytes long; at most \(limit) make sense"))
+            throw ToolError(Finding(.damage, path, nil, "it is \(size) bytes long, but at most \(limit) are possible"))
         }
         var bytes = [UInt8](repeating: 0, count: size)
         let count: Int
@@ -89,7 +89,7 @@ struct StoreFiles {
 }
 
 extension StoreFiles {
-    /// The folder that holds the store's.
+    /// The folder that the store's folder lies in.
     var parent: String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])

@@ -1,8 +1,9 @@
 import FirnBytes
 import FirnStorage
 
-/// Writes a new store out of another's parts: a checkpoint to begin from, if there is to be one, fresh segments under heads, chain and identity of their own, and at
-/// the very end the manifest, so that what a crash leaves behind is no store.
+/// Writes a new store out of another's parts: a checkpoint to begin with, if there is one, and new segments with
+/// headers, a chain and an identity of their own. The manifest is written last, so that what a crash leaves behind is
+/// not a store.
 struct StoreMaker {
     private let files: StoreFiles
     private let segmentByteCount: Int
@@ -13,7 +14,7 @@ struct StoreMaker {
     private(set) var checkpointByteCount = 0
 
     private var file: any StorageFile
-    /// What is not written yet lies at `written` of the file.
+    /// The bytes that are not written yet. They belong at offset `written` of the file.
     private var pending = Pending()
     private var written = 0
     private var chain: UInt32 = 0
@@ -23,17 +24,19 @@ struct StoreMaker {
     private var schema: (payload: [UInt8], frame: FrameHeader)?
     private var made: [String] = []
 
-    /// A class, since a writer that can't be copied may lie in it.
+    /// A class, so that the copyable maker can hold a writer, which can't be copied.
     private final class Pending {
         var bytes = ByteWriter(capacity: 1 << 20)
     }
 
     /// - Parameters:
-    ///   - checkpoint: what the store begins from, whose files are copied; its log then begins with the version after.
-    ///   - firstTime: when the first commit that is added was made. Nothing in the store is later before it, whatever the checkpoint says.
+    ///   - checkpoint: the checkpoint that the store begins with. Its files are copied, and the log begins with the
+    ///     version after it.
+    ///   - firstTime: the time of the first commit that is added. No frame before it gets a later time, whatever the
+    ///     checkpoint says.
     init(
         _ path: String, storage: any Storage, storeHigh: UInt64, storeLow: UInt64, created: Int64,
-        from checkpoint: CheckpointSpace? = nil, firstTime: Int64? = nil,
+        from checkpoint: OpenedCheckpoint? = nil, firstTime: Int64? = nil,
         segmentByteCount: Int = FormatNumbers.segmentByteCount
     ) throws {
         self.segmentByteCount = segmentByteCount
@@ -63,22 +66,22 @@ struct StoreMaker {
             if let error = error as? StorageError { throw ToolError(error) }
             throw error
         }
-        if let foot = checkpoint?.foot {
-            version = foot.version
-            time = min(foot.time, firstTime ?? .max)
-            schema = Self.frame(foot)
+        if let footer = checkpoint?.footer {
+            version = footer.version
+            time = min(footer.time, firstTime ?? .max)
+            schema = Self.frame(footer)
         }
         begin(segment: 1)
     }
 
-    /// A checkpoint's schema as a frame would have it.
-    private static func frame(_ foot: CheckpointFooter) -> (payload: [UInt8], frame: FrameHeader) {
-        let count = UInt32(foot.schemaBytes.count)
-        let head = FrameHeader(
+    /// A checkpoint's schema as a schema frame has it.
+    private static func frame(_ footer: CheckpointFooter) -> (payload: [UInt8], frame: FrameHeader) {
+        let count = UInt32(footer.schemaBytes.count)
+        let header = FrameHeader(
             kind: .schema, isLast: true, isCompressed: false, storeHigh: 0, epoch: 1, segment: 1, offset: 0,
-            version: foot.version, time: foot.time, mark: 0, part: 0, rawCount: count, storedCount: count,
-            payloadCRC: CRC32C.checksum(foot.schemaBytes), chain: 0)
-        return (foot.schemaBytes, head)
+            version: footer.version, time: footer.time, mark: 0, part: 0, rawCount: count, storedCount: count,
+            payloadCRC: CRC32C.checksum(footer.schemaBytes), chain: 0)
+        return (footer.schemaBytes, header)
     }
 
     private var offset: Int { written + pending.bytes.count }
@@ -98,7 +101,7 @@ struct StoreMaker {
         let storage = files.storage
         try flush()
         try sync()
-        // All is durable now, and a frame says so.
+        // Everything is durable now, and a mark says so.
         let empty = UnsafeRawBufferPointer(start: nil, count: 0)
         var mark = FrameHeader(
             kind: .mark, isLast: true, isCompressed: false, storeHigh: 0, epoch: 0, segment: 0, offset: 0,
@@ -128,7 +131,7 @@ struct StoreMaker {
         }
     }
 
-    /// Removes what was made, as far as that goes; for a work that failed.
+    /// Removes what was made, as far as that is possible, after a failure.
     func remove() {
         file.close()
         for path in made.reversed() { try? files.storage.remove(path) }
@@ -137,19 +140,19 @@ struct StoreMaker {
     // MARK: Segments
 
     private mutating func begin(segment number: UInt32) {
-        let head = SegmentHeader(
+        let header = SegmentHeader(
             segment: number, storeHigh: manifest.storeHigh, storeLow: manifest.storeLow, epoch: 1, chain: chain,
             firstVersion: version + 1, mark: version)
-        chain = head.write(to: &pending.bytes)
+        chain = header.write(to: &pending.bytes)
         manifest.segments.append(Manifest.Segment(number: number, epoch: 1, firstVersion: version + 1))
         guard let (payload, frame) = schema else { return }
-        var opening = frame
-        opening.kind = .opening
-        opening.isLast = true
-        opening.part = 0
-        opening.version = version
-        opening.time = time
-        payload.withUnsafeBytes { append(opening, $0) }
+        var segmentSchema = frame
+        segmentSchema.kind = .segmentSchema
+        segmentSchema.isLast = true
+        segmentSchema.part = 0
+        segmentSchema.version = version
+        segmentSchema.time = time
+        payload.withUnsafeBytes { append(segmentSchema, $0) }
     }
 
     private mutating func roll() throws(ToolError) {
@@ -167,27 +170,28 @@ struct StoreMaker {
         begin(segment: number)
     }
 
-    /// Puts a frame at the end, under a head of this store's. What was synced before is its durable mark.
+    /// Appends a frame with a header of this store. Its durable mark is the last version before the segment, which
+    /// was synced, unless `mark` is given.
     private mutating func append(_ frame: FrameHeader, _ payload: UnsafeRawBufferPointer, mark: UInt64? = nil) {
         let segment = manifest.segments[manifest.segments.count - 1]
-        var head = frame
-        head.storeHigh = manifest.storeHigh
-        head.epoch = 1
-        head.segment = segment.number
-        head.offset = UInt64(offset)
-        head.mark = mark ?? segment.firstVersion - 1
-        head.chain = chain
-        chain = head.write(to: &pending.bytes)
+        var header = frame
+        header.storeHigh = manifest.storeHigh
+        header.epoch = 1
+        header.segment = segment.number
+        header.offset = UInt64(offset)
+        header.mark = mark ?? segment.firstVersion - 1
+        header.chain = chain
+        chain = header.write(to: &pending.bytes)
         pending.bytes.append(payload)
-        pending.bytes.appendZeros(head.frameByteCount - FrameHeader.byteCount - payload.count)
+        pending.bytes.appendZeros(header.frameByteCount - FrameHeader.byteCount - payload.count)
     }
 
     private mutating func flush() throws(ToolError) {
         let bytes = pending.bytes.bytes
         guard !bytes.isEmpty else { return }
-        let place = written
+        let start = written
         let file = file
-        try stored { () throws(StorageError) in try file.write(bytes, at: place) }
+        try stored { () throws(StorageError) in try file.write(bytes, at: start) }
         written += bytes.count
         pending.bytes.removeAll()
     }

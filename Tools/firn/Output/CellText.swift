@@ -1,8 +1,8 @@
 import FirnBytes
 
-/// Values for people (long ones shortened) and for programs (whole).
+/// Values as text: shortened for people, in full for programs.
 enum CellText {
-    /// Characters of a text that are shown, elements of a collection likewise.
+    /// How many characters of a text, and how many elements of a collection, are shown.
     static let characterCount = 60
     static let elementCount = 12
 
@@ -57,7 +57,8 @@ enum CellText {
     }
 
     static func quoted(_ bytes: UnsafeRawBufferPointer) -> String {
-        // A character has at most a few bytes that show; what is cut in its middle is not shown either.
+        // A scalar has at most 4 bytes, so the piece holds all that are shown. A scalar that the cut splits comes
+        // after them.
         let piece = String(decoding: bytes.prefix(characterCount * 4 + 4), as: UTF8.self)
         let shown = piece.unicodeScalars.prefix(characterCount)
         var out = "\""
@@ -87,8 +88,9 @@ enum CellText {
             var group = UInt32(bytes[index]) << 16
             if rest > 1 { group |= UInt32(bytes[index + 1]) << 8 }
             if rest > 2 { group |= UInt32(bytes[index + 2]) }
-            for place in 0..<4 {
-                out.append(place <= rest ? alphabet[Int(group >> UInt32(18 - 6 * place) & 63)] : UInt8(ascii: "="))
+            for position in 0..<4 {
+                out.append(
+                    position <= rest ? alphabet[Int(group >> UInt32(18 - 6 * position) & 63)] : UInt8(ascii: "="))
             }
             index += 3
         }
@@ -96,13 +98,13 @@ enum CellText {
     }
 }
 
-/// Decimals of IEEE 754-2008 in 128 bits, the coefficient a binary integer.
+/// 128-bit decimals of IEEE 754-2008 whose coefficient is a binary integer.
 enum DecimalText {
     static func text(_ high: UInt64, _ low: UInt64) -> String {
         let sign = high >> 63 != 0 ? "-" : ""
         if high >> 58 & 0x1F == 0x1F { return "NaN" }
         if high >> 58 & 0x1F == 0x1E { return sign + "Infinity" }
-        // With the two bits set the coefficient would pass 34 digits: such a number counts as zero.
+        // If both bits are set, the coefficient would have more than 34 digits: such a number counts as zero.
         let isLarge = high >> 61 & 3 == 3
         let exponent = Int(high >> (isLarge ? 47 : 49) & 0x3FFF) - 6_176
         var coefficient = isLarge ? 0 : UInt128(high & 0x1_FFFF_FFFF_FFFF) << 64 | UInt128(low)

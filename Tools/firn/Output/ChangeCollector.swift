@@ -1,13 +1,13 @@
 import FirnBytes
 
-/// Gathers a version's blocks, which come by the column, into objects, and writes these. It lets go of what it holds when it is much, so an object may
-/// come in several pieces.
+/// Gathers a version's blocks, which are ordered by column, into objects, and writes these. It writes what it holds
+/// whenever that passes a limit, so an object may be written in several pieces.
 struct ChangeCollector {
     private enum Change: String {
         case inserted, updated, deleted
     }
 
-    /// One property of an object, in words or in JSON.
+    /// One property of an object, as text or as JSON.
     private struct Property {
         var name: String
         var text: String
@@ -22,7 +22,7 @@ struct ChangeCollector {
         var properties: [Property] = []
     }
 
-    private struct Place: Hashable {
+    private struct Identity: Hashable {
         var table: Int
         var key: Int64
     }
@@ -32,17 +32,17 @@ struct ChangeCollector {
     private let names: PrimaryKeys
     private let output: Output
     private var objects: [Object] = []
-    private var places: [Place: Int] = [:]
+    private var indexes: [Identity: Int] = [:]
     private var byteCount = 0
-    /// Objects whose old values came; the delete block that follows says the same again.
-    private var deleted: Set<Place> = []
+    /// Deleted objects whose old values have been read. The delete block that follows names the same objects again.
+    private var deleted: Set<Identity> = []
 
     /// How many deleted objects are remembered.
     var rememberedCount: Int { deleted.count }
 
-    /// What is held at most, in bytes of text.
+    /// The most that is held, in bytes of text.
     private static let byteMax = 8 << 20
-    /// Deleted objects that are remembered at most.
+    /// The most deleted objects that are remembered.
     private static let deletedMax = 1 << 20
 
     init(isJSON: Bool, names: PrimaryKeys, output: Output) {
@@ -61,8 +61,8 @@ struct ChangeCollector {
         case .deleteOld(let rows): try add(rows, .deleted)
         case .delete(let table, let keys):
             for index in 0..<keys.count {
-                let place = Place(table: table, key: keys[index])
-                if deleted.remove(place) == nil { try change(place, .deleted, nil) }
+                let identity = Identity(table: table, key: keys[index])
+                if deleted.remove(identity) == nil { try change(identity, .deleted, nil) }
             }
         case .update(let update): try add(update)
         case .script(let script): try add(script)
@@ -75,20 +75,20 @@ struct ChangeCollector {
     private mutating func add(_ rows: RowRun, _ kind: Change) throws {
         let primaryKey = schema?.tables[rows.table].primaryKey
         for index in 0..<rows.keys.count {
-            let place = Place(table: rows.table, key: rows.keys[index])
+            let identity = Identity(table: rows.table, key: rows.keys[index])
             if kind == .deleted {
-                // Then some are told twice.
+                // The objects forgotten here are written twice, if a delete block names them.
                 if deleted.count >= Self.deletedMax { deleted.removeAll() }
-                deleted.insert(place)
+                deleted.insert(identity)
             }
-            if rows.columns.isEmpty { try change(place, kind, nil) }
+            if rows.columns.isEmpty { try change(identity, kind, nil) }
             for (column, values) in rows.columns {
                 let cell = values.cell(index)
-                if column == primaryKey { setPrimaryKey(place, kind, cell) }
+                if column == primaryKey { setPrimaryKey(identity, kind, cell) }
                 try change(
-                    place, kind,
+                    identity, kind,
                     Property(
-                        name: name(place.table, column), text: isJSON ? "" : text(cell),
+                        name: name(identity.table, column), text: isJSON ? "" : text(cell),
                         json: isJSON ? [(kind == .deleted ? "old" : "new", json(cell))] : []))
             }
         }
@@ -107,7 +107,7 @@ struct ChangeCollector {
             }
             let property: Property
             if isJSON {
-                // Of a value that was assigned again there is no old one to tell.
+                // A value that was assigned again without a change has no old value of its own.
                 property = Property(
                     name: name, text: "",
                     json: isTouched
@@ -117,7 +117,7 @@ struct ChangeCollector {
                     name: name, text: isTouched ? "\(text(new)), assigned again" : "\(text(old)) -> \(text(new))",
                     json: [])
             }
-            try change(Place(table: update.table, key: update.keys[index]), .updated, property)
+            try change(Identity(table: update.table, key: update.keys[index]), .updated, property)
         }
     }
 
@@ -143,20 +143,20 @@ struct ChangeCollector {
             name: name(script.table, script.column),
             text: script.operations.isEmpty ? "assigned again" : texts.joined(separator: "; "),
             json: isJSON ? [("edits", .array(edits))] : [])
-        try change(Place(table: script.table, key: script.key), .updated, property)
+        try change(Identity(table: script.table, key: script.key), .updated, property)
     }
 
     private mutating func add(_ more: MoreElements) throws {
-        let kind: Change = more.place == .inserted ? .inserted : more.place == .deleted ? .deleted : .updated
+        let kind: Change = more.owner == .inserted ? .inserted : more.owner == .deleted ? .deleted : .updated
         let cell = more.values.cell(0)
-        let which = more.place.isOld ? "old" : "new"
+        let which = more.owner.isOld ? "old" : "new"
         let property = Property(
             name: name(more.table, more.column), text: isJSON ? "" : "\(which), further: \(text(cell))",
             json: isJSON ? [(which, json(cell)), ("continues", .bool(true))] : [])
-        try change(Place(table: more.table, key: more.key), kind, property)
+        try change(Identity(table: more.table, key: more.key), kind, property)
     }
 
-    /// An element of a collection: its key, if that is a map.
+    /// An element of a collection: its value, and its key if the collection is a map.
     private typealias Element = (key: String?, value: Cell)
 
     private static func elements(_ run: CellRun) -> [Element] {
@@ -169,21 +169,23 @@ struct ChangeCollector {
 
     // MARK: Objects
 
-    private mutating func setPrimaryKey(_ place: Place, _ kind: Change, _ cell: Cell) {
-        let index = object(place, kind)
+    private mutating func setPrimaryKey(_ identity: Identity, _ kind: Change, _ cell: Cell) {
+        let index = object(identity, kind)
         objects[index].primaryKey = isJSON ? json(cell) : .string(text(cell))
     }
 
-    private mutating func object(_ place: Place, _ kind: Change) -> Int {
-        if let index = places[place], objects[index].change == kind || kind == .updated { return index }
+    private mutating func object(_ identity: Identity, _ kind: Change) -> Int {
+        if let index = indexes[identity], objects[index].change == kind || kind == .updated { return index }
         objects.append(
-            Object(table: place.table, key: place.key, change: kind, primaryKey: names[place.table, place.key]))
-        places[place] = objects.count - 1
+            Object(
+                table: identity.table, key: identity.key, change: kind, primaryKey: names[identity.table, identity.key])
+        )
+        indexes[identity] = objects.count - 1
         return objects.count - 1
     }
 
-    private mutating func change(_ place: Place, _ kind: Change, _ property: Property?) throws {
-        let index = object(place, kind)
+    private mutating func change(_ identity: Identity, _ kind: Change, _ property: Property?) throws {
+        let index = object(identity, kind)
         byteCount += 64
         if let property {
             objects[index].properties.append(property)
@@ -196,13 +198,13 @@ struct ChangeCollector {
     mutating func flush() throws {
         for object in objects { try output.line(isJSON ? json(object).text : text(object)) }
         objects.removeAll(keepingCapacity: true)
-        places.removeAll(keepingCapacity: true)
+        indexes.removeAll(keepingCapacity: true)
         byteCount = 0
     }
 
-    // MARK: Words
+    // MARK: Text
 
-    /// As it is in JSON, as it is shown in words.
+    /// A column's name: unchanged for JSON, escaped for people.
     private func name(_ table: Int, _ column: Int) -> String {
         let name = schema?.name(table, column) ?? "column \(column)"
         return isJSON ? name : DisplayText.line(name)

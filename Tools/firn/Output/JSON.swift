@@ -1,6 +1,7 @@
 import FirnBytes
 
-/// A value of JSON, to be written on one line. What is not to be shown as it is (see `DisplayText`) is written as an escape, which means the same to a program.
+/// A JSON value, written on one line. A character that must not be shown as it is (see `DisplayText`) is written as
+/// an escape, which means the same to a program.
 indirect enum JSON {
     case null
     case bool(Bool)
@@ -11,10 +12,10 @@ indirect enum JSON {
 
     static func int<T: BinaryInteger>(_ value: T) -> JSON { .number(String(value)) }
 
-    /// A number that JSON has, or its name where it has none.
+    /// The number, or its name as a string if JSON has no such number.
     static func double(_ value: Double) -> JSON { value.isFinite ? .number("\(value)") : .string("\(value)") }
 
-    /// About how many bytes it takes in memory.
+    /// Roughly how many bytes the value takes in memory.
     var byteCount: Int {
         switch self {
         case .null, .bool, .number: 32

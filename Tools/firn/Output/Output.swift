@@ -1,10 +1,10 @@
 import FirnBytes
 
-/// Where a subcommand's lines go: the process's streams, or a test's arrays.
+/// Where a subcommand's lines go: the process's streams, or a test's strings.
 ///
-/// Names, values and the names of files come from whoever wrote the store, so nothing reaches a stream but through `DisplayText`. What is put into a line is
-/// escaped where the line is made (`DisplayText.line`, `CellText`, `JSON`), so that it can't begin a line of its own; what a line is made of is escaped here,
-/// whatever was forgotten.
+/// Names, values and file names come from whoever wrote the store, so everything passes through `DisplayText` before
+/// it reaches a stream. A value is escaped when it is put into a line (`DisplayText.line`, `CellText`, `JSON`), so
+/// that it can't begin a line of its own. The finished lines are escaped again here, in case a value was missed.
 final class Output {
     private let out: (String) throws -> Void
     private let error: (String) -> Void
@@ -22,7 +22,7 @@ final class Output {
         Output(
             showsProgress: Terminal.errorIsTerminal,
             out: { try Terminal.write($0, to: 1) },
-            // Where even that stream is closed there is nobody left to tell.
+            // If the error stream is closed as well, there is nowhere left to report to.
             error: { try? Terminal.write($0, to: 2) })
     }
 
@@ -41,13 +41,13 @@ final class Output {
         try out(text)
     }
 
-    /// A line for the person at the terminal, beside the result.
+    /// A line for the user on the error stream, apart from the result.
     func warn(_ text: String) {
         clearProgress()
         error(DisplayText.lines(text) + "\n")
     }
 
-    /// How far a long work is; shown on a terminal only, in place.
+    /// Shows the progress of a long operation: on a terminal only, always on the same line.
     func progress(_ what: String, _ done: Int, of total: Int) {
         guard showsProgress else { return }
         let percent = total > 0 ? min(100, done * 100 / total) : 100

@@ -6,11 +6,12 @@
     import Glibc
 #endif
 
-/// The process's own streams. The only place of the tool that asks the system for anything but files.
+/// The process's own streams. No other file of the tool asks the system for anything but files.
 enum Terminal {
     static var errorIsTerminal: Bool { isatty(2) == 1 }
 
-    /// Writes all of the text; throws where the stream takes no more, as a full disk or a closed pipe.
+    /// Writes all of the text; throws if the stream accepts no more, for instance because of a full disk or a closed
+    /// pipe.
     static func write(_ text: String, to descriptor: Int32) throws(ToolError) {
         var text = text
         let failure = text.withUTF8 { bytes -> Int32 in

@@ -1,4 +1,4 @@
-/// Moments as ISO 8601 has them, in UTC.
+/// Times in the format of ISO 8601, in UTC.
 enum TimeText {
     /// To the millisecond: `2026-11-21T09:20:11.123Z`.
     static func milliseconds(_ nanosecondsSince1970: Int64) -> String {
@@ -6,9 +6,9 @@ enum TimeText {
         return seconds(second) + "." + padded(rest / 1_000_000, 3) + "Z"
     }
 
-    /// As exact as it is.
+    /// With all digits of the fraction: none, three or nine.
     static func exact(seconds: Int64, nanoseconds: Int64) -> String {
-        // Both have one sign; a fraction counts forwards.
+        // Seconds and nanoseconds have the same sign, but a written fraction always counts forwards.
         let second = nanoseconds < 0 ? seconds &- 1 : seconds
         let fraction = nanoseconds < 0 ? nanoseconds + 1_000_000_000 : nanoseconds
         let text = self.seconds(second)
@@ -19,7 +19,8 @@ enum TimeText {
 
     private static func seconds(_ seconds: Int64) -> String {
         let (days, second) = floorDivided(seconds, 86_400)
-        // Counted from 1 March of year 0 in eras of 400 years, in which the leap day comes last.
+        // Days are counted from 1 March of year 0 in eras of 400 years, so that a leap day is the last day of its
+        // year.
         let (era, dayOfEra) = floorDivided(days + 719_468, 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
@@ -43,14 +44,14 @@ enum TimeText {
     }
 }
 
-/// Amounts in the words of a person.
+/// Amounts as people write them.
 enum Amount {
     /// `1 version`, `2 versions`.
     static func of<T: BinaryInteger>(_ count: T, _ one: String, _ many: String? = nil) -> String {
         "\(count) \(count == 1 ? one : many ?? one + "s")"
     }
 
-    /// `512 B`, `1.2 KB`, `64.0 MB`: by thousands.
+    /// `512 B`, `1.2 KB`, `64.0 MB`: a unit is a thousand of the one before.
     static func bytes(_ count: Int) -> String {
         if count < 1_000 { return "\(count) B" }
         var value = Double(count)
@@ -62,7 +63,7 @@ enum Amount {
         return "\(fixed(value)) \(["B", "KB", "MB", "GB", "TB"][unit])"
     }
 
-    /// With one digit behind the point.
+    /// With one decimal.
     static func fixed(_ value: Double) -> String {
         let tenths = Int((value * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"

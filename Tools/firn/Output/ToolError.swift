@@ -1,15 +1,15 @@
 import FirnBytes
 import FirnStorage
 
-/// Why a subcommand could not do its work: what, where, and what to do. The exit status is part of the tool's promise.
+/// Why a subcommand failed: what happened, where, and what to do. The exit status is part of the tool's interface.
 struct ToolError: Error, CustomStringConvertible {
     enum Status: Int32 {
         case fine = 0
-        /// Bytes that were durable are not what was written.
+        /// Bytes that were durable are no longer what was written.
         case damage = 1
         /// The call makes no sense: a wrong option, a version that the store does not hold, an output that exists.
         case usage = 2
-        /// The system refused, or what stands there is no store that this tool can read.
+        /// The system refused, or the path is not a store that this tool can read.
         case input = 3
     }
 
@@ -30,7 +30,7 @@ struct ToolError: Error, CustomStringConvertible {
     }
 }
 
-/// Runs a call of the storage and says its failure in the tool's words.
+/// Runs a call to the storage and turns its error into a `ToolError`.
 @inline(__always)
 func stored<T>(_ body: () throws(StorageError) -> T) throws(ToolError) -> T {
     do {

@@ -6,7 +6,7 @@ struct Check {
     var engines: [EngineName]
     var folder: String
 
-    /// Prints a line for each engine; returns whether all agree.
+    /// Prints a line for each engine. Returns whether all agree.
     func run() -> Bool {
         var isFine = true
         for engine in engines {
@@ -15,7 +15,7 @@ struct Check {
                 do {
                     try check.run(order)
                 } catch {
-                    check.problems.append("stopped \(check.stage) by: \(error)")
+                    check.problems.append("stopped \(check.stage) with: \(error)")
                 }
                 isFine = isFine && check.problems.isEmpty
                 print("\(engine.rawValue), \(order.rawValue) keys: \(check.summary)")
@@ -29,13 +29,13 @@ private final class EngineCheck {
     let engine: EngineName
     let folder: String
     var problems: [String] = []
-    /// What was being done, for a check that was stopped.
+    /// The current step, for the message if the check stops.
     private(set) var stage = "while loading"
     private var compared = 0
     private var missing: [String] = []
-    // What the store must hold, by primary key: the age, and the places in `people` of the person and of the bio.
+    // What the store must hold, by primary key: the age, and the indexes in `people` of the person and of the bio.
     private var ages: [Int: Int] = [:]
-    private var places: [Int: Int] = [:]
+    private var indexes: [Int: Int] = [:]
     private var bios: [Int: Int] = [:]
 
     init(engine: EngineName, folder: String) {
@@ -52,7 +52,7 @@ private final class EngineCheck {
     func run(_ order: KeyOrder) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        // A hundred are added one by one, the rest of those behind the loaded by the mix.
+        // A hundred of the people after the loaded ones are added one by one, the rest by the mix.
         let people = People.generate(10_500, keyOrder: order, strings: engine.type.takesStrings)
         let loaded = people.prefix(10_000)
         for index in loaded.records.indices { expectAdded(people, index) }
@@ -80,7 +80,7 @@ private final class EngineCheck {
         store = try store.compactAndReopen(folder: folder)
         try compare(store, people, "after compacting and reopening")
 
-        // Changes of what lies in the compacted files, compacted again in part; then of everything.
+        // Changes to what is in the compacted files, which are then compacted in part; then changes to everything.
         var mix = DayMix(people, loaded: loaded.count + 100)
         try change(store, people, (0..<20).map { _ in mix.transaction(100) })
         try compare(store, people, "after changes of what was compacted")
@@ -99,11 +99,12 @@ private final class EngineCheck {
     private func expectAdded(_ people: People, _ index: Int) {
         let record = people.records[index]
         ages[record.id] = record.age
-        places[record.id] = index
+        indexes[record.id] = index
         bios[record.id] = index
     }
 
-    /// Makes transactions while a version from before them is held, where the engine can hold one, and the compactor runs.
+    /// Makes transactions while the compactor runs and, if the engine can hold one, a version from before them is
+    /// held.
     private func change(_ store: any Engine, _ people: People, _ transactions: [[Change]]) throws {
         var held: Any?
         do { held = try store.hold() } catch is Unsupported { missing.append("held versions") }
@@ -118,7 +119,7 @@ private final class EngineCheck {
                 case .insert(let index): expectAdded(people, index)
                 case .delete(let person):
                     ages[person] = nil
-                    places[person] = nil
+                    indexes[person] = nil
                     bios[person] = nil
                 }
             }
@@ -127,7 +128,7 @@ private final class EngineCheck {
         withExtendedLifetime(held) {}
     }
 
-    /// A reader that refreshes sees what another thread has committed since.
+    /// Checks that a reader that refreshes sees what another thread has committed since.
     private func freshness(_ store: any Engine) throws {
         let reader = try store.makeReader()
         let writer = try Worker { try store.makeWriter() }
@@ -144,15 +145,15 @@ private final class EngineCheck {
         stage = when
         let reader = try store.makeReader()
         func digest(_ id: Int) -> UInt64 {
-            let record = people.records[places[id]!]
+            let record = people.records[indexes[id]!]
             return readDigest(
                 age: ages[id]!, nameLength: Int(record.nameLength), firstByte: people.bytes[record.textOffset])
         }
         func everything(_ id: Int) -> UInt64 {
-            let record = people.records[places[id]!]
+            let record = people.records[indexes[id]!]
             return fullDigest(
                 id: id, age: ages[id]!, score: record.score, created: record.created, active: record.active,
-                texts: people.textDigests(places[id]!, bio: bios[id]!))
+                texts: people.textDigests(indexes[id]!, bio: bios[id]!))
         }
         var random = SplitMix64(seed: 8)
         let ids = ages.keys.sorted()

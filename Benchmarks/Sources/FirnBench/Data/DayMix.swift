@@ -1,12 +1,12 @@
-/// What a server's day does to a store, in small: half of the changes give someone another bio, a fifth another age; the
-/// rest adds people and deletes people in equal numbers. Four of five concern the newest tenth.
+/// What a day does to a server's store, in small: half of the changes give somebody another bio, a fifth another age.
+/// The rest adds people and deletes people in equal numbers. Four of five concern the newest tenth.
 struct DayMix {
     private var random = SplitMix64(seed: 16)
     private let people: People
     private var alive: [Int]
     private var next: Int
 
-    /// `people` holds those to add behind the first `loaded`, which the store has.
+    /// The first `loaded` of `people` are in the store; those after them are added.
     init(_ people: People, loaded: Int) {
         self.people = people
         alive = people.records[..<loaded].map(\.id)
@@ -23,15 +23,15 @@ struct DayMix {
             return .insert(next - 1)
         }
         let tenth = alive.count / 10
-        let place = random.below(5) > 0 ? alive.count - 1 - random.below(tenth) : random.below(alive.count)
+        let index = random.below(5) > 0 ? alive.count - 1 - random.below(tenth) : random.below(alive.count)
         switch dice {
-        case ..<50: return .setBio(of: random.below(people.count), person: alive[place])
+        case ..<50: return .setBio(of: random.below(people.count), person: alive[index])
         case 85...:
-            let person = alive[place]
-            alive[place] = alive[alive.count - 1]
+            let person = alive[index]
+            alive[index] = alive[alive.count - 1]
             alive.removeLast()
             return .delete(person: person)
-        default: return .setAge(random.below(100), person: alive[place])
+        default: return .setAge(random.below(100), person: alive[index])
         }
     }
 }

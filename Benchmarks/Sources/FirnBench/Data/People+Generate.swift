@@ -19,7 +19,7 @@ extension People {
             bytes[end] = byte
             end += 1
         }
-        /// Five digits of base 36 tell 60 million people apart, which is what makes a name unique.
+        /// Writes a number as five digits of base 36, which make names unique for up to 60 million people.
         func putTag(_ number: Int) {
             var rest = number
             for position in stride(from: 4, through: 0, by: -1) {
@@ -52,7 +52,7 @@ extension People {
             let cityEnd = end
             while end - cityEnd < 72 {
                 if end > cityEnd { put(32) }
-                // Two draws multiplied: early words come often and late ones seldom, as in a text.
+                // Two draws multiplied: words at the front come often and those at the end seldom, as in a text.
                 put(words[random.below(random.below(words.count) + 1)])
             }
             put(46)
@@ -89,12 +89,12 @@ extension People {
 
     /// 200 names: ten beginnings by twenty endings.
     private static func cityNames() -> [[UInt8]] {
-        let heads = ["Alder", "Birk", "Castel", "Dunn", "Elm", "Fal", "Green", "Hart", "Isel", "Kings"]
-        let tails = [
+        let beginnings = ["Alder", "Birk", "Castel", "Dunn", "Elm", "Fal", "Green", "Hart", "Isel", "Kings"]
+        let endings = [
             "burg", "ford", "ham", "haven", "holm", "hurst", "ingen", "ley", "mouth", "port", "stad", "stein", "ton",
             "vale", "ville", "wald", "well", "wick", "wood", "worth",
         ]
-        return heads.flatMap { head in tails.map { Array((head + $0).utf8) } }
+        return beginnings.flatMap { beginning in endings.map { Array((beginning + $0).utf8) } }
     }
 }
 

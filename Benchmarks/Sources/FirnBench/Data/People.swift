@@ -1,4 +1,4 @@
-/// How the primary keys of the generated people run.
+/// The order of the generated people's primary keys.
 enum KeyOrder: String {
     /// 0, 1, 2 …, inserted in that order.
     case ascending
@@ -19,13 +19,13 @@ struct PersonRecord {
     var emailLength: UInt8
     var cityLength: UInt8
     var bioLength: UInt8
-    /// Where the texts begin in `People.bytes`: name, email, city and bio, without a gap.
+    /// The offset of the texts in `People.bytes`: name, email, city and bio, without a gap.
     var textOffset: Int
 
     var textLength: Int { Int(nameLength) + Int(emailLength) + Int(cityLength) + Int(bioLength) }
-    /// Where the bio begins in `People.bytes`: it is the last of the texts.
+    /// The offset of the bio in `People.bytes`: it is the last of the texts.
     var bioOffset: Int { textOffset + textLength - Int(bioLength) }
-    /// What the values take by themselves: four numbers of 8 bytes, a Bool, and the texts.
+    /// The bytes of the values alone: four numbers of 8 bytes, a Bool, and the texts.
     var byteCount: Int { 33 + textLength }
 }
 
@@ -39,10 +39,10 @@ struct PersonTexts {
 
 /// The people of a benchmark, generated before anything is timed.
 ///
-/// Rivals with a C interface take the texts as bytes from one flat run, as a C program would have them; those with
-/// a Swift interface get strings, made here too, so that no engine pays for making its input.
+/// Rivals with a C interface take the texts as bytes from one flat buffer, as a C program would have them. Those with
+/// a Swift interface get strings, which are made here too, so that no engine pays for making its input.
 ///
-/// `@unchecked Sendable`: immutable once made; `bytes` is freed with it.
+/// `@unchecked Sendable`: immutable once made; `bytes` is freed at the end.
 final class People: @unchecked Sendable {
     let records: [PersonRecord]
     let texts: [PersonTexts]
@@ -52,7 +52,7 @@ final class People: @unchecked Sendable {
 
     var count: Int { records.count }
 
-    /// Takes over `bytes`, or lends them from `owner`.
+    /// Takes ownership of `bytes`, or borrows them from `owner`.
     init(
         records: [PersonRecord], texts: [PersonTexts], keyOrder: KeyOrder, bytes: UnsafePointer<UInt8>,
         owner: People? = nil
@@ -73,32 +73,33 @@ final class People: @unchecked Sendable {
             owner: self)
     }
 
-    /// What the texts of one person add to a checksum, where the bio is another's: see `fullDigest`.
+    /// What the texts of one person add to a checksum if the bio is another person's: see `fullDigest`.
     func textDigests(_ index: Int, bio: Int) -> UInt64 {
         let record = records[index]
         let lengths = [record.nameLength, record.emailLength, record.cityLength]
         var offset = record.textOffset
         var sum = textDigest(
             3, length: Int(records[bio].bioLength), firstByte: bytes[records[bio].bioOffset])
-        for (place, length) in lengths.enumerated() {
-            sum &+= textDigest(UInt64(place), length: Int(length), firstByte: bytes[offset])
+        for (position, length) in lengths.enumerated() {
+            sum &+= textDigest(UInt64(position), length: Int(length), firstByte: bytes[offset])
             offset += Int(length)
         }
         return sum
     }
 }
 
-/// What reading all of one person adds to a checksum: the numbers, and of each text (by `textDigest`) length and first byte.
+/// What reading all of one person adds to a checksum: the numbers, and the length and the first byte of each text
+/// (`textDigest`).
 @inline(__always)
 func fullDigest(id: Int, age: Int, score: Double, created: Int, active: Bool, texts: UInt64) -> UInt64 {
     UInt64(truncatingIfNeeded: id) &+ UInt64(truncatingIfNeeded: age) &* 3 &+ score.bitPattern
         &+ UInt64(truncatingIfNeeded: created) &* 5 &+ (active ? 7 : 0) &+ texts
 }
 
-/// Name, email, city and bio have the places 0 to 3.
+/// Name, email, city and bio have the positions 0 to 3.
 @inline(__always)
-func textDigest(_ place: UInt64, length: Int, firstByte: UInt8) -> UInt64 {
-    (UInt64(truncatingIfNeeded: length) &* 1_000 &+ UInt64(firstByte)) &* (2 &* place &+ 11)
+func textDigest(_ position: UInt64, length: Int, firstByte: UInt8) -> UInt64 {
+    (UInt64(truncatingIfNeeded: length) &* 1_000 &+ UInt64(firstByte)) &* (2 &* position &+ 11)
 }
 
 @inline(__always)

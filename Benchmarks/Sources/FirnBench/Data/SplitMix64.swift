@@ -1,4 +1,4 @@
-/// Steele, Lea and Flood's generator: tiny, seeded, and the same on every machine.
+/// The generator of Steele, Lea and Flood: tiny, seeded, and the same on every machine.
 struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 
@@ -12,7 +12,7 @@ struct SplitMix64: RandomNumberGenerator {
         return z ^ (z >> 31)
     }
 
-    /// A number in `0..<bound`, quick rather than perfectly even: the bias is below `bound / 2^64`.
+    /// A number in `0..<bound`, fast instead of perfectly even: the bias is below `bound / 2^64`.
     mutating func below(_ bound: Int) -> Int {
         Int(next().multipliedFullWidth(by: UInt64(bound)).high)
     }

@@ -1,4 +1,5 @@
-/// One change of many in a transaction. People are named by primary key, texts to take by a place in `People`.
+/// One of many changes in a transaction. A person is named by primary key, a text by the index of its person in
+/// `People`.
 enum Change: Sendable {
     case setAge(Int, person: Int)
     case setBio(of: Int, person: Int)
@@ -7,7 +8,7 @@ enum Change: Sendable {
 }
 
 extension Change {
-    /// Bytes of the values that it brings; of a deletion, its key's.
+    /// The bytes of the change's values; for a deletion, those of its key.
     func byteCount(_ people: People) -> Int {
         switch self {
         case .setAge, .delete: 8

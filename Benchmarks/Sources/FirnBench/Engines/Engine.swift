@@ -1,6 +1,6 @@
 /// When a commit may return.
 enum Durability: String, Sendable {
-    /// When it would survive a power cut.
+    /// Once it would survive a power cut.
     case full
     /// Without any sync.
     case none
@@ -8,72 +8,72 @@ enum Durability: String, Sendable {
 
 /// One store under test, opened in a folder of its own.
 ///
-/// The timed loops lie in the engines, not in the workloads, so that each engine runs them as its own users would write
-/// them and no call through this protocol is in them. An operation that an engine doesn't have throws `Unsupported`, by
-/// the defaults below; a new row of PEERS.md is a requirement more here and a default that throws.
+/// The timed loops are in the engines, not in the workloads, so that each engine runs them as its own users would
+/// write them, without a call through this protocol. An operation that an engine does not have throws `Unsupported`,
+/// by the defaults below. A new row of PEERS.md takes one more requirement here and a default that throws.
 protocol Engine: AnyObject, Sendable {
-    /// What the report says of this engine: version and tuning, and how a record is held.
+    /// What the report says about this engine: version and tuning, and how a record is stored.
     static var note: String { get }
 
-    /// Whether `People.texts` must be there.
+    /// Whether the engine needs `People.texts`.
     static var takesStrings: Bool { get }
 
-    /// Opens the store in `folder` and makes it where there is none.
+    /// Opens the store in `folder`, or makes it if there is none.
     init(folder: String, durability: Durability) throws
 
     /// Inserts all people, `batch` of them in each transaction.
     func load(_ people: People, batch: Int) throws
 
-    /// A reader for the thread that calls.
+    /// Makes a reader for the calling thread.
     func makeReader() throws -> any Reader
 
-    /// A writer for the thread that calls.
+    /// Makes a writer for the calling thread.
     func makeWriter() throws -> any Writer
 
-    /// Waits while the store, by itself, makes the files of what was loaded smaller. Readers that were used before go on
-    /// reading what was there.
+    /// Waits while the store, by itself, compacts what was loaded. Readers that were used before continue to read
+    /// what was there.
     func rest() throws
 
-    /// Runs to the end whatever the store does to make its files small (compactor, VACUUM, checkpoint).
+    /// Runs to the end whatever makes the store's files small (compactor, VACUUM, checkpoint).
     func settle() throws
 
-    /// For the thread that calls: what does such work once, beside readers and a writer.
+    /// For the calling thread: returns a function that does such work once, beside readers and a writer.
     func makeCompactor() throws -> () throws -> Void
 
-    /// Holds the newest version until the result goes. For the thread that made the engine.
+    /// Holds the newest version until the result is released. For the thread that made the engine.
     func hold() throws -> Any
 
-    /// What the held versions keep in memory, by the store's own account.
+    /// What the held versions keep in memory, as the store counts it.
     var retainedBytes: Int? { get }
 
-    /// Bytes that a commit of one changed property writes; nil to have it counted by the kernel.
+    /// The bytes that a commit of one changed property writes; nil to use the kernel's count.
     var frameBytes: Int? { get }
 
-    /// Readers and writers are gone by now.
+    /// Called when readers and writers are gone.
     func close() throws
 }
 
-/// What reads a store on one thread.
+/// Reads a store on one thread.
 protocol Reader: AnyObject {
-    /// W3: looks each key up and reads name and age; the sum of `readDigest`.
+    /// W3: looks up each key and reads name and age; returns the sum of `readDigest`.
     func pointReads(_ keys: [Int]) throws -> UInt64
     /// W4: the sum of all ages.
     func sumOfAges() throws -> Int
     /// W4b: how many are older than `age`.
     func count(olderThan age: Int) throws -> Int
-    /// W4c: reads name and age of everyone in a loop of the application; the sum of `readDigest`.
+    /// W4c: reads name and age of everyone in a loop of the application; returns the sum of `readDigest`.
     func readEveryone() throws -> UInt64
     /// W9: opens a read snapshot and closes it again, `count` times.
     func openSnapshots(_ count: Int) throws
-    /// W14: freezes the newest version and lets it go, `count` times.
+    /// W14: freezes the newest version and releases it, `count` times.
     func freeze(_ count: Int) throws
     /// W14: moves on to the newest version, which another thread has made.
     func refresh() throws
-    /// W17: reads every property of everyone; the sum of `fullDigest`.
+    /// W17: reads every property of everyone; returns the sum of `fullDigest`.
     func readEverything() throws -> UInt64
 }
 
-/// What writes to a store on one thread.
+/// Writes to a store on one thread.
 protocol Writer: AnyObject {
     /// One transaction that sets the age of one person, found by primary key.
     func setAge(_ age: Int, ofPerson id: Int) throws
@@ -93,7 +93,7 @@ extension Engine {
     var retainedBytes: Int? { nil }
     var frameBytes: Int? { nil }
 
-    /// The same store after its files were made small and it was closed and opened.
+    /// The same store after it has been compacted, closed and opened.
     func compactAndReopen(folder: String, _ durability: Durability = .full) throws -> any Engine {
         try settle()
         try close()
@@ -119,8 +119,8 @@ extension Writer {
     func setAgeOfEveryone(_ age: Int) throws { throw Unsupported() }
 }
 
-/// The engines by the names that the command line and the report use. `store` is Firn through FirnCore, `typed` through
-/// its public interface.
+/// The engines, by the names that the command line and the report use. `store` is Firn through FirnCore, `typed` is
+/// Firn through its public interface.
 enum EngineName: String, CaseIterable, Codable, Sendable {
     case sqlite, lmdb, store, typed
 
@@ -128,7 +128,7 @@ enum EngineName: String, CaseIterable, Codable, Sendable {
         .sqlite: SQLiteEngine.self, .lmdb: LMDBEngine.self, .store: StoreEngine.self, .typed: TypedEngine.self,
     ]
 
-    /// Those that this build holds, in the order of the report.
+    /// The engines in this build, in the order of the report.
     static let built = allCases.filter { types[$0] != nil }
 
     var type: any Engine.Type { Self.types[self]! }

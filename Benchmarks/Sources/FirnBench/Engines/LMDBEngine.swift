@@ -1,7 +1,7 @@
 import CLMDB
 import Foundation
 
-/// LMDB through its C interface: keys are machine integers, a record is a packed struct followed by its texts.
+/// LMDB through its C interface: keys are machine integers, and a record is a packed struct followed by its texts.
 ///
 /// ```
 ///  0        8        16       24   25   26   27   28   29   30   32
@@ -15,8 +15,8 @@ final class LMDBEngine: Engine, @unchecked Sendable {
     static let takesStrings = false
     static var note: String {
         "LMDB \(MDB_VERSION_MAJOR).\(MDB_VERSION_MINOR).\(MDB_VERSION_PATCH), C interface: integer keys, "
-            + "records are packed structs read where they lie in the map, MDB_APPEND for ascending keys, no write "
-            + "map; NOSYNC where the row says without sync; a durable commit is two syncs. A snapshot is a read "
+            + "records are packed structs read in place in the map, MDB_APPEND for ascending keys, no write "
+            + "map; NOSYNC if the row says without sync; a durable commit is two syncs. A snapshot is a read "
             + "transaction renewed, LMDB's quickest way."
     }
 
@@ -64,7 +64,7 @@ final class LMDBEngine: Engine, @unchecked Sendable {
         try check(mdb_txn_commit(transaction), "mdb_txn_commit")
     }
 
-    /// The record is written where LMDB reserves it, without a copy in between.
+    /// Writes the record into the memory that LMDB reserves for it, without a copy in between.
     @inline(__always)
     fileprivate func put(_ people: People, _ index: Int, append: Bool, _ transaction: OpaquePointer) throws {
         let record = people.records[index]
@@ -119,7 +119,7 @@ private final class LMDBWriter: Writer {
             var key = MDB_val(mv_size: 8, mv_data: bytes.baseAddress)
             var old = MDB_val()
             try check(mdb_get(transaction, engine.table, &key, &old), "mdb_get")
-            // The old page may go in the put, so the record is copied out, changed and put back.
+            // The put may free the old page, so the record is copied out, changed and put back.
             try withUnsafeTemporaryAllocation(byteCount: old.mv_size, alignment: 8) { copy in
                 copy.copyMemory(from: UnsafeRawBufferPointer(start: old.mv_data, count: old.mv_size))
                 copy.storeBytes(of: age, toByteOffset: 16, as: Int.self)
@@ -190,7 +190,7 @@ private final class LMDBWriter: Writer {
     }
 }
 
-/// A version held: a read transaction that stays open.
+/// A held version: a read transaction that stays open.
 private final class LMDBVersion {
     private let transaction: OpaquePointer
 
@@ -243,7 +243,7 @@ private final class LMDBReader: Reader {
         return sum
     }
 
-    /// Hands every record to `body`, by a cursor.
+    /// Calls `body` with every record, in a cursor's order.
     @inline(__always)
     private func scan(_ body: (MDB_val) -> Void) throws { try scanKeys { body($1) } }
 
@@ -288,10 +288,10 @@ private final class LMDBReader: Reader {
             let record = UnsafeRawPointer(value.mv_data!)
             var text = LMDBEngine.headerBytes
             var texts: UInt64 = 0
-            for place in 0..<4 {
-                let length = Int(record.load(fromByteOffset: 25 + place, as: UInt8.self))
+            for position in 0..<4 {
+                let length = Int(record.load(fromByteOffset: 25 + position, as: UInt8.self))
                 let first = record.load(fromByteOffset: text, as: UInt8.self)
-                texts &+= textDigest(UInt64(place), length: length, firstByte: first)
+                texts &+= textDigest(UInt64(position), length: length, firstByte: first)
                 text += length
             }
             sum &+= fullDigest(

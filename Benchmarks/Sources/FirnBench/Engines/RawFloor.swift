@@ -4,10 +4,10 @@
     import Darwin
 #endif
 
-/// The least that any durable commit can cost on this disk: a write of one frame behind the last one, into a file whose
-/// blocks stand already and hold zeros, and a sync of its data. Nothing is encoded, checked or kept.
+/// The least that any durable commit can cost on this disk: a write of one frame behind the last one, into a file
+/// whose blocks are allocated and hold zeros, and a sync of its data. Nothing is encoded, checked or kept.
 ///
-/// Used by one thread.
+/// For one thread.
 final class RawFloor {
     private let file: Int32
     private let capacity: Int
@@ -42,7 +42,7 @@ final class RawFloor {
         try sync()
     }
 
-    /// The write alone.
+    /// The write without a sync.
     func append() throws {
         if end + frame.count > capacity { end = 0 }
         frame[0] &+= 1

@@ -1,8 +1,8 @@
 import CSQLite
 
-/// One connection with the tuning that every SQLite figure is measured with, and the statements prepared on it.
+/// One connection with the tuning that all SQLite figures are measured with, and the statements prepared on it.
 ///
-/// Used by one thread at a time (SQLite is opened without its own mutex).
+/// One thread at a time uses it (SQLite is opened without its own mutex).
 final class SQLiteConnection {
     private let handle: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]
@@ -27,14 +27,14 @@ final class SQLiteConnection {
         sqlite3_close(handle)
     }
 
-    /// Once in a process and before its first connection.
+    /// Called once in a process, before its first connection.
     private static let quieted: Int32 = firn_bench_sqlite_without_statistics()
 
     func execute(_ sql: String) throws {
         guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw failure(sql) }
     }
 
-    /// The statement of this text, prepared once.
+    /// The statement with this text, prepared once.
     func statement(_ sql: String) throws -> OpaquePointer {
         if let statement = statements[sql] { return statement }
         var statement: OpaquePointer?
@@ -45,7 +45,7 @@ final class SQLiteConnection {
         return statement
     }
 
-    /// Runs a statement that gives no rows, and makes it ready for the next use.
+    /// Runs a statement that returns no rows, and resets it for the next use.
     @inline(__always)
     func finish(_ statement: OpaquePointer) throws {
         let result = sqlite3_step(statement)
@@ -53,7 +53,7 @@ final class SQLiteConnection {
         guard result == SQLITE_DONE else { throw failure("a step") }
     }
 
-    /// The one integer that a query gives.
+    /// The one integer that a query returns.
     func integer(_ statement: OpaquePointer) throws -> Int {
         guard sqlite3_step(statement) == SQLITE_ROW else { throw failure("a query") }
         let value = Int(sqlite3_column_int64(statement, 0))

@@ -1,17 +1,17 @@
 import CSQLite
 import Foundation
 
-/// SQLite through its C interface, statements prepared once, texts bound without a copy.
+/// SQLite through its C interface, with statements prepared once and texts bound without a copy.
 ///
-/// `@unchecked Sendable`: `connection`, which loads and writes, is used under `writing` or before the threads start;
-/// each reader has a connection of its own. SQLite can't share a sync between commits, so one connection behind a mutex
-/// is the fastest that sixteen writers can have of it (busy connections sleep).
+/// `@unchecked Sendable`: `connection`, which loads and writes, is used under `writing` or before the threads start.
+/// Each reader has a connection of its own. SQLite can't share a sync between commits, so one connection behind a
+/// mutex is the fastest setup for sixteen writers (busy connections sleep).
 final class SQLiteEngine: Engine, @unchecked Sendable {
     static let takesStrings = false
     static var note: String {
-        "SQLite \(String(cString: sqlite3_libversion())), C interface: WAL, synchronous FULL (OFF where the "
+        "SQLite \(String(cString: sqlite3_libversion())), C interface: WAL, synchronous FULL (OFF if the "
             + "row says without sync), 64 MiB page cache, mmap, memory statistics off, prepared statements, "
-            + "automatic checkpoints as by default; texts bound and read as bytes, without making strings."
+            + "default automatic checkpoints; texts bound and read as bytes, without making strings."
     }
 
     private let path: String
@@ -58,13 +58,13 @@ final class SQLiteEngine: Engine, @unchecked Sendable {
         try connection?.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
-    /// VACUUM would keep writers out: beside them there is the checkpoint alone.
+    /// VACUUM would keep writers out, so beside them only the checkpoint is run.
     func makeCompactor() throws -> () throws -> Void {
         let connection = try SQLiteConnection(path: path, durability: durability)
         return { try connection.execute("PRAGMA wal_checkpoint(PASSIVE)") }
     }
 
-    /// A connection of its own in a read transaction: SQLite's way to hold a version.
+    /// Opens a connection of its own with a read transaction: SQLite's way to hold a version.
     func hold() throws -> Any {
         let connection = try SQLiteConnection(path: path, durability: durability)
         try connection.execute("BEGIN")
@@ -75,7 +75,7 @@ final class SQLiteEngine: Engine, @unchecked Sendable {
     func close() throws { connection = nil }
 }
 
-/// Binds one person; the bytes outlive the step (a nil destructor is SQLITE_STATIC: no copy).
+/// Binds one person. The bytes outlive the step (a nil destructor is SQLITE_STATIC: no copy).
 @inline(__always)
 private func bind(_ people: People, _ index: Int, to statement: OpaquePointer) {
     people.records.withUnsafeBufferPointer { records in
@@ -166,13 +166,13 @@ private final class SQLiteReader: Reader {
     private let connection: SQLiteConnection
     private let begin: OpaquePointer
     private let commit: OpaquePointer
-    private let touch: OpaquePointer
+    private let readOne: OpaquePointer
 
     init(_ connection: SQLiteConnection) throws {
         self.connection = connection
         begin = try connection.statement("BEGIN")
         commit = try connection.statement("COMMIT")
-        touch = try connection.statement("SELECT id FROM person LIMIT 1")
+        readOne = try connection.statement("SELECT id FROM person LIMIT 1")
     }
 
     @inline(__always)
@@ -217,10 +217,10 @@ private final class SQLiteReader: Reader {
             "SELECT id, age, score, created, active, name, email, city, bio FROM person")
         var sum: UInt64 = 0
         while sqlite3_step(statement) == SQLITE_ROW {
-            func text(_ place: Int32) -> UInt64 {
-                let bytes = sqlite3_column_text(statement, 5 + place)!
-                let length = Int(sqlite3_column_bytes(statement, 5 + place))
-                return textDigest(UInt64(place), length: length, firstByte: bytes[0])
+            func text(_ position: Int32) -> UInt64 {
+                let bytes = sqlite3_column_text(statement, 5 + position)!
+                let length = Int(sqlite3_column_bytes(statement, 5 + position))
+                return textDigest(UInt64(position), length: length, firstByte: bytes[0])
             }
             sum &+= fullDigest(
                 id: Int(sqlite3_column_int64(statement, 0)), age: Int(sqlite3_column_int64(statement, 1)),
@@ -231,14 +231,14 @@ private final class SQLiteReader: Reader {
         return sum
     }
 
-    /// A transaction of SQLite's takes its snapshot at the first read, so a snapshot is BEGIN, one row and COMMIT.
+    /// A SQLite transaction takes its snapshot at the first read, so a snapshot is BEGIN, one row and COMMIT.
     func openSnapshots(_ count: Int) throws {
         for _ in 0..<count { try openSnapshot() }
     }
 
     private func openSnapshot() throws {
         try connection.finish(begin)
-        escape(try connection.integer(touch))
+        escape(try connection.integer(readOne))
         try connection.finish(commit)
     }
 

@@ -3,9 +3,9 @@ import FirnLog
 import FirnQuery
 import FirnStorage
 
-/// Firn through FirnCore, below its object layer: bytes in and out, rows found by key, no Swift strings.
+/// Firn through FirnCore, below the object layer: bytes in and out, rows found by key, no Swift strings.
 ///
-/// `@unchecked Sendable`: immutable; a store takes calls from any thread.
+/// `@unchecked Sendable`: immutable, and a store takes calls from any thread.
 final class StoreEngine: Engine, @unchecked Sendable {
     static let takesStrings = false
     static let note = "Firn's store (FirnCore) without its object layer: rows by key, texts as bytes."
@@ -176,10 +176,10 @@ private final class StoreReader: Reader {
         let table = table
         var sum: UInt64 = 0
         for key in keys {
-            guard let found = table.firstKey(primaryKeyInt: Int64(key)), let place = table.find(found) else {
+            guard let found = table.firstKey(primaryKeyInt: Int64(key)), let location = table.find(found) else {
                 throw BenchError("no person \(key)")
             }
-            sum &+= digest(place.leaf, place.row)
+            sum &+= digest(location.leaf, location.row)
         }
         return sum
     }
@@ -187,7 +187,7 @@ private final class StoreReader: Reader {
     func sumOfAges() throws -> Int {
         let all = try QueryPipeline(table: StoreEngine.person, schema: store.schema)
         guard case .int(let sum) = try all.aggregate(.sum, PropertyPath(["age"]), in: pin.snapshot) else {
-            throw BenchError("a sum of integers that is none")
+            throw BenchError("the sum of integers is not an integer")
         }
         return Int(sum)
     }
@@ -201,7 +201,7 @@ private final class StoreReader: Reader {
     func readEveryone() throws -> UInt64 {
         var sum: UInt64 = 0
         table.forEachLeaf { leaf, _ in
-            // Who reads most rows of a leaf asks for its chunks, which may be packed, once.
+            // A chunk may be packed, so code that reads most rows of a leaf gets its chunks once.
             let ages = leaf.chunk(StoreEngine.Column.age)
             let names = leaf.chunk(StoreEngine.Column.name)
             for row in 0..<leaf.count {
@@ -227,9 +227,9 @@ private final class StoreReader: Reader {
     private typealias Column = StoreEngine.Column
 
     private func everything(_ chunks: [Chunk], _ row: Int) -> UInt64 {
-        func text(_ place: UInt64, _ column: Int) -> UInt64 {
+        func text(_ position: UInt64, _ column: Int) -> UInt64 {
             let bytes = chunks[column].bytes(row).unsafelyUnwrapped
-            return textDigest(place, length: bytes.count, firstByte: bytes[0])
+            return textDigest(position, length: bytes.count, firstByte: bytes[0])
         }
         return fullDigest(
             id: Int(chunks[Column.id].load(row, as: Int64.self)),

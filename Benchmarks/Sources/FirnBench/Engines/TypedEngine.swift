@@ -31,28 +31,28 @@ extension Person {
     }
 }
 
-/// Firn through its public interface: managed objects, strings made and read.
+/// Firn through its public interface: managed objects, with strings made and read.
 ///
-/// `@unchecked Sendable`: immutable but for `keeper`, which the sample's main thread alone touches.
+/// `@unchecked Sendable`: immutable except for `openRealm`, which only the sample's main thread uses.
 final class TypedEngine: Engine, @unchecked Sendable {
     static let takesStrings = true
     static let note =
         "Firn through `import Firn`: a class `Person: Object` in the benchmark's own module, managed objects, strings."
 
     private let configuration: Realm.Configuration
-    /// Holds the store open between realms, so that no row pays for opening (that is W10's).
-    private var keeper: Realm?
+    /// Keeps the store open between realms, so that no row pays for opening (W10 measures that).
+    private var openRealm: Realm?
 
     init(folder: String, durability: Durability) throws {
         var configuration = Realm.Configuration(
             fileURL: URL(fileURLWithPath: folder + "/people.firn"), objectTypes: [Person.self])
         configuration.durability = durability == .full ? .full : .none
         self.configuration = configuration
-        keeper = try Realm(configuration: configuration)
+        openRealm = try Realm(configuration: configuration)
     }
 
     func load(_ people: People, batch: Int) throws {
-        let realm = keeper!
+        let realm = openRealm!
         var next = 0
         while next < people.count {
             try realm.write {
@@ -65,7 +65,7 @@ final class TypedEngine: Engine, @unchecked Sendable {
     func makeReader() throws -> any Reader { TypedReader(try Realm(configuration: configuration)) }
     func makeWriter() throws -> any Writer { TypedWriter(try Realm(configuration: configuration)) }
     func rest() throws { try waitForCompactor(configuration.fileURL!.path) }
-    func settle() throws { try keeper!.compact() }
+    func settle() throws { try openRealm!.compact() }
 
     func makeCompactor() throws -> () throws -> Void {
         let realm = try Realm(configuration: configuration)
@@ -73,12 +73,12 @@ final class TypedEngine: Engine, @unchecked Sendable {
     }
 
     func hold() throws -> Any {
-        keeper!.refresh()
-        return keeper!.freeze()
+        openRealm!.refresh()
+        return openRealm!.freeze()
     }
 
-    var retainedBytes: Int? { keeper!.activeVersions.reduce(0) { $0 + $1.retainedBytes } }
-    func close() throws { keeper = nil }
+    var retainedBytes: Int? { openRealm!.activeVersions.reduce(0) { $0 + $1.retainedBytes } }
+    func close() throws { openRealm = nil }
 }
 
 private final class TypedWriter: Writer {
@@ -152,8 +152,8 @@ private final class TypedReader: Reader {
     func readEverything() throws -> UInt64 {
         var sum: UInt64 = 0
         for person in realm.objects(Person.self) {
-            func text(_ place: UInt64, _ text: String) -> UInt64 {
-                textDigest(place, length: text.utf8.count, firstByte: text.utf8.first ?? 0)
+            func text(_ position: UInt64, _ text: String) -> UInt64 {
+                textDigest(position, length: text.utf8.count, firstByte: text.utf8.first ?? 0)
             }
             sum &+= fullDigest(
                 id: person.id, age: person.age, score: person.score, created: person.created, active: person.active,

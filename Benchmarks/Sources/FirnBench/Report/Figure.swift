@@ -1,6 +1,6 @@
 import Foundation
 
-/// How figures are written: about three digits that count, thousands apart.
+/// How figures are written: about three significant digits, with commas between thousands.
 enum Figure {
     static func text(_ value: Double) -> String {
         switch abs(value) {

@@ -13,7 +13,8 @@ struct Harness {
     var quick: Bool
     var folder: String
 
-    /// All samples, the engines' order rotated from round to round so that none always runs after the same one.
+    /// Takes all samples. The order of the engines rotates from round to round, so that none always runs after the
+    /// same one.
     func run() throws -> [Sample] {
         var samples: [Sample] = []
         for round in 0..<runs {
@@ -30,21 +31,21 @@ struct Harness {
     }
 
     private func child(_ workload: Workload, _ engine: EngineName, _ round: Int) throws -> Sample {
-        let place = "\(folder)/\(workload.id)-\(engine.rawValue)-\(round)"
+        let sampleFolder = "\(folder)/\(workload.id)-\(engine.rawValue)-\(round)"
         if let preparation = workload.preparation {
-            let (process, output) = try start("prepare", workload, engine, round, place)
+            let (process, output) = try start("prepare", workload, engine, round, sampleFolder)
             let isKilled = process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL
             guard preparation.endsKilled ? isKilled : process.terminationStatus == 0 else {
-                try? FileManager.default.removeItem(atPath: place)
+                try? FileManager.default.removeItem(atPath: sampleFolder)
                 return Sample(
                     workload: workload.id, engine: engine, round: round,
                     error: "its preparation ended with status \(process.terminationStatus) "
                         + String(decoding: output, as: UTF8.self))
             }
         }
-        // What others left to be written back must not meet this one's syncs.
+        // What others have not written back yet must not slow down this one's syncs.
         sync()
-        let (process, output) = try start("sample", workload, engine, round, place)
+        let (process, output) = try start("sample", workload, engine, round, sampleFolder)
         if let line = output.split(separator: UInt8(ascii: "\n")).last,
             let sample = try? JSONDecoder().decode(Sample.self, from: Data(line))
         {
@@ -55,15 +56,15 @@ struct Harness {
             error: "the sample's process ended with status \(process.terminationStatus) and no result")
     }
 
-    /// Runs `command` in a child process to its end; its standard output.
+    /// Runs `command` in a child process to its end. Returns the process and its standard output.
     private func start(
-        _ command: String, _ workload: Workload, _ engine: EngineName, _ round: Int, _ place: String
+        _ command: String, _ workload: Workload, _ engine: EngineName, _ round: Int, _ sampleFolder: String
     ) throws -> (Process, Data) {
         let process = Process()
         process.executableURL = Bundle.main.executableURL
         process.arguments = [
             command, "--engine", engine.rawValue, "--workload", workload.id, "--round", "\(round)", "--objects",
-            "\(objects)", "--dir", place,
+            "\(objects)", "--dir", sampleFolder,
         ]
         if quick { process.arguments?.append("--quick") }
         let pipe = Pipe()

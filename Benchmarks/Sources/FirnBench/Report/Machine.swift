@@ -4,7 +4,7 @@ import Foundation
     import Glibc
 #endif
 
-/// What a reader must know of the machine to judge a figure.
+/// What a reader must know about the machine to judge a figure.
 enum Machine {
     static func line(folder: String) -> String {
         var name = utsname()
@@ -17,7 +17,7 @@ enum Machine {
         ].joined(separator: ", ")
     }
 
-    /// Nanoseconds of the cheapest call into the kernel: where it is dear, so is whatever commits or locks.
+    /// The nanoseconds of the cheapest system call. If that is expensive, so is everything that commits or locks.
     private static var systemCall: Double {
         let calls = 100_000
         var sum = 0
@@ -36,7 +36,7 @@ enum Machine {
             .split(separator: ":").last.map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
-    /// Type and device of the mount that holds `folder`.
+    /// The type and the device of the mount that `folder` is on.
     private static func fileSystem(of folder: String) -> String {
         let mounts = ProcessFigures.contents(of: "/proc/self/mounts") ?? ""
         var best = (length: -1, text: "an unknown file system")

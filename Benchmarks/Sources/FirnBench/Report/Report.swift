@@ -7,18 +7,18 @@ struct Report {
     var note: String
 
     func markdown() -> String {
-        var lines = head()
+        var lines = introduction()
         for workload in harness.workloads { lines += section(workload) }
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private func head() -> [String] {
+    private func introduction() -> [String] {
         var lines = [
             "# Firn measured", "",
             "\(Machine.line(folder: harness.folder))\(note.isEmpty ? "" : " \(note).") \(Machine.today()).", "",
             "N = \(Figure.text(Double(harness.objects))); \(harness.runs) runs, interleaved, the engines' "
-                + "order rotated; each sample in a process of its own. Figures are medians with the least and the "
-                + "most. × SQLite and × LMDB are medians of the ratios within one run, above 1 where the engine "
+                + "order rotated; each sample in a process of its own. Figures are medians with the minimum and the "
+                + "maximum. × SQLite and × LMDB are medians of the ratios within one run, above 1 if the engine "
                 + "of the row is better. Absolute figures drift between machines and hours: quote the ratios.",
             "",
         ]
@@ -28,16 +28,16 @@ struct Report {
                 "",
             ]
         }
-        lines += ["Fair play:", ""]
+        lines += ["How the comparison is kept fair:", ""]
         lines += harness.engines.map { "- **\($0.rawValue)**: \($0.type.note)" }
         lines += [
             "- Input is generated before anything is timed, as bytes for C interfaces and as strings for "
-                + "Swift's. Every read result goes to a checksum, which `firn-bench check` compares between "
+                + "Swift's. Every read result goes into a checksum, which `firn-bench check` compares between "
                 + "engines.",
             "- On a file system without a journal a sync is cheap; with one it costs more, and the number "
                 + "of syncs is the portable figure.",
-            "- Sizes are allocated blocks, unlinked files that are still open included. Peak memory is the "
-                + "process's peak less what was resident before the timed part; pages of a mapped file count.", "",
+            "- Sizes are allocated blocks, including unlinked files that are still open. Peak memory is the "
+                + "process's peak minus what was resident before the timed part; pages of a mapped file count.", "",
         ]
         return lines
     }
@@ -78,7 +78,7 @@ struct Report {
         samples.filter { $0.workload == workload.id && $0.engine == engine }.compactMap { $0.metrics[metric.name] }
     }
 
-    /// How many times better than the rival, the median over the rounds; nil where one of them has no figure.
+    /// How many times better than the rival, as the median over the rounds; nil if one of them has no figure.
     private func ratio(_ metric: Metric, _ workload: Workload, _ engine: EngineName, _ rival: EngineName) -> Double? {
         guard metric.better != .neither, !metric.isQuotient, engine != rival else { return nil }
         var ratios: [Double] = []

@@ -1,14 +1,14 @@
 import Foundation
 
-/// What one child process reports, as one line of JSON.
+/// The report of one child process, as one line of JSON.
 struct Sample: Codable {
     var workload: String
     var engine: EngineName
     var round: Int
     var metrics: [String: Double] = [:]
-    /// The engine has no such operation.
+    /// Whether the engine has no such operation.
     var isUnsupported = false
-    /// What went wrong.
+    /// What went wrong; nil if nothing did.
     var error: String?
 }
 

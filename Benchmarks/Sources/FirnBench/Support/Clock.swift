@@ -20,7 +20,7 @@ func nanoseconds(_ body: () throws -> Void) rethrows -> Double {
     return Double(now() - start)
 }
 
-/// What an empty interval between two readings of the clock measures, to be taken off where single calls of less than a
+/// What an empty interval between two readings of the clock measures. It is subtracted if single calls of less than a
 /// microsecond are timed one by one.
 func clockOverhead() -> Double {
     var empty: [Double] = []

@@ -4,8 +4,8 @@ import Foundation
     import Glibc
 #endif
 
-/// Bytes of the blocks that the file system has allocated for what lies in `folder`, and for unlinked files that lay
-/// there and are still open or mapped in this process: a store must not hide its size in those.
+/// The bytes of the blocks that the file system has allocated for the files in `folder`, and for unlinked files from
+/// there that are still open or mapped in this process: a store must not hide its size in those.
 func allocatedBytes(under folder: String) -> Int {
     var blocks = 0
     if let walker = FileManager.default.enumerator(atPath: folder) {
@@ -16,7 +16,7 @@ func allocatedBytes(under folder: String) -> Int {
             }
         }
     }
-    // A file may be open and mapped, and more than once.
+    // A file may be both open and mapped, and more than once.
     var seen = Set<UInt64>()
     for link in unlinkedCandidates(under: folder) {
         var status = stat()
@@ -28,8 +28,9 @@ func allocatedBytes(under folder: String) -> Int {
     return blocks * 512
 }
 
-/// Paths below /proc that lead to the files from `folder` which this process has open, and to those that it has mapped
-/// after they were unlinked. None where there is no /proc. Following those of mappings takes the rights of root.
+/// Paths below /proc that lead to the files from `folder` that this process has open, and to those that it has mapped
+/// and that were unlinked since. There are none without /proc. Following the paths of mappings takes the rights of
+/// root.
 private func unlinkedCandidates(under folder: String) -> [String] {
     let open = ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [])
         .map { "/proc/self/fd/" + $0 }
@@ -45,7 +46,7 @@ private func unlinkedCandidates(under folder: String) -> [String] {
     return open + mapped
 }
 
-/// The sum of the lengths of the files in a folder, those below it not; 0 where there is none.
+/// The sum of the lengths of the files directly in a folder; 0 if there is no folder.
 func byteCount(ofFilesIn folder: String) -> Int {
     var sum = 0
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {

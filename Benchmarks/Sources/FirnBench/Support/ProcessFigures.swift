@@ -4,9 +4,9 @@
     import Darwin
 #endif
 
-/// What the kernel counts of this process.
+/// What the kernel counts for this process.
 enum ProcessFigures {
-    /// A field of `/proc/self/<file>`, in the units of that file; nil where there is no such file (macOS).
+    /// A field of `/proc/self/<file>`, in the units of that file; nil if there is no such file (macOS).
     static func field(_ name: String, of file: String) -> Int? {
         guard let text = contents(of: "/proc/self/" + file) else { return nil }
         for line in text.split(separator: "\n") where line.hasPrefix(name + ":") {
@@ -18,13 +18,13 @@ enum ProcessFigures {
 
     static var residentBytes: Int { field("VmRSS", of: "status").map { $0 << 10 } ?? maximumByUsage }
 
-    /// What of the resident memory lies in no file; nil on macOS.
+    /// The resident memory that belongs to no file; nil on macOS.
     static var anonymousBytes: Int? { field("RssAnon", of: "status").map { $0 << 10 } }
 
     /// The most that was resident since `resetPeak()` (since the start of the process on macOS).
     static var peakBytes: Int { field("VmHWM", of: "status").map { $0 << 10 } ?? maximumByUsage }
 
-    /// Bytes handed to write calls so far.
+    /// The bytes passed to write calls so far.
     static var bytesWritten: Int? { field("wchar", of: "io") }
 
     static func resetPeak() {

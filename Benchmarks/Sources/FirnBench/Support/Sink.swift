@@ -1,5 +1,5 @@
-/// Where results go so that the optimiser can't drop the work that made them. Written by one thread at a time: each
-/// worker hands its sum to the harness, and the harness sinks it.
+/// Where results go, so that the optimiser can't drop the work that made them. It is written by one thread at a time:
+/// each worker passes its sum to the harness, which adds it here.
 nonisolated(unsafe) private var sink: UInt64 = 0
 
 @inline(never)
@@ -8,7 +8,7 @@ func escape(_ value: UInt64) { sink &+= value }
 @inline(never)
 func escape(_ value: Int) { sink &+= UInt64(bitPattern: Int64(value)) }
 
-/// What went wrong in a benchmark, for the person who runs it.
+/// A failure in a benchmark, described for the person who runs it.
 struct BenchError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

@@ -1,10 +1,10 @@
 import Dispatch
 import Foundation
 
-/// A thread with a state of its own, made on it and used only there: a connection, a live realm.
+/// A thread with a state that is made on it and used only there: a connection, a live realm.
 ///
-/// `@unchecked Sendable`: the state is touched by the worker's thread alone; `task`, `failure` and `stopped` are handed
-/// over by the two semaphores, since `start` and `wait` are called in turn by one owner.
+/// `@unchecked Sendable`: only the worker's thread uses the state. The two semaphores order accesses to `task`,
+/// `failure` and `stopped`, since one owner calls `start` and `wait` in turn.
 final class Worker<State>: @unchecked Sendable {
     private let begin = DispatchSemaphore(value: 0)
     private let done = DispatchSemaphore(value: 0)
@@ -12,13 +12,13 @@ final class Worker<State>: @unchecked Sendable {
     private var failure: (any Error)?
     private var stopped = false
 
-    /// Starts the thread and waits until its state stands.
+    /// Starts the thread and waits until its state has been made.
     init(_ makeState: @escaping @Sendable () throws -> State) throws {
         let thread = Thread { [self] in
             do {
                 let state = try makeState()
                 done.signal()
-                serve(state)
+                runTasks(state)
             } catch {
                 failure = error
             }
@@ -29,7 +29,7 @@ final class Worker<State>: @unchecked Sendable {
         try wait()
     }
 
-    private func serve(_ state: State) {
+    private func runTasks(_ state: State) {
         while true {
             begin.wait()
             if stopped { return }
@@ -39,13 +39,13 @@ final class Worker<State>: @unchecked Sendable {
         }
     }
 
-    /// Lets the thread run `body`; follow it by `wait()`.
+    /// Lets the thread run `body`. Call `wait()` afterwards.
     func start(_ body: @escaping @Sendable (State) throws -> Void) {
         task = body
         begin.signal()
     }
 
-    /// Waits for the task that `start` gave, and throws what it threw.
+    /// Waits for the task that `start` passed, and throws what it threw.
     func wait() throws {
         done.wait()
         if let error = failure {
@@ -59,7 +59,7 @@ final class Worker<State>: @unchecked Sendable {
         try wait()
     }
 
-    /// Ends the thread and waits for it; its state is released there.
+    /// Ends the thread and waits for that. The thread releases its state.
     func stop() {
         stopped = true
         begin.signal()
@@ -67,7 +67,7 @@ final class Worker<State>: @unchecked Sendable {
     }
 }
 
-/// A result that a worker hands back.
+/// A result that a worker returns.
 ///
 /// `@unchecked Sendable`: written by the worker in its task, read by the owner after `wait()`.
 final class Box<Value>: @unchecked Sendable {

@@ -4,7 +4,7 @@ extension Workload {
             id: "W1", title: "bulk insert in one transaction", order: .ascending, batch: nil,
             details:
                 "Insert N people with ascending primary keys (all nine properties) in one durable "
-                + "transaction. Peak memory is W1m: what the process took above the generated people.",
+                + "transaction. Peak memory is W1m: what the process took beyond the generated people.",
             targets: [
                 .peers(rate, .typed, 1_000_000, sqlite: 773_000), .peers(rate, .store, 2_000_000, sqlite: 773_000),
                 .firstSlice(rate, .typed, 1, times: .sqlite), .firstSlice(rate, .store, 1, times: .lmdb),

@@ -11,11 +11,11 @@ extension Workload {
     static let commitsBesideCompactions = Workload(
         id: "W2p", title: "one-object durable commits while the compactor runs",
         details:
-            "Set the age of one random person among N; one durable transaction each. Alone, half before and half "
-            + "after the rest. All the time: another thread calls the compactor again and again (SQLite: "
-            + "wal_checkpoint(PASSIVE); its automatic checkpoints are part of alone). By the rule: bios are changed "
-            + "by the thousand, unmeasured, until the store begins a checkpoint by itself; then one-object commits "
-            + "are measured until it has ended; repeated.",
+            "Set the age of one random person among N; one durable transaction each. Alone: half of these commits come "
+            + "before the rest and half after it. All the time: another thread calls the compactor again and again "
+            + "(SQLite: wal_checkpoint(PASSIVE); its automatic checkpoints are part of alone). By the rule: bios are "
+            + "changed by the thousand, unmeasured, until the store begins a checkpoint by itself; then one-object "
+            + "commits are measured until it has ended; repeated.",
         metrics: [alone, looped, byRule].flatMap { phase in
             percentiles.map { Metric("\($0.1), \(phase), µs", .lower) }
         } + [
@@ -57,7 +57,8 @@ extension Workload {
         run.record("commits/s, \(phase)", Double(times.count) / times.reduce(0, +) * 1e9)
     }
 
-    /// The store shows in its folders when a checkpoint begins (a new file) and ends (the log before it goes).
+    /// Finds out from the store's folders when a checkpoint begins (there is a new file) and ends (the log before it
+    /// is removed).
     private static func measureByRule(_ run: SampleRun, _ commits: inout Commits, _ count: Int) throws {
         let store = run.storeFolder + "/people.firn"
         func names(_ folder: String) -> Set<String> {
@@ -67,7 +68,7 @@ extension Workload {
         var compactions = 0
         while times.count < count {
             let checkpoints = names("checkpoint")
-            // Ten times what any rule would wait for.
+            // Ten times as many rounds as any rule waits for.
             var left = 10 * run.objects / 1_000 + 1_000
             while names("checkpoint").subtracting(checkpoints).isEmpty {
                 try commits.changeBios(1_000)
@@ -83,7 +84,7 @@ extension Workload {
     }
 }
 
-/// One-object commits at random, timed one by one.
+/// One-object commits of random people, timed one by one.
 private struct Commits {
     let writer: any Writer
     let people: People

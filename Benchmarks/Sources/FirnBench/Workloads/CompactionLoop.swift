@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Compacts again and again on a thread of its own until it is stopped.
+/// Compacts again and again, on a thread of its own, until it is stopped.
 final class CompactionLoop: Sendable {
     private let worker: Worker<() throws -> Void>
     private let isStopping = Flag()
     private let rounds = Box(0)
 
-    /// Nil where the engine has no compactor to run beside writers.
+    /// Nil if the engine has no compactor that can run beside writers.
     static func start(_ engine: any Engine) throws -> CompactionLoop? {
         do { return try CompactionLoop(engine) } catch is Unsupported { return nil }
     }
@@ -26,7 +26,7 @@ final class CompactionLoop: Sendable {
         }
     }
 
-    /// Ends it after a last compaction that began after this call; how many there were.
+    /// Ends the loop after a last compaction that begins after this call. Returns how many there were.
     @discardableResult
     func stop() throws -> Int {
         isStopping.set()
@@ -36,7 +36,7 @@ final class CompactionLoop: Sendable {
     }
 }
 
-/// A sign that one thread gives to another.
+/// A signal from one thread to another.
 final class Flag: Sendable {
     private let value = Atomic<Bool>(false)
     var isSet: Bool { value.load(ordering: .acquiring) }

@@ -20,7 +20,7 @@ extension Workload {
         Workload(
             id: id, title: title,
             details: details
-                + " While open: right after the last commit, whatever the store has done by itself till then. "
+                + " While open: right after the last commit, with whatever the store has done by itself until then. "
                 + "Compacted: after the compactor (SQLite: VACUUM and a checkpoint; LMDB has no such thing).",
             metrics: [.diskOpen, .diskSettled], targets: [.peers(Metric.diskSettled.name, .typed, limit)]
         ) { run in

@@ -34,7 +34,7 @@ extension Workload {
         var single = 0.0
         var raw = 0.0
         run.beginMemory()
-        // The first round warms up every thread and is not counted.
+        // The first round warms up every thread, and is not counted.
         for round in 0...blocks {
             let grouped = try nanoseconds {
                 for worker in workers { worker.start { try $0.commit(perThread, people) } }
@@ -62,7 +62,7 @@ extension Workload {
     }
 }
 
-/// A writer and its random keys; belongs to one worker's thread.
+/// A writer and its random keys. It belongs to one worker's thread.
 private final class WriterState {
     let writer: any Writer
     var random: SplitMix64

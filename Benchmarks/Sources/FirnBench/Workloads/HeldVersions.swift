@@ -9,17 +9,17 @@ extension Workload {
 
     private static let before = "files before, MiB"
     private static let growth = "files with all held ÷ before"
-    private static let most = "most on the way ÷ before"
+    private static let most = "maximum meanwhile ÷ before"
     private static let released = "files with none held ÷ before"
     private static let looped = "files with all held ÷ before, compacting all the time"
 
     static let filesWhileHeld = Workload(
         id: "W9b", title: "files while every version is held",
         details:
-            "N/10 people, made small; then 1,000 one-object durable commits, each version pinned, the compactor "
-            + "at work by its own rule (SQLite: automatic checkpoints; each version held by a connection of its "
-            + "own). Allocated blocks, unlinked files that are open or mapped included. None held: after a last "
-            + "compaction. Then the same once more with somebody calling the compactor again and again.",
+            "N/10 people, compacted; then 1,000 one-object durable commits, each version pinned, while the compactor "
+            + "runs by its own rule (SQLite: automatic checkpoints; each version held by a connection of its own). "
+            + "Allocated blocks, including unlinked files that are open or mapped. None held: after a last compaction. "
+            + "Then the same once more while another thread calls the compactor again and again.",
         metrics: [
             Metric(growth, .lower), Metric(most, .lower), Metric(released, .lower), Metric(looped, .lower),
             Metric(before, .neither), Metric("compactions, all the time", .neither),
@@ -34,7 +34,7 @@ extension Workload {
         run.beginMemory()
         var random = SplitMix64(seed: 9)
         var largest = 0
-        /// Commits and holds; what the files take then.
+        /// Makes commits and holds each version. Returns how much the files take then.
         func commitAndHold(_ loop: CompactionLoop?) throws -> Int {
             let writer = try engine.makeWriter()
             var held: [Any] = []
@@ -64,14 +64,14 @@ extension Workload {
     private static let held = "commits/s, 1,000 held"
     private static let share = "held ÷ none"
     private static let memory = "memory of 1,000 versions, KiB"
-    private static let account = "what they retain by the store's account, KiB"
+    private static let account = "retained as the store counts it, KiB"
 
     static let commitsWhileHeld = Workload(
         id: "W24", title: "commits with 1,000 versions held",
         details:
             "One-object commits without sync in a store of N/10 people, compacted at first: in alternating blocks with "
-            + "no version held and with 1,000, each pinned after a commit of its own. Memory: what is resident "
-            + "after the first 1,000 less before.",
+            + "no version held and with 1,000, each pinned after a commit of its own. Memory: what is resident after "
+            + "the first 1,000, minus what was before.",
         metrics: [
             Metric(share, .higher), Metric(held, .higher), Metric(free, .higher), Metric(memory, .lower),
             Metric(account, .neither),
@@ -120,7 +120,7 @@ extension Workload {
         try engine.close()
     }
 
-    /// A thousand of SQLite's connections have more files open than a shell allows at first.
+    /// A thousand SQLite connections have more files open than a shell allows by default.
     private static func raiseFileLimit() {
         var limit = rlimit()
         #if canImport(Glibc)

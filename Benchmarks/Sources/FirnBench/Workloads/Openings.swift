@@ -19,7 +19,7 @@ extension Workload {
         Workload(
             id: id, title: title,
             details:
-                "A process opens a store that another has filled, made small and closed, and reads name and age "
+                "A process opens a store that another has filled, compacted and closed, and reads name and age "
                 + "of one person by primary key. Firn: the class is given. The files are in the system's cache. "
                 + "Again: median of 20, each after closing.",
             metrics: [Metric(first, .lower), Metric(again, .lower)],
@@ -39,7 +39,7 @@ extension Workload {
         }
     }
 
-    /// Nanoseconds from the call that opens until the object is read; closing comes after.
+    /// The nanoseconds from the call that opens until the object has been read. Closing comes after that.
     private static func openAndRead(_ run: SampleRun, _ id: Int, in folder: String? = nil) throws -> Double {
         let start = now()
         let engine = try run.open(in: folder)
@@ -57,9 +57,9 @@ extension Workload {
         details:
             "N people, compacted; then ages of random people are set without sync until the log has "
             + "\(CompactionRule().logByteCount.most >> 20) MiB (quick: \(CompactionRule().logByteCount.least >> 20)), which "
-            + "the rule allows from four times that of live data on; then SIGKILL. Another process opens the store "
-            + "and reads one person. Once with one change in each transaction, once with 1,000. For rivals: 350,000 "
-            + "and 350 such transactions, quick an eighth; they have checkpoints of their own rule.",
+            + "the rule allows if there is at least four times as much live data; then SIGKILL. Another process opens the "
+            + "store and reads one person. Once with one change in each transaction, once with 1,000. For rivals: 350,000 "
+            + "and 350 such transactions, quick an eighth; they make checkpoints by their own rules.",
         metrics: [Metric(single, .lower), Metric(batches, .lower)],
         targets: [.peers(single, .typed, 1_000), .peers(batches, .typed, 1_000)],
         preparation: Preparation(endsKilled: true) { run in
@@ -99,12 +99,12 @@ extension Workload {
             let enough = (run.quick ? 43_750 : 350_000) / size
             return try written(try run.open(.none, in: folder)) { $0 < enough }
         }
-        // Both of Firn's levels have the same files, and only the lower one can have the compactor wait.
+        // Both of Firn's engines have the same files, and only the lower one can keep the compactor from running.
         let rule = CompactionRule().logByteCount
         let limit = run.quick ? rule.least : rule.most
         let log = folder + "/people.firn/log"
         return try written(try StoreEngine(folder: folder, durability: .none, compactsByItself: false)) { commits in
-            // Looking at the files takes longer than a commit.
+            // Looking at the files takes longer than a commit, so it is done for every 4,000 changes.
             commits * size % 4_000 != 0 || byteCount(ofFilesIn: log) < limit
         }
     }

@@ -15,9 +15,9 @@ extension Workload {
     static let otherProcess = Workload(
         id: "W21", title: "commit in one process to the callback in another",
         details:
-            "1,000 people; another process observes one of them on a serial queue. Its age is set 500 times, each a "
-            + "durable transaction, begun when the other process has told of the one before and 2 ms have passed. "
-            + "Both read one monotonic clock. A callback may come before the commit returns: 0 then.",
+            "1,000 people; another process observes one of them on a serial queue. Its age is set 500 times, each in a "
+            + "durable transaction that begins 2 ms after the other process has reported the one before. Both read one "
+            + "monotonic clock. A callback may come before the commit returns: 0 then.",
         metrics: [
             Metric(beyond, .lower), Metric(beyondLate, .lower), Metric(whole, .lower), Metric(commit, .neither),
         ],
@@ -51,14 +51,15 @@ extension Workload {
     }
 }
 
-/// The process that observes, as the one that commits sees it: it writes a line "age time" for each callback, and ends when its input does.
+/// The observing process, as the committing one sees it. It writes a line "age time" for each callback, and ends when
+/// its input does.
 private final class Watcher {
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
     private var rest = Data()
 
-    /// Returns when the observer is in place.
+    /// Returns once the observer is registered.
     init(_ folder: String, person: Int) throws {
         process.executableURL = Bundle.main.executableURL
         process.arguments = ["watch", "--dir", folder, "--objects", "\(person)"]
@@ -68,11 +69,11 @@ private final class Watcher {
         guard try line() == "ready" else { throw BenchError("the observing process did not get ready") }
     }
 
-    /// When the callback came that told of an age, in nanoseconds of the monotonic clock.
+    /// When the callback with an age came, in nanoseconds of the monotonic clock.
     func next(age: Int) throws -> UInt64 {
         let words = try line().split(separator: " ")
         guard words.count == 2, Int(words[0]) == age, let time = UInt64(words[1]) else {
-            throw BenchError("the observing process told of \(words), not of the age \(age)")
+            throw BenchError("the observing process reported \(words), not the age \(age)")
         }
         return time
     }

@@ -12,7 +12,7 @@ extension Workload {
         id: "W22", title: "open a random retained version",
         details:
             "N/10 people; bios of random people are changed, 1,000 in each transaction, without sync and with all "
-            + "history retained, until the log has 640 MiB (quick: 40), the compactor at work by its rule: it leaves "
+            + "history retained, until the log has 640 MiB (quick: 40), while the compactor runs by its rule: it leaves "
             + "a checkpoint behind for each 256 MiB. Then `realm.asOf(version:)` of 100 random versions (quick: 30) "
             + "and name and age of one person there. Again: a version that was opened before.",
         metrics: [
@@ -58,7 +58,7 @@ extension Workload {
                 escape(UInt64(person.age &+ person.name.utf8.count))
             }
         }
-        // Those before the load hold nobody.
+        // The versions before the load contain nobody.
         let opened = (0..<(run.quick ? 30 : 100)).map { _ in all[2 + random.below(all.count - 2)].number }
         run.beginMemory()
         let first = try opened.map { try open($0) }

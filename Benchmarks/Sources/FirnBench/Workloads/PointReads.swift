@@ -48,11 +48,11 @@ extension Workload {
             func measure(_ reader: any Reader) throws -> Double {
                 let warmUp = Array(ids[0].prefix(min(reads / 4, people.count)))
                 let each = try nanoseconds { escape(try reader.pointReads(warmUp)) } / Double(warmUp.count)
-                // Where reads are slow, as many as five seconds allow.
+                // If reads are slow, as many as five seconds allow.
                 let some = Array(ids[0].suffix(min(reads, max(Int(5e9 / each), 1))))
                 return Double(some.count) / (try nanoseconds { escape(try reader.pointReads(some)) }) * 1e9
             }
-            // The readers come right behind the load, before the store has compacted anything.
+            // The readers are made right after the load, before the store has compacted anything.
             let engine = try run.open()
             try engine.load(people, batch: people.count)
             run.beginMemory()
@@ -64,7 +64,8 @@ extension Workload {
         }
     }
 
-    /// All that read what was just written hold it before the store compacts it by itself, and are gone afterwards.
+    /// Measures reads of what was just written. All readers pin it before the store compacts it by itself, and are
+    /// gone afterwards.
     private static func measureWritten(
         _ run: SampleRun, _ engine: any Engine, _ ids: [[Int]], first: Int, _ measure: (any Reader) throws -> Double
     ) throws {

@@ -1,7 +1,7 @@
 import Firn
 
 extension Workload {
-    /// W23: no store, no rival: what one access of a property costs the application.
+    /// W23: what one access to a property costs the application, without a store and without a rival.
     static let propertyAccess = Workload(
         id: "W23", title: "property get and set on a managed object",
         details:

@@ -1,14 +1,14 @@
 extension Workload {
     private static let resident = "resident, bytes/object"
-    private static let anonymous = "of it in no file, bytes/object"
+    private static let anonymous = "of it anonymous, bytes/object"
     private static let stored = "files, bytes/object"
     private static let quotient = "resident ÷ files"
 
     static let residentMemory = Workload(
         id: "W17", title: "resident memory after reopening and one full scan",
         details:
-            "A process opens a store of N people that another has filled, made small and closed, and reads all nine "
-            + "properties of everyone once. What is resident then, less what was before opening; mapped pages of "
+            "A process opens a store of N people that another has filled, compacted and closed, and reads all nine "
+            + "properties of everyone once. What is resident then, minus what was before opening; mapped pages of "
             + "files count.",
         metrics: [
             Metric(resident, .lower), Metric(anonymous, .lower), Metric(stored, .neither), Metric(quotient, .lower),

@@ -44,7 +44,7 @@ final class SampleRun {
 
     func record(_ name: String, _ value: Double) { metrics[name] = value }
 
-    /// From here on memory counts: what is resident now (the people, the process itself) is taken off the peak.
+    /// Begins to count memory: what is resident now (the people, the process itself) is subtracted from the peak.
     func beginMemory() {
         ProcessFigures.resetPeak()
         residentBefore = ProcessFigures.residentBytes

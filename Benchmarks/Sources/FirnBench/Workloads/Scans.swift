@@ -40,7 +40,7 @@ extension Workload {
             }
             run.beginMemory()
             do {
-                // It holds what was just written before the store compacts that by itself.
+                // The reader pins what was just written, before the store compacts that by itself.
                 let reader = try engine.makeReader()
                 escape(try reader.pointReads([people.records[0].id]))
                 try engine.rest()

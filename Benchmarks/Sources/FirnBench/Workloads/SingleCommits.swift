@@ -23,7 +23,7 @@ extension Workload {
     private static let p50Ratio = "p50 ÷ floor's"
     private static let p99Ratio = "p99 ÷ floor's"
 
-    /// Commits and the floor's writes in turn, a block of each, so that the disk's drift meets both alike.
+    /// Alternates blocks of commits and of the floor's writes, so that the disk's drift affects both alike.
     private static func againstFloor(
         id: String, title: String, details: String,
         commit: @escaping @Sendable (any Writer, People, Int, Int) throws -> Void
@@ -33,7 +33,7 @@ extension Workload {
             details: details
                 + " The floor: pwrite of a frame of the same size and fdatasync on a preallocated, "
                 + "zero-written file, in the same process in alternating blocks of 25. Frame: what the engine "
-                + "says it writes, else the median of bytes written in a commit (kernel's count).",
+                + "says it writes, or else the median of bytes written in a commit (kernel's count).",
             metrics: [
                 Metric(p50, .lower), Metric(p99, .lower), Metric("commits/s", .higher),
                 Metric("floor p50, µs", .neither),
@@ -48,7 +48,7 @@ extension Workload {
             let blocks = run.quick ? 40 : 160
             let perBlock = 25
             let warmUp = 200
-            // The people to add come behind those that are there: the same generator, more of it.
+            // The people to add come after those in the store: more of the same generator's output.
             let all = run.people(loaded + warmUp + blocks * perBlock)
             let engine = try run.open()
             try engine.load(all.prefix(loaded), batch: loaded)
@@ -77,7 +77,7 @@ extension Workload {
         var commits: [Double] = []
         var writes: [Double] = []
         for block in 0..<blocks * 2 {
-            // Which goes first changes from pair to pair.
+            // Which of the two goes first alternates from pair to pair.
             let isFloor = (block % 2 == 0) == (block % 4 < 2)
             for _ in 0..<perBlock {
                 if isFloor {
@@ -99,7 +99,7 @@ extension Workload {
         run.record("frame, bytes", Double(frame))
     }
 
-    /// Warms up, and tells how much one commit writes.
+    /// Warms up, and returns how many bytes one commit writes.
     static func frameBytes(of engine: any Engine, warmUp: Int, _ commit: () throws -> Void) throws -> Int {
         var sizes: [Double] = []
         for _ in 0..<warmUp {
@@ -111,7 +111,7 @@ extension Workload {
         return sizes.isEmpty ? 256 : max(Int(sizes.median), 1)
     }
 
-    /// W2c: with no device beneath, what is left is the commit's own work.
+    /// W2c: without a device beneath, what remains is the commit's own work.
     private static let commitCost = Workload(
         id: "W2c", title: "the commit's own cost",
         details:
@@ -120,7 +120,7 @@ extension Workload {
         metrics: [Metric(p50, .lower), Metric(p99, .lower), Metric("floor p50, µs", .neither)],
         targets: [.peers(p50, .typed, 4, sqlite: 6.0)]
     ) { run in
-        // Tools/bench gives a folder that it removes whatever happens.
+        // Tools/bench passes a folder that it removes in any case.
         let memory = ProcessInfo.processInfo.environment["FIRN_BENCH_MEMORY"] ?? "/dev/shm"
         guard FileManager.default.isWritableFile(atPath: memory) else { throw Unsupported() }
         let folder = memory + "/w2c-\(getpid())"

@@ -3,7 +3,7 @@ extension Workload {
         Workload(
             id: "W9", title: "open and close a read snapshot",
             details:
-                "In a store of N/10 people, nothing read (SQLite: one row, which is what takes its "
+                "In a store of N/10 people, nothing read (SQLite: one row, since that is what takes its "
                 + "snapshot). Mean of a loop.",
             metrics: [Metric("ns", .lower)], targets: [.peers("ns", .typed, 60, sqlite: 1_759)]
         ) { run in
@@ -27,9 +27,9 @@ extension Workload {
     private static let freezeAndRefresh = Workload(
         id: "W14", title: "freeze, and refresh to a new version",
         details:
-            "In a store of N/10 people. freeze: freeze the newest version and let it go; mean of a loop. "
+            "In a store of N/10 people. freeze: freeze the newest version and release it; mean of a loop. "
             + "refresh: another thread commits one changed property (without sync), then the reader moves on "
-            + "to it; timed one by one, median, the clock's cost taken off. SQLite: COMMIT, BEGIN and one "
+            + "to it; timed one by one, median, minus the clock's cost. SQLite: COMMIT, BEGIN and one "
             + "row; LMDB: reset and renew.",
         metrics: [Metric(freeze, .lower), Metric(refresh, .lower)],
         targets: [.peers(freeze, .typed, 100), .firstSlice(freeze, .typed, 200), .peers(refresh, .typed, 500)]

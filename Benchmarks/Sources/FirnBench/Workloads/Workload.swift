@@ -1,11 +1,11 @@
-/// Which way a figure is good.
+/// Whether a higher or a lower figure is better.
 enum Better: Sendable {
     case higher, lower
-    /// A figure to read others by, without a verdict or a ratio.
+    /// A figure that helps to read others. It has no verdict and no ratio.
     case neither
 }
 
-/// A figure that a workload gives.
+/// A figure that a workload measures.
 struct Metric: Sendable {
     let name: String
     let better: Better
@@ -15,20 +15,20 @@ struct Metric: Sendable {
         self.better = better
     }
 
-    /// A quotient of two figures of one engine says nothing when divided by a rival's.
+    /// Whether the figure is a quotient of two figures of one engine. Divided by a rival's quotient, it says nothing.
     var isQuotient: Bool { name.contains("÷") }
 }
 
 /// What one of Firn's engines must reach in a metric: a figure, or a multiple of what a rival reaches in the same run
-/// (2 means twice as good, whichever way is good).
+/// (2 means twice as good, whether higher or lower is better).
 struct Target: Sendable {
     let metric: String
     let engine: EngineName
     let limit: Double
     let rival: EngineName?
     let source: String
-    /// What SQLite reached where PEERS.md was measured: machines differ, so the target is also judged as a multiple of
-    /// SQLite's figure in the same run.
+    /// What SQLite reached on the machine where PEERS.md was measured. Machines differ, so the target is also judged
+    /// as a multiple of SQLite's figure in the same run.
     var sqliteThen: Double?
 
     static func peers(
@@ -45,7 +45,7 @@ struct Target: Sendable {
 }
 
 extension [Target] {
-    /// The targets of `metric`, to hold for its form after compacting and reopening too.
+    /// The targets of `metric`, applied to the metric after compacting and reopening.
     func reopened(_ metric: String) -> [Target] {
         filter { $0.metric == metric }.map {
             Target(
@@ -56,13 +56,13 @@ extension [Target] {
 }
 
 extension String {
-    /// The same metric after the compactor has run and the store was closed and opened.
+    /// The same metric after the compactor has run and the store has been closed and opened.
     var reopened: String { self + ", compacted and reopened" }
 }
 
-/// Makes, in a process of its own that runs before that of the sample, what the sample finds.
+/// Makes what a sample needs, in a process of its own that runs before the sample's.
 struct Preparation: Sendable {
-    /// Whether that process kills itself at the end, so that nothing is closed.
+    /// Whether that process kills itself at the end, so that it closes nothing.
     var endsKilled = false
     let body: @Sendable (SampleRun) throws -> Void
 }

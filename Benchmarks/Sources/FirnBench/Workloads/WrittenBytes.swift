@@ -8,12 +8,12 @@ extension Workload {
     static let writtenBytes = Workload(
         id: "W16", title: "bytes written for each byte changed",
         details:
-            "Bytes handed to write calls, zeros that prepare the log included; what a mapping writes is not among "
-            + "them (the kernel's count of what goes to the device is of no use: it takes whole folios). Without "
-            + "sync, which changes no count. Bulk: N people in one transaction, by the bytes of their values; then "
+            "Bytes passed to write calls, including zeros that prepare the log; what a mapping writes is not counted "
+            + "(the kernel's count of what goes to the device is of no use: it takes whole folios). Without sync, "
+            + "which changes no count. Bulk: N people in one transaction, divided by the bytes of their values; then "
             + "with the compaction. One-object commits: the age of random people, N/10 of them (rivals: N/100); the "
-            + "frame is the median of what one writes. Day's mix: on those N, compacted, N changes (rivals: N/10) "
-            + "in transactions of 100: bios (half), ages (a fifth), people added and deleted, four of five among "
+            + "frame is the median of what one commit writes. Day's mix: on those N, compacted, N changes (rivals: "
+            + "N/10) in transactions of 100: bios (half), ages (a fifth), people added and deleted, four of five among "
             + "the newest tenth; changed are the bytes of the new values, 8 for a deletion; what the store compacts "
             + "by itself meanwhile counts.",
         metrics: [

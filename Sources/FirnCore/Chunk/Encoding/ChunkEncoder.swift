@@ -1,26 +1,29 @@
 import CFirn
 import FirnBytes
 
-/// Chooses how a chunk is packed, and packs it. It belongs to the one who writes a checkpoint, and is used for one chunk after another.
+/// Chooses the encoding of a chunk, and encodes it. The writer of a checkpoint owns it, and uses it for one chunk
+/// after another.
 struct ChunkEncoder: ~Copyable {
     private var lz4 = LZ4()
-    /// Lengths and values on their way to be compressed; no chunk's are longer.
+    /// The payload that is being made, before it is compressed; no chunk has a longer one.
     private let staged = UnsafeMutableRawBufferPointer.allocate(
         byteCount: 2 * Limits.chunkByteCount, alignment: 64)
-    private let pressed = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * Limits.chunkByteCount, alignment: 64)
+    private let compressed = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * Limits.chunkByteCount, alignment: 64)
 
     deinit {
         staged.deallocate()
-        pressed.deallocate()
+        compressed.deallocate()
     }
 
-    /// The most, of what a chunk takes as text, that it may take compressed: below that it is worth the time to decompress it.
-    static let pressedShare = 0.7
-    /// Text whose values are shorter than this on average is not compressed: names and codes are looked up one at a time, and reading one then undoes all 256.
-    static let leastPressedLength = 32
+    /// The most that compressed text may take, as a share of the uncompressed text: below that it is worth the time
+    /// to decompress it.
+    static let lz4Share = 0.7
+    /// Text whose values are shorter than this on average is not compressed: names and codes are looked up one at a
+    /// time, and reading one then decompresses all 256.
+    static let lz4LeastLength = 32
 
-    /// A packed chunk: what its form and parameters are, and its payload. Valid until the next one is packed.
-    struct Packed {
+    /// An encoded chunk: its form, its parameters and its payload. Valid until the next chunk is encoded.
+    struct EncodedChunk {
         var form: ChunkEncoding.Form
         var width = 0
         var isNullable = false
@@ -28,14 +31,14 @@ struct ChunkEncoder: ~Copyable {
         var first: UInt64 = 0
         var second: UInt64 = 0
         var payload: UnsafeRawBufferPointer
-        /// Where in the payload references lie, and what chunk bytes they come from.
+        /// The offset of each reference in the payload, and the reference that the chunk has there.
         var refs: [(offset: Int, word: UInt64)] = []
     }
 
     // MARK: Numbers
 
-    /// The first `rows` rows of a chunk of integers or booleans; nil where the plain form is as short.
-    mutating func packNumbers(_ chunk: Chunk, rows: Int, _ schema: ColumnSchema) -> Packed? {
+    /// Encodes the first `rows` rows of a chunk of integers or Booleans; nil if the plain form is as short.
+    mutating func encodeNumbers(_ chunk: Chunk, rows: Int, _ schema: ColumnSchema) -> EncodedChunk? {
         guard schema.collection == .none, rows > 0, chunk.form != .variable else { return nil }
         let nulls = chunk.form == .nullable ? rows : 0
         guard let memory = staged.baseAddress else { return nil }
@@ -47,11 +50,11 @@ struct ChunkEncoder: ~Copyable {
                 firn_range_i64(values, UInt32(rows), $0.assumingMemoryBound(to: Int64.self).baseAddress)
             }
             let step = rows > 1 ? values[1] &- values[0] : 0
-            let isRow = (1..<max(rows, 1)).allSatisfy { values[$0] &- values[$0 - 1] == step }
+            let isArithmetic = (1..<max(rows, 1)).allSatisfy { values[$0] &- values[$0 - 1] == step }
             let spread = UInt64(bitPattern: range.1 &- range.0)
-            let width = isRow ? 0 : spread < 1 << 8 ? 1 : spread < 1 << 16 ? 2 : spread < 1 << 32 ? 4 : 8
+            let width = isArithmetic ? 0 : spread < 1 << 8 ? 1 : spread < 1 << 16 ? 2 : spread < 1 << 32 ? 4 : 8
             guard width < 8 else { return nil }
-            let base = isRow ? values[0] : range.0
+            let base = isArithmetic ? values[0] : range.0
             for row in 0..<rows where width > 0 {
                 let number = UInt64(bitPattern: values[row] &- base)
                 switch width {
@@ -63,9 +66,9 @@ struct ChunkEncoder: ~Copyable {
                 }
             }
             if nulls > 0 { (memory + width * rows).copyMemory(from: chunk.nullFlags, byteCount: rows) }
-            return Packed(
+            return EncodedChunk(
                 form: .integers, width: width, isNullable: nulls > 0, first: UInt64(bitPattern: base),
-                second: UInt64(bitPattern: isRow ? step : 0),
+                second: UInt64(bitPattern: isArithmetic ? step : 0),
                 payload: UnsafeRawBufferPointer(start: memory, count: width * rows + nulls))
         case .bool:
             let length = (rows + 7) / 8
@@ -73,12 +76,12 @@ struct ChunkEncoder: ~Copyable {
             let values = chunk.data.assumingMemoryBound(to: UInt8.self)
             let bits = memory.assumingMemoryBound(to: UInt8.self)
             for row in 0..<rows {
-                // Anything but 0 and 1 is no boolean, and would not come back.
+                // A byte other than 0 and 1 is not a Boolean, and would not survive the encoding.
                 guard values[row] <= 1 else { return nil }
                 bits[row >> 3] |= values[row] << UInt8(row & 7)
             }
             if nulls > 0 { (memory + length).copyMemory(from: chunk.nullFlags, byteCount: rows) }
-            return Packed(
+            return EncodedChunk(
                 form: .bits, isNullable: nulls > 0,
                 payload: UnsafeRawBufferPointer(start: memory, count: length + nulls))
         default: return nil
@@ -87,10 +90,10 @@ struct ChunkEncoder: ~Copyable {
 
     // MARK: Text
 
-    /// The first `rows` rows of a variable chunk of single values, gaps left out.
+    /// Encodes the first `rows` rows of a variable chunk of single values, without the gaps in its heap.
     ///
-    /// - Parameter mayPress: whether they may be compressed, which no column with an index is.
-    mutating func packText(_ chunk: Chunk, rows: Int, mayPress: Bool) -> Packed? {
+    /// - Parameter mayPress: whether they may be compressed. A column with an index never is.
+    mutating func encodeText(_ chunk: Chunk, rows: Int, mayCompress: Bool) -> EncodedChunk? {
         guard rows > 0, let memory = staged.baseAddress else { return nil }
         var longest = 0
         var heap = 0
@@ -100,7 +103,7 @@ struct ChunkEncoder: ~Copyable {
             heap += slot.heapLength
         }
         let width = longest < 0xFD ? 1 : 2
-        var place = memory + width * rows
+        var end = memory + width * rows
         var refs: [(offset: Int, word: UInt64)] = []
         for row in 0..<rows {
             let slot = chunk.slot(row)
@@ -110,23 +113,23 @@ struct ChunkEncoder: ~Copyable {
                 memory.storeBytes(of: slot.length, toByteOffset: 2 * row, as: UInt16.self)
             }
             let length = slot.heapLength
-            place.copyMemory(from: chunk.heap + Int(slot.offset), byteCount: length)
+            end.copyMemory(from: chunk.heap + Int(slot.offset), byteCount: length)
             if slot.length == Chunk.Slot.tree || slot.length == Chunk.Slot.blob {
-                refs.append((place - memory, chunk.heapWord(slot)))
+                refs.append((end - memory, chunk.heapWord(slot)))
             }
-            place += length
+            end += length
         }
-        let whole = UnsafeRawBufferPointer(start: memory, count: place - memory)
-        if mayPress, refs.isEmpty, heap >= ChunkEncoder.leastPressedLength * rows,
+        let plain = UnsafeRawBufferPointer(start: memory, count: end - memory)
+        if mayCompress, refs.isEmpty, heap >= ChunkEncoder.lz4LeastLength * rows,
             let count = lz4.compress(
-                whole,
+                plain,
                 into: UnsafeMutableRawBufferPointer(
-                    rebasing: pressed[..<Int(Double(whole.count) * ChunkEncoder.pressedShare)]))
+                    rebasing: compressed[..<Int(Double(plain.count) * ChunkEncoder.lz4Share)]))
         {
-            return Packed(
-                form: .pressed, width: width, heap: heap, first: UInt64(count),
-                payload: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(pressed)[..<count]))
+            return EncodedChunk(
+                form: .lz4, width: width, heap: heap, first: UInt64(count),
+                payload: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(compressed)[..<count]))
         }
-        return Packed(form: .text, width: width, heap: heap, payload: whole, refs: refs)
+        return EncodedChunk(form: .text, width: width, heap: heap, payload: plain, refs: refs)
     }
 }

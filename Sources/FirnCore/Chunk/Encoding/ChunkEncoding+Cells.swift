@@ -1,6 +1,6 @@
 import CFirn
 
-/// Reading one cell of a packed chunk where it lies.
+/// Reads one cell of an encoded chunk in place.
 extension ChunkEncoding {
     /// The number in a row of `integers` or `bits`. O(1).
     @inline(__always)
@@ -18,7 +18,7 @@ extension ChunkEncoding {
         }
     }
 
-    /// Whether a row of a packed chunk of any form is null.
+    /// Whether a row of an encoded chunk of any form is null.
     static func isNull(_ node: Node, _ row: Int) -> Bool {
         let payload: Int
         switch Form(rawValue: node.form) {
@@ -29,12 +29,13 @@ extension ChunkEncoding {
         return node.load(nullOffset, as: UInt8.self) != 0 && node.load(64 + payload + row, as: UInt8.self) != 0
     }
 
-    /// A cell of `text` (O(row), 16 rows a step), of a `dictionary` (O(1)), or of compressed text, of which the whole chunk is unpacked.
+    /// A cell of `text` (O(row), 16 rows a step), of a `dictionary` (O(1)), or of compressed text, for which the
+    /// whole chunk is decoded.
     static func cell(_ node: Node, _ row: Int) -> VariableCell {
         let data = UnsafeRawPointer(node.address + 64)
         switch Form(rawValue: node.form) {
         case .text:
-            let values = data + Int(firn_text_offset(data, node.load(widthOffset, as: UInt8.self), UInt32(row)))
+            let values = data + Int(firn_value_offset(data, node.load(widthOffset, as: UInt8.self), UInt32(row)))
             guard node.load(widthOffset, as: UInt8.self) == 1 else {
                 return VariableCell(
                     length: data.load(fromByteOffset: 2 &* row, as: UInt16.self), at: values + 2 &* node.capacity)
@@ -44,7 +45,7 @@ extension ChunkEncoding {
         case .dictionary:
             let code = data.load(fromByteOffset: row, as: UInt8.self)
             return Chunk(NodeRef(node.load(dictionaryOffset, as: UInt64.self)).node).cell(Int(code))
-        default: return Chunk(unpacked(node)).cell(row)
+        default: return Chunk(decoded(node)).cell(row)
         }
     }
 }

@@ -1,30 +1,39 @@
 import CFirn
 import FirnBytes
 
-/// The light encodings of chunks in a checkpoint. A form above those of `Chunk.Form` says which; rows behind one another share nothing but what the form says.
+/// The compact forms that a chunk can have in a checkpoint.
+///
+/// The node's form, a number above those of `Chunk.Form`, says which one a chunk has. Rows are encoded one by one;
+/// they share only what the form says.
 ///
 /// ```
 ///            40           44          48          56          64
-///           ┌───────┬─────┬──────────┬───────────┬───────────┬──────────────────────────────────────────────
-/// integers  │ width │ nul │ 0        │ base i64  │ step i64  │ a number of `width` bytes (0, 1, 2, 4) per row  · null flags
+///           ┌───────┬─────┬──────────┬───────────┬───────────┬─────────────────────────────────────────────────
+/// integers  │ width │ nul │ 0        │ base i64  │ step i64  │ a number of `width` bytes (0, 1, 2, 4) per row
+///           │       │     │          │           │           │ · null flags
 /// bits      │ 0     │ nul │ 0        │ 0         │ 0         │ a bit per row · null flags
 /// text      │ width │ 0   │ heap     │ 0         │ 0         │ a length of `width` bytes (1, 2) per row · values
-/// pressed   │ width │ 0   │ heap     │ pressed   │ 0         │ lengths and values, as in text, compressed by LZ4
-/// dictionary│ 0     │ 0   │ 0        │ reference │ 0         │ a byte per row: a row of the dictionary, a variable chunk
-///           └───────┴─────┴──────────┴───────────┴───────────┴──────────────────────────────────────────────
+/// lz4       │ width │ 0   │ heap     │ LZ4 bytes │ 0         │ lengths and values, as in text, compressed by LZ4
+/// dictionary│ 0     │ 0   │ 0        │ reference │ 0         │ a byte per row: a row of the dictionary, which is
+///           │       │     │          │           │           │ a variable chunk
+///           └───────┴─────┴──────────┴───────────┴───────────┴─────────────────────────────────────────────────
 ///             u8      u8    u32        u64         i64
 /// ```
 ///
-/// * **integers**: row i is `base + i · step + number`, of i64 (integers and links). `nul`: 1 where a byte of null flag per row follows.
-/// * **text**: the lengths 0xFD, 0xFE, 0xFF of one byte stand for 0xFFFD, 0xFFFE, 0xFFFF of two, which are those of a slot: a tree, a blob, null. The values lie behind one another without
-///   gaps, `heap` bytes long; a tree's and a blob's are references, which the reference table lists.
-/// * **pressed**: only text that has no references, of columns without an index whose values are 32 bytes or more on average.
+/// * **integers**: row i is `base + i · step + number`, an i64 (integers and links). `nul` is 1 if a null flag of one
+///   byte per row follows.
+/// * **text**: the one-byte lengths 0xFD, 0xFE, 0xFF stand for the two-byte lengths 0xFFFD, 0xFFFE, 0xFFFF, which are
+///   those of a slot: a tree, a blob, null. The values follow each other without gaps, `heap` bytes in all. Those of
+///   a tree and a blob are references, which the reference table lists.
+/// * **lz4**: only text without references, of columns without an index, whose values are 32 bytes or more on
+///   average.
 ///
-/// Reading a packed chunk unpacks all of it into memory of the reading thread, which keeps the last 16 (`Node.isScratch`); one cell is read where it lies (`Leaf.cell`).
+/// Reading an encoded chunk decodes all of it into memory of the reading thread, which keeps the last 16
+/// (`Node.isScratch`). A single cell is read in place (`Leaf.cell`).
 enum ChunkEncoding {
     enum Form: UInt8 {
         case integers = 8
-        case bits, text, pressed, dictionary
+        case bits, text, lz4, dictionary
     }
 
     static let widthOffset = 40
@@ -32,66 +41,37 @@ enum ChunkEncoding {
     static let heapOffset = 44
     static let baseOffset = 48
     static let stepOffset = 56
-    static let pressedOffset = 48
+    static let lz4Offset = 48
     static let dictionaryOffset = 48
 
     @inline(__always)
     static func isEncoded(_ node: Node) -> Bool { node.form >= Form.integers.rawValue }
 
-    /// A packed chunk, or a `IntegerIndexRow`, as it would lie on the heap, in memory of this thread.
+    /// The decoded form of a chunk, in memory of this thread (`ScratchNode`).
     @inline(never)
-    static func unpacked(_ node: Node) -> Node {
-        let address = UInt(bitPattern: node.address)
-        guard let mapping = firn_mapping_of(address) else {
-            preconditionFailure("Firn: a packed node outside a checkpoint")
+    static func decoded(_ node: Node) -> Node {
+        ScratchNode.decoded(node) { mapping in
+            switch Form(rawValue: node.form) {
+            case .integers: integers(node, mapping)
+            case .bits: bits(node, mapping)
+            case .text: text(node, mapping, from: node.address + 64)
+            case .lz4: lz4(node, mapping)
+            case .dictionary: dictionary(node, mapping)
+            case nil: preconditionFailure("Firn: a chunk of the unknown form \(node.form)")
+            }
         }
-        if let memory = firn_scratch_find(address, mapping.pointee.number) { return Node(memory) }
-        guard node.kindNumber == Node.Kind.chunk.rawValue else {
-            let scratch = make(node, mapping, byteCount: IntegerIndexLeaf.byteCount(capacity: node.capacity))
-            scratch.form = 0
-            IntegerIndexRow(node).fill(IntegerIndexLeaf(scratch))
-            return scratch
-        }
-        switch Form(rawValue: node.form) {
-        case .integers: return integers(node, mapping)
-        case .bits: return bits(node, mapping)
-        case .text:
-            return text(node, mapping, from: node.address + 64)
-        case .pressed:
-            return pressed(node, mapping)
-        case .dictionary: return dictionary(node, mapping)
-        case nil: preconditionFailure("Firn: a chunk of the unknown form \(node.form)")
-        }
-    }
-
-    /// Memory for what is unpacked, its header filled in. The thread keeps it for the next who asks, but not once the thread's work has met damage: what is unpacked may come from a stand-in then.
-    private static func make(_ node: Node, _ mapping: UnsafeMutablePointer<firn_mapping_t>, byteCount: Int) -> Node {
-        let length = (byteCount + 15) & ~15
-        guard
-            let memory = firn_scratch_make(
-                UInt(bitPattern: node.address), mapping.pointee.number, length, !Faults.isSet)
-        else {
-            fatalError("Firn: there is no memory left to unpack \(length) bytes")
-        }
-        memory.copyMemory(from: node.address, byteCount: 32)
-        let scratch = Node(memory)
-        // What is packed has 64 KiB at most.
-        scratch.link = UInt64(UInt(bitPattern: node.address)) | UInt64(node.byteCount / OnDiskNode.unit) << 48
-        scratch.store(node.kindNumber | Node.locationBits, 16)
-        scratch.byteCount = length
-        return scratch
     }
 
     private static func makeChunk(
-        _ node: Node, _ mapping: UnsafeMutablePointer<firn_mapping_t>, _ form: Chunk.Form, byteCount: Int
+        _ node: Node, _ mapping: ScratchNode.Mapping, _ form: Chunk.Form, byteCount: Int
     ) -> Chunk {
-        let scratch = make(node, mapping, byteCount: byteCount)
+        let scratch = ScratchNode.make(for: node, mapping, byteCount: byteCount)
         scratch.form = form.rawValue
         for word in 0..<4 { scratch.store(UInt64(0), 32 + 8 * word) }
         return Chunk(scratch)
     }
 
-    private static func integers(_ node: Node, _ mapping: UnsafeMutablePointer<firn_mapping_t>) -> Node {
+    private static func integers(_ node: Node, _ mapping: ScratchNode.Mapping) -> Node {
         let rows = node.capacity
         let isNullable = node.load(nullOffset, as: UInt8.self) != 0
         let chunk = makeChunk(
@@ -106,7 +86,7 @@ enum ChunkEncoding {
         return chunk.node
     }
 
-    private static func bits(_ node: Node, _ mapping: UnsafeMutablePointer<firn_mapping_t>) -> Node {
+    private static func bits(_ node: Node, _ mapping: ScratchNode.Mapping) -> Node {
         let rows = node.capacity
         let isNullable = node.load(nullOffset, as: UInt8.self) != 0
         let chunk = makeChunk(
@@ -119,7 +99,7 @@ enum ChunkEncoding {
     }
 
     private static func text(
-        _ node: Node, _ mapping: UnsafeMutablePointer<firn_mapping_t>, from payload: UnsafeRawPointer
+        _ node: Node, _ mapping: ScratchNode.Mapping, from payload: UnsafeRawPointer
     ) -> Node {
         let rows = node.capacity
         let heap = Int(node.load(heapOffset, as: UInt32.self))
@@ -131,34 +111,41 @@ enum ChunkEncoding {
         return chunk.node
     }
 
-    private static func pressed(_ node: Node, _ mapping: UnsafeMutablePointer<firn_mapping_t>) -> Node {
+    private static func lz4(_ node: Node, _ mapping: ScratchNode.Mapping) -> Node {
         let rows = node.capacity
         let heap = Int(node.load(heapOffset, as: UInt32.self))
         let width = Int(node.load(widthOffset, as: UInt8.self))
-        let pressed = Int(node.load(pressedOffset, as: UInt32.self))
+        let compressed = Int(node.load(lz4Offset, as: UInt32.self))
         return withUnsafeTemporaryAllocation(byteCount: width * rows + heap, alignment: 16) { buffer in
             let target = UnsafeMutableRawBufferPointer(rebasing: buffer[..<(width * rows + heap)])
             do throws(BytesError) {
-                try LZ4.decompress(UnsafeRawBufferPointer(start: node.address + 64, count: pressed), into: target)
-                guard isWhole(target, rows: rows, width: width) else {
-                    throw BytesError(.invalid("its lengths make no sense"), offset: 0)
+                try LZ4.decompress(UnsafeRawBufferPointer(start: node.address + 64, count: compressed), into: target)
+                guard hasValidLengths(target, rows: rows, width: width) else {
+                    throw BytesError(.invalid("its lengths are not valid"), offset: 0)
                 }
             } catch {
-                // The checksum was right, so it was written so.
-                Faults.contradiction("a compressed chunk of a checkpoint makes no sense (\(error))")
-                // Values without bytes, which any column of text may have.
+                // The checksum is right, so the chunk was written like this.
+                Faults.contradiction("a compressed chunk of a checkpoint is not valid (\(error))")
+                // Continue with values of no bytes, which any column of text may have.
                 target.initializeMemory(as: UInt8.self, repeating: 0)
             }
             return text(node, mapping, from: UnsafeRawPointer(buffer.baseAddress.unsafelyUnwrapped))
         }
     }
 
-    /// Whether the lengths that compressed text begins with are those of values that lie behind them.
-    private static func isWhole(_ bytes: UnsafeMutableRawBufferPointer, rows: Int, width: Int) -> Bool {
+    /// The length of the value in a row of encoded text, as a slot on the heap states it.
+    static func length(_ row: Int, _ width: Int, _ lengths: UnsafeRawPointer) -> Int {
+        guard width == 1 else { return Int(lengths.loadUnaligned(fromByteOffset: 2 * row, as: UInt16.self)) }
+        let length = Int(lengths.load(fromByteOffset: row, as: UInt8.self))
+        return length < 0xFD ? length : length | 0xFF00
+    }
+
+    /// Whether the lengths at the start of the text are valid and fit the values after them.
+    private static func hasValidLengths(_ bytes: UnsafeMutableRawBufferPointer, rows: Int, width: Int) -> Bool {
         guard let lengths = bytes.baseAddress else { return rows == 0 }
         var end = 0
         for row in 0..<rows {
-            let length = NodeCheck.length(row, width, lengths)
+            let length = length(row, width, lengths)
             if length == Int(Chunk.Slot.null) { continue }
             guard length < Int(Chunk.Slot.tree), end <= 0xFFFF else { return false }
             end += length
@@ -166,7 +153,7 @@ enum ChunkEncoding {
         return width * rows + end <= bytes.count
     }
 
-    private static func dictionary(_ node: Node, _ mapping: UnsafeMutablePointer<firn_mapping_t>) -> Node {
+    private static func dictionary(_ node: Node, _ mapping: ScratchNode.Mapping) -> Node {
         let rows = node.capacity
         let words = Chunk(NodeRef(node.load(dictionaryOffset, as: UInt64.self)).node)
         let heap = words.heapUsed

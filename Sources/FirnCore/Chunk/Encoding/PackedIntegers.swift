@@ -1,8 +1,9 @@
 import CFirn
 
-/// A packed chunk of integers of which none is null, as it lies in a checkpoint: value i is `base + i · step + number i`. A scan reads a byte or two for each row
-/// instead of eight.
-public struct PackedIntegers {
+/// The integers of an encoded chunk, of which none is null, as they are in a checkpoint.
+///
+/// Value i is `base + i · step + number i`. A scan mostly reads a byte or two for each row instead of eight.
+package struct PackedIntegers {
     private let numbers: UnsafeRawPointer
     /// Bytes of a number: 0, 1, 2 or 4.
     private let width: Int
@@ -18,13 +19,14 @@ public struct PackedIntegers {
     }
 
     /// The sum of the first `count` values, which are at most 256.
-    public func sum(count: Int) -> Int128 {
+    package func sum(count: Int) -> Int128 {
         let offsets = Int128(firn_sum_numbers(numbers, UInt32(width), UInt32(count)))
         return Int128(base) * Int128(count) + Int128(step) * Int128(count * (count - 1) / 2) + offsets
     }
 
-    /// Sets the bits of those of the first `count` values that lie in `low ... high`, and clears the others; false, and nothing done, where the form has no kernel for it.
-    public func select(_ low: Int64, _ high: Int64, count: Int, _ mask: UnsafeMutablePointer<UInt64>) -> Bool {
+    /// Sets the bits of those of the first `count` values that are in `low ... high`, and clears the others. Returns
+    /// false and does nothing if there is no kernel for this form.
+    package func select(_ low: Int64, _ high: Int64, count: Int, _ mask: UnsafeMutablePointer<UInt64>) -> Bool {
         guard step == 0, width > 0 else { return false }
         let most = UInt64(truncatingIfNeeded: (1 << (8 * width)) - 1)
         let from = low <= base ? 0 : UInt64(bitPattern: low &- base)
@@ -50,16 +52,16 @@ public struct PackedIntegers {
 }
 
 extension Leaf {
-    /// A column of integers as it lies packed; nil where it does not, or may hold nulls.
+    /// The encoded integers of a column; nil if its chunk is not encoded so, or may hold nulls.
     @inline(__always)
-    public func packedIntegers(_ column: Int) -> PackedIntegers? {
+    package func packedIntegers(_ column: Int) -> PackedIntegers? {
         let word = chunkSlot(column).pointee
         guard word & 1 != 0 else { return nil }
-        return Leaf.storedIntegers(word)
+        return Leaf.onDiskIntegers(word)
     }
 
     @inline(never)
-    private static func storedIntegers(_ word: UInt64) -> PackedIntegers? {
+    private static func onDiskIntegers(_ word: UInt64) -> PackedIntegers? {
         let node = NodeRef(word).node
         guard node.form == ChunkEncoding.Form.integers.rawValue,
             node.load(ChunkEncoding.nullOffset, as: UInt8.self) == 0

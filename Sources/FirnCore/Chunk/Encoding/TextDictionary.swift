@@ -1,13 +1,15 @@
-/// The distinct values of a column in the leaves below one inner node, where they are at most 256: a byte a row then says which.
+/// The distinct values of a column in the leaves below one inner node, if there are at most 256. A byte per row then
+/// says which one it has.
 struct TextDictionary {
     private(set) var codes: [[UInt8]] = []
-    /// The first row of each distinct value: leaf and row.
+    /// The first row with each distinct value: leaf and row.
     private(set) var firsts: [(leaf: Int, row: Int)] = []
 
-    /// Rows for each distinct value below which a dictionary does not pay.
+    /// The least number of rows per distinct value, on average, for which a dictionary pays.
     private static let leastRepeats = 4
 
-    /// Nil where the leaves' values are too many, too seldom repeated, or have nodes of their own.
+    /// Returns nil if the leaves have too many distinct values, if these repeat too seldom, or if some have nodes of
+    /// their own.
     init?(_ leaves: [Leaf], _ column: Int) {
         let rowCount = leaves.reduce(0) { $0 + $1.count }
         guard rowCount >= 64 else { return nil }
@@ -19,15 +21,15 @@ struct TextDictionary {
                 let slot = chunk.slot(row)
                 if slot.length == Chunk.Slot.blob || slot.length == Chunk.Slot.tree { return nil }
                 let bytes = UnsafeRawBufferPointer(start: chunk.heap + Int(slot.offset), count: slot.heapLength)
-                var place = Int(truncatingIfNeeded: TextDictionary.hash(bytes, slot.length) & 1023)
+                var bucket = Int(truncatingIfNeeded: TextDictionary.hash(bytes, slot.length) & 1023)
                 while true {
-                    let code = table[place]
+                    let code = table[bucket]
                     if code < 0 {
                         guard firsts.count < 256, firsts.count * TextDictionary.leastRepeats <= rowCount else {
                             return nil
                         }
                         codes[row] = UInt8(firsts.count)
-                        table[place] = Int32(firsts.count)
+                        table[bucket] = Int32(firsts.count)
                         firsts.append((index, row))
                         break
                     }
@@ -42,12 +44,12 @@ struct TextDictionary {
                         codes[row] = UInt8(code)
                         break
                     }
-                    place = (place + 1) & 1023
+                    bucket = (bucket + 1) & 1023
                 }
             }
             self.codes.append(codes)
         }
-        // Their values must fit one chunk.
+        // The distinct values must fit in one chunk.
         let heap = firsts.reduce(0) { $0 + leaves[$1.leaf].chunk(column).slot($1.row).heapLength }
         guard heap < Limits.chunkByteCount / 2 else { return nil }
     }

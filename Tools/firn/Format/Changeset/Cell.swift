@@ -13,7 +13,7 @@ enum CellCollection: UInt8 {
     case list, set, map
 }
 
-/// One value out of a changeset. Buffers lie in the part, or in a blob, and are valid as long as that.
+/// One value of a changeset. Its buffers point into the part, or into a blob, and are valid as long as that.
 indirect enum Cell {
     case null
     case bool(Bool)
@@ -23,7 +23,7 @@ indirect enum Cell {
     case string(UnsafeRawBufferPointer)
     case data(UnsafeRawBufferPointer)
     case date(seconds: Int64, nanoseconds: Int64)
-    /// 12 bytes, as they are written in text.
+    /// 12 bytes, in the order of its text form.
     case objectID([UInt8])
     case uuid(UInt64, UInt64)
     case decimal(UInt64, UInt64)
@@ -34,7 +34,7 @@ indirect enum Cell {
     case set([Cell])
     case map([(key: UnsafeRawBufferPointer, value: Cell)])
 
-    /// Reads a value of a fixed width from where it begins.
+    /// Reads a value of a fixed width at the reader's offset.
     static func fixed(_ type: CellType, _ reader: inout ByteReader) throws(BytesError) -> Cell {
         switch type {
         case .float: return .float(Float(bitPattern: try reader.readUInt32()))
@@ -61,7 +61,7 @@ indirect enum Cell {
     static func mixed(_ bytes: UnsafeRawBufferPointer, depth: Int = 0) throws(BytesError) -> Cell {
         guard depth <= FormatNumbers.nesting else {
             throw BytesError(
-                .invalid("collections lie more than \(FormatNumbers.nesting) deep in one another"), offset: 0)
+                .invalid("collections are nested more than \(FormatNumbers.nesting) deep"), offset: 0)
         }
         var reader = ByteReader(bytes)
         let tag = try reader.readUInt8()
@@ -124,9 +124,10 @@ indirect enum Cell {
     }
 }
 
-/// What the reader asks of text.
+/// Checks of text.
 enum Text {
-    /// Whether each of the texts that lie one after the other in `bytes` is UTF-8: the whole is, and none begins within a character.
+    /// Whether each of the texts that lie one after another in `bytes` is UTF-8: all of `bytes` is, and no text
+    /// begins within a character.
     static func areUTF8(_ bytes: UnsafeRawBufferPointer, starts: [Int32]) -> Bool {
         if bytes.isASCII { return true }
         guard String(validating: bytes, as: UTF8.self) != nil else { return false }

@@ -1,6 +1,6 @@
 import FirnBytes
 
-/// Blobs that came ahead of a block, by their ids.
+/// The blobs that precede a block, by their ids.
 final class BlobStore {
     final class Blob {
         var bytes: ByteWriter
@@ -41,20 +41,20 @@ final class BlobStore {
         }
         byteCount += piece.count
         guard byteCount <= FormatNumbers.blobsByteCount, blob.bytes.count + piece.count <= FormatNumbers.blobByteCount
-        else { throw BytesError(.invalid("blobs are longer than any block's may be"), offset: 0) }
+        else { throw BytesError(.invalid("the blobs before one block are longer than allowed"), offset: 0) }
         blob.bytes.append(piece)
     }
 
-    /// A blob's bytes; each is referred to once.
+    /// A blob's bytes. Each blob is referred to once.
     func use(_ id: UInt64, count: UInt64, isOld: Bool, at offset: Int) throws(BytesError) -> UnsafeRawBufferPointer {
         guard let blob = blobs[id], !blob.isUsed, blob.isOld == isOld, UInt64(blob.bytes.count) == count else {
-            throw BytesError(.invalid("blob \(id) of \(count) bytes is not there"), offset: offset)
+            throw BytesError(.invalid("there is no unused blob \(id) of \(count) bytes"), offset: offset)
         }
         blob.isUsed = true
         return blob.bytes.bytes
     }
 
-    /// After the block that they belong to. All must have been referred to.
+    /// Forgets the blobs, after the block that they belong to. All must have been referred to.
     func forget() throws(BytesError) {
         if let unused = blobs.first(where: { !$0.value.isUsed }) {
             throw BytesError(.invalid("blob \(unused.key) belongs to no value"), offset: 0)
@@ -64,14 +64,14 @@ final class BlobStore {
     }
 }
 
-/// The values of one column for `count` rows, checked as a whole, decoded one by one.
+/// The values of one column for `count` rows. They are checked together and decoded one by one.
 struct CellRun {
     /// What reading a run needs besides its bytes.
     struct Context {
         let blobs: BlobStore
         /// Whether the block holds values of the version before.
         var isOld: Bool
-        /// Keys, values and elements that the part may still have.
+        /// How many more keys, values and elements the part may have.
         var cellsLeft: Int
 
         mutating func take(_ count: Int, at offset: Int) throws(BytesError) {
@@ -98,7 +98,7 @@ struct CellRun {
     private let nulls: Bitmap?
     private let content: Content
 
-    /// Elements in all rows together; 0 where the column is no collection.
+    /// The number of elements in all rows together; 0 if the column is not a collection.
     var elementCount: Int {
         if case .collections(_, _, let elements) = content { elements.count } else { 0 }
     }
@@ -119,7 +119,8 @@ struct CellRun {
         }
         let hasNulls = header & 0x40 != 0
         let hasBlobs = header & 0x80 != 0
-        // A collection within a collection is a mixed value's alone: runs of runs could go as deep as the part is long.
+        // Only mixed values may have collections within collections: nested runs could go as deep as the part is
+        // long.
         guard collection == .none || !hasNulls && !hasBlobs && !isWithinCollection, !hasBlobs || type.isVariable,
             !hasNulls || type != .link
         else {
@@ -186,7 +187,7 @@ struct CellRun {
             let length = lengths[index]
             guard length >= 0, length <= Int64(FormatNumbers.cellByteCount), length == 0 || blobs[index] == nil,
                 Int(total) + Int(length) <= reader.remaining
-            else { throw BytesError(.invalid("a value of \(length) bytes can't be"), offset: start) }
+            else { throw BytesError(.invalid("a value can't have \(length) bytes"), offset: start) }
             total += Int32(length)
             starts.append(total)
         }
@@ -222,7 +223,7 @@ struct CellRun {
         var total: Int64 = 0
         for index in 0..<count {
             guard counts[index] >= 0, counts[index] <= Int64(context.cellsLeft) - total else {
-                throw BytesError(.invalid("a collection of \(counts[index]) elements can't be"), offset: start)
+                throw BytesError(.invalid("a collection can't have \(counts[index]) elements"), offset: start)
             }
             total += counts[index]
             starts.append(Int32(total))
@@ -231,13 +232,13 @@ struct CellRun {
         if collection == .map {
             let read = try CellRun(&reader, count: Int(total), &context, isWithinCollection: true)
             guard read.type == .string, read.nulls == nil else {
-                throw BytesError(.invalid("a map's keys are no strings"), offset: start)
+                throw BytesError(.invalid("a map's keys are not strings"), offset: start)
             }
             keys = read
         }
         let elements = try CellRun(&reader, count: Int(total), &context, isWithinCollection: true)
         guard elements.type == type else {
-            throw BytesError(.invalid("a collection's elements are of another type than it says"), offset: start)
+            throw BytesError(.invalid("a collection's elements are not of the collection's type"), offset: start)
         }
         return .collections(starts: starts, keys: keys, elements: elements)
     }

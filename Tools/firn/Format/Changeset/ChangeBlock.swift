@@ -1,6 +1,6 @@
 import FirnBytes
 
-/// A run of objects' keys.
+/// A run of object keys.
 struct KeyRun {
     let run: IntRun
 
@@ -13,7 +13,7 @@ struct KeyRun {
         try context.take(count, at: start)
         run = try IntRun(&reader, count: count)
         if let key = run.first(outside: 0..<FormatNumbers.keyLimit) {
-            throw BytesError(.invalid("\(key) is no object's key"), offset: start)
+            throw BytesError(.invalid("\(key) can't be an object's key"), offset: start)
         }
     }
 }
@@ -40,15 +40,15 @@ struct RowRun {
     }
 }
 
-/// One property of several objects, assigned.
+/// Assignments of one property of several objects.
 struct UpdateRun {
     let table: Int
     let column: Int
     let keys: KeyRun
-    /// Set where the value assigned equals the old one; nil where it never does.
+    /// A bit for each cell: set if the assigned value equals the old one. Nil if no value does.
     let touched: Bitmap?
     let values: CellRun
-    /// The old values of the cells that are not touched, in order; nil where all are.
+    /// The old values of the cells whose bit is not set, in order; nil if all bits are.
     var old: CellRun?
 
     /// How many old values there must be.
@@ -95,14 +95,14 @@ struct EditScript {
     let operations: [Operation]
     /// One row: all new elements, in the order of the operations.
     let new: CellRun
-    /// One row: all old elements; nil where there is none.
+    /// One row: all old elements; nil if there are none.
     var old: CellRun?
 
     init(_ reader: inout ByteReader, _ context: inout CellRun.Context) throws(BytesError) {
-        (table, column, key) = try Self.place(&reader)
+        (table, column, key) = try Self.location(&reader)
         let start = reader.offset
         var operations: [Operation] = []
-        // An operation has three bytes at least. None at all: the collection was assigned and is as it was.
+        // An operation has at least three bytes. No operation at all: the collection was assigned, and is unchanged.
         let count = try reader.readCount(limit: reader.remaining / 3)
         try context.take(count, at: start)
         for _ in 0..<count {
@@ -111,7 +111,7 @@ struct EditScript {
         new = try CellRun(&reader, count: 1, &context)
         guard new.collection != .none, new.elementCount == operations.reduce(0, { $0 + $1.newCount }) else {
             throw BytesError(
-                .invalid("a script has \(new.elementCount) new elements, not what it inserts"), offset: start)
+                .invalid("a script has \(new.elementCount) new elements, not as many as it inserts"), offset: start)
         }
         self.operations = operations
     }
@@ -125,7 +125,7 @@ struct EditScript {
         let first = try reader.readCount(limit: limit)
         let second = try reader.readCount(limit: limit)
         guard code == 4 || second > 0 else {
-            throw BytesError(.invalid("an operation is about nothing"), offset: start)
+            throw BytesError(.invalid("an operation affects no element"), offset: start)
         }
         switch code {
         case 1: return .insert(index: first, count: second)
@@ -136,8 +136,8 @@ struct EditScript {
         }
     }
 
-    /// table · column · key
-    static func place(_ reader: inout ByteReader) throws(BytesError) -> (table: Int, column: Int, key: Int64) {
+    /// Reads the cell that a block is about: table · column · key
+    static func location(_ reader: inout ByteReader) throws(BytesError) -> (table: Int, column: Int, key: Int64) {
         let table = try reader.readCount(limit: FormatNumbers.tableCount - 1)
         let column = try reader.readCount(limit: FormatNumbers.columnCount - 1)
         let key = try reader.readCount(limit: Int(FormatNumbers.keyLimit - 1))
@@ -147,7 +147,8 @@ struct EditScript {
 
 /// More elements of a collection that was too long for its object's block.
 struct MoreElements {
-    enum Place: UInt8 {
+    /// Which collection the elements continue.
+    enum Owner: UInt8 {
         case inserted, deleted, updated, updatedOld
         var isOld: Bool { self == .deleted || self == .updatedOld }
     }
@@ -155,12 +156,12 @@ struct MoreElements {
     let table: Int
     let column: Int
     let key: Int64
-    let place: Place
+    let owner: Owner
     /// One row.
     let values: CellRun
 }
 
-/// A block of a changeset; blobs are put where they belong, and old values beside the new ones.
+/// A block of a changeset, with the blobs put into its values, and with old values beside the new ones.
 enum ChangeBlock {
     case schema(DecodedSchema)
     case insert(RowRun)
@@ -171,6 +172,6 @@ enum ChangeBlock {
     case script(EditScript)
     case elements(MoreElements)
     case nextKey(table: Int, Int64)
-    /// Of a later release, which says that it may be skipped.
+    /// A block of a later release, which says that it may be skipped.
     case unknown(kind: UInt8, byteCount: Int)
 }

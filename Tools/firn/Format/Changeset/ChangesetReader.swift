@@ -5,7 +5,7 @@ import FirnBytes
 /// Memory: the blobs before one block, at most 64 MiB.
 struct ChangesetReader {
     private let blobs = BlobStore()
-    /// The schema in force; it changes with a schema block. Nil where it is not known.
+    /// The schema in force, which a schema block changes; nil if it is not known.
     private(set) var schema: DecodedSchema?
 
     init(schema: DecodedSchema?) { self.schema = schema }
@@ -16,14 +16,14 @@ struct ChangesetReader {
         let isOld: Bool
         let maySkip: Bool
         let body: UnsafeRawBufferPointer
-        /// Where the body begins in the part.
+        /// The body's offset in the part.
         let offset: Int
     }
 
     /// Takes the schema of a schema frame.
     mutating func adopt(_ schema: DecodedSchema) { self.schema = schema }
 
-    /// Reads a part's blocks. What `visit` is given is valid during the call.
+    /// Reads a part's blocks. The block that `visit` gets is valid during the call.
     mutating func read(part: UnsafeRawBufferPointer, _ visit: (ChangeBlock) throws -> Void) throws {
         guard part.count <= FormatNumbers.partByteCount else {
             throw BytesError(.invalid("the part has \(part.count) bytes"), offset: 0)
@@ -38,7 +38,7 @@ struct ChangesetReader {
         }
     }
 
-    /// The end of the commit: nothing may be left over.
+    /// Ends the commit. Throws if blobs are left over.
     func finish() throws(BytesError) {
         if !blobs.isEmpty {
             throw BytesError(.invalid("the changeset ends with blobs that belong to no block"), offset: 0)
@@ -57,7 +57,7 @@ struct ChangesetReader {
             offset: start + 6)
     }
 
-    /// Reads one block. True where it took the one behind it too: the old values that belong to it.
+    /// Reads one block. Returns true if it has also read the next one, which has the old values that belong to it.
     private mutating func read(
         _ raw: Raw, followedBy next: Raw?, _ context: inout CellRun.Context, _ visit: (ChangeBlock) throws -> Void
     ) throws -> Bool {
@@ -79,7 +79,7 @@ struct ChangesetReader {
         return takesNext
     }
 
-    /// Tells where in the part something in a block's body is wrong.
+    /// Turns the offset of an error in a block's body into an offset in the part.
     private static func within<T>(_ raw: Raw, _ body: () throws(BytesError) -> T) throws(BytesError) -> T {
         do {
             return try body()
@@ -88,7 +88,7 @@ struct ChangesetReader {
         }
     }
 
-    /// A block by itself.
+    /// Reads a block without the old values that may follow it.
     private mutating func block(_ raw: Raw, _ context: inout CellRun.Context) throws(BytesError) -> ChangeBlock {
         var reader = ByteReader(raw.body)
         context.isOld = raw.isOld
@@ -105,7 +105,7 @@ struct ChangesetReader {
     private static func mustBeOld(_ block: ChangeBlock) -> Bool {
         switch block {
         case .deleteOld: true
-        case .elements(let more): more.place.isOld
+        case .elements(let more): more.owner.isOld
         default: false
         }
     }
@@ -130,23 +130,24 @@ struct ChangesetReader {
         case 6: return .deleteOld(try RowRun(&reader, &context))
         case 7: return .update(try UpdateRun(&reader, &context))
         case 9: return .script(try EditScript(&reader, &context))
-        case 8, 10: throw BytesError(.invalid("old values stand behind nothing that they belong to"), offset: 0)
+        case 8, 10: throw BytesError(.invalid("old values do not follow a block that they belong to"), offset: 0)
         case 11:
-            let (table, column, key) = try EditScript.place(&reader)
-            guard let place = MoreElements.Place(rawValue: try reader.readUInt8()) else {
-                throw BytesError(.invalid("elements belong to an unknown place"), offset: reader.offset - 1)
+            let (table, column, key) = try EditScript.location(&reader)
+            guard let owner = MoreElements.Owner(rawValue: try reader.readUInt8()) else {
+                throw BytesError(.invalid("elements continue an unknown kind of collection"), offset: reader.offset - 1)
             }
             let values = try CellRun(&reader, count: 1, &context)
             guard values.collection != .none else {
-                throw BytesError(.invalid("elements are of no collection"), offset: reader.offset)
+                throw BytesError(.invalid("elements do not belong to a collection"), offset: reader.offset)
             }
-            return .elements(MoreElements(table: table, column: column, key: key, place: place, values: values))
+            return .elements(MoreElements(table: table, column: column, key: key, owner: owner, values: values))
         case 12:
             let table = try reader.readCount(limit: FormatNumbers.tableCount - 1)
             return .nextKey(table: table, Int64(try reader.readCount(limit: Int(FormatNumbers.keyLimit))))
         default:
             guard raw.maySkip else {
-                throw BytesError(.invalid("a block is of kind \(raw.kind), which a later release made"), offset: 0)
+                throw BytesError(
+                    .invalid("a block is of kind \(raw.kind), which only a later release knows"), offset: 0)
             }
             return .unknown(kind: raw.kind, byteCount: raw.body.count)
         }
@@ -168,7 +169,7 @@ struct ChangesetReader {
         return read
     }
 
-    /// Puts the old values of the block behind `block` where they belong; false where they do not.
+    /// Adds the old values in the block behind `block` to it. Returns false if they do not belong to it.
     private func addOld(
         to block: inout ChangeBlock, _ raw: Raw, _ context: inout CellRun.Context
     ) throws(BytesError) -> Bool {
@@ -186,7 +187,7 @@ struct ChangesetReader {
             update.old = values
             block = .update(update)
         case .script(var script) where raw.kind == 10:
-            let (table, column, key) = try EditScript.place(&reader)
+            let (table, column, key) = try EditScript.location(&reader)
             let values = try CellRun(&reader, count: 1, &context)
             guard table == script.table, column == script.column, key == script.key, values.type == script.new.type,
                 values.collection == script.new.collection, values.elementCount == script.oldCount
@@ -217,9 +218,9 @@ struct ChangesetReader {
         }
     }
 
-    // MARK: Against the schema
+    // MARK: Checks against the schema
 
-    /// Tables, columns and their types are those of the schema.
+    /// Checks that tables, columns and types are those of the schema.
     private func check(_ block: ChangeBlock) throws(BytesError) {
         guard let schema else { return }
         func check(_ table: Int, _ columns: [(column: Int, values: CellRun)]) throws(BytesError) {

@@ -1,6 +1,6 @@
 import FirnBytes
 
-/// Names and types of tables and columns, as a schema frame or a schema block has them.
+/// The names and types of tables and columns, as a schema frame or a schema block has them.
 ///
 /// ```
 /// version · number of tables · per table: name · flags u8 · primary key's column, if bit 2 · number of columns
@@ -24,7 +24,8 @@ struct DecodedSchema {
         var primaryKey: Int?
         var columns: [Column]
 
-        /// What of it Firn can't have; nil where nothing is. Of what was removed nothing is asked.
+        /// Why Firn can't have such a table; nil if it can. Removed tables, and indexes of removed columns, are not
+        /// checked.
         var fault: String? {
             if isRemoved { return nil }
             if let primaryKey {
@@ -41,7 +42,7 @@ struct DecodedSchema {
     }
 
     var version: UInt64
-    /// A table's place is its number.
+    /// A table's index is its number.
     var tables: [Table]
 
     static func read(_ bytes: UnsafeRawBufferPointer) throws(BytesError) -> DecodedSchema {
@@ -99,12 +100,12 @@ struct DecodedSchema {
 
     // MARK: Names
 
-    /// A table's name, or a word for it where the schema does not tell.
+    /// A table's name, or its number if the schema does not have it.
     func name(_ table: Int) -> String {
         tables.indices.contains(table) ? tables[table].name : "table \(table)"
     }
 
-    /// As `name(_:)`, for a line that a person reads.
+    /// Like `name(_:)`, but escaped for a line that a person reads.
     func shownName(_ table: Int) -> String { DisplayText.line(name(table)) }
 
     func column(_ table: Int, _ column: Int) -> Column? {
@@ -116,7 +117,7 @@ struct DecodedSchema {
 }
 
 extension DecodedSchema.Column {
-    /// The type as one would say it: `string?`, `list of Dog`.
+    /// The type in words: `string?`, `list of Dog`.
     func typeName(in schema: DecodedSchema) -> String {
         let element = (target.map { schema.name($0) } ?? "\(type)") + (isNullable ? "?" : "")
         switch collection {

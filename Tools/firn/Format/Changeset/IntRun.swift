@@ -1,6 +1,7 @@
 import FirnBytes
 
-/// A run of integers: width u8 · minimum zigzag · a code of `width` bytes each. Width 0: all are the minimum; 16: each is one more than the last.
+/// A run of integers: width u8 · minimum zigzag · a code of `width` bytes each. Width 0: all are the minimum. Width
+/// 16: each is one more than the one before.
 struct IntRun {
     let count: Int
     let width: Int
@@ -19,12 +20,13 @@ struct IntRun {
         }
     }
 
-    /// The first value that is not in a range; nil where all are. A run without codes takes no bytes, however many values it has, and no time either.
+    /// The first value that is not in a range; nil if all are. A run without codes takes no bytes, however many
+    /// values it has, so this takes no time for it either.
     func first(outside range: Range<Int64>) -> Int64? {
         switch width {
         case 0: return count > 0 && !range.contains(minimum) ? minimum : nil
         case 16 where count > 0:
-            // From a value in the range on so many fit.
+            // The values count up from one in the range, so only its upper bound can be passed.
             guard range.contains(minimum) else { return minimum }
             return Int64(count) > range.upperBound - minimum ? range.upperBound : nil
         default:
@@ -48,7 +50,7 @@ struct IntRun {
     }
 }
 
-/// A bit for each of `count` things, the lowest bit of a byte first; spare bits are 0.
+/// A bit for each of `count` items, the lowest bit of a byte first. Spare bits are 0.
 struct Bitmap {
     let count: Int
     private let bytes: UnsafeRawBufferPointer

@@ -1,26 +1,28 @@
 import FirnBytes
 
-/// Follows a checkpoint's references from its root, and checks that they make up the tables that the schema describes: that each leads to a node of the right kind, that keys
-/// ascend, that counts are right, and that every value can be read.
+/// Follows a checkpoint's references from its root, and checks that the nodes form the tables that the schema
+/// describes: each reference leads to a node of the right kind, keys ascend, counts are right, and every value can be
+/// read.
 struct CheckpointCheck {
-    let space: CheckpointSpace
+    let checkpoint: OpenedCheckpoint
     private(set) var findings: [Finding] = []
 
-    init(_ space: CheckpointSpace) { self.space = space }
+    init(_ checkpoint: OpenedCheckpoint) { self.checkpoint = checkpoint }
 
     mutating func run() throws {
-        try space.walk {
+        try checkpoint.walk {
             var tables: [OnDiskTable] = []
-            if let finding = try space.finding({ tables = try space.tables() }) { findings.append(finding) }
-            for table in tables where !space.isSpent { try check(table) }
+            if let finding = try checkpoint.finding({ tables = try checkpoint.tables() }) { findings.append(finding) }
+            for table in tables where !checkpoint.isSpent { try check(table) }
         }
     }
 
-    /// Notes what of a table is damaged: one thing of its rows, and of each index.
+    /// Checks one table. Adds at most one finding for its rows, and one for each index and for each column's
+    /// backlinks.
     private mutating func check(_ table: OnDiskTable) throws {
-        let schema = space.schema.tables[table.number]
+        let schema = checkpoint.schema.tables[table.number]
         func add(_ what: String, _ body: () throws -> Void) throws -> Finding? {
-            guard var finding = try space.finding(body) else { return nil }
+            guard var finding = try checkpoint.finding(body) else { return nil }
             finding.text = "\(what): \(finding.text)"
             return finding
         }
@@ -29,7 +31,7 @@ struct CheckpointCheck {
             guard !schema.isRemoved, table.columnCount == schema.columns.count else {
                 throw table.node.fault("the table has \(table.columnCount) columns, the schema \(schema.columns.count)")
             }
-            try space.forEachLeaf(table) { leaf in
+            try checkpoint.forEachLeaf(table) { leaf in
                 for (number, column) in schema.columns.enumerated() where !column.isRemoved {
                     links[number] += try check(leaf, number, column)
                 }
@@ -37,14 +39,14 @@ struct CheckpointCheck {
         }
         if let rows { findings.append(rows) }
         guard table.columnCount == schema.columns.count else { return }
-        for (number, column) in schema.columns.enumerated() where !column.isRemoved && !space.isSpent {
+        for (number, column) in schema.columns.enumerated() where !column.isRemoved && !checkpoint.isSpent {
             let name = "\(schema.name).\(column.name)"
             let isIndexed = column.isIndexed || schema.primaryKey == number
             let index = try add("the index of \(name)") {
                 try checkIndex(table, number, column, isIndexed: isIndexed)
             }
             if let index { findings.append(index) }
-            if space.isSpent { return }
+            if checkpoint.isSpent { return }
             let backlinks = try add("the backlinks of \(name)") {
                 try checkBacklinks(table, number, column, links: rows == nil ? links[number] : nil)
             }
@@ -52,9 +54,9 @@ struct CheckpointCheck {
         }
     }
 
-    /// Reads a column's values of a leaf; returns how many links they are.
-    private func check(_ leaf: StoredLeaf, _ number: Int, _ column: DecodedSchema.Column) throws -> Int64 {
-        guard let run = try leaf.run(space, number, column) else {
+    /// Reads a column's values in a leaf. Returns how many links there are.
+    private func check(_ leaf: OnDiskLeaf, _ number: Int, _ column: DecodedSchema.Column) throws -> Int64 {
+        guard let run = try leaf.run(checkpoint, number, column) else {
             throw leaf.node.fault("the leaf lacks the chunk of \(column.name)")
         }
         try run.checkReferences()
@@ -73,7 +75,8 @@ struct CheckpointCheck {
         return links
     }
 
-    /// An index holds every row once; that of a column of links is its backlinks, in which those that lead nowhere are not.
+    /// Checks an index: it has one entry for each row. The index of a link column has the entries of the backlinks
+    /// instead, which leave out links that lead nowhere.
     private func checkIndex(
         _ table: OnDiskTable, _ number: Int, _ column: DecodedSchema.Column, isIndexed: Bool
     ) throws {
@@ -82,7 +85,7 @@ struct CheckpointCheck {
             if root != nil { throw table.node.fault("the column is not indexed, but has an index") }
             return
         }
-        var walk = IndexWalk(space, isNumbers: Self.isNumbers(column))
+        var walk = IndexWalk(checkpoint, isNumbers: Self.isNumbers(column))
         try walk.run(root, of: table.node)
         guard column.type == .link || Int64(walk.count) == table.rowCount else {
             throw table.node.fault("it has \(walk.count) entries for \(table.rowCount) rows")
@@ -105,7 +108,7 @@ struct CheckpointCheck {
             if root != nil { throw table.node.fault("the column holds no links, but has backlinks") }
             return
         }
-        var walk = IndexWalk(space, isNumbers: true)
+        var walk = IndexWalk(checkpoint, isNumbers: true)
         try walk.run(root, of: table.node)
         if let links, links != Int64(walk.count) {
             throw table.node.fault("there are \(walk.count) backlinks for \(links) links")

@@ -1,13 +1,14 @@
 import FirnBytes
 import FirnStorage
 
-/// Copies a file of a checkpoint to another store: nodes and foot name no store, so they stay as they are under a head of the new one's.
+/// Copies a file of a checkpoint to another store. Nodes and footer do not name a store, so they are copied
+/// unchanged, behind a header of the new store.
 struct CheckpointCopy {
-    private let source: CheckpointSpace.File
+    private let source: OpenedCheckpoint.File
     private let storeHigh: UInt64
     private let storeLow: UInt64
 
-    init(_ source: CheckpointSpace.File, _ storeHigh: UInt64, _ storeLow: UInt64) {
+    init(_ source: OpenedCheckpoint.File, _ storeHigh: UInt64, _ storeLow: UInt64) {
         self.source = source
         self.storeHigh = storeHigh
         self.storeLow = storeLow
@@ -18,11 +19,11 @@ struct CheckpointCopy {
         guard let from = source.file else { throw ToolError(.damage, "\(source.path) can't be read") }
         let file = try files.storage.open(files.checkpoint(source.entry.id), .create)
         defer { file.close() }
-        var head = ByteWriter(capacity: CheckpointHeader.byteCount)
+        var header = ByteWriter(capacity: CheckpointHeader.byteCount)
         CheckpointHeader(
             storeHigh: storeHigh, storeLow: storeLow, id: source.entry.id, start: UInt64(source.entry.start)
-        ).write(to: &head)
-        try file.write(head.bytes, at: 0)
+        ).write(to: &header)
+        try file.write(header.bytes, at: 0)
         var piece = [UInt8](repeating: 0, count: 1 << 20)
         var offset = CheckpointHeader.byteCount
         while offset < source.byteCount {

@@ -4,7 +4,7 @@ import FirnBytes
 ///
 /// ```
 ///  0 magic FIRNCHKP · 8 format u32 · 12 zero u32 · 16 store id, two u64
-/// 32 file id u64 · 40 start in the space u64 · 48 zero, 12 bytes · 60 CRC of bytes 0 ..< 60
+/// 32 file id u64 · 40 start in the mapping u64 · 48 zero, 12 bytes · 60 CRC of bytes 0 ..< 60
 /// ```
 struct CheckpointHeader {
     static let byteCount = 64
@@ -16,26 +16,26 @@ struct CheckpointHeader {
     var start: UInt64
 
     enum Reading {
-        case head(CheckpointHeader)
+        case header(CheckpointHeader)
         case refused(String)
     }
 
     static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
         guard bytes.count >= byteCount else {
-            return .refused("the file ends after \(bytes.count) bytes, within the checkpoint's head")
+            return .refused("the file ends after \(bytes.count) bytes, within the checkpoint's header")
         }
         let fields = Fields(bytes)
-        guard fields.u64(0) == magic else { return .refused("the file does not begin with a checkpoint's head") }
+        guard fields.u64(0) == magic else { return .refused("the file does not begin with a checkpoint's header") }
         guard fields.u32(60) == fields.crc(to: 60) else {
-            return .refused("the checksum of the checkpoint's head is wrong")
+            return .refused("the checksum of the checkpoint's header is wrong")
         }
         guard fields.u32(8) == FormatNumbers.format else {
             return .refused("the checkpoint is of format \(fields.u32(8))")
         }
         guard fields.u32(12) == 0, fields.u64(48) == 0, fields.u32(56) == 0 else {
-            return .refused("the checkpoint's head has bytes that must be zero")
+            return .refused("the checkpoint's header has bytes that must be zero")
         }
-        return .head(
+        return .header(
             CheckpointHeader(
                 storeHigh: fields.u64(16), storeLow: fields.u64(24), id: fields.u64(32), start: fields.u64(40)))
     }
@@ -54,51 +54,53 @@ struct CheckpointHeader {
     }
 }
 
-/// What the end of a checkpoint's file says: the version, the files of its space, and its state.
+/// The footer of a checkpoint's file: the version, the files of the mapping, and the state.
 ///
 /// ```
-///  0 magic FIRNFOOT · 8 file id u64 · 16 version u64 · 24 time i64 · 32 bytes of head and nodes u64
+///  0 magic FIRNFOOT · 8 file id u64 · 16 version u64 · 24 time i64 · 32 bytes of header and nodes u64
 /// 40 files n u32 · 44 bytes of the state u32 · 48 n × 24: id u64 · start u64 · byte count u64
-///    state: root's place u64 · highest stamp u64 · garbage u64, bit 63 where holes follow · holes · schema
-///    holes: count · for each the distance from the end of the one before, and the length, in units of 32 bytes: all varints
-///    zeros · byte count of the foot u32 · CRC of all before it u32, the last 4 bytes of the foot, whose length is a multiple of 64
+///    state: root's position u64 · highest stamp u64 · garbage u64, bit 63 if holes follow · holes · schema
+///    holes: count · for each: distance from the end of the one before · length; in units of 32 bytes, all varints
+///    zeros · byte count of the footer u32 · CRC of all before it u32: the last 4 bytes of the footer,
+///    whose length is a multiple of 64
 /// ```
 struct CheckpointFooter {
     static let magic: UInt64 = 0x544F_4F46_4E52_4946
-    static let headByteCount = 48
+    static let headerByteCount = 48
     static let fileByteCount = 24
     static let stateByteCount = 24
-    /// The last bytes, which tell where the foot begins.
+    /// The bytes at the end of a footer that say where it begins.
     static let tailByteCount = 8
     static let byteCountMax = FormatNumbers.aligned(
-        headByteCount + FormatNumbers.checkpointFileCount * fileByteCount + stateByteCount
+        headerByteCount + FormatNumbers.checkpointFileCount * fileByteCount + stateByteCount
             + holesByteCount + FormatNumbers.payloadByteCount + tailByteCount)
-    /// No list of holes is longer.
+    /// The most bytes that a list of holes takes.
     static let holesByteCount = 1 << 28
     private static let holesBit: UInt64 = 1 << 63
 
     struct File: Equatable {
         var id: UInt64
-        /// Where in the space it begins.
+        /// Its first position in the mapping.
         var start: Int
-        /// Bytes of its head and nodes.
+        /// The bytes of its header and nodes.
         var byteCount: Int
-        /// Where in the space it ends.
+        /// The position in the mapping at which its nodes end.
         var end: Int { start + byteCount }
     }
 
     var version: UInt64
     /// Nanoseconds since 1970.
     var time: Int64
-    /// The files of the space; the one that the foot ends is the last.
+    /// The files of the mapping. The last one is the file that this footer ends.
     var files: [File]
-    /// Where in the space the root lies.
+    /// The root's position in the mapping.
     var root: Int
     /// The highest stamp of any node of the version.
     var stamp: UInt64
-    /// About how many bytes of nodes outside of holes the version does not reach.
+    /// Roughly how many bytes of nodes, apart from holes, the version does not reach.
     var garbage: UInt64
-    /// Where in the space nothing is to be read, as the system may have got the blocks back. Ascending.
+    /// The ranges of the mapping that must not be read, since their blocks may have been given back to the file
+    /// system. Ascending.
     var holes: [Range<Int>]
     var holeByteCount: Int { holes.reduce(0) { $0 + $1.count } }
     var schema: DecodedSchema
@@ -107,7 +109,7 @@ struct CheckpointFooter {
     var crc: UInt32
     var byteCount: Int
 
-    /// Why bytes are no foot, and where in them.
+    /// Why bytes are not a footer, and at which offset.
     struct Refusal: Error {
         var text: String
         var offset: Int
@@ -118,42 +120,43 @@ struct CheckpointFooter {
         }
     }
 
-    /// How long the foot is that ends with these 8 bytes; nil where no foot of a file of `fileByteCount` bytes can be.
+    /// The length of the footer that ends with these 8 bytes; nil if a file of `fileByteCount` bytes can't have such
+    /// a footer.
     static func byteCount(tail: UnsafeRawBufferPointer, fileByteCount: Int) -> Int? {
         guard tail.count == tailByteCount else { return nil }
         let count = Int(Fields(tail).u32(0))
-        guard count % FormatNumbers.alignment == 0, count > headByteCount, count <= byteCountMax,
+        guard count % FormatNumbers.alignment == 0, count > headerByteCount, count <= byteCountMax,
             count <= fileByteCount - CheckpointHeader.byteCount
         else { return nil }
         return count
     }
 
     static func read(_ bytes: UnsafeRawBufferPointer) throws(Refusal) -> CheckpointFooter {
-        guard bytes.count >= headByteCount + tailByteCount, bytes.count <= byteCountMax else {
-            throw Refusal("the checkpoint's foot has an impossible length", at: 0)
+        guard bytes.count >= headerByteCount + tailByteCount, bytes.count <= byteCountMax else {
+            throw Refusal("the checkpoint's footer has an impossible length", at: 0)
         }
         let fields = Fields(bytes)
         let crc = fields.u32(bytes.count - 4)
-        guard fields.u64(0) == magic else { throw Refusal("no foot of a checkpoint begins here", at: 0) }
+        guard fields.u64(0) == magic else { throw Refusal("no footer of a checkpoint begins here", at: 0) }
         guard crc == fields.crc(to: bytes.count - 4) else {
-            throw Refusal("the checksum of the checkpoint's foot is wrong", at: 0)
+            throw Refusal("the checksum of the checkpoint's footer is wrong", at: 0)
         }
         let count = Int(fields.u32(40))
-        let stateStart = headByteCount + count * fileByteCount
+        let stateStart = headerByteCount + count * fileByteCount
         let stateEnd = stateStart + Int(fields.u32(44))
         guard count >= 1, count <= FormatNumbers.checkpointFileCount, stateEnd - stateStart >= stateByteCount,
             FormatNumbers.aligned(stateEnd + tailByteCount) == bytes.count,
             Int(fields.u32(bytes.count - 8)) == bytes.count
-        else { throw Refusal("the lengths in the checkpoint's foot do not agree", at: 40) }
+        else { throw Refusal("the lengths in the checkpoint's footer do not agree", at: 40) }
         guard UnsafeRawBufferPointer(rebasing: bytes[stateEnd..<bytes.count - tailByteCount]).isAllZero else {
-            throw Refusal("the checkpoint's foot has bytes that must be zero", at: stateEnd)
+            throw Refusal("the checkpoint's footer has bytes that must be zero", at: stateEnd)
         }
         func bounded<T>(_ body: () throws(NumberFault) -> T) throws(Refusal) -> T {
             do { return try body() } catch { throw Refusal(error.text, at: error.offset) }
         }
         let files = try files(fields, count)
         guard files[count - 1].id == fields.u64(8), UInt64(files[count - 1].byteCount) == fields.u64(32) else {
-            throw Refusal("the last file in the checkpoint's foot is another than its own", at: 8)
+            throw Refusal("the last file in the checkpoint's footer is not the footer's own file", at: 8)
         }
         let flagged = fields.u64(stateStart + 16)
         var schemaStart = stateStart + stateByteCount
@@ -161,7 +164,7 @@ struct CheckpointFooter {
         if flagged & holesBit != 0 {
             var reader = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[schemaStart..<stateEnd]))
             do throws(BytesError) { holes = try readHoles(&reader, files) } catch {
-                throw Refusal("the holes in the checkpoint's foot can't be read: \(error)", at: schemaStart)
+                throw Refusal("the holes in the checkpoint's footer can't be read: \(error)", at: schemaStart)
             }
             schemaStart += reader.offset
         }
@@ -177,7 +180,7 @@ struct CheckpointFooter {
         }
         let version = try bounded { () throws(NumberFault) in try fields.number(16, "the checkpoint's version") }
         let root = try bounded { () throws(NumberFault) in
-            try fields.count(stateStart, "the place of the checkpoint's root", upTo: FormatNumbers.spaceByteCount)
+            try fields.count(stateStart, "the position of the checkpoint's root", upTo: FormatNumbers.mappingByteCount)
         }
         let stamp = try bounded { () throws(NumberFault) in
             try fields.number(stateStart + 8, "the checkpoint's highest stamp")
@@ -195,15 +198,15 @@ struct CheckpointFooter {
         _ reader: inout ByteReader, _ files: [File]
     ) throws(BytesError) -> [Range<Int>] {
         let count = try reader.readCount(limit: reader.remaining / 2)
-        let limit = FormatNumbers.spaceByteCount / NodeHead.unit
+        let limit = FormatNumbers.mappingByteCount / NodeHeader.unit
         var holes: [Range<Int>] = []
         var end = 0
         var file = 0
         for _ in 0..<count {
             let at = reader.offset
-            let start = end + (try reader.readCount(limit: limit)) * NodeHead.unit
-            end = start + (try reader.readCount(limit: limit)) * NodeHead.unit
-            // Both ascend.
+            let start = end + (try reader.readCount(limit: limit)) * NodeHeader.unit
+            end = start + (try reader.readCount(limit: limit)) * NodeHeader.unit
+            // Files ascend as holes do.
             while file + 1 < files.count, files[file + 1].start <= start { file += 1 }
             guard end > start, start - files[file].start >= CheckpointHeader.byteCount, end <= files[file].end else {
                 throw BytesError(.invalid("a hole from \(start) to \(end) lies in no file"), offset: at)
@@ -216,10 +219,10 @@ struct CheckpointFooter {
     private static func files(_ fields: Fields, _ count: Int) throws(Refusal) -> [File] {
         var files: [File] = []
         for index in 0..<count {
-            let at = headByteCount + index * fileByteCount
+            let at = headerByteCount + index * fileByteCount
             let file: File
             do throws(NumberFault) {
-                let what = "of file \(index) in the checkpoint's foot"
+                let what = "of file \(index) in the checkpoint's footer"
                 file = File(
                     id: try fields.number(at, "the id \(what)"),
                     start: try fields.count(at + 8, "the beginning \(what)", upTo: FormatNumbers.fileByteCount),
@@ -230,7 +233,7 @@ struct CheckpointFooter {
             guard file.start % FormatNumbers.checkpointAlignment == 0, file.byteCount >= CheckpointHeader.byteCount,
                 file.byteCount % FormatNumbers.alignment == 0, files.last?.end ?? 0 <= file.start,
                 !files.contains(where: { $0.id == file.id })
-            else { throw Refusal("file \(index) in the checkpoint's foot makes no sense", at: at) }
+            else { throw Refusal("file \(index) in the checkpoint's footer makes no sense", at: at) }
             files.append(file)
         }
         return files

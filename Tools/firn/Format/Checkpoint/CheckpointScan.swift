@@ -1,18 +1,19 @@
 import FirnBytes
 import FirnStorage
 
-/// Reads the files of a checkpoint from front to back, node by node, and checks each for itself: what no reference leads to any more, too, but for holes.
+/// Reads the files of a checkpoint from front to back and checks each node by itself, including nodes that no
+/// reference leads to any more. Only holes are skipped.
 struct CheckpointScan {
-    let space: CheckpointSpace
+    let checkpoint: OpenedCheckpoint
     private(set) var counts: [NodeKind: Int] = [:]
     private(set) var nodeCount = 0
     private(set) var findings: [Finding] = []
 
-    init(_ space: CheckpointSpace) { self.space = space }
+    init(_ checkpoint: OpenedCheckpoint) { self.checkpoint = checkpoint }
 
-    /// - Parameter passed: told how many bytes more have been read.
+    /// - Parameter passed: called with the number of bytes read since the last call.
     mutating func run(_ passed: (Int) -> Void) throws(ToolError) {
-        for file in space.files where file.file != nil {
+        for file in checkpoint.files where file.file != nil {
             do throws(StorageError) {
                 try run(file, passed)
             } catch {
@@ -21,14 +22,15 @@ struct CheckpointScan {
         }
     }
 
-    private mutating func run(_ file: CheckpointSpace.File, _ passed: (Int) -> Void) throws(StorageError) {
-        let bytes = try SegmentFile(file.path, space.storage)
+    private mutating func run(_ file: OpenedCheckpoint.File, _ passed: (Int) -> Void) throws(StorageError) {
+        let bytes = try SegmentFile(file.path, checkpoint.storage)
         bytes.limit(to: file.entry.byteCount)
         var offset = CheckpointHeader.byteCount
-        var holes = space.foot.holes[...]
+        var holes = checkpoint.footer.holes[...]
         holes = holes.dropFirst(holes.partitioned { $0.lowerBound >= file.entry.start })
-        // Behind damage a node is looked for at each multiple of 32. What lies there may claim to be long each time, so not for ever.
-        var searched = 4 * file.entry.byteCount + (64 << 20)
+        // Behind damage, each multiple of 32 is tried as the beginning of a node. Every attempt may read as much as
+        // the bytes there claim to be long, so the search has a budget.
+        var searchBudget = 4 * file.entry.byteCount + (64 << 20)
         while offset < file.entry.byteCount {
             if let hole = holes.first, hole.lowerBound == file.entry.start + offset {
                 holes.removeFirst()
@@ -47,13 +49,13 @@ struct CheckpointScan {
                 do throws(NodeFault) {
                     try node.checkShape()
                 } catch {
-                    findings.append(space.finding(error))
+                    findings.append(checkpoint.finding(error))
                 }
                 continue
             case .bad(let reason, _): problem = reason
             }
             let start = offset
-            offset = try nextNode(behind: start, file, bytes, &searched)
+            offset = try nextNode(behind: start, file, bytes, &searchBudget)
             passed(offset - start)
             findings.append(
                 Finding(
@@ -65,51 +67,52 @@ struct CheckpointScan {
     private enum Item {
         /// Valid until the next call.
         case node(OnDiskNode)
-        /// Why not, and how long it claims to be.
+        /// Why it is not a good node, and how many bytes it claims.
         case bad(String, byteCount: Int)
     }
 
-    private func item(at offset: Int, _ file: CheckpointSpace.File, _ bytes: SegmentFile) throws(StorageError) -> Item {
-        let place = file.entry.start + offset
-        let start = try bytes.bytes(at: offset, count: NodeHead.byteCount)
-        let head: NodeHead
-        switch NodeHead.read(start, place: place, room: file.entry.byteCount - offset) {
-        case .refused(let reason): return .bad(reason, byteCount: NodeHead.unit)
-        case .head(let found): head = found
+    private func item(at offset: Int, _ file: OpenedCheckpoint.File, _ bytes: SegmentFile) throws(StorageError) -> Item
+    {
+        let position = file.entry.start + offset
+        let start = try bytes.bytes(at: offset, count: NodeHeader.byteCount)
+        let header: NodeHeader
+        switch NodeHeader.read(start, position: position, available: file.entry.byteCount - offset) {
+        case .refused(let reason): return .bad(reason, byteCount: NodeHeader.unit)
+        case .header(let found): header = found
         }
-        let whole = try bytes.bytes(at: offset, count: head.nodeByteCount)
-        guard whole.count == head.nodeByteCount else {
+        let whole = try bytes.bytes(at: offset, count: header.nodeByteCount)
+        guard whole.count == header.nodeByteCount else {
             return .bad("the file ends within a node", byteCount: whole.count)
         }
-        guard NodeHead.isWhole(whole) else { return .bad("the node's checksum is wrong", byteCount: whole.count) }
-        return .node(OnDiskNode(place: place, head: head, borrowing: whole))
+        guard NodeHeader.isIntact(whole) else { return .bad("the node's checksum is wrong", byteCount: whole.count) }
+        return .node(OnDiskNode(position: position, header: header, borrowing: whole))
     }
 
-    /// Files are filled up to a multiple of 64.
+    /// Whether the zeros that fill a file up to a multiple of 64 are at `offset`.
     private func isFiller(_ offset: Int, _ bytes: SegmentFile) throws(StorageError) -> Bool {
-        guard bytes.byteCount - offset == NodeHead.unit else { return false }
-        return try bytes.bytes(at: offset, count: NodeHead.unit).isAllZero
+        guard bytes.byteCount - offset == NodeHeader.unit else { return false }
+        return try bytes.bytes(at: offset, count: NodeHeader.unit).isAllZero
     }
 
-    /// Where behind damage the next whole node begins, or the nodes end.
+    /// The offset at which the next intact node behind damage begins, or at which the nodes end.
     private func nextNode(
-        behind offset: Int, _ file: CheckpointSpace.File, _ bytes: SegmentFile, _ searched: inout Int
+        behind offset: Int, _ file: OpenedCheckpoint.File, _ bytes: SegmentFile, _ searchBudget: inout Int
     ) throws(StorageError) -> Int {
-        var offset = offset + NodeHead.unit
-        while offset < file.entry.byteCount, searched > 0 {
+        var offset = offset + NodeHeader.unit
+        while offset < file.entry.byteCount, searchBudget > 0 {
             if try isFiller(offset, bytes) { return offset }
             switch try item(at: offset, file, bytes) {
             case .node: return offset
-            case .bad(_, let claimed): searched -= claimed
+            case .bad(_, let claimed): searchBudget -= claimed
             }
-            offset += NodeHead.unit
+            offset += NodeHeader.unit
         }
         return file.entry.byteCount
     }
 }
 
 extension RandomAccessCollection {
-    /// How many elements come before those that `belongs` is true for, which are all behind the others.
+    /// How many elements come before those for which `belongs` is true. All of these must come after all others.
     fileprivate func partitioned(_ belongs: (Element) -> Bool) -> Int {
         var low = 0
         var high = count

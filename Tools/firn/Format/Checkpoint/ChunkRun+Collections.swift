@@ -3,7 +3,8 @@ import FirnBytes
 extension ChunkRun {
     // MARK: Collections
 
-    /// Calls `body` with each element of a collection, a map's with its key. Leaves of long ones are read one after the other; what a cell lies in is kept until `forget`.
+    /// Calls `body` with each element of a collection, and for a map with its key. The leaves of a long collection
+    /// are read one after another. The memory that cells point into is kept until `forget`.
     func forEachElement(_ row: Int, _ body: (UnsafeRawBufferPointer?, Cell) throws -> Void) throws {
         guard case .variable(let texts) = content else { return }
         do {
@@ -14,11 +15,12 @@ extension ChunkRun {
             case Slot.tree:
                 let word = UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
                 guard
-                    let root = try space.node(OnDiskNode.place(of: word, in: node), of: node, .listInner, .listLeaf)
+                    let root = try checkpoint.node(
+                        OnDiskNode.position(of: word, in: node), of: node, .listInner, .listLeaf)
                 else { throw node.fault("the tree of row \(row) is missing") }
-                _ = try forEachElement(tree: root, level: root.kind == .listInner ? root.head.width : 0, body)
+                _ = try forEachElement(tree: root, level: root.kind == .listInner ? root.header.width : 0, body)
             default:
-                if bytes.count < ElementBlock.headByteCount { return }
+                if bytes.count < ElementBlock.headerByteCount { return }
                 try forEachElement(block: ElementBlock(bytes, column), of: node, body)
             }
         } catch let error as BytesError {
@@ -26,22 +28,23 @@ extension ChunkRun {
         }
     }
 
-    /// Returns how many elements the tree below a node has.
+    /// Visits the elements of the tree below a node. Returns how many there are.
     private func forEachElement(
         tree node: OnDiskNode, level: Int, _ body: (UnsafeRawBufferPointer?, Cell) throws -> Void
     ) throws -> Int {
         if node.kind == .listLeaf {
-            guard level == 0 else { throw node.fault("a leaf of a list stands at level \(level)") }
+            guard level == 0 else { throw node.fault("a leaf of a list is at level \(level)") }
             kept.append(node)
-            // `body` may have the run forget what it keeps.
+            // `body` may call `forget`, which releases the node.
             return try withExtendedLifetime(node) { try forEachElement(leaf: node, body) }
         }
-        guard node.head.width == level, level > 0 else {
-            throw node.fault("an inner node of a list is of level \(node.head.width) where \(level) should be")
+        guard node.header.width == level, level > 0 else {
+            throw node.fault("an inner node of a list is of level \(node.header.width) where \(level) should be")
         }
         var total = 0
         for child in 0..<node.count {
-            guard let below = try space.node(node.reference(32 + 8 * child), of: node, .listInner, .listLeaf) else {
+            guard let below = try checkpoint.node(node.reference(32 + 8 * child), of: node, .listInner, .listLeaf)
+            else {
                 throw node.fault("an inner node of a list lacks a child")
             }
             total += try forEachElement(tree: below, level: level - 1, body)
@@ -55,7 +58,7 @@ extension ChunkRun {
     private func forEachElement(
         leaf node: OnDiskNode, _ body: (UnsafeRawBufferPointer?, Cell) throws -> Void
     ) throws -> Int {
-        let block = try ElementBlock(node.slice(38, node.head.capacity), column)
+        let block = try ElementBlock(node.slice(38, node.header.capacity), column)
         guard block.count == node.count, block.count > 0 else {
             throw node.fault("the leaf of a list counts \(node.count) elements, its block \(block.count)")
         }
@@ -79,7 +82,8 @@ extension ChunkRun {
 
     // MARK: References
 
-    /// The references that the rows hold are those of the node's reference table: who moves a checkpoint relies on it.
+    /// Checks that the references in the rows are exactly those in the node's reference table, since code that moves
+    /// a checkpoint's nodes relies on that.
     func checkReferences() throws {
         guard case .variable(let texts) = content else { return }
         guard let heapOffset = texts.heapOffset else { return try Self.check([], of: node) }
@@ -89,13 +93,13 @@ extension ChunkRun {
             let start = heapOffset + texts.slots[row].offset
             if length == Slot.tree || length == Slot.blob {
                 references.append(start)
-            } else if column.collection != .none, length != Slot.null, bytes.count >= ElementBlock.headByteCount,
+            } else if column.collection != .none, length != Slot.null, bytes.count >= ElementBlock.headerByteCount,
                 let base = bytes.baseAddress
             {
                 do {
                     try ElementBlock(bytes, column).forEach(
                         { reference in
-                            if let place = reference.baseAddress { references.append(start + (place - base)) }
+                            if let address = reference.baseAddress { references.append(start + (address - base)) }
                             return UnsafeRawBufferPointer(start: nil, count: 0)
                         }, decodes: false
                     ) { _, _ in }

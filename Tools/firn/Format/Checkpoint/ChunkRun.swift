@@ -1,18 +1,18 @@
 import FirnBytes
 
-/// How the values of a chunk lie in it, by the number in the format.
+/// How a chunk stores its values, by the number in the format.
 enum ChunkForm: UInt8 {
     case fixed = 0
     case variable, nullable
     case integers = 8
-    case bits, text, pressed, dictionary
+    case bits, text, compressed, dictionary
 }
 
-/// The values of one property for the rows of one leaf, out of a chunk of any form.
+/// The values of one property for the rows of one leaf, read from a chunk of any form.
 ///
-/// Cells that it gives are valid as long as the run, those of blobs and collections until `forget` is called.
+/// The cells that it returns are valid as long as the run; those of blobs and collections until `forget` is called.
 final class ChunkRun {
-    /// Lengths of a slot that are none.
+    /// Special values of a slot's length.
     enum Slot {
         static let tree = 0xFFFD
         static let blob = 0xFFFE
@@ -20,7 +20,7 @@ final class ChunkRun {
     }
 
     enum Content {
-        /// Values of one width from an offset on, and where the null flags begin, if there are any.
+        /// Values of one width from an offset on. `nulls` is the offset of the null flags, if there are any.
         case fixed(OnDiskNode, at: Int, width: Int, nulls: Int?)
         case integers(OnDiskNode, width: Int, base: Int64, step: Int64, nulls: Int?)
         case bits(OnDiskNode, nulls: Int?)
@@ -28,64 +28,65 @@ final class ChunkRun {
         case dictionary(OnDiskNode, Texts)
     }
 
-    /// Values of any length: where in a heap they lie.
+    /// Values of any length in a heap.
     struct Texts {
-        /// Offset in the heap, and length or what stands for one.
+        /// The offset in the heap, and the length or a value of `Slot`.
         var slots: [(offset: Int, length: Int)]
         let heap: UnsafeRawBufferPointer
-        /// What the heap lies in.
+        /// The object that keeps the heap's memory.
         let owner: AnyObject
-        /// Where in its node the heap begins; nil where it was unpacked from it.
+        /// The heap's offset in its node; nil if it was decompressed from there.
         let heapOffset: Int?
     }
 
-    let space: CheckpointSpace
+    let checkpoint: OpenedCheckpoint
     let node: OnDiskNode
     let column: DecodedSchema.Column
     let rows: Int
     let content: Content
-    /// Blobs and leaves of collections that cells lie in.
+    /// The blobs and the leaves of collections that cells point into.
     var kept: [OnDiskNode] = []
 
-    /// - Parameter rows: how many rows of the chunk count.
-    init(_ space: CheckpointSpace, _ node: OnDiskNode, _ column: DecodedSchema.Column, rows: Int) throws {
-        self.space = space
+    /// - Parameter rows: how many rows of the chunk its leaf has.
+    init(_ checkpoint: OpenedCheckpoint, _ node: OnDiskNode, _ column: DecodedSchema.Column, rows: Int) throws {
+        self.checkpoint = checkpoint
         self.node = node
         self.column = column
         self.rows = rows
-        guard let form = ChunkForm(rawValue: node.head.form), rows <= node.head.capacity else {
-            throw node.fault("the chunk has \(node.head.capacity) rows, its leaf \(rows)")
+        guard let form = ChunkForm(rawValue: node.header.form), rows <= node.header.capacity else {
+            throw node.fault("the chunk has \(node.header.capacity) rows, its leaf \(rows)")
         }
-        let all = node.head.capacity
+        let all = node.header.capacity
         let width = column.collection == .none ? column.type.fixedWidth : nil
         let isFixed = width != nil
-        guard Self.serves(form, column) else {
-            throw node.fault("the chunk is of form \(form), which is none of \(column.name)'s type")
+        guard Self.isAllowed(form, column) else {
+            throw node.fault("the chunk has the form \(form), which \(column.name)'s type can't have")
         }
         switch form {
         case .fixed, .nullable:
-            guard isFixed, node.head.width == width else {
-                throw node.fault("the chunk's values have \(node.head.width) bytes, not those of \(column.name)'s type")
+            guard isFixed, node.header.width == width else {
+                throw node.fault(
+                    "the chunk's values have \(node.header.width) bytes, unlike those of \(column.name)'s type")
             }
             content = .fixed(
-                node, at: 64, width: node.head.width, nulls: form == .nullable ? 64 + node.head.width * all : nil)
+                node, at: 64, width: node.header.width, nulls: form == .nullable ? 64 + node.header.width * all : nil)
         case .integers:
             let bytes = Int(try node.u8(40))
             content = .integers(
                 node, width: bytes, base: try node.i64(48), step: try node.i64(56),
                 nulls: try node.u8(41) != 0 ? 64 + bytes * all : nil)
         case .bits: content = .bits(node, nulls: try node.u8(41) != 0 ? 64 + (all + 7) / 8 : nil)
-        case .variable, .text, .pressed: content = .variable(try Self.texts(node, form))
+        case .variable, .text, .compressed: content = .variable(try Self.texts(node, form))
         case .dictionary:
-            guard let words = try space.node(node.reference(48), of: node, .chunk),
-                words.head.form == ChunkForm.variable.rawValue
-            else { throw node.fault("the chunk's dictionary is none") }
-            content = .dictionary(node, try Self.texts(words, .variable))
+            guard let dictionary = try checkpoint.node(node.reference(48), of: node, .chunk),
+                dictionary.header.form == ChunkForm.variable.rawValue
+            else { throw node.fault("the chunk's dictionary is missing, or has another form than a dictionary's") }
+            content = .dictionary(node, try Self.texts(dictionary, .variable))
         }
     }
 
     /// Whether a column's chunks may be of a form.
-    private static func serves(_ form: ChunkForm, _ column: DecodedSchema.Column) -> Bool {
+    private static func isAllowed(_ form: ChunkForm, _ column: DecodedSchema.Column) -> Bool {
         guard column.collection == .none else { return form == .variable }
         switch form {
         case .fixed: return column.type.fixedWidth != nil && (!column.isNullable || column.type == .link)
@@ -93,12 +94,12 @@ final class ChunkRun {
         case .variable, .text: return column.type.isVariable
         case .integers: return column.type == .int || column.type == .link
         case .bits: return column.type == .bool
-        case .pressed, .dictionary: return column.type == .string || column.type == .data
+        case .compressed, .dictionary: return column.type == .string || column.type == .data
         }
     }
 
     private static func texts(_ node: OnDiskNode, _ form: ChunkForm) throws -> Texts {
-        let rows = node.head.capacity
+        let rows = node.header.capacity
         if form == .variable {
             let heapOffset = 64 + 4 * rows
             let slots = try (0..<rows).map { row in
@@ -111,11 +112,11 @@ final class ChunkRun {
         let heapByteCount = try node.heapByteCount()
         let payload: UnsafeRawBufferPointer
         let owner: AnyObject
-        if form == .pressed {
-            let memory = Unpacked(byteCount: width * rows + heapByteCount)
-            let pressed = try node.slice(64, node.u32(48))
+        if form == .compressed {
+            let memory = Decompressed(byteCount: width * rows + heapByteCount)
+            let compressed = try node.slice(64, node.u32(48))
             do throws(BytesError) {
-                try LZ4.decompress(pressed, into: memory.bytes)
+                try LZ4.decompress(compressed, into: memory.bytes)
             } catch {
                 throw node.fault("the chunk does not decompress to what it should hold")
             }
@@ -141,22 +142,22 @@ final class ChunkRun {
         guard offset == heapByteCount else { throw node.fault("the chunk's lengths are not those of its text") }
         return Texts(
             slots: slots, heap: UnsafeRawBufferPointer(rebasing: payload[(width * rows)...]), owner: owner,
-            heapOffset: form == .pressed ? nil : 64 + width * rows)
+            heapOffset: form == .compressed ? nil : 64 + width * rows)
     }
 
-    /// Memory that a chunk was unpacked to.
-    private final class Unpacked {
+    /// Memory that a chunk was decompressed to.
+    private final class Decompressed {
         let bytes: UnsafeMutableRawBufferPointer
         init(byteCount: Int) { bytes = .allocate(byteCount: byteCount, alignment: 16) }
         deinit { bytes.deallocate() }
     }
 
-    /// Bytes of the heap that a value of this length takes.
+    /// How many bytes of the heap a value of this length takes.
     private static func heapLength(_ length: Int) -> Int { length < Slot.tree ? length : length == Slot.null ? 0 : 8 }
 
     // MARK: Values
 
-    /// Lets go of what cells of blobs and collections lie in.
+    /// Releases the memory that cells of blobs and collections point into.
     func forget() { kept.removeAll() }
 
     /// The value of a row.
@@ -185,7 +186,7 @@ final class ChunkRun {
             case .dictionary(let node, let texts):
                 let code = Int(try node.u8(64 + row))
                 guard code < texts.slots.count else {
-                    throw node.fault("row \(row) is none of the dictionary's values")
+                    throw node.fault("row \(row) has a code that is not in the dictionary")
                 }
                 return try cell(texts, code)
             }
@@ -234,7 +235,7 @@ final class ChunkRun {
 
     func blob(_ reference: UnsafeRawBufferPointer, of parent: OnDiskNode) throws -> UnsafeRawBufferPointer {
         let word = UInt64(littleEndian: reference.loadUnaligned(as: UInt64.self))
-        guard let blob = try space.node(OnDiskNode.place(of: word, in: parent), of: parent, .blob) else {
+        guard let blob = try checkpoint.node(OnDiskNode.position(of: word, in: parent), of: parent, .blob) else {
             throw parent.fault("a value's blob is missing")
         }
         kept.append(blob)

@@ -12,7 +12,7 @@ import FirnBytes
 ///
 /// Fixed and nullable are the blocks of lists and sets of a type of fixed width.
 struct ElementBlock {
-    static let headByteCount = 2
+    static let headerByteCount = 2
 
     let count: Int
     private let bytes: UnsafeRawBufferPointer
@@ -25,10 +25,10 @@ struct ElementBlock {
         self.column = column
     }
 
-    /// Calls `body` with each element in order, a map's with its key.
+    /// Calls `body` with each element in order, and for a map with its key.
     ///
-    /// - Parameter blob: gives the bytes of the blob whose reference lies in these 8 bytes.
-    /// - Parameter decodes: false passes over values: `body` is called with none.
+    /// - Parameter blob: returns the bytes of the blob whose reference these 8 bytes are.
+    /// - Parameter decodes: if false, values are skipped, and `body` is not called.
     func forEach(
         _ blob: (UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer, decodes: Bool = true,
         _ body: (UnsafeRawBufferPointer?, Cell) throws -> Void
@@ -50,13 +50,13 @@ struct ElementBlock {
             }
             return
         }
-        // A copy, since `body` may let go of the blob that the key lies in.
+        // A copy, since `body` may release the blob that the key lies in.
         var last: [UInt8]?
         for _ in 0..<count {
             var key: UnsafeRawBufferPointer?
             if column.collection == .map {
                 guard let found = try part(&reader, blob), !decodes || found.isUTF8 else {
-                    throw BytesError(.invalid("a map's key is no text"), offset: reader.offset)
+                    throw BytesError(.invalid("a map's key is not text"), offset: reader.offset)
                 }
                 if decodes {
                     if let last, !last.lexicographicallyPrecedes(found) {
@@ -86,7 +86,7 @@ struct ElementBlock {
 }
 
 extension CellType {
-    /// Bytes of a value as a chunk or an element has it; nil where that varies.
+    /// The bytes of a value in a chunk or an element block; nil if that varies.
     var fixedWidth: Int? {
         switch self {
         case .bool: 1
@@ -100,7 +100,7 @@ extension CellType {
 }
 
 extension Cell {
-    /// A value as a chunk or an element has it.
+    /// Reads a value in the form that chunks and element blocks have.
     ///
     /// ```
     /// bool 1: 0 or 1 · int, link 8 (a link of -1 is none) · date 16: seconds i64 · nanoseconds i32 · 0 u32

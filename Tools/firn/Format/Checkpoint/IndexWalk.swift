@@ -1,4 +1,5 @@
-/// Walks an index or a tree of backlinks of a checkpoint: levels, counts, and that entries ascend, within the bounds that the nodes above give.
+/// Walks an index or a tree of backlinks in a checkpoint. It checks levels and counts, and that entries ascend within
+/// the bounds that the nodes above give.
 struct IndexWalk {
     private enum Key: Equatable {
         case number(UInt64)
@@ -13,7 +14,7 @@ struct IndexWalk {
         }
     }
 
-    /// An entry: a value's key, then an object's.
+    /// An entry: the key of a value, and the key of an object.
     private struct Entry {
         var key: Key
         var value: Int64
@@ -21,26 +22,26 @@ struct IndexWalk {
         func isAbove(_ other: Entry) -> Bool { other.key.isBelow(key) || other.key == key && value > other.value }
     }
 
-    private let space: CheckpointSpace
+    private let checkpoint: OpenedCheckpoint
     private let kinds: (inner: NodeKind, leaf: NodeKind)
     private var last: Entry?
     private(set) var count = 0
 
-    /// - Parameter isNumbers: of numbers, or backlinks; else of bytes.
-    init(_ space: CheckpointSpace, isNumbers: Bool) {
-        self.space = space
+    /// - Parameter isNumbers: whether the tree is of numbers, as backlinks are, or of bytes.
+    init(_ checkpoint: OpenedCheckpoint, isNumbers: Bool) {
+        self.checkpoint = checkpoint
         kinds = isNumbers ? (.integerIndexInner, .integerIndexLeaf) : (.bytesIndexInner, .bytesIndexLeaf)
     }
 
-    /// Walks the tree that `place`, a reference of `parent`, leads to.
-    mutating func run(_ place: Int?, of parent: OnDiskNode) throws {
-        guard let root = try space.node(place, of: parent, kinds.leaf, kinds.inner) else { return }
-        count = try walk(root, level: root.kind == kinds.leaf ? 0 : root.head.width, from: nil, to: nil)
+    /// Walks the tree at `position`, to which a reference of `parent` leads.
+    mutating func run(_ position: Int?, of parent: OnDiskNode) throws {
+        guard let root = try checkpoint.node(position, of: parent, kinds.leaf, kinds.inner) else { return }
+        count = try walk(root, level: root.kind == kinds.leaf ? 0 : root.header.width, from: nil, to: nil)
     }
 
     private mutating func walk(_ node: OnDiskNode, level: Int, from lower: Entry?, to upper: Entry?) throws -> Int {
-        guard node.head.width == level, (node.kind == kinds.leaf) == (level == 0) else {
-            throw node.fault("a \(node.kind.name.one) of level \(node.head.width) stands at level \(level)")
+        guard node.header.width == level, (node.kind == kinds.leaf) == (level == 0) else {
+            throw node.fault("a \(node.kind.name.one) of level \(node.header.width) is at level \(level)")
         }
         if node.kind == .bytesIndexLeaf || node.kind == .bytesIndexInner { try checkHeads(node) }
         if level == 0 {
@@ -49,7 +50,7 @@ struct IndexWalk {
                 if last?.isAbove(entry) ?? false || lower?.isAbove(entry) ?? false
                     || upper.map(entry.isAbove) ?? false
                 {
-                    throw node.fault("entry \(index) of the \(node.kind.name.one) does not stand in its place")
+                    throw node.fault("entry \(index) of the \(node.kind.name.one) is out of order")
                 }
                 last = entry
             }
@@ -58,7 +59,7 @@ struct IndexWalk {
         var total = 0
         for child in 0..<node.count {
             let (reference, counted) = try self.child(node, child)
-            guard let below = try space.node(reference, of: node, kinds.leaf, kinds.inner) else {
+            guard let below = try checkpoint.node(reference, of: node, kinds.leaf, kinds.inner) else {
                 throw node.fault("the \(node.kind.name.one) lacks its child \(child)")
             }
             let count = try walk(
@@ -72,16 +73,16 @@ struct IndexWalk {
         return total
     }
 
-    /// A leaf's entry, or an inner node's separator before a child.
+    /// An entry of a leaf, or the separator before a child of an inner node.
     private func entry(_ node: OnDiskNode, _ index: Int) throws(NodeFault) -> Entry {
         switch node.kind {
         case .integerIndexInner:
             return Entry(key: .number(try node.u64(32 + 8 * index)), value: try node.i64(544 + 8 * index))
-        case .integerIndexLeaf where node.head.form == 1:
+        case .integerIndexLeaf where node.header.form == 1:
             let key = try node.u64(32) &+ node.u64(40) &* UInt64(index)
             return Entry(key: .number(key), value: try node.i64(48) &+ node.i64(56) &* Int64(index))
         case .integerIndexLeaf:
-            let values = 32 + 8 * node.head.capacity
+            let values = 32 + 8 * node.header.capacity
             return Entry(key: .number(try node.u64(32 + 8 * index)), value: try node.i64(values + 8 * index))
         default:
             let found = try node.bytesEntry(index)
@@ -97,7 +98,7 @@ struct IndexWalk {
         return (try node.reference(offset + 8), try node.i64(offset + 16))
     }
 
-    /// A key lies in words of eight bytes, of which the first byte is the highest.
+    /// The bytes of a key. They lie in words of eight bytes, each a number whose highest byte comes first in the key.
     private func keyBytes(
         _ node: OnDiskNode, _ entry: (offset: Int, key: Int, keyByteCount: Int, head: UInt32)
     ) throws(NodeFault) -> [UInt8] {
@@ -107,10 +108,11 @@ struct IndexWalk {
         return bytes
     }
 
-    /// All keys of a page begin with the same `form` bytes; a slot's head is the four behind them.
+    /// Checks the keys of a page: all begin with the same `form` bytes, and a slot's head is the four bytes after
+    /// those.
     private func checkHeads(_ node: OnDiskNode) throws(NodeFault) {
-        let prefix = Int(node.head.form)
-        // The first separator of an inner node is never looked at.
+        let prefix = Int(node.header.form)
+        // The first separator of an inner node is never used.
         let first = node.kind == .bytesIndexInner ? 1 : 0
         var common: ArraySlice<UInt8>?
         for index in first..<max(node.count, first) {

@@ -1,15 +1,17 @@
 import FirnBytes
 
-/// Where in its payload a node holds what, as far as the node alone tells.
+/// The layout of a node's payload, as far as the node alone determines it.
 extension OnDiskNode {
     static let fanout = 64
     static let rowsPerLeaf = 256
-    /// No tree is this deep.
+    /// The highest level that an inner node may have. No tree is so deep.
     static let levelMax = 12
-    /// No key of an index of bytes is longer: 128 bytes of a value, its end replaced by a hash, and what tells null from none.
+    /// The longest key in a bytes index: 128 bytes of a value (of a longer value the first 120 and a hash), and what
+    /// distinguishes null from a value.
     static let indexKeyByteCount = 136
 
-    /// Checks that the payload has room for what the head says, that the rest is zero, and that references are such.
+    /// Checks that the payload has all that the header says, that the rest is zero, and that references are possible
+    /// ones.
     func checkShape() throws(NodeFault) {
         let (end, references) = try layout()
         guard end <= bytes.count else {
@@ -21,7 +23,7 @@ extension OnDiskNode {
         for offset in references { _ = try reference(offset) }
     }
 
-    /// Where the payload ends, and where the references lie.
+    /// The end of the payload, and the offsets of the references.
     private func layout() throws(NodeFault) -> (end: Int, references: [Int]) {
         func run(_ offset: Int, _ count: Int) -> [Int] { (0..<count).map { offset + 8 * $0 } }
         switch kind {
@@ -47,10 +49,10 @@ extension OnDiskNode {
             return (2080, run(1056, count))
         case .integerIndexLeaf:
             try checkCount(1...Self.fanout)
-            guard head.form <= 1, count <= head.capacity, head.capacity <= Self.fanout else {
-                throw fault("the \(kind.name.one) has an unknown form, or more entries than room")
+            guard header.form <= 1, count <= header.capacity, header.capacity <= Self.fanout else {
+                throw fault("the \(kind.name.one) has an unknown form, or more entries than its capacity")
             }
-            return (head.form == 1 ? 64 : 32 + 16 * head.capacity, [])
+            return (header.form == 1 ? 64 : 32 + 16 * header.capacity, [])
         case .bytesIndexInner, .bytesIndexLeaf: return try bytesLayout()
         case .listInner:
             try checkInner()
@@ -58,7 +60,7 @@ extension OnDiskNode {
         case .listLeaf:
             try checkCount(1...Int(UInt16.max))
             try checkZero(36, 2)
-            return try withTable(at: aligned4(38 + head.capacity), count: u32(32), behind: 38 + head.capacity)
+            return try withTable(at: aligned4(38 + header.capacity), count: u32(32), behind: 38 + header.capacity)
         }
     }
 
@@ -68,8 +70,8 @@ extension OnDiskNode {
 
     private func checkInner() throws(NodeFault) {
         try checkCount(1...Self.fanout)
-        guard head.width >= 1, head.width <= Self.levelMax else {
-            throw fault("the \(kind.name.one) can't be of level \(head.width)")
+        guard header.width >= 1, header.width <= Self.levelMax else {
+            throw fault("the \(kind.name.one) can't be of level \(header.width)")
         }
     }
 
@@ -89,13 +91,13 @@ extension OnDiskNode {
 
     private func aligned4(_ offset: Int) -> Int { (offset + 3) & ~3 }
 
-    /// The references that a reference table lists, and where the table ends; where it has none there is no table.
+    /// The offsets that a reference table lists, and the end of the table. A node without references has no table.
     private func withTable(
         at table: Int, count: Int, behind end: Int
     ) throws(NodeFault) -> (end: Int, references: [Int]) {
         guard count > 0 else { return (end, []) }
         guard table >= end, table % 4 == 0, table + 4 * count <= bytes.count else {
-            throw fault("the reference table of the \(kind.name.one) lies where none can")
+            throw fault("the reference table of the \(kind.name.one) lies at an impossible offset")
         }
         var references: [Int] = []
         for index in 0..<count {
@@ -111,24 +113,24 @@ extension OnDiskNode {
     /// The offsets in the reference table of a chunk or a list's leaf.
     func tableReferences() throws(NodeFault) -> [Int] {
         let references = try layout().references
-        // A dictionary's own reference has a field of its own.
-        return kind == .chunk && head.form == ChunkForm.dictionary.rawValue ? [] : references
+        // The reference to a dictionary has a field of its own.
+        return kind == .chunk && header.form == ChunkForm.dictionary.rawValue ? [] : references
     }
 
     // MARK: Chunks
 
     private func chunkLayout() throws(NodeFault) -> (end: Int, references: [Int]) {
-        guard let form = ChunkForm(rawValue: head.form) else {
-            throw fault("the chunk is of the unknown form \(head.form)")
+        guard let form = ChunkForm(rawValue: header.form) else {
+            throw fault("the chunk is of the unknown form \(header.form)")
         }
-        let rows = head.capacity
+        let rows = header.capacity
         guard rows <= Self.rowsPerLeaf else { throw fault("the chunk can't have \(rows) rows") }
         let nulls = form == .integers || form == .bits ? Int(try u8(41)) : 0
-        guard nulls <= 1 else { throw fault("the chunk can't say \(nulls) of its nulls") }
+        guard nulls <= 1 else { throw fault("the chunk's field for null flags can't be \(nulls)") }
         let end: Int
         switch form {
-        case .fixed: end = 64 + head.width * rows
-        case .nullable: end = 64 + (head.width + 1) * rows
+        case .fixed: end = 64 + header.width * rows
+        case .nullable: end = 64 + (header.width + 1) * rows
         case .variable:
             guard count <= FormatNumbers.chunkHeapByteCount else {
                 throw fault("the chunk claims to hold \(count) bytes of values")
@@ -141,7 +143,7 @@ extension OnDiskNode {
         case .bits: end = 64 + (rows + 7) / 8 + nulls * rows
         case .text:
             end = 64 + (try lengthWidth()) * rows + (try heapByteCount())
-        case .pressed:
+        case .compressed:
             _ = try lengthWidth()
             _ = try heapByteCount()
             end = 64 + (try u32(48))
@@ -150,18 +152,20 @@ extension OnDiskNode {
         guard end <= bytes.count else { throw fault("the chunk is too short for what it says it holds") }
         let table = try withTable(at: u32(32), count: u32(36), behind: end)
         guard form == .dictionary else { return table }
-        guard table.references.isEmpty else { throw fault("the chunk has references where a dictionary's has none") }
+        guard table.references.isEmpty else {
+            throw fault("the chunk has a dictionary, and so can't have other references")
+        }
         return (end, [48])
     }
 
-    /// Bytes of a length in a packed text.
+    /// The bytes of a length in a text chunk.
     func lengthWidth() throws(NodeFault) -> Int {
         let width = Int(try u8(40))
         guard width == 1 || width == 2 else { throw fault("the chunk can't have lengths of \(width) bytes") }
         return width
     }
 
-    /// Bytes of the values of a packed text.
+    /// The bytes of all values in a text chunk.
     func heapByteCount() throws(NodeFault) -> Int {
         let heap = try u32(44)
         guard heap <= FormatNumbers.chunkHeapByteCount else {
@@ -174,8 +178,8 @@ extension OnDiskNode {
 
     private func bytesLayout() throws(NodeFault) -> (end: Int, references: [Int]) {
         try checkCount(1...bytes.count / 8)
-        guard kind == .bytesIndexLeaf || head.width >= 1 && head.width <= Self.levelMax else {
-            throw fault("the \(kind.name.one) can't be of level \(head.width)")
+        guard kind == .bytesIndexLeaf || header.width >= 1 && header.width <= Self.levelMax else {
+            throw fault("the \(kind.name.one) can't be of level \(header.width)")
         }
         try checkZero(36, 4)
         var references: [Int] = []
@@ -186,7 +190,7 @@ extension OnDiskNode {
         return (bytes.count, references)
     }
 
-    /// Where the entry of a slot lies, how long its key is, and the key's head.
+    /// The offset of a slot's entry, the offset and length of its key, and the key's head.
     func bytesEntry(_ index: Int) throws(NodeFault) -> (offset: Int, key: Int, keyByteCount: Int, head: UInt32) {
         let slot = try u64(40 + 8 * index)
         let offset = Int(slot >> 16 & 0xFFFF)
@@ -195,7 +199,7 @@ extension OnDiskNode {
         guard offset % 8 == 0, offset >= 40 + 8 * count, keyByteCount <= Self.indexKeyByteCount,
             key + (keyByteCount + 7) / 8 * 8 <= bytes.count
         else {
-            throw fault("entry \(index) of the \(kind.name.one) lies where none can")
+            throw fault("entry \(index) of the \(kind.name.one) lies at an impossible offset")
         }
         return (offset, key, keyByteCount, UInt32(truncatingIfNeeded: slot >> 32))
     }

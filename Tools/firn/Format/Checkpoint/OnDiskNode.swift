@@ -1,12 +1,12 @@
 import FirnBytes
 
-/// What a node of a checkpoint is, by its number in the format.
+/// The kind of an on-disk node, by the number in the format.
 enum NodeKind: UInt8, CaseIterable {
     case root = 1
     case table, rowInner, leaf, chunk, blob, integerIndexInner, integerIndexLeaf, bytesIndexInner, bytesIndexLeaf,
         listInner, listLeaf
 
-    /// What a person calls it: one, many.
+    /// The name that a person reads: for one, for many.
     var name: (one: String, many: String) {
         switch self {
         case .root: ("root", "roots")
@@ -25,14 +25,14 @@ enum NodeKind: UInt8, CaseIterable {
     }
 }
 
-/// What is wrong with a node, or with what it says of another.
+/// What is wrong with a node, or with what it says about another.
 struct NodeFault: Error {
-    /// Where the node lies in its space.
-    var place: Int
+    /// The node's position in the mapping.
+    var position: Int
     var text: String
 
-    init(_ place: Int, _ text: String) {
-        self.place = place
+    init(_ position: Int, _ text: String) {
+        self.position = position
         self.text = text
     }
 }
@@ -40,12 +40,12 @@ struct NodeFault: Error {
 /// The 32 bytes that a node of a checkpoint begins with:
 ///
 /// ```
-///  0 stamp u64 · 8 CRC u32 · 12 place / 32, u32 · 16 kind + 64, u8 · 17 form u8 · 18 width u16
+///  0 stamp u64 · 8 CRC u32 · 12 position / 32, u32 · 16 kind + 64, u8 · 17 form u8 · 18 width u16
 /// 20 count u32 · 24 capacity u32 · 28 byte count u32
 /// ```
-struct NodeHead {
+struct NodeHeader {
     static let byteCount = 32
-    /// Nodes begin at multiples of this, and their lengths are.
+    /// The positions and the lengths of nodes are multiples of this.
     static let unit = 32
     private static let onDiskBit: UInt8 = 64
 
@@ -58,16 +58,16 @@ struct NodeHead {
     var nodeByteCount: Int
 
     enum Reading {
-        case head(NodeHead)
+        case header(NodeHeader)
         case refused(String)
     }
 
-    /// Reads the head of the node that lies at `place`, where its file has `room` bytes more.
-    static func read(_ bytes: UnsafeRawBufferPointer, place: Int, room: Int) -> Reading {
-        guard bytes.count >= byteCount else { return .refused("the file ends within a node's head") }
+    /// Reads the header of the node at `position`, from which on its file has `available` bytes.
+    static func read(_ bytes: UnsafeRawBufferPointer, position: Int, available: Int) -> Reading {
+        guard bytes.count >= byteCount else { return .refused("the file ends within a node's header") }
         let fields = Fields(bytes)
-        guard fields.u32(12) == UInt32(truncatingIfNeeded: place / unit) else {
-            return .refused("no node begins here, or one that belongs to another place")
+        guard fields.u32(12) == UInt32(truncatingIfNeeded: position / unit) else {
+            return .refused("no node begins here, or one that belongs to another position")
         }
         let number = fields.u8(16)
         guard number & 0xC0 == onDiskBit, let kind = NodeKind(rawValue: number & ~onDiskBit) else {
@@ -75,17 +75,18 @@ struct NodeHead {
         }
         let length = Int(fields.u32(28))
         let limit = kind == .blob ? FormatNumbers.blobNodeByteCount : FormatNumbers.nodeByteCount
-        guard length >= byteCount, length % unit == 0, length <= min(room, limit) else {
-            return .refused("the node claims to have \(length) bytes, where the file has \(room)")
+        guard length >= byteCount, length % unit == 0, length <= min(available, limit) else {
+            return .refused(
+                "the node claims to have \(length) bytes, but at most \(min(available, limit)) are possible")
         }
-        return .head(
-            NodeHead(
+        return .header(
+            NodeHeader(
                 stamp: fields.u64(0), kind: kind, form: fields.u8(17), width: Int(fields.u16(18)),
                 count: Int(fields.u32(20)), capacity: Int(fields.u32(24)), nodeByteCount: length))
     }
 
     /// Whether a node's checksum is that of its bytes.
-    static func isWhole(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    static func isIntact(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var crc = CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<8]))
         crc = withUnsafeBytes(of: 0 as UInt32) { CRC32C.checksum($0, from: crc) }
         crc = CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[12...]), from: crc)
@@ -93,36 +94,36 @@ struct NodeHead {
     }
 }
 
-/// A node of a checkpoint whose checksum is right. Whatever its bytes hold, reading them gives a number or throws.
+/// An on-disk node whose checksum is right. Whatever its bytes hold, reading them returns a number or throws.
 final class OnDiskNode {
-    let place: Int
-    let head: NodeHead
+    let position: Int
+    let header: NodeHeader
     /// Valid as long as the node.
     let bytes: UnsafeRawBufferPointer
     private let isOwner: Bool
 
-    /// A node with memory of its own, which `memory` becomes.
-    init(place: Int, head: NodeHead, owning memory: UnsafeMutableRawBufferPointer) {
-        self.place = place
-        self.head = head
+    /// A node that owns `memory`.
+    init(position: Int, header: NodeHeader, owning memory: UnsafeMutableRawBufferPointer) {
+        self.position = position
+        self.header = header
         bytes = UnsafeRawBufferPointer(memory)
         isOwner = true
     }
 
-    /// A node in somebody else's memory, valid as long as that.
-    init(place: Int, head: NodeHead, borrowing bytes: UnsafeRawBufferPointer) {
-        self.place = place
-        self.head = head
+    /// A node in memory that somebody else owns, valid as long as that.
+    init(position: Int, header: NodeHeader, borrowing bytes: UnsafeRawBufferPointer) {
+        self.position = position
+        self.header = header
         self.bytes = bytes
         isOwner = false
     }
 
     deinit { if isOwner { bytes.deallocate() } }
 
-    var kind: NodeKind { head.kind }
-    var count: Int { head.count }
+    var kind: NodeKind { header.kind }
+    var count: Int { header.count }
 
-    func fault(_ text: String) -> NodeFault { NodeFault(place, text) }
+    func fault(_ text: String) -> NodeFault { NodeFault(position, text) }
 
     private func load<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int) throws(NodeFault) -> T {
         guard offset >= 0, offset <= bytes.count - MemoryLayout<T>.size else {
@@ -144,14 +145,14 @@ final class OnDiskNode {
         return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
     }
 
-    /// The place that the reference at `offset` leads to; nil for none.
-    func reference(_ offset: Int) throws(NodeFault) -> Int? { try Self.place(of: u64(offset), in: self) }
+    /// The position to which the reference at `offset` leads; nil for none.
+    func reference(_ offset: Int) throws(NodeFault) -> Int? { try Self.position(of: u64(offset), in: self) }
 
-    /// The place that a reference leads to; nil for none.
-    static func place(of word: UInt64, in node: OnDiskNode) throws(NodeFault) -> Int? {
+    /// The position to which a reference leads; nil for none.
+    static func position(of word: UInt64, in node: OnDiskNode) throws(NodeFault) -> Int? {
         if word == 0 { return nil }
-        guard word & UInt64(NodeHead.unit - 1) == 1, word < UInt64(FormatNumbers.spaceByteCount) else {
-            throw node.fault("the \(node.kind.name.one) holds something that is no reference")
+        guard word & UInt64(NodeHeader.unit - 1) == 1, word < UInt64(FormatNumbers.mappingByteCount) else {
+            throw node.fault("the \(node.kind.name.one) holds something that is not a reference")
         }
         return Int(word - 1)
     }

@@ -1,4 +1,4 @@
-/// A table of a checkpoint: its node's counters and the roots of its trees.
+/// A table of a checkpoint: the counters in its node, and the roots of its trees.
 struct OnDiskTable {
     let number: Int
     let node: OnDiskNode
@@ -22,22 +22,24 @@ struct OnDiskTable {
 }
 
 /// Up to 256 rows of a table.
-struct StoredLeaf {
+struct OnDiskLeaf {
     let node: OnDiskNode
     /// Ascending.
     let keys: [Int64]
     let columnCount: Int
 
-    init(_ space: CheckpointSpace, _ node: OnDiskNode) throws {
+    init(_ checkpoint: OpenedCheckpoint, _ node: OnDiskNode) throws {
         self.node = node
         columnCount = try node.u32(48)
         let first = try node.i64(32)
-        guard let chunk = try space.node(node.reference(40), of: node, .chunk) else {
-            guard first >= 0, first < FormatNumbers.keyLimit else { throw node.fault("\(first) is no object's key") }
+        guard let chunk = try checkpoint.node(node.reference(40), of: node, .chunk) else {
+            guard first >= 0, first < FormatNumbers.keyLimit else {
+                throw node.fault("\(first) can't be an object's key")
+            }
             keys = (0..<node.count).map { first + Int64($0) }
             return
         }
-        let run = try ChunkRun(space, chunk, Self.keyColumn, rows: node.count)
+        let run = try ChunkRun(checkpoint, chunk, Self.keyColumn, rows: node.count)
         var keys: [Int64] = []
         for row in 0..<node.count {
             guard case .int(let key) = try run.cell(row), key >= 0, key < FormatNumbers.keyLimit,
@@ -53,21 +55,22 @@ struct StoredLeaf {
         name: "the keys", type: .int, collection: .none, isNullable: false, isIndexed: false, isRemoved: false,
         target: nil)
 
-    /// The values of a column, as many as the leaf has rows; nil where it has no chunk for it.
-    func run(_ space: CheckpointSpace, _ number: Int, _ column: DecodedSchema.Column) throws -> ChunkRun? {
-        guard number < columnCount, let chunk = try space.node(node.reference(64 + 8 * number), of: node, .chunk) else {
+    /// The values of a column for the leaf's rows; nil if the leaf has no chunk for it.
+    func run(_ checkpoint: OpenedCheckpoint, _ number: Int, _ column: DecodedSchema.Column) throws -> ChunkRun? {
+        guard number < columnCount, let chunk = try checkpoint.node(node.reference(64 + 8 * number), of: node, .chunk)
+        else {
             return nil
         }
-        return try ChunkRun(space, chunk, column, rows: node.count)
+        return try ChunkRun(checkpoint, chunk, column, rows: node.count)
     }
 }
 
-extension CheckpointSpace {
-    /// The tables that hold something, or did.
+extension OpenedCheckpoint {
+    /// The tables that have a node: those that have, or have had, rows.
     func tables() throws -> [OnDiskTable] {
-        let root = try node(at: foot.root)
+        let root = try node(at: footer.root)
         guard root.kind == .root else {
-            throw root.fault("the checkpoint's foot names a \(root.kind.name.one) as the root")
+            throw root.fault("the checkpoint's footer names a \(root.kind.name.one) as the root")
         }
         guard root.count <= schema.tables.count else {
             throw root.fault("the root has \(root.count) tables, the schema \(schema.tables.count)")
@@ -80,30 +83,30 @@ extension CheckpointSpace {
         return tables
     }
 
-    /// Calls `visit` with each leaf of a table, in order. Checks levels, that keys ascend, and counts.
-    func forEachLeaf(_ table: OnDiskTable, _ visit: (StoredLeaf) throws -> Void) throws {
+    /// Calls `visit` with each leaf of a table, in order. Checks levels and counts, and that keys ascend.
+    func forEachLeaf(_ table: OnDiskTable, _ visit: (OnDiskLeaf) throws -> Void) throws {
         var last: Int64 = -1
         var count: Int64 = 0
         if let root = try node(table.node.reference(32), of: table.node, .rowInner, .leaf) {
-            count = try forEachLeaf(root, level: root.kind == .leaf ? 0 : root.head.width, &last, visit)
+            count = try forEachLeaf(root, level: root.kind == .leaf ? 0 : root.header.width, &last, visit)
         }
         guard count == table.rowCount else {
             throw table.node.fault("the table counts \(table.rowCount) rows and has \(count)")
         }
         guard last < table.nextKey else {
-            throw table.node.fault("the key \(last) is in use, but the next one to be given out is \(table.nextKey)")
+            throw table.node.fault("the key \(last) is in use, but the next one to be handed out is \(table.nextKey)")
         }
     }
 
     private func forEachLeaf(
-        _ node: OnDiskNode, level: Int, _ last: inout Int64, _ visit: (StoredLeaf) throws -> Void
+        _ node: OnDiskNode, level: Int, _ last: inout Int64, _ visit: (OnDiskLeaf) throws -> Void
     ) throws -> Int64 {
-        guard node.head.width == level, (node.kind == .leaf) == (level == 0) else {
-            throw node.fault("a \(node.kind.name.one) of level \(node.head.width) stands at level \(level)")
+        guard node.header.width == level, (node.kind == .leaf) == (level == 0) else {
+            throw node.fault("a \(node.kind.name.one) of level \(node.header.width) is at level \(level)")
         }
         if node.kind == .leaf {
-            let leaf = try StoredLeaf(self, node)
-            guard leaf.keys[0] > last else { throw node.fault("the leaf's key \(leaf.keys[0]) stands after \(last)") }
+            let leaf = try OnDiskLeaf(self, node)
+            guard leaf.keys[0] > last else { throw node.fault("the leaf's key \(leaf.keys[0]) follows \(last)") }
             try visit(leaf)
             last = leaf.keys[leaf.keys.count - 1]
             return Int64(leaf.keys.count)
@@ -114,7 +117,7 @@ extension CheckpointSpace {
             guard let below = try self.node(node.reference(544 + 8 * child), of: node, .rowInner, .leaf) else {
                 throw node.fault("the inner node lacks its child \(child)")
             }
-            // The first child's bound may be below all that is there, also before the node.
+            // The first child's bound may be below all its keys, and even below keys before the node.
             guard child == 0 || bound > last, try bound <= lowestKey(below) else {
                 throw node.fault("the key \(bound) of child \(child) is not between its keys and those before")
             }
@@ -130,18 +133,18 @@ extension CheckpointSpace {
 
     private func lowestKey(_ node: OnDiskNode) throws(NodeFault) -> Int64 { try node.i64(32) }
 
-    /// The leaf and row of an object; nil where there is none with the key.
-    func find(_ key: Int64, in table: OnDiskTable) throws -> (leaf: StoredLeaf, row: Int)? {
+    /// The leaf and the row of an object; nil if no object has the key.
+    func find(_ key: Int64, in table: OnDiskTable) throws -> (leaf: OnDiskLeaf, row: Int)? {
         guard var node = try node(table.node.reference(32), of: table.node, .rowInner, .leaf) else { return nil }
         while node.kind == .rowInner {
             var child = 0
             for index in 1..<max(node.count, 1) where try node.i64(32 + 8 * index) <= key { child = index }
             guard let below = try self.node(node.reference(544 + 8 * child), of: node, .rowInner, .leaf),
-                below.kind == .leaf || below.head.width < node.head.width
+                below.kind == .leaf || below.header.width < node.header.width
             else { throw node.fault("the inner node lacks its child \(child)") }
             node = below
         }
-        let leaf = try StoredLeaf(self, node)
+        let leaf = try OnDiskLeaf(self, node)
         return leaf.keys.firstIndex(of: key).map { (leaf, $0) }
     }
 }

@@ -2,20 +2,20 @@ import FirnBytes
 import FirnStorage
 
 extension OpenedStore {
-    /// The live checkpoint, its feet and heads checked, and what is wrong with them. Nil where there is none, or its foot can't be read; a file that is not what it should
-    /// be is left out of it.
-    func openCheckpoint() throws(ToolError) -> (space: CheckpointSpace?, findings: [Finding]) {
+    /// Opens the live checkpoint and checks its headers and footers. Returns nil if there is no checkpoint, or if its
+    /// footer can't be read. A file that is missing or wrong is a finding, and has no `file`.
+    func openCheckpoint() throws(ToolError) -> (checkpoint: OpenedCheckpoint?, findings: [Finding]) {
         guard let entry = manifest.checkpoint else { return (nil, []) }
         return try open(entry)
     }
 
-    /// Any checkpoint that the manifest lists.
+    /// Opens any checkpoint that the manifest lists.
     func open(
         _ entry: Manifest.Checkpoint
-    ) throws(ToolError) -> (space: CheckpointSpace?, findings: [Finding]) {
+    ) throws(ToolError) -> (checkpoint: OpenedCheckpoint?, findings: [Finding]) {
         let path = files.checkpoint(entry.id)
         var findings: [Finding] = []
-        let foot: CheckpointFooter
+        let footer: CheckpointFooter
         do {
             guard let file = try files.openIfPresent(path) else {
                 return (nil, [Finding(.damage, path, nil, "the manifest names this checkpoint, but it is missing")])
@@ -26,53 +26,55 @@ extension OpenedStore {
                 let text = "the file has \(size) bytes, but the manifest says \(entry.byteCount)"
                 return (nil, [Finding(.damage, path, min(size, Int(clamping: entry.byteCount)), text)])
             }
-            foot = try Self.foot(of: file, size)
-            let start = size - foot.byteCount
-            guard foot.crc == entry.crc else {
-                throw Finding(.damage, path, size - 4, "the manifest names a foot of another checksum")
+            footer = try Self.footer(of: file, size)
+            let start = size - footer.byteCount
+            guard footer.crc == entry.crc else {
+                throw Finding(.damage, path, size - 4, "the footer's checksum is not the one that the manifest names")
             }
-            guard foot.files[foot.files.count - 1].id == entry.id, foot.version == entry.version,
-                foot.files[foot.files.count - 1].byteCount == start
+            guard footer.files[footer.files.count - 1].id == entry.id, footer.version == entry.version,
+                footer.files[footer.files.count - 1].byteCount == start
             else {
-                throw Finding(.damage, path, start, "the foot is not that of the checkpoint that the manifest names")
+                throw Finding(.damage, path, start, "the footer is not that of the checkpoint that the manifest names")
             }
         } catch let finding as Finding {
             return (nil, [finding])
         } catch {
             throw error as! ToolError
         }
-        let opened = try foot.files.indices.map { index throws(ToolError) in
-            try open(index, foot, &findings)
+        let opened = try footer.files.indices.map { index throws(ToolError) in
+            try open(index, footer, &findings)
         }
-        return (CheckpointSpace(entry: entry, foot: foot, files: opened, storage: files.storage), findings)
+        return (OpenedCheckpoint(entry: entry, footer: footer, files: opened, storage: files.storage), findings)
     }
 
-    /// Opens a file of a checkpoint. Its own foot, if it is not the last, says nothing any more, but is checked all the same.
+    /// Opens a file of a checkpoint. Unless it is the last file, its own footer is not used any more, but it is
+    /// checked all the same.
     private func open(
-        _ index: Int, _ foot: CheckpointFooter, _ findings: inout [Finding]
-    ) throws(ToolError) -> CheckpointSpace.File {
-        let entry = foot.files[index]
+        _ index: Int, _ footer: CheckpointFooter, _ findings: inout [Finding]
+    ) throws(ToolError) -> OpenedCheckpoint.File {
+        let entry = footer.files[index]
         let path = files.checkpoint(entry.id)
-        func damaged(_ finding: Finding, byteCount: Int) -> CheckpointSpace.File {
+        func damaged(_ finding: Finding, byteCount: Int) -> OpenedCheckpoint.File {
             findings.append(finding)
-            return CheckpointSpace.File(entry: entry, path: path, byteCount: byteCount, file: nil)
+            return OpenedCheckpoint.File(entry: entry, path: path, byteCount: byteCount, file: nil)
         }
         guard let file = try files.openIfPresent(path) else {
-            let text = "the checkpoint of version \(foot.version) needs this file, but it is missing"
+            let text = "the checkpoint of version \(footer.version) needs this file, but it is missing"
             return damaged(Finding(.damage, path, nil, text), byteCount: 0)
         }
         let size = try stored { () throws(StorageError) in try file.size() }
         guard size <= FormatNumbers.fileByteCount else {
             file.close()
             return damaged(
-                Finding(.damage, path, nil, "the file of \(size) bytes is longer than any can be"), byteCount: 0)
+                Finding(.damage, path, nil, "the file has \(size) bytes, more than a checkpoint's file can have"),
+                byteCount: 0)
         }
         do {
-            try Self.checkHead(of: file, entry, manifest, isSalvaged: isSalvaged)
+            try Self.checkHeader(of: file, entry, manifest, isSalvaged: isSalvaged)
             guard size > entry.byteCount else {
                 throw Finding(
                     .damage, path, size,
-                    "the file ends here, but the checkpoint needs \(entry.byteCount) bytes and a foot")
+                    "the file ends here, but the checkpoint needs \(entry.byteCount) bytes and a footer")
             }
         } catch let finding as Finding {
             file.close()
@@ -80,13 +82,14 @@ extension OpenedStore {
         } catch {
             throw error as! ToolError
         }
-        if index < foot.files.count - 1 {
+        if index < footer.files.count - 1 {
             do {
-                let own = try Self.foot(of: file, size)
-                // Files before it may have been left out since.
-                let isOwn = own.files.last == entry && foot.files[...index].allSatisfy(own.files.contains)
+                let own = try Self.footer(of: file, size)
+                // The checkpoint may have dropped files that were before this one when it was written.
+                let isOwn = own.files.last == entry && footer.files[...index].allSatisfy(own.files.contains)
                 if !isOwn || own.byteCount != size - entry.byteCount {
-                    throw Finding(.damage, path, entry.byteCount, "the foot is not the one that this file should have")
+                    throw Finding(
+                        .damage, path, entry.byteCount, "the footer is not the one that this file should have")
                 }
             } catch let finding as Finding {
                 findings.append(finding)
@@ -94,33 +97,34 @@ extension OpenedStore {
                 throw error as! ToolError
             }
         }
-        return CheckpointSpace.File(entry: entry, path: path, byteCount: size, file: file)
+        return OpenedCheckpoint.File(entry: entry, path: path, byteCount: size, file: file)
     }
 
-    /// Throws a `Finding` where the head is not the one that the file should have.
-    private static func checkHead(
+    /// Throws a `Finding` if the header is not the one that the file should have.
+    private static func checkHeader(
         of file: any StorageFile, _ entry: CheckpointFooter.File, _ manifest: Manifest, isSalvaged: Bool
     ) throws {
         let bytes = try bytes(of: file, at: 0, count: CheckpointHeader.byteCount)
         switch bytes.withUnsafeBytes(CheckpointHeader.read) {
         case .refused(let reason): throw Finding(.damage, file.path, 0, reason)
-        case .head(let head):
-            guard head.storeHigh == manifest.storeHigh, isSalvaged || head.storeLow == manifest.storeLow else {
+        case .header(let header):
+            guard header.storeHigh == manifest.storeHigh, isSalvaged || header.storeLow == manifest.storeLow else {
                 throw Finding(.damage, file.path, 0, "the checkpoint belongs to another store")
             }
-            guard head.id == entry.id, head.start == UInt64(entry.start) else {
+            guard header.id == entry.id, header.start == UInt64(entry.start) else {
                 throw Finding(
                     .damage, file.path, 0,
-                    "the head (id \(head.id), from \(head.start) on) is not the one that the checkpoint's foot lists")
+                    "the header (id \(header.id), from \(header.start) on) is not the one that the checkpoint's footer lists"
+                )
             }
         }
     }
 
-    /// The foot of a file; throws a `Finding` where there is none.
-    static func foot(of file: any StorageFile, _ size: Int) throws -> CheckpointFooter {
+    /// Reads the footer of a file. Throws a `Finding` if there is none.
+    static func footer(of file: any StorageFile, _ size: Int) throws -> CheckpointFooter {
         let tail = try bytes(of: file, at: max(0, size - 8), count: min(8, size))
         guard let count = tail.withUnsafeBytes({ CheckpointFooter.byteCount(tail: $0, fileByteCount: size) }) else {
-            throw Finding(.damage, file.path, max(0, size - 8), "the file does not end as a checkpoint does")
+            throw Finding(.damage, file.path, max(0, size - 8), "the file does not end with a checkpoint's footer")
         }
         let bytes = try bytes(of: file, at: size - count, count: count)
         do {
@@ -142,7 +146,7 @@ extension OpenedStore {
 
     // MARK: Without a manifest
 
-    /// The newest checkpoint whose foot is whole, among the files that are there.
+    /// The newest checkpoint with an intact footer among the files that exist.
     static func newestCheckpoint(_ files: StoreFiles, storeHigh: UInt64) throws(ToolError) -> Manifest.Checkpoint? {
         let names = try stored { () throws(StorageError) in
             try files.storage.status(files.checkpoints)?.kind == .folder
@@ -152,12 +156,12 @@ extension OpenedStore {
             guard let file = try files.openIfPresent(files.checkpoint(id)) else { continue }
             defer { file.close() }
             let size = try stored { () throws(StorageError) in try file.size() }
-            // What is no checkpoint of this store can't be begun with, whatever else it is.
-            guard let head = try? bytes(of: file, at: 0, count: CheckpointHeader.byteCount),
-                case .head(let found) = head.withUnsafeBytes(CheckpointHeader.read), found.storeHigh == storeHigh,
-                let foot = try? foot(of: file, size), foot.files[foot.files.count - 1].id == id
+            // A file that is not a checkpoint of this store is no use, whatever else it is.
+            guard let header = try? bytes(of: file, at: 0, count: CheckpointHeader.byteCount),
+                case .header(let found) = header.withUnsafeBytes(CheckpointHeader.read), found.storeHigh == storeHigh,
+                let footer = try? footer(of: file, size), footer.files[footer.files.count - 1].id == id
             else { continue }
-            return Manifest.Checkpoint(id: id, version: foot.version, byteCount: UInt64(size), crc: foot.crc)
+            return Manifest.Checkpoint(id: id, version: footer.version, byteCount: UInt64(size), crc: footer.crc)
         }
         return nil
     }

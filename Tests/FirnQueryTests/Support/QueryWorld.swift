@@ -4,7 +4,8 @@ import FirnQuery
 import FirnStorage
 import FirnTestSupport
 
-/// Two classes with a property of every type, random objects, and the same objects as plain values for the oracle.
+/// Two classes with a property of every type, random objects of them, and the same objects as plain values for the
+/// oracle.
 final class QueryWorld {
     static let thing = TableID(0)
     static let owner = TableID(1)
@@ -13,7 +14,7 @@ final class QueryWorld {
     let store: Store
     let resolver: WorldResolver
     var random: SeededRandom
-    /// By table, then object key: the columns' values.
+    /// The values of all columns, by table and then by object key.
     private(set) var objects: [[Int64: [Value]]] = [[:], [:]]
     private(set) var pin: Pin
 
@@ -74,7 +75,7 @@ final class QueryWorld {
         let transaction = try store.beginWrite()
         for _ in 0..<things { try add(transaction, Self.thing, Self.thingColumns) }
         for _ in 0..<owners { try add(transaction, Self.owner, Self.ownerColumns) }
-        // Links, once their targets are there; and holes among the keys.
+        // Links are set once their targets exist. Some objects are deleted, which leaves gaps among the keys.
         for key in objects[0].keys.sorted() where random.below(12) == 0 && objects[0].count > 3 {
             transaction.delete(Self.thing, key)
             objects[0][key] = nil
@@ -82,8 +83,8 @@ final class QueryWorld {
         let keys = objects.map { $0.keys.sorted() }
         for (table, columns) in [(Self.thing, Self.thingColumns), (Self.owner, Self.ownerColumns)] {
             for key in keys[table.index] {
-                for (place, column) in columns.enumerated() where column.isLink {
-                    link(transaction, table, key, place, column, to: keys[column.target!.index])
+                for (columnIndex, column) in columns.enumerated() where column.isLink {
+                    link(transaction, table, key, columnIndex, column, to: keys[column.target!.index])
                 }
             }
         }
@@ -94,24 +95,24 @@ final class QueryWorld {
     private func add(_ transaction: WriteTransaction, _ table: TableID, _ columns: [ColumnSchema]) throws {
         var fresh = transaction.beginRow(table)
         var values: [Value] = []
-        for (place, column) in columns.enumerated() {
+        for (columnIndex, column) in columns.enumerated() {
             var value: Value
             if column.isLink {
                 value = column.collection == .none ? .null : .list([])
-            } else if place == 0 {
+            } else if columnIndex == 0 {
                 value = column.type == .int ? .int(fresh.key * 3) : .string("owner \(fresh.key)")
             } else if column.name == "note" {
-                // What a compaction compresses.
+                // A text that compaction compresses.
                 value = .string("\(fresh.key): " + String(repeating: "the same words ", count: 3))
             } else {
                 value = pool.cell(column, &random)
             }
-            // Transactions fill no maps yet; an empty one is what a new row has.
+            // Transactions can't fill maps yet, so the value is the empty map that a new row has.
             if column.collection == .map { value = .map([]) }
             if column.type == .mixed, column.collection == .none, random.below(9) == 0 {
                 value = .typedLink(table, fresh.key)
             }
-            if !column.isLink, column.collection != .map { transaction.fill(&fresh, place, value) }
+            if !column.isLink, column.collection != .map { transaction.fill(&fresh, columnIndex, value) }
             values.append(value)
         }
         try transaction.endRow(fresh)
@@ -119,23 +120,23 @@ final class QueryWorld {
     }
 
     private func link(
-        _ transaction: WriteTransaction, _ table: TableID, _ key: Int64, _ place: Int, _ column: ColumnSchema,
+        _ transaction: WriteTransaction, _ table: TableID, _ key: Int64, _ columnIndex: Int, _ column: ColumnSchema,
         to targets: [Int64]
     ) {
         guard !targets.isEmpty else { return }
         if column.collection == .none {
             guard random.below(4) > 0 else { return }
             let target = targets[random.below(targets.count)]
-            transaction.set(table, place, key, .link(target))
-            objects[table.index][key]![place] = .link(target)
+            transaction.set(table, columnIndex, key, .link(target))
+            objects[table.index][key]![columnIndex] = .link(target)
         } else {
             let links = (0..<random.below(5)).map { _ in Value.link(targets[random.below(targets.count)]) }
-            transaction.set(table, place, key, .list(links))
-            objects[table.index][key]![place] = .list(links)
+            transaction.set(table, columnIndex, key, .list(links))
+            objects[table.index][key]![columnIndex] = .list(links)
         }
     }
 
-    /// Puts the objects into a checkpoint, where their chunks lie packed.
+    /// Writes the objects to a checkpoint, in which their chunks are packed.
     func compact() throws {
         _ = try store.compact()
         pin = store.pin()
@@ -146,7 +147,7 @@ final class QueryWorld {
     func column(_ name: String, _ table: TableID) -> Int? { schema[table].column(named: name) }
 }
 
-/// Names of columns, and the backlinks that the object layer would add.
+/// Resolves the names of columns, and the backlinks that the object layer would add.
 struct WorldResolver: PropertyResolver {
     let base: SchemaResolver
 
@@ -164,7 +165,7 @@ struct WorldResolver: PropertyResolver {
     func propertyNames(of table: TableID) -> [String] { base.propertyNames(of: table) }
 }
 
-/// Few values of each type, so that constants meet them, the odd ones among them.
+/// A few values of each type, including odd ones, so that constants often equal the values of objects.
 struct ValuePool {
     static let strings = [
         "", "a", "A", "ab", "Ab", "abc", "ABC", "é", "É", "e", "e\u{301}", "ß", "straße", "Zürich", "zurich", "🙂",
@@ -196,7 +197,7 @@ struct ValuePool {
         UUIDBytes(high: 0, low: 0), UUIDBytes(high: 0, low: .max), UUIDBytes(high: 1, low: 0),
         UUIDBytes(high: .max, low: .max),
     ]
-    /// 0, 1, 1.0, 2.5, -3, 1E30
+    /// The numbers 0, 1, 1.0, 2.5, -3, 1E30.
     static let decimals = [
         decimal(0, 0), decimal(1, 0), decimal(10, -1), decimal(25, -1), decimal(3, 0, isNegative: true), decimal(1, 30),
     ]

@@ -1,7 +1,8 @@
 import FirnCore
 import FirnQuery
 
-/// The oracle: evaluates a predicate's tree over plain values, object by object, the slow and obvious way. It shares no code with the engine but `Value`.
+/// The oracle: evaluates a predicate's tree over plain values, object by object, in the slow and obvious way. It
+/// shares no code with the engine except `Value`.
 struct NaiveQuery {
     let world: QueryWorld
 
@@ -37,7 +38,7 @@ struct NaiveQuery {
         }
     }
 
-    /// Constants beside a Float column are rounded to Float.
+    /// Constants that are compared with a Float column are rounded to Float.
     private func rounded(_ value: Value, _ type: ColumnType?) -> Value {
         guard type == .float else { return value }
         switch value {
@@ -120,9 +121,9 @@ struct NaiveQuery {
         return table
     }
 
-    private func values(_ rest: ArraySlice<PropertyPath.Component>, _ table: TableID, _ key: Int64) -> [Value] {
-        var rest = rest
-        guard case .name(let name)? = rest.popFirst() else { return [.link(key)] }
+    private func values(_ remaining: ArraySlice<PropertyPath.Component>, _ table: TableID, _ key: Int64) -> [Value] {
+        var remaining = remaining
+        guard case .name(let name)? = remaining.popFirst() else { return [.link(key)] }
         var found: [Value]
         var target = table
         switch world.resolver.property(name, of: table) {
@@ -136,7 +137,7 @@ struct NaiveQuery {
         case .column(let column):
             let value = world.objects[table.index][key]![column]
             target = world.schema[table].columns[column].target ?? table
-            switch rest.first {
+            switch remaining.first {
             case .key(let mapKey) where world.schema[table].columns[column].collection == .map:
                 guard case .map(let entries) = value else { return [.null] }
                 return [entries.first { $0.key == mapKey }?.value ?? .null]
@@ -147,17 +148,17 @@ struct NaiveQuery {
             }
         case nil: return []
         }
-        if rest.isEmpty { return found }
-        // A nil link: a single value behind it is null, a collection is not there.
+        if remaining.isEmpty { return found }
+        // Behind a nil link a single value is null, and a collection has no values.
         return found.flatMap { value -> [Value] in
-            if case .link(let next) = value { return values(rest, target, next) }
-            return leadsToCollection(rest, target) ? [] : [.null]
+            if case .link(let next) = value { return values(remaining, target, next) }
+            return leadsToCollection(remaining, target) ? [] : [.null]
         }
     }
 
-    private func leadsToCollection(_ rest: ArraySlice<PropertyPath.Component>, _ table: TableID) -> Bool {
+    private func leadsToCollection(_ remaining: ArraySlice<PropertyPath.Component>, _ table: TableID) -> Bool {
         var table = table
-        for case .name(let name) in rest {
+        for case .name(let name) in remaining {
             switch world.resolver.property(name, of: table) {
             case .backlinks: return true
             case .column(let column):
@@ -219,7 +220,8 @@ struct NaiveQuery {
 
     private func isNumber(_ value: Value) -> Bool { number(value) != nil }
 
-    /// A number as sign, coefficient and powers of two and ten: enough for the pool's values, compared by cross-multiplication in wide integers.
+    /// A number as a Double, which is exact for the pool's decimals. Integers beyond 2^53 are compared in `order`.
+    /// Nil if the value is not a number.
     private func number(_ value: Value) -> Double? {
         switch value {
         case .int(let x): Double(x)
@@ -241,7 +243,7 @@ struct NaiveQuery {
         switch (a, b) {
         case (.int(let x), .int(let y)): return sign(x, y)
         case (.int(let x), _):
-            // Doubles from 2^53 on are whole, so that the comparison is one of integers.
+            // Doubles from 2^53 on are whole numbers, so they are compared as integers.
             guard let y = number(b), !y.isNaN else { return nil }
             if y.magnitude >= 0x1p53, y.isFinite { return sign(Int128(x), Int128(y)) }
             return x.magnitude > 1 << 53 ? (y.isFinite ? sign(x, 0) : sign(0, y)) : sign(Double(x), y)
@@ -263,7 +265,7 @@ struct NaiveQuery {
         return a.count < b.count ? -1 : a.count == b.count ? 0 : 1
     }
 
-    /// Folding for the pool's strings, by the book: decomposition by hand.
+    /// Folds the pool's strings as the definition says, with a decomposition written by hand.
     private func fold(_ text: String, _ options: Comparison.Options) -> [Unicode.Scalar] {
         let bases: [Unicode.Scalar: Unicode.Scalar] = ["é": "e", "É": "E", "ü": "u", "ǻ": "a"]
         var result: [Unicode.Scalar] = []

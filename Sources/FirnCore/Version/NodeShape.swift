@@ -1,10 +1,11 @@
-/// What a reference leads to, as far as its node does not say it: with it a walk over raw memory knows where the references of a node lie.
+/// What a reference leads to, as far as the node itself does not say it. A walk over raw memory uses it to find the
+/// references of a node.
 enum NodeShape {
     case root(ResolvedSchema)
     case table(TableLayout)
     /// The row tree of a table: inner nodes and leaves.
     case rows(TableLayout)
-    /// The chunk of a column, of which a leaf counts `rows` rows.
+    /// The chunk of a column. The leaf counts `rows` rows of it.
     case chunk(ColumnSchema, rows: Int)
     /// The chunk of a leaf's keys.
     case keys(rows: Int)
@@ -13,7 +14,8 @@ enum NodeShape {
     /// An index, or backlinks.
     case tree
 
-    /// Calls `body` with the place of every reference of a node on the heap, and what it leads to. A reference may be 0, or lead to a node of a checkpoint. A place may be unaligned.
+    /// Calls `body` with the address of every reference of a node on the heap, and what it leads to. A reference may
+    /// be 0, or lead to a node of a checkpoint. An address may be unaligned.
     func forEachRef(of node: Node, _ body: (UnsafeMutableRawPointer, NodeShape) -> Void) {
         switch self {
         case .root(let reference):
@@ -42,14 +44,14 @@ enum NodeShape {
         case .chunk(let schema, let rows):
             guard Chunk(node).form == .variable else { return }
             let cell = NodeShape.cell(ElementLayout(schema), CellClass(schema))
-            for place in CellRefs.places(in: Chunk(node), rows: rows, schema) { body(place, cell) }
+            for address in CellRefs.addresses(in: Chunk(node), rows: rows, schema) { body(address, cell) }
         case .cell(let layout, _):
             switch node.kind {
             case .listInner:
                 for child in 0..<node.count {
                     body(UnsafeMutableRawPointer(ListTree.Inner(node).refs + child), self)
                 }
-            case .listLeaf: ListTree.Leaf(node, layout).block.forEachBlobPlace { body($0, self) }
+            case .listLeaf: ListTree.Leaf(node, layout).block.forEachBlobRef { body($0, self) }
             default: break
             }
         case .tree:
@@ -66,31 +68,12 @@ enum NodeShape {
         }
     }
 
-    /// What a copy of a node has to be in a file; nil where the shape does not tell: a long key or value of a map.
-    func claim(_ node: Node) -> NodeClaim? {
-        switch self {
-        case .root: NodeClaim(.root)
-        case .table(let layout): NodeClaim(.table(layout.id.index))
-        case .rows(let layout): NodeClaim(.rows(layout.id.index))
-        case .chunk(let schema, let rows): NodeClaim(.chunk(CellClass(schema)), count: rows)
-        case .keys(let rows): NodeClaim(.keys, count: rows)
-        case .cell(let layout, let cells):
-            node.kindNumber == Node.Kind.blob.rawValue
-                ? layout.collection == .map ? nil : NodeClaim(.blob(cells.value)) : NodeClaim(.list(cells))
-        case .tree:
-            switch node.kind {
-            case .integerIndexInner, .integerIndexLeaf: NodeClaim(.pairs)
-            default: NodeClaim(.bytes)
-            }
-        }
-    }
-
-    /// Calls `body` with every node on the heap that the reference at a place leads to, parents last. What lies in a checkpoint is passed over with all below it: a checkpoint refers to
-    /// nothing on the heap.
-    func forEachHeapNode(at place: UnsafeMutableRawPointer, _ body: (Node) -> Void) {
-        let ref = NodeRef(place.loadUnaligned(as: UInt64.self))
+    /// Calls `body` with every node on the heap that the reference at an address leads to, parents last. A node in a
+    /// checkpoint is skipped with everything below it, because a checkpoint refers to nothing on the heap.
+    func forEachHeapNode(at address: UnsafeMutableRawPointer, _ body: (Node) -> Void) {
+        let ref = NodeRef(address.loadUnaligned(as: UInt64.self))
         guard !ref.isNone, !ref.isTagged, !ref.node.isOnDisk else { return }
-        forEachRef(of: ref.node) { place, shape in shape.forEachHeapNode(at: place, body) }
+        forEachRef(of: ref.node) { address, shape in shape.forEachHeapNode(at: address, body) }
         body(ref.node)
     }
 }

@@ -2,11 +2,11 @@ import FirnBytes
 import FirnLog
 import FirnStorage
 
-/// What the replay of a past version begins from: a version that can be had without the log.
+/// The base of the replay of a past version: a version that is available without the log.
 struct HistoryBase: Sendable {
     let version: UInt64
     let schema: StoreSchema
-    /// A store in memory that holds this version and nothing else, and takes the commits after it.
+    /// Opens a store in memory that holds this version and nothing else, and takes the commits after it.
     let open: @Sendable () throws(StoreError) -> Store
 
     /// The empty version that every store begins with.
@@ -16,17 +16,18 @@ struct HistoryBase: Sendable {
         }
     }
 
-    /// The version that a checkpoint is. It is read where it lies.
+    /// The version that a checkpoint holds. It is read in place.
     static func stored(
-        _ checkpoint: Checkpoint, _ log: Log, _ options: StoreOptions, _ fileReferences: CheckpointFileReferences
+        _ checkpoint: Checkpoint, _ log: Log, _ reading: CheckpointReading, _ fileReferences: CheckpointFileReferences
     ) throws(StoreError) -> HistoryBase {
         let schema = try CheckpointState.read(checkpoint, log).schema
         return HistoryBase(version: checkpoint.version, schema: schema) { () throws(StoreError) in
-            try Store(past: checkpoint, of: log, options, fileReferences)
+            try Store(past: checkpoint, of: log, reading, fileReferences)
         }
     }
 
-    /// Whether the version itself can be shown in a schema as it is. An empty store has nothing to show.
+    /// Whether the version itself can be shown in a schema as it is. This holds for an empty store, which has nothing
+    /// to show.
     func serves(_ target: StoreSchema) -> Bool { Self.serves(schema, target) }
 
     static func serves(_ schema: StoreSchema, _ target: StoreSchema) -> Bool {
@@ -34,35 +35,37 @@ struct HistoryBase: Sendable {
     }
 }
 
-/// A past version that is held.
-public struct PastVersion {
-    public let pin: Pin
-    /// Its schema as it was. That of the pin's snapshot has also what came since.
-    public let schema: StoreSchema
+/// A past version, held by a pin.
+package struct PastVersion {
+    package let pin: Pin
+    /// Its schema as it was. The schema of the pin's snapshot also has what was added since.
+    package let schema: StoreSchema
 
     init(pin: Pin, schema: StoreSchema) {
         self.pin = pin
         self.schema = schema
     }
 
-    /// An active version as it is, if it can be read in a schema.
+    /// Makes a past version of an active one as it is; nil if that can't be read in a schema.
     init?(_ active: Pin?, as target: StoreSchema) {
         guard let active, active.snapshot.schema.serves(target) else { return nil }
         self.init(pin: active, schema: active.snapshot.schema)
     }
 }
 
-/// A store in memory that past versions of another are replayed in: the commits of its log, forwards, up to the version wanted. Versions between are never made; versions that somebody holds, and
-/// those opened last, share what they have in common.
+/// A store in memory in which past versions of another store are replayed: it applies the commits of the other's log,
+/// forwards, up to the version wanted. Versions between are never made. Versions that somebody holds, and those
+/// opened last, share what they have in common.
 ///
-/// It is used by one thread at a time: whoever took it out of `History`, or holds its lock.
+/// It is used by one thread at a time: the thread that took it out of `History`, or that holds the lock of `History`.
 final class PastStore: @unchecked Sendable {
     private let store: Store
     private let log: Log
     private let schema: PastSchema
-    /// Behind the version reached, in the log.
+    /// The position in the log behind the version reached.
     private var position: LogPosition?
-    /// The versions opened last, the newest last: held while what they retain takes no more than `recentByteCount`.
+    /// The versions opened last, newest last. They are held as long as what they retain takes no more than
+    /// `recentByteCount`.
     private var recent: [Pin] = []
 
     private static let recentCount = 16
@@ -77,22 +80,24 @@ final class PastStore: @unchecked Sendable {
     /// The version reached.
     var tip: UInt64 { store.publishedVersion }
     var target: StoreSchema { schema.target }
-    var canGoOn: Bool { schema.canGoOn }
+    var canContinue: Bool { schema.canContinue }
 
-    /// Bytes of memory that its versions take, but for what lies in a checkpoint.
+    /// Bytes of memory that its versions take, without what lies in a checkpoint.
     var byteCount: Int { store.heap.byteCount }
 
-    /// What of that only versions before the one reached need.
+    /// How many of these bytes only versions before the one reached need.
     var retainedByteCount: Int { store.versions.withLock { $0.deadByteCount } }
 
-    /// Forgets the versions opened before the one reached. They go with the pins given back.
+    /// Forgets the versions opened before the one reached, and returns their pins. The versions go when the caller
+    /// releases the pins.
     func forgetRecent() -> [Pin] {
         defer { recent.removeFirst(max(recent.count - 1, 0)) }
         return recent.dropLast()
     }
 
-    /// A version that it has at hand: the one reached, one of those opened last, or one that somebody holds. Nil also
-    /// for its base, if that is not in the schema of today: no replay has come to its end then.
+    /// Returns a version if it is available: the one reached, one of those opened last, or one that somebody holds.
+    /// Returns nil also for the base, if the base is not in the current schema, because no replay has been completed
+    /// then.
     func version(_ number: UInt64) -> PastVersion? {
         guard number <= tip, let pin = store.versions.pin(version: number, at: CallSite(#fileID, #line)),
             HistoryBase.serves(pin.snapshot.schema, target)
@@ -100,8 +105,8 @@ final class PastStore: @unchecked Sendable {
         return PastVersion(pin: pin, schema: schema.schema(at: number))
     }
 
-    /// Goes on to a version that is not before the one reached. Where this throws, nothing has changed.
-    func go(to number: UInt64) throws(StoreError) -> PastVersion {
+    /// Replays up to a version that is not before the one reached. If this throws, nothing has changed.
+    func replay(to number: UInt64) throws(StoreError) -> PastVersion {
         if number > tip {
             do throws(StoreError) {
                 position = try store.replay(log, after: tip, through: number, from: position, as: schema)
@@ -110,7 +115,9 @@ final class PastStore: @unchecked Sendable {
                 throw error
             }
         }
-        guard let version = version(number) else { preconditionFailure("Firn: a past version was passed") }
+        guard let version = version(number) else {
+            preconditionFailure("Firn: the replay went past the version that was asked for")
+        }
         recent.append(version.pin)
         while recent.count > 1,
             recent.count > Self.recentCount || retainedByteCount > Self.recentByteCount
@@ -122,8 +129,8 @@ final class PastStore: @unchecked Sendable {
 }
 
 extension Store {
-    /// The versions from which past ones can be replayed, oldest first, each with all later commits in the log: the empty one, unless the log's beginning has been let go, and the checkpoints
-    /// that are listed.
+    /// Returns the versions from which past ones can be replayed, oldest first, each with all later commits in the
+    /// log: the empty version, unless the beginning of the log was removed, and the checkpoints that are listed.
     func historyBases(_ log: Log, _ checkpoints: [Checkpoint]) throws(StoreError) -> [HistoryBase] {
         var bases: [HistoryBase] = []
         let first: UInt64
@@ -134,13 +141,13 @@ extension Store {
             throw StoreError(error)
         }
         for checkpoint in checkpoints where checkpoint.version + 1 >= first {
-            bases.append(try .stored(checkpoint, log, options, fileReferences))
+            bases.append(try .stored(checkpoint, log, options.checkpointReading, fileReferences))
         }
         return bases
     }
 
-    /// A store for the past from `base` on, shown in a schema.
+    /// Makes a store for the past from `base` on, shown in a schema.
     func history(base: HistoryBase, _ log: Log, as target: StoreSchema) throws(StoreError) -> PastStore {
-        PastStore(try base.open(), log: log, schema: PastSchema(base, as: target))
+        PastStore(try base.open(), log: log, schema: PastSchema(from: base.version, base.schema, as: target))
     }
 }

@@ -1,8 +1,10 @@
 import FirnLog
 
-/// The rows that commits were about, and the columns of them that were assigned to or edited: by table and key. A row that came or went has no columns here. What became of a row is
-/// seen by looking at the two ends.
-public typealias TouchedRows = [TableID: [Int64: ColumnSet]]
+/// The rows that commits changed, by table and key, each with its columns that were assigned or edited.
+///
+/// A row that was inserted or deleted has no columns here. What happened to a row shows when the first and the last
+/// version are compared.
+package typealias TouchedRows = [TableID: [Int64: ColumnSet]]
 
 extension TouchedRows {
     fileprivate mutating func add(_ block: ChangesetBlock) {
@@ -19,13 +21,13 @@ extension TouchedRows {
     }
 
     private mutating func add(_ table: TableID, _ keys: IntRun, _ column: Int? = nil) {
-        for place in 0..<keys.count {
-            self[table, default: [:]][keys[place], default: ColumnSet()].formUnion(ColumnSet(column))
+        for index in 0..<keys.count {
+            self[table, default: [:]][keys[index], default: ColumnSet()].formUnion(ColumnSet(column))
         }
     }
 
-    fileprivate init(_ notes: ChangeSummary) {
-        self = notes.tables.mapValues { table in
+    fileprivate init(_ summary: ChangeSummary) {
+        self = summary.tables.mapValues { table in
             var rows = table.modified
             for key in table.inserted.union(table.deleted) { rows[key] = ColumnSet() }
             for list in table.scripts.keys { rows[list.key, default: ColumnSet()].insert(list.column) }
@@ -42,25 +44,30 @@ extension ColumnSet {
 }
 
 extension Store {
-    /// The rows that the commits after one version and up to a later one were about. From the log, decoding the commits between but for their old values; O(rows touched) memory. In a store without a log, by
-    /// comparing: O(nodes changed).
-    public func touchedRows(from old: Pin, to new: Pin) throws(StoreError) -> TouchedRows {
-        precondition(old.version <= new.version, "Firn: changes are read forwards")
+    /// Returns the rows that were changed by the commits after one version and up to a later one. With a log, the
+    /// commits between are decoded, without their old values; O(rows touched) memory. In a store without a log, the
+    /// two versions are compared: O(nodes changed).
+    package func touchedRows(from old: Pin, to new: Pin) throws(StoreError) -> TouchedRows {
+        precondition(old.version <= new.version, "Firn: changes can only be read forwards")
         guard log != nil else { return try reading { TouchedRows(old.snapshot.difference(to: new.snapshot)) } }
         var result: TouchedRows = [:]
         try forEachBlock(after: old.version, through: new.version) { _, block in result.add(block) }
         return result
     }
 
-    /// The states that a row had up to a version, oldest first, each held: how it was in the oldest version that is retained, and in each version since that left it with
-    /// another value in one of `columns`. Versions in which it was not there are left out.
+    /// Returns the versions in which a row had another state than before, oldest first, up to version `last`. Each is
+    /// pinned.
     ///
-    /// Cost: the commits since the oldest version retained are decoded, and those up to the last state replayed, once.
-    public func states(
+    /// These are the oldest retained version, and each version since then that left the row with another value in one
+    /// of `columns`. Versions in which the row does not exist are left out.
+    ///
+    /// Cost: the commits since the oldest retained version are decoded, and those up to the last state are replayed,
+    /// once.
+    package func states(
         of key: Int64, in table: TableID, columns: [Int], through last: UInt64
     ) throws(StoreError) -> [PastVersion] {
         try checkOpen()
-        let past = try retainedPast(historyLog("a store in memory cannot tell what an object was"))
+        let past = try retainedPast(historyLog("a store in memory has no earlier states of an object"))
         let first = min(past.oldest, last)
         var candidates = [first]
         try forEachBlock(after: first, through: last) { version, block in
@@ -74,7 +81,7 @@ extension Store {
             guard table.index < snapshot.schema.tables.count else { continue }
             let found: [Value]? = try reading {
                 let view = snapshot.table(table)
-                return view.find(key).map { place in columns.map { view.value($0, place.leaf, place.row) } }
+                return view.find(key).map { location in columns.map { view.value($0, location.leaf, location.row) } }
             }
             guard let values = found else { continue }
             if values != before { result.append(version) }
@@ -83,8 +90,9 @@ extension Store {
         return result
     }
 
-    /// Runs what reads versions of the store for an entry that throws: damage that it meets is thrown at its end, whatever it gives.
-    public func reading<Result>(_ body: () -> Result) throws(StoreError) -> Result {
+    /// Runs code that reads versions of the store, for an entry that throws: damage that it meets is thrown at its
+    /// end, whatever it returns.
+    package func reading<Result>(_ body: () -> Result) throws(StoreError) -> Result {
         try Faults.throwing { () throws(StoreError) in body() }
     }
 
@@ -110,7 +118,7 @@ extension Store {
 }
 
 extension ChangesetBlock {
-    /// Whether it is about a row.
+    /// Whether the block changes a row.
     fileprivate func touches(_ key: Int64, in wanted: TableID) -> Bool {
         func has(_ keys: IntRun) -> Bool { (0..<keys.count).contains { keys[$0] == key } }
         return switch self {

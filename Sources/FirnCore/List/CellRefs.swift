@@ -1,22 +1,22 @@
-/// Where in a chunk of variable width references lie: those of blobs and of collections' trees.
+/// Finds the references in a chunk of variable width: those to blobs and to the trees of collections.
 enum CellRefs {
-    /// The places, unaligned, of the references that the first `rows` rows hold.
-    static func places(in chunk: Chunk, rows: Int, _ schema: ColumnSchema) -> [UnsafeMutableRawPointer] {
-        var places: [UnsafeMutableRawPointer] = []
+    /// Returns the addresses, possibly unaligned, of the references that the first `rows` rows hold.
+    static func addresses(in chunk: Chunk, rows: Int, _ schema: ColumnSchema) -> [UnsafeMutableRawPointer] {
+        var addresses: [UnsafeMutableRawPointer] = []
         let layout = ElementLayout(schema)
         let mayHoldBlobs = schema.collection != .none && layout.form == .variable
         for row in 0..<rows {
             let slot = chunk.slot(row)
             if slot.length == Chunk.Slot.blob || slot.length == Chunk.Slot.tree {
-                places.append(chunk.heap + Int(slot.offset))
+                addresses.append(chunk.heap + Int(slot.offset))
             } else if mayHoldBlobs, slot.length != Chunk.Slot.null, slot.length >= 2 {
-                ElementBlock(chunk.heap + Int(slot.offset), layout).forEachBlobPlace { places.append($0) }
+                ElementBlock(chunk.heap + Int(slot.offset), layout).forEachBlobRef { addresses.append($0) }
             }
         }
-        return places
+        return addresses
     }
 
-    /// The end of what the first `rows` rows use of the heap. (The writer may be adding more behind.)
+    /// Returns the end of what the first `rows` rows use of the heap. (The writer may be adding more behind it.)
     static func heapEnd(of chunk: Chunk, rows: Int) -> Int {
         var end = 0
         for row in 0..<rows {
@@ -28,8 +28,8 @@ enum CellRefs {
 }
 
 extension ElementBlock {
-    /// Calls `body` with the place of each blob's reference in the block.
-    func forEachBlobPlace(_ body: (UnsafeMutableRawPointer) -> Void) {
+    /// Calls `body` with the address of each blob's reference in the block.
+    func forEachBlobRef(_ body: (UnsafeMutableRawPointer) -> Void) {
         guard layout.form == .variable else { return }
         var address = UnsafeRawPointer(base + 2)
         for _ in 0..<count * (layout.collection == .map ? 2 : 1) {

@@ -2,7 +2,7 @@ import FirnCore
 import FirnQuery
 import FirnTestSupport
 
-/// Makes predicates that are valid for `QueryWorld`'s classes, of every kind of comparison.
+/// Makes random predicates that are valid for the classes of `QueryWorld`, with every kind of comparison.
 struct RandomPredicate {
     let world: QueryWorld
     var random: SeededRandom
@@ -29,7 +29,7 @@ struct RandomPredicate {
 
     private mutating func pick<T>(_ values: [T]) -> T { values[random.below(values.count)] }
 
-    /// A path to a value, its type, and whether it runs through or ends in a collection.
+    /// A path to a value, the value's type, and whether the path passes through or ends in a collection.
     private mutating func path(
         _ table: TableID, _ variable: String?
     ) -> (path: PropertyPath, type: ColumnType, hasStep: Bool, endsInCollection: Bool) {
@@ -140,7 +140,7 @@ struct RandomPredicate {
         return table
     }
 
-    /// Two properties of one object.
+    /// A comparison of two properties of one object.
     private mutating func pair(_ table: TableID, _ variable: String?) -> Predicate {
         let groups: [[String]] =
             table == QueryWorld.thing

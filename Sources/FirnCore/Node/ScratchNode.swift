@@ -1,0 +1,40 @@
+import CFirn
+
+/// Decodes nodes: makes the heap form of a node that a checkpoint holds in a compact form, in memory of the reading
+/// thread.
+///
+/// A thread keeps the last 16 nodes that it decoded, so what it needs for longer it must copy (`Node.isScratch`).
+enum ScratchNode {
+    typealias Mapping = UnsafeMutablePointer<firn_mapping_t>
+
+    /// The decoded form of `node`: the one that this thread still has, or the one that `decode` makes.
+    @inline(__always)
+    static func decoded(_ node: Node, _ decode: (Mapping) -> Node) -> Node {
+        let address = UInt(bitPattern: node.address)
+        guard let mapping = firn_mapping_of(address) else {
+            preconditionFailure("Firn: an encoded node outside a checkpoint")
+        }
+        if let memory = firn_scratch_find(address, mapping.pointee.number) { return Node(memory) }
+        return decode(mapping)
+    }
+
+    /// Returns memory for the decoded form of `node`, with its header filled in.
+    ///
+    /// The thread keeps it for later readers, unless the thread's operation has met damage: the content may then come
+    /// from a stand-in.
+    static func make(for node: Node, _ mapping: Mapping, byteCount: Int) -> Node {
+        let length = (byteCount + 15) & ~15
+        let memory = firn_scratch_make(
+            UInt(bitPattern: node.address), mapping.pointee.number, length, !Faults.isSet)
+        guard let memory else {
+            fatalError("Firn: there is no memory left to decode \(length) bytes")
+        }
+        memory.copyMemory(from: node.address, byteCount: Node.headerByteCount)
+        let scratch = Node(memory)
+        // An encoded node has 64 KiB at most, so its length in units fits above the 48 bits of the address.
+        scratch.link = UInt64(UInt(bitPattern: node.address)) | UInt64(node.byteCount / Node.diskUnit) << 48
+        scratch.store(node.kindNumber | Node.locationBits, 16)
+        scratch.byteCount = length
+        return scratch
+    }
+}

@@ -1,0 +1,46 @@
+/// The schema of a version, and the facts that are derived from it once: layouts, which columns have indexes, which
+/// tables link to which. Immutable and shared.
+package final class ResolvedSchema: Sendable {
+    package let schema: StoreSchema
+    /// By table number.
+    let tables: [TableLayout]
+    /// The facts that each row needs, in raw memory: reading them retains nothing. Lives as long as this object.
+    nonisolated(unsafe) let plans: UnsafeBufferPointer<AppendPlan>
+
+    package init(_ schema: StoreSchema) {
+        self.schema = schema
+        var incoming: [TableID: [(table: TableID, column: Int)]] = [:]
+        for (origin, table) in schema.tables.enumerated() where !table.isRemoved {
+            for (column, property) in table.columns.enumerated() where !property.isRemoved && property.isLink {
+                if let target = property.target { incoming[target, default: []].append((TableID(origin), column)) }
+            }
+        }
+        tables = schema.tables.indices.map { TableLayout(schema, TableID($0), incoming: incoming[TableID($0)] ?? []) }
+        let buffer = UnsafeMutableBufferPointer<AppendPlan>.allocate(capacity: tables.count)
+        for (index, table) in tables.enumerated() { buffer.initializeElement(at: index, to: AppendPlan(table)) }
+        plans = UnsafeBufferPointer(buffer)
+    }
+
+    deinit { plans.deallocate() }
+}
+
+/// The facts about a table that appending a row needs.
+struct AppendPlan: BitwiseCopyable {
+    let layouts: UnsafeBufferPointer<ChunkLayout?>
+    /// The primary key's column if it is a required integer and the table has no other index and no links; else -1.
+    let loneIntegerKey: Int
+    /// Whether a new row is entered into any index.
+    let hasEntries: Bool
+
+    init(_ table: TableLayout) {
+        layouts = table.layouts
+        hasEntries = !table.indexed.isEmpty || !table.links.isEmpty
+        if let key = table.primaryKey, table.indexed == [key], table.links.isEmpty, table.columns[key].type == .int,
+            !table.columns[key].isNullable
+        {
+            loneIntegerKey = key
+        } else {
+            loneIntegerKey = -1
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import FirnLog
+import FirnStorage
+import Synchronization
+
+/// How a store is opened.
+package struct StoreOptions: Sendable {
+    /// Where the log is and how it is written; nil for a store in memory, which is lost when it is closed.
+    package var log: LogOptions?
+    /// The bytes of nodes on the heap, of all versions together, from which on transactions write new nodes to a
+    /// scratch file in the store's folder. Stores in memory never spill.
+    ///
+    /// A store also compacts itself when the newest version has more than this, and more than a quarter of the live
+    /// data, outside of its checkpoint.
+    package var transactionMemoryByteCount = 1 << 30
+    /// A transaction is refused while more versions than this are active: the newest one, and those that something in
+    /// this or another process holds. At least 1; nil for no limit.
+    package var maximumNumberOfActiveVersions: Int?
+    /// A transaction is refused while held versions, in all processes together, retain more memory than this beyond
+    /// what the newest version needs. Nil for no limit.
+    package var maximumRetainedByteCount: Int?
+    /// What a transaction does that one of these two limits refuses.
+    package var activeVersionPolicy = ActiveVersionPolicy.fail
+    /// Whether the files of a checkpoint are mapped. If false, the pieces that are needed are read into memory
+    /// instead: for a volume whose device may vanish, because reading a mapping of it would then stop the program.
+    package var readsByMapping = true
+    /// Called with damage that a getter meets, before the program stops, because a getter can't throw. It is called
+    /// on the thread that met the damage, and must not use the store.
+    package var onDamage: (@Sendable (StoreDamage) -> Void)?
+    /// When a checkpoint is written.
+    package var compaction = CompactionRule()
+    /// The bytes by which a transaction's nodes grow between two flushes of `StreamedInserts`. Copying the last leaf
+    /// at each flush costs a fiftieth of that.
+    package var streamedByteCount = 4 << 20
+    /// About how many bytes of the log are read at most to open a retained version: a checkpoint is kept for every so
+    /// many bytes of the log.
+    package var historyCheckpointByteCount = 256 << 20
+    /// Called while a compaction runs, between writing the checkpoint and replacing the tree that it was written from.
+    var besideCompaction: (@Sendable () -> Void)?
+    /// Called before memory that versions need is written out. An error that it throws is treated like an error of
+    /// the disk.
+    var besideSpill: (@Sendable () throws(StorageError) -> Void)?
+    /// Which past versions stay openable.
+    package var historyRetention = HistoryRetention.none
+
+    package init(log: LogOptions?) { self.log = log }
+}
+
+extension StoreOptions {
+    /// How the files of the store's checkpoints are read.
+    var checkpointReading: CheckpointReading { CheckpointReading(isByMapping: readsByMapping, onDamage: onDamage) }
+
+    /// How much may be held.
+    func versionLimit() throws(StoreError) -> VersionLimit {
+        try VersionLimit(
+            versionCount: maximumNumberOfActiveVersions, retainedByteCount: maximumRetainedByteCount,
+            policy: activeVersionPolicy, hasFiles: log != nil)
+    }
+}

@@ -1,0 +1,181 @@
+import FirnBytes
+import FirnStorage
+import Synchronization
+
+extension Log {
+    /// Opens the store at `options.folder`. If it is opened for writing and there is nothing at the path, or an empty
+    /// folder, creates it.
+    ///
+    /// Cost: reading the newest segment, at most 64 MiB; everything with `verify: .everything`.
+    package static func open(
+        _ options: LogOptions, storage: any Storage, clock: any Clock = SystemClock.shared,
+        randomness: any Randomness = SystemRandomness.shared
+    ) throws(LogError) -> Log {
+        precondition(
+            options.segmentByteCount >= 4096 && options.segmentByteCount % LogLimits.frameAlignment == 0,
+            "segmentByteCount must be a multiple of 64 and at least 4096")
+        precondition(
+            options.partByteCount >= 64 && options.partByteCount <= LogLimits.payloadByteCount,
+            "partByteCount must be 64 ... \(LogLimits.payloadByteCount)")
+        precondition(
+            SegmentHeader.isSector(options.sectorByteCount),
+            "sectorByteCount must be 0 or a power of two, 512 ... 65,536")
+        let folder = StoreFolder(options, storage)
+        switch options.access {
+        case .readOnly: return try openForReading(options, folder)
+        case .readWrite(let wait): return try openForWriting(options, folder, clock, randomness, waitMilliseconds: wait)
+        }
+    }
+
+    static func checkVolume(_ path: String, _ storage: any Storage) throws(LogError) {
+        let volume = try stored { () throws(StorageError) in try storage.volume(of: path) }
+        if volume.isNetwork { throw LogError(.networkFileSystem(volume.fileSystem), path: path) }
+    }
+
+    private static func openForWriting(
+        _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ randomness: any Randomness,
+        waitMilliseconds: Int
+    ) throws(LogError) -> Log {
+        let storage = folder.storage
+        var found = try folder.find()
+        if found == .nothing {
+            try checkVolume(folder.parent, storage)
+            try folder.createFolderIfAbsent(folder.path)
+            try stored { () throws(StorageError) in try storage.syncFolder(folder.parent) }
+        } else {
+            try checkVolume(folder.path, storage)
+            // A process that made the folder may have died before its name was durable.
+            if found != .store { try folder.syncParent() }
+        }
+        try folder.refuseLinks()
+        let locks = try StoreLocks(folder)
+        do throws(LogError) {
+            let deadline = SystemClock.shared.monotonic() + .nanoseconds(milliseconds: max(waitMilliseconds, 3))
+            var pause: Int64 = 500_000
+            while true {
+                if try locks.tryLockWriter() {
+                    // The first opener for writing keeps others from joining until everything is recovered.
+                    let isFirst = try locks.beginRecovery()
+                    try locks.registerOpen()
+                    // Another process may have made the store while this one waited.
+                    if found != .store { found = try folder.find() }
+                    let created = found != .store
+                    if created { try create(folder, clock, randomness, sector: options.sectorByteCount) }
+                    let log = try openLocked(
+                        options, folder, clock, randomness, locks, created: created, isFirst: isFirst)
+                    _ = try locks.registerWriter(stays: options.endsWithCheckpoint)
+                    return log
+                }
+                if let log = try join(options, folder, clock, locks) { return log }
+                if !options.usesThreads || SystemClock.shared.monotonic() >= deadline {
+                    throw LogError(.locked(processID: SharedPage.writerProcess(folder)), path: folder.path)
+                }
+                sleepThread(nanoseconds: pause)
+                pause = min(pause * 2, 20_000_000)
+            }
+        } catch {
+            locks.releaseAll()
+            throw error
+        }
+    }
+
+    /// Makes a store. It exists as soon as its manifest does; whatever a crash leaves before that counts as an
+    /// empty folder.
+    private static func create(
+        _ folder: StoreFolder, _ clock: any Clock, _ randomness: any Randomness, sector: Int
+    ) throws(LogError) {
+        try folder.removeUnfinishedCopy()
+        try folder.removeIfPresent(folder.newManifest)
+        try folder.createFolderIfAbsent(folder.log)
+        try folder.createFolderIfAbsent(folder.checkpoints)
+        let manifest = Manifest(
+            storeID: StoreID(randomness), features: sector > 0 ? [.sectors] : [], created: clock.now(),
+            segments: [Manifest.Segment(segment: 1, epoch: 1, firstVersion: 1)])
+        try makeFirstSegment(folder, manifest, schema: [], time: 0, sector: sector)
+    }
+
+    /// Writes a new store's only segment, and then its manifest.
+    static func makeFirstSegment(
+        _ folder: StoreFolder, _ manifest: Manifest, schema: [UInt8], time: Int64, sector: Int = 0
+    ) throws(LogError) {
+        let storage = folder.storage
+        let first = manifest.openSegment.firstVersion
+        let header = SegmentHeader(
+            storeID: manifest.storeID, epoch: 1, segment: 1, chain: 0, firstVersion: first, mark: first - 1,
+            sector: UInt32(sector))
+        let path = folder.segment(1)
+        try folder.removeIfPresent(path)
+        let file = try stored { () throws(StorageError) in try folder.create(path) }
+        defer { file.close() }
+        try folder.write(SegmentPrologue.encode(header, schema: schema, time: time).bytes, to: file, at: 0)
+        try stored { () throws(StorageError) in
+            try file.sync()
+            try storage.syncFolder(folder.log)
+            // The folders' names must be durable before the manifest exists.
+            try storage.syncFolder(folder.path)
+        }
+        try folder.replaceManifest(nil, with: manifest)
+    }
+
+    private static func openLocked(
+        _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ randomness: any Randomness,
+        _ locks: StoreLocks, created: Bool, isFirst: Bool
+    ) throws(LogError) -> Log {
+        let storage = folder.storage
+        let manifest = try folder.readManifest()
+        let page = try SharedPage(folder, manifest.storeID)
+        let isPageValid = page.isValid(epoch: manifest.epoch)
+        let pageMark = isPageValid ? page.durableMark : 0
+        var recovery = try Recovery.read(folder, manifest, pageMark: pageMark, verify: options.verify)
+        var report = RecoveryReport(
+            outcome: created ? .created : recovery.tornTail.map { .tornTail($0) } ?? .clean,
+            lastVersion: recovery.lastVersion, lastTime: recovery.scan.lastTime, storeID: manifest.storeID,
+            epoch: manifest.epoch, missingFromLog: recovery.missing)
+        // A writer clears its process id on the page once everything that it did is durable.
+        let isDurable = isPageValid && page.writerProcess == 0 && !page.hasFailed
+        // If this process dies after a manifest change that the page does not show, the next holder recovers, too.
+        page.writerProcess = UInt64(currentProcessID())
+        if !isDurable { try recovery.renewManifest(page) }
+        // A reader that is opening the store needs the files that were listed when it came.
+        if isFirst, !page.others(locks, but: nil).contains(where: { $0.version == 0 }) {
+            // These are files left by a crash before the removal of what the manifest no longer lists, or of a
+            // checkpoint that was never finished. If other processes have the store open, such a checkpoint may be
+            // one that is being written. The manifest's name is durable: otherwise the manifest before it could
+            // come back after a power cut, and would need what is removed here.
+            try removeUnneeded(folder, manifest, Set(recovery.checkpoints.flatMap { $0.files.map(\.id) }), newest: .max)
+        }
+        // A finished copy may have been stopped before its mark was removed.
+        if isFirst { try? folder.removeIfPresent(folder.copying) }
+        report.rewrittenCommits = try recovery.makeDurable(page)
+        report.epoch = recovery.manifest.epoch
+
+        let segmentPath = folder.segment(recovery.manifest.openSegment.segment)
+        let file = try stored { () throws(StorageError) in try storage.open(segmentPath, .readWrite) }
+        let size = try stored { () throws(StorageError) in try file.size() }
+        let reserve = LogReserve(folder: folder, storeID: manifest.storeID, byteCount: options.reserveByteCount)
+        let isReserveGone = !reserve.make()
+        page.prepare(
+            epoch: recovery.manifest.epoch, durable: recovery.lastVersion, published: recovery.lastVersion,
+            generation: recovery.manifest.generation, fresh: try locks.isAlone())
+        let slot = try takeSlot(page, locks, folder, clock)
+        page.writerProcess = UInt64(currentProcessID())
+        let group = GroupCommit(
+            file: file, version: recovery.lastVersion, page: page, publishesWhenWritten: options.durability != .full)
+        let tail = LogTail(
+            folder: folder, options: options, clock: clock, group: group, page: page, file: file,
+            manifest: recovery.manifest, end: recovery.scan.end, filled: max(size, recovery.scan.end),
+            chain: recovery.scan.chain, lastTime: recovery.scan.lastTime, schema: recovery.scan.schema ?? [],
+            sector: recovery.sector, isReserveGone: isReserveGone)
+        tail.markWritten = max(recovery.scan.mark, recovery.manifest.openSegment.firstVersion - 1)
+        let lock = WriterLock(locks: locks, page: page, isReady: true, mayWait: options.usesThreads, clock: clock)
+        let writer = LogWriter(group: group, tail: tail, lock: lock, follower: LogFollower(folder), reserve: reserve)
+        try writer.maintenance?.start()
+        let log = Log(
+            options: options, recovery: report, folder: folder, locks: locks, page: page,
+            schema: [], checkpoints: recovery.checkpoints, nextCheckpointID: (recovery.checkpoint?.id ?? 0) + 1,
+            writer: writer,
+            slot: slot)
+        writer.byteCountSinceCheckpoint.store(log.segmentByteCount, ordering: .relaxed)
+        return log
+    }
+}

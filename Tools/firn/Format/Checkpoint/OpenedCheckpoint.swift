@@ -1,0 +1,179 @@
+import FirnBytes
+import FirnStorage
+
+/// A checkpoint of a store: its files, opened for reading, and their nodes by position.
+///
+/// A **position** is an offset in the checkpoint's mapping, where its files lie one behind the other. The tool maps
+/// nothing: it reads nodes through blocks of 64 KiB, of which it keeps the last few, so that memory stays the same
+/// however long the files are.
+final class OpenedCheckpoint {
+    struct File {
+        let entry: CheckpointFooter.File
+        let path: String
+        /// The file's length; 0 if it is missing.
+        let byteCount: Int
+        /// Nil if the file is missing, or is not the one that it should be.
+        let file: (any StorageFile)?
+    }
+
+    /// The manifest's entry for the checkpoint; without a manifest, one made from the newest file.
+    let entry: Manifest.Checkpoint
+    let footer: CheckpointFooter
+    let files: [File]
+    let storage: any Storage
+
+    private static let blockByteCount = 64 << 10
+    private static let blockCount = 256
+    /// Which block of which file each slot holds; -1 for none.
+    private var owners = [(file: Int, block: Int)](repeating: (-1, -1), count: blockCount)
+    private var blocks = [[UInt8]](repeating: [], count: blockCount)
+    /// The bytes of all nodes that references have led to, and the limit for them: see `walk`.
+    private(set) var followed = 0
+    private var followedMax = Int.max
+    /// Whether a walk has ended because it passed that limit. What it reports after that means nothing.
+    var isSpent: Bool { followed > followedMax }
+
+    init(entry: Manifest.Checkpoint, footer: CheckpointFooter, files: [File], storage: any Storage) {
+        self.entry = entry
+        self.footer = footer
+        self.files = files
+        self.storage = storage
+    }
+
+    deinit { for file in files { file.file?.close() } }
+
+    var byteCount: Int { files.reduce(0) { $0 + $1.byteCount } }
+    var schema: DecodedSchema { footer.schema }
+
+    // MARK: Nodes
+
+    /// Follows references in `body`, up to as many bytes as the files have.
+    ///
+    /// A version is a tree: no node is reached in two ways, except dictionaries, which are small. Intact nodes that
+    /// share children could lead to more bytes than anybody can read.
+    func walk<T>(_ body: () throws -> T) rethrows -> T {
+        let outer = followedMax
+        followedMax = min(outer, followed + files.reduce(0) { $0 + $1.entry.byteCount })
+        defer { followedMax = outer }
+        return try body()
+    }
+
+    /// Reads the node at a position, and checks its checksum and its shape.
+    func node(at position: Int) throws -> OnDiskNode {
+        guard let index = files.lastIndex(where: { $0.entry.start <= position }),
+            position - files[index].entry.start >= CheckpointHeader.byteCount,
+            position - files[index].entry.start < files[index].entry.byteCount, position % NodeHeader.unit == 0
+        else { throw NodeFault(position, "this position lies in none of the checkpoint's files") }
+        let offset = position - files[index].entry.start
+        let available = files[index].entry.byteCount - offset
+        var start = [UInt8](repeating: 0, count: min(NodeHeader.byteCount, available))
+        try start.withUnsafeMutableBytes { try read(index, offset, into: $0, position) }
+        let header: NodeHeader
+        switch start.withUnsafeBytes({ NodeHeader.read($0, position: position, available: available) }) {
+        case .refused(let reason): throw NodeFault(position, reason)
+        case .header(let found): header = found
+        }
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: header.nodeByteCount, alignment: 16)
+        let node = OnDiskNode(position: position, header: header, owning: memory)
+        try read(index, offset, into: memory, position)
+        guard NodeHeader.isIntact(node.bytes) else { throw NodeFault(position, "the node's checksum is wrong") }
+        try node.checkShape()
+        return node
+    }
+
+    /// The node that a reference of `parent` leads to, which must be of one of these kinds; nil if it leads nowhere.
+    func node(_ position: Int?, of parent: OnDiskNode, _ kinds: NodeKind...) throws -> OnDiskNode? {
+        guard let position else { return nil }
+        let node: OnDiskNode
+        do {
+            node = try self.node(at: position)
+        } catch let fault as NodeFault where fault.position == position {
+            throw NodeFault(
+                position, "\(fault.text) (the \(parent.kind.name.one) at \(words(parent.position)) refers to it)")
+        }
+        guard kinds.contains(node.kind) else {
+            throw parent.fault(
+                "a reference of the \(parent.kind.name.one) leads to a \(node.kind.name.one), not to a \(kinds[0].name.one)"
+            )
+        }
+        guard node.header.stamp <= footer.stamp else {
+            throw node.fault(
+                "the \(node.kind.name.one) has the stamp \(node.header.stamp), above the checkpoint's highest, \(footer.stamp)"
+            )
+        }
+        // The chunks of several leaves may share a dictionary.
+        if parent.kind == .chunk, node.kind == .chunk { return node }
+        followed += node.bytes.count
+        guard followed <= followedMax else {
+            throw parent.fault("the references lead to more than the files hold: several lead to the same nodes")
+        }
+        return node
+    }
+
+    private func read(_ index: Int, _ offset: Int, into target: UnsafeMutableRawBufferPointer, _ position: Int) throws {
+        guard let file = files[index].file else {
+            throw NodeFault(position, "the file that the node lies in can't be read")
+        }
+        func fill(_ target: UnsafeMutableRawBufferPointer, _ offset: Int) throws -> Int {
+            do {
+                return try file.read(into: target, at: offset)
+            } catch {
+                throw ToolError(error)
+            }
+        }
+        var done = 0
+        while done < target.count {
+            let block = (offset + done) / Self.blockByteCount
+            let within = (offset + done) % Self.blockByteCount
+            let slot = (index &* 61 &+ block) % Self.blockCount
+            if owners[slot] != (index, block) {
+                owners[slot] = (-1, -1)
+                if blocks[slot].count < Self.blockByteCount {
+                    blocks[slot] = [UInt8](repeating: 0, count: Self.blockByteCount)
+                }
+                let count = try blocks[slot].withUnsafeMutableBytes { try fill($0, block * Self.blockByteCount) }
+                // The last block of a file may be short. The slot then keeps only the bytes that exist.
+                if count < Self.blockByteCount { blocks[slot].removeLast(blocks[slot].count - count) }
+                owners[slot] = (index, block)
+            }
+            let count = min(target.count - done, blocks[slot].count - within)
+            guard count > 0 else { throw NodeFault(position, "the file ends within the node") }
+            blocks[slot].withUnsafeBytes {
+                UnsafeMutableRawBufferPointer(rebasing: target[done..<done + count])
+                    .copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[within..<within + count]))
+            }
+            done += count
+        }
+    }
+
+    // MARK: Text
+
+    /// A position as a person looks it up: the file's name and the offset in it.
+    private func words(_ position: Int) -> String {
+        let (path, offset) = location(of: position)
+        return "\(path.split(separator: "/").last ?? ""), byte \(offset ?? position)"
+    }
+
+    /// The file and the offset of a position. A position before all files has no offset, and the last file's path.
+    private func location(of position: Int) -> (path: String, offset: Int?) {
+        guard let file = files.last(where: { $0.entry.start <= position }) else {
+            return (files[files.count - 1].path, nil)
+        }
+        return (file.path, position - file.entry.start)
+    }
+
+    func finding(_ fault: NodeFault) -> Finding {
+        let (path, offset) = location(of: fault.position)
+        return Finding(.damage, path, offset, fault.text)
+    }
+
+    /// Runs `body`, and returns the damage that it throws.
+    func finding(_ body: () throws -> Void) throws -> Finding? {
+        do {
+            try body()
+            return nil
+        } catch let fault as NodeFault {
+            return finding(fault)
+        }
+    }
+}
