@@ -1,8 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What lies below `Firn` has `package` access, which the benchmarks of the store itself need: they are compiled as part of
-// Firn's package. SwiftPM names that package after its folder, the parent of this one.
+// What lies below `Firn` has `package` access. The benchmarks of the store itself need it, so they are compiled as part
+// of the package of Firn, which SwiftPM names after its folder: the parent of this one. (`packageAccess: false` keeps
+// SwiftPM from naming this package instead.)
 let root = Context.packageDirectory.split(separator: "/").dropLast().last ?? "firn"
 let firnPackage = String(root.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
 
@@ -23,7 +24,7 @@ let package = Package(
                 "CSQLite", "CLMDB", .product(name: "Firn", package: "Firn"),
                 .product(name: "FirnCore", package: "Firn"),
             ],
-            swiftSettings: [.unsafeFlags(["-package-name", firnPackage])]),
+            packageAccess: false, swiftSettings: [.unsafeFlags(["-package-name", firnPackage])]),
     ],
     swiftLanguageModes: [.v6]
 )
