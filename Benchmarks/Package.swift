@@ -5,7 +5,8 @@ import PackageDescription
 // of the package of Firn, which SwiftPM names after its folder: the parent of this one. (`packageAccess: false` keeps
 // SwiftPM from naming this package instead.)
 let root = Context.packageDirectory.split(separator: "/").dropLast().last ?? "firn"
-let firnPackage = String(root.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
+let letters = root.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }
+let firnPackage = (letters[0].isNumber ? "_" : "") + String(letters)
 
 // Firn measured beside its rivals. A package of its own, so that SQLite and LMDB never reach the build of someone who
 // uses Firn. Run it by `Tools/bench`.
