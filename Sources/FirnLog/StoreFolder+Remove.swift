@@ -88,11 +88,11 @@ extension StoreFolder {
     }
 
     /// Removes the files of a folder of the store that have Firn's names, and the folder if nothing is left in it.
-    private func removeFiles(in folder: String, where isOurs: (String) -> Bool) throws(LogError) {
+    private func removeFiles(in folder: String, where isRemoved: (String) -> Bool) throws(LogError) {
         guard try !isLink(folder),
             try stored({ () throws(StorageError) in try storage.status(folder) })?.kind == .folder
         else { return }
-        for name in try names(folder) where isOurs(name) { try removeFile(folder + "/" + name) }
+        for name in try names(folder) where isRemoved(name) { try removeFile(folder + "/" + name) }
         if try names(folder).isEmpty {
             try stored { () throws(StorageError) in try storage.remove(folder) }
         } else {

@@ -16,7 +16,7 @@ import Testing
             isFilling.open()
             mayFill.wait()
         }
-        let filler = try StorageThread.start(name: "filler") { log.writer?.tail.fill() }
+        let filler = try StorageThread.start(name: "filler") { log.writer?.tail.preallocate() }
         isFilling.wait()
         let committer = try StorageThread.start(name: "committer") {
             do { try bench.commit(log, [2000]) } catch { Issue.record("\(error)") }
@@ -127,7 +127,7 @@ import Testing
             let before = bench.storage.callCount
             bench.storage.beforeEachCall { [moment] call in
                 guard call.index == before + moment else { return }
-                log.writer!.tail.fill()
+                log.writer!.tail.preallocate()
             }
             try log.sealSegment()
             bench.storage.beforeEachCall(nil)
@@ -139,7 +139,7 @@ import Testing
                 try bench.storage.status(log.folder.segment(1))?.byteCount == Int(sealed.byteCount),
                 "filled before call \(moment) of \(calls)")
             // Preallocation continues in the new segment.
-            log.writer!.tail.fill()
+            log.writer!.tail.preallocate()
             #expect(try bench.storage.status(log.folder.segment(2))!.byteCount == 64 << 10)
             moment += 1
         } while moment < calls
@@ -264,7 +264,7 @@ import Testing
     }
 
     private func isDurable(_ version: UInt64, _ log: Log) -> Bool {
-        let deadline = Patience.deadline(30)
+        let deadline = TestTimeout.deadline(30)
         while log.durableVersion < version {
             guard SystemClock.shared.monotonic() < deadline else { return false }
             sleepThread(nanoseconds: 200_000)

@@ -25,8 +25,8 @@ import Testing
         let bench = Bench()
         let file = try bench.storage.open("/segment", .create)
         let page = try SharedPage(StoreFolder(path: "", storage: bench.storage), StoreID(high: 1, low: 2))
-        let covered = ScheduledRoom()
-        let next = ScheduledRoom()
+        let covered = ScheduledEventCount()
+        let next = ScheduledEventCount()
         let group = GroupCommit(
             file: file, version: 0, page: page, publishesWhenWritten: false, waitQueues: (covered, next))
         let (isSyncing, hold) = bench.holdSyncs()
@@ -93,7 +93,7 @@ import Testing
         let leader = try StorageThread.start(name: "leader") {
             outcomes.add { () throws(LogError) in try group.wait(for: 1) }
         }
-        let leads = Patience.awaits { group.isSyncing }
+        let leads = TestTimeout.awaits { group.isSyncing }
         group.fail(LogError(.storage(StorageError(.io, operation: "sync", path: "/segment")), path: "/segment"))
         group.endJoin()
         leader.join()
@@ -255,7 +255,7 @@ final class Outcomes: @unchecked Sendable {
 
 /// An event count whose sleepers can be counted and whose callers can be delayed. A signal wakes exactly the thread
 /// that has slept longest.
-final class ScheduledRoom: EventCount, @unchecked Sendable {
+final class ScheduledEventCount: EventCount, @unchecked Sendable {
     struct State {
         /// How many have asked for a ticket.
         var asked = 0

@@ -34,9 +34,9 @@ import Testing
     func nextLeader(count: Int) throws {
         let bench = Bench()
         let file = try bench.storage.open("/segment", .create)
-        let next = ScheduledRoom()
+        let next = ScheduledEventCount()
         let group = GroupCommit(
-            file: file, version: 0, page: nil, publishesWhenWritten: false, waitQueues: (ScheduledRoom(), next))
+            file: file, version: 0, page: nil, publishesWhenWritten: false, waitQueues: (ScheduledEventCount(), next))
         let (isSyncing, hold) = bench.holdSyncs()
         func start(_ version: Int) throws -> StorageThread {
             try StorageThread.start(name: "waiter") {
@@ -51,7 +51,7 @@ import Testing
         next.waitUntil { $0.asleep == count }
         hold.open()
         leader.join()
-        #expect(Patience.awaits { next.asleep == 0 }, "nobody is left who would wake them")
+        #expect(TestTimeout.awaits { next.asleep == 0 }, "nobody is left who would wake them")
         // If that failed, the waiters are woken here to end the test.
         next.broadcast()
         for waiter in waiters { waiter.join() }

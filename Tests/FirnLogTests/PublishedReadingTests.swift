@@ -98,7 +98,7 @@ import Testing
     private static func wait(for version: UInt64, on page: SharedPage, _ manner: Manner) {
         switch manner {
         case .wait:
-            page.wait(nanoseconds: Int64(Patience.seconds) * 1_000_000_000) { page.published >= version }
+            page.wait(nanoseconds: Int64(TestTimeout.seconds) * 1_000_000_000) { page.published >= version }
         case .follow:
             let waiter = Log.PublishWaiter(page: page, lock: nil)
             while true {
@@ -163,7 +163,7 @@ private final class Stepper: @unchecked Sendable {
     }
 
     func ends(within seconds: Int) -> Bool {
-        let deadline = Patience.deadline(seconds)
+        let deadline = TestTimeout.deadline(seconds)
         return lock.withLock {
             while !hasEnded, changed.wait(lock, until: deadline) {}
             return hasEnded

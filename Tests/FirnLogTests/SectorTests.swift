@@ -224,7 +224,7 @@ import Testing
                 }
                 leader.withLock { $0 = thread }
             } catch { Issue.record("\(error)") }
-            if !Patience.awaits({ log.writer!.group.isSyncing }) { Issue.record("nobody syncs") }
+            if !TestTimeout.awaits({ log.writer!.group.isSyncing }) { Issue.record("nobody syncs") }
         }
         try bench.commit(log)
         leader.withLock { $0 }?.join()

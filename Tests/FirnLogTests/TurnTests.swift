@@ -308,11 +308,11 @@ import Testing
         }
         switch end {
         case 0:
-            try #require(Patience.awaits { log.shouldReleaseWriting })
+            try #require(TestTimeout.awaits { log.shouldReleaseWriting })
             log.releaseWriting()
         case 1:
             // As the follower's thread does.
-            try #require(Patience.awaits { log.takeIdleReleaseRequest() })
+            try #require(TestTimeout.awaits { log.takeIdleReleaseRequest() })
             log.releaseWriting()
         default: disk.kill(storage)
         }

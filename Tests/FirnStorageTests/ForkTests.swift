@@ -200,7 +200,7 @@ import Testing
                 guard let memory = try? PosixStorage.shared.sharedMemory(path, byteCount: 4096) else { return 1 }
                 let word = SharedWord(memory.bytes.baseAddress!)
                 ready.send()
-                Patience.awaitChange(of: word)
+                TestTimeout.awaitChange(of: word)
                 SharedLongWord(memory.bytes.baseAddress! + 8).store(1 << 40)
                 return withExtendedLifetime(memory) { 0 }
             }
@@ -260,7 +260,7 @@ private struct Signal {
 
     func wait() {
         var waiting = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
-        while poll(&waiting, 1, Int32(Patience.seconds) * 1000) < 0, errno == EINTR {}
+        while poll(&waiting, 1, Int32(TestTimeout.seconds) * 1000) < 0, errno == EINTR {}
         precondition(waiting.revents != 0, "the other process hangs")
         var byte: UInt8 = 0
         while read(ends[0], &byte, 1) < 0, errno == EINTR {}

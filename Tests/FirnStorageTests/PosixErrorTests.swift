@@ -64,7 +64,7 @@ import Testing
                     hasBegun.withLock { $0 = true }
                     _ = try? large.read(into: buffer, at: 0)
                 }
-                #expect(Patience.awaits { hasBegun.withLock { $0 } })
+                #expect(TestTimeout.awaits { hasBegun.withLock { $0 } })
                 // The read takes about ten milliseconds.
                 usleep(4000)
                 large.close()

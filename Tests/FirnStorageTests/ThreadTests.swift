@@ -39,7 +39,7 @@ import Testing
     @Test func aConditionWakesWhoWaits() throws {
         let lock = Lock(.unranked)
         let condition = Condition()
-        let deadline = Patience.deadline()
+        let deadline = TestTimeout.deadline()
         nonisolated(unsafe) var turn = 0
         let thread = try StorageThread.start(name: "waiter") {
             lock.withLock {
@@ -124,7 +124,7 @@ import Testing
             word.store(1)
             word.wakeAll()
         }
-        Patience.awaitChange(of: word)
+        TestTimeout.awaitChange(of: word)
         #expect(word.load() == 1)
         memory.deallocate()
     }
@@ -138,11 +138,11 @@ import Testing
         let threads = try (0..<3).map { _ in
             try StorageThread.start(name: "sleeper") {
                 started.add(1)
-                Patience.awaitChange(of: word)
+                TestTimeout.awaitChange(of: word)
                 done.add(1)
             }
         }
-        #expect(Patience.awaits { started.load() == 3 })
+        #expect(TestTimeout.awaits { started.load() == 3 })
         // By now the threads sleep, or are about to. A thread that does not sleep yet needs no wake-up: it sees the
         // word.
         sleepThread(nanoseconds: 50_000_000)

@@ -63,8 +63,8 @@
         /// The next complete line; nil if the child has ended and everything was read. A line that a kill has cut
         /// short is not returned.
         /// - Throws: `Silence` if neither comes within `seconds`.
-        public func readLine(within seconds: Int = Patience.seconds) throws -> String? {
-            let deadline = Patience.deadline(seconds)
+        public func readLine(within seconds: Int = TestTimeout.seconds) throws -> String? {
+            let deadline = TestTimeout.deadline(seconds)
             while true {
                 if let end = buffer.firstIndex(of: 10) {
                     defer { buffer.removeFirst(end + 1) }

@@ -29,9 +29,9 @@ public enum ProcessEnd: Equatable, Sendable {
 }
 
 /// Waits until a child ends, and kills it after `seconds`.
-public func end(of child: Int32, within seconds: Int = Patience.seconds) -> ProcessEnd {
+public func end(of child: Int32, within seconds: Int = TestTimeout.seconds) -> ProcessEnd {
     var status: Int32 = 0
-    let deadline = Patience.deadline(seconds)
+    let deadline = TestTimeout.deadline(seconds)
     while true {
         let result = waitpid(child, &status, WNOHANG)
         if result == child || result < 0 && errno != EINTR { break }

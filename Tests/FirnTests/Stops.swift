@@ -11,5 +11,5 @@ func expectMessage(_ result: ExitTest.Result?, _ parts: String..., at location: 
 
 extension DispatchTime {
     /// Until when a test waits for another thread. A thread that takes longer hangs, and the test fails.
-    static var patience: DispatchTime { .now() + .seconds(Patience.seconds) }
+    static var testTimeout: DispatchTime { .now() + .seconds(TestTimeout.seconds) }
 }

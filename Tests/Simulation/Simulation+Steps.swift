@@ -129,7 +129,7 @@ extension Simulation {
     func follow(_ process: SimulatedProcess) throws {
         guard let store = process.store, !process.isReadOnly else { return }
         try perform(process) {
-            store.attendToOthers()
+            store.handleOtherProcesses()
             try store.catchUp()
         }
         guard process.store != nil else { return }

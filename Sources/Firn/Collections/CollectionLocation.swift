@@ -49,11 +49,11 @@ struct CollectionLocation {
 
     /// The same collection in another realm of the store; nil if its row is not there.
     func moved(to other: RealmInstance) -> CollectionLocation? {
-        other.locate(placed(in: other).row).map { CollectionLocation($0, property) }
+        other.locate(unlocated(in: other).row).map { CollectionLocation($0, property) }
     }
 
     /// The same collection in another realm of the store, without looking its row up yet.
-    func placed(in other: RealmInstance) -> CollectionLocation {
-        CollectionLocation(_Row(core: other.core, key: row.key, table: row.table.unsafelyUnwrapped), property)
+    func unlocated(in other: RealmInstance) -> CollectionLocation {
+        CollectionLocation(.unlocated(other.core, key: row.key, table: row.table.unsafelyUnwrapped), property)
     }
 }

@@ -203,12 +203,12 @@ public final class CollectionSource {
     }
 
     /// The same elements in another realm of the store, whether the object that they belong to exists there or not.
-    func placed(in other: RealmInstance) -> CollectionSource {
+    func unlocated(in other: RealmInstance) -> CollectionSource {
         let origin: Origin =
             switch origin {
             case .table, .unmanaged: origin
-            case .list(let location): .list(location.placed(in: other))
-            case .backlinks(let location, let property): .backlinks(location.placed(in: other), property)
+            case .list(let location): .list(location.unlocated(in: other))
+            case .backlinks(let location, let property): .backlinks(location.unlocated(in: other), property)
             }
         return CollectionSource(other, binding, origin, query)
     }

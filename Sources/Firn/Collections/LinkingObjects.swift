@@ -59,7 +59,7 @@ public struct LinkingObjects<Element: Object>: RealmCollection {
 
     /// The same backlinks in another realm of the store, whether the object exists there or not.
     public func _moved(to realm: RealmInstance) -> LinkingObjects {
-        LinkingObjects(originProperty, source?.placed(in: realm))
+        LinkingObjects(originProperty, source?.unlocated(in: realm))
     }
 
     /// Empty, unmanaged backlinks.

@@ -102,7 +102,7 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
 
     /// The same list in another realm of the store, whether its object exists there or not; an unmanaged list itself.
     public func _moved(to realm: RealmInstance) -> List {
-        location.map { $0.placed(in: realm) }.map { List($0.row, $0.property) } ?? self
+        location.map { $0.unlocated(in: realm) }.map { List($0.row, $0.property) } ?? self
     }
 
     /// An empty, unmanaged list.

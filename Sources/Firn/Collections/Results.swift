@@ -51,7 +51,7 @@ public struct Results<Element: RealmCollectionValue>: RealmCollection {
     }
 
     /// The same results in another realm of the store.
-    public func _moved(to realm: RealmInstance) -> Results { Results(_source.placed(in: realm)) }
+    public func _moved(to realm: RealmInstance) -> Results { Results(_source.unlocated(in: realm)) }
 
     /// The results themselves: results of a list that is gone are empty.
     public var _withoutOwner: Results { self }

@@ -53,16 +53,17 @@ extension Realm {
         let new = try asOf(version: to, file: file, line: line).instance
         guard from != to else { return [] }
         let (earlier, later) = from < to ? (old, new) : (new, old)
-        let touched = try instance.storing { store throws(StoreError) in
-            try store.touchedRows(from: earlier.shownPin, to: later.shownPin)
+        let summary = try instance.storing { store throws(StoreError) in
+            try store.changeSummary(from: earlier.shownPin, to: later.shownPin)
         }
         return try instance.storing { store throws(StoreError) in
             try store.reading {
                 var changes: [Change] = []
                 for binding in instance.schema.tables.sorted(by: { $0.info.name < $1.info.name }) {
                     let ends = ChangeEnds(binding, old, new)
-                    for (key, columns) in (touched[binding.table] ?? [:]).sorted(by: { $0.key < $1.key }) {
-                        if let change = ends.change(key, columns) { changes.append(change) }
+                    guard let table = summary.tables[binding.table] else { continue }
+                    for key in table.inserted.union(table.deleted).union(table.modified.keys).sorted() {
+                        if let change = ends.change(key, table.modified[key]) { changes.append(change) }
                     }
                 }
                 return changes
@@ -87,8 +88,8 @@ private struct ChangeEnds {
         after = new.table(binding)
     }
 
-    /// What became of an object of which some columns were written; nil if nothing did.
-    func change(_ key: Int64, _ columns: ColumnSet) -> Realm.Change? {
+    /// What became of an object; nil if nothing did. `columns` are those that were written, if both versions have it.
+    func change(_ key: Int64, _ columns: ColumnSet?) -> Realm.Change? {
         let was = before?.find(key).map { old.accessor(binding, $0.leaf, $0.row, key: key) }
         let isNow = after?.find(key).map { new.accessor(binding, $0.leaf, $0.row, key: key) }
         guard let some = isNow ?? was else { return nil }
@@ -105,8 +106,8 @@ private struct ChangeEnds {
     }
 
     /// Whether a property that may have been written has different values in the two versions.
-    private func differs(_ property: PropertyInfo, _ key: Int64, _ columns: ColumnSet) -> Bool {
+    private func differs(_ property: PropertyInfo, _ key: Int64, _ columns: ColumnSet?) -> Bool {
         let column = binding.column(property)
-        return columns.contains(column) && before?.value(column, of: key) != after?.value(column, of: key)
+        return columns?.contains(column) == true && before?.value(column, of: key) != after?.value(column, of: key)
     }
 }

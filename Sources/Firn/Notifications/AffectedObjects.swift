@@ -131,11 +131,11 @@ struct ObservedPath {
         var table: TableBinding? = binding
         for name in text.split(separator: ".", omittingEmptySubsequences: false) {
             guard let current = table, let property = current.info.property(named: String(name)) else {
-                let place =
+                let reason =
                     table.map { $0.info.missingPropertyText(String(name)) }
                     ?? "what comes before \"\(name)\" is no object"
                 fatalError(
-                    "Firn: the key path \"\(text)\" can't be observed: \(place). Name properties of \(binding.info.name), joined by dots."
+                    "Firn: the key path \"\(text)\" can't be observed: \(reason). Name properties of \(binding.info.name), joined by dots."
                 )
             }
             if first == nil { first = property }

@@ -51,13 +51,13 @@ extension ObjectBase {
     }
 
     fileprivate final func beginObserving(
-        _ keyPaths: [String]?, at place: CallSite
+        _ keyPaths: [String]?, at site: CallSite
     ) -> (realm: RealmInstance, binding: TableBinding, key: Int64, from: SubscriptionStart, paths: [ObservedPath]?) {
         guard isManaged else {
             fatalError("Firn: an unmanaged object of \(classInfo.name) can't be observed. Add it to a realm first.")
         }
         let realm = RealmInstance.of(_row)
-        let start = realm.startObserving(at: place)
+        let start = realm.startObserving(at: site)
         if !_row.isCurrent { _row = _relocate(_row) }
         let binding = TableBinding.of(_row)
         return (realm, binding, _row.key, start, keyPaths.map { $0.map { ObservedPath($0, binding, realm.schema) } })
@@ -84,13 +84,13 @@ extension Object {
         }
         await ActorObserving.install(start.realm, on: actor, from: start.from, _isolation: _isolation) { realm in
             // The actor may keep the token.
-            let observation = ObjectSubscription<T>(realm, start.binding, start.key, from: start.from, start.paths) {
+            let subscription = ObjectSubscription<T>(realm, start.binding, start.key, from: start.from, start.paths) {
                 [weak actor] change in
                 guard let actor else { return }
                 nonisolated(unsafe) let change = change
                 actor.assumeIsolated { block($0, change) }
             }
-            realm.add(observation, token)
+            realm.add(subscription, token)
         }
         return token
     }

@@ -29,7 +29,7 @@ final class ObjectSubscription<T: ObjectBase>: DataSubscription {
 
     override func notify(_ summary: ChangeSummary, from old: Pin, to new: Pin) {
         let view = new.snapshot.table(binding.table)
-        guard let place = view.find(key) else {
+        guard let location = view.find(key) else {
             finish()
             block(.deleted)
             return
@@ -46,7 +46,7 @@ final class ObjectSubscription<T: ObjectBase>: DataSubscription {
             return PropertyChange(
                 name: property.name,
                 oldValue: isOwn ? nil : before.value(column, of: key).flatMap { any($0, property) },
-                newValue: any(view.value(column, place.leaf, place.row), property))
+                newValue: any(view.value(column, location.leaf, location.row), property))
         }
         guard let object = realm.accessor(binding, key) as? T else { return }
         block(.change(object, changes))

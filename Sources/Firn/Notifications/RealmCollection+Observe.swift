@@ -29,13 +29,13 @@ extension RealmCollection {
     ) -> NotificationToken {
         let source = _source
         source.checkIsAlive()
-        let place = CallSite(file, line)
-        let start = source.realm.startObserving(at: place)
+        let site = CallSite(file, line)
+        let start = source.realm.startObserving(at: site)
         let paths = observedPaths(keyPaths, source)
         let token = NotificationToken()
         if let queue {
             let frozen = _moved(
-                to: source.realm.shared.frozen(source.realm.configuration, source.realm.schema, start.pin, at: place))
+                to: source.realm.shared.frozen(source.realm.configuration, source.realm.schema, start.pin, at: site))
             source.realm.onQueue(Scheduler.queue(queue), from: start) { realm in
                 let own = frozen._moved(to: realm)
                 realm.add(CollectionSubscription(own, own._source, from: start, paths, block), token)
@@ -60,8 +60,8 @@ extension RealmCollection {
     ) async -> NotificationToken {
         let source = _source
         source.checkIsAlive()
-        let place = CallSite(file, line)
-        let start = source.realm.startObserving(at: place)
+        let site = CallSite(file, line)
+        let start = source.realm.startObserving(at: site)
         let paths = observedPaths(keyPaths, source)
         let token = NotificationToken()
         guard !Task.isCancelled else {
@@ -69,16 +69,16 @@ extension RealmCollection {
             return token
         }
         let frozen = _moved(
-            to: source.realm.shared.frozen(source.realm.configuration, source.realm.schema, start.pin, at: place))
+            to: source.realm.shared.frozen(source.realm.configuration, source.realm.schema, start.pin, at: site))
         await ActorObserving.install(source.realm, on: actor, from: start, _isolation: _isolation) { realm in
             let own = frozen._moved(to: realm)
             // The actor may keep the token.
-            let observation = CollectionSubscription(own, own._source, from: start, paths) { [weak actor] change in
+            let subscription = CollectionSubscription(own, own._source, from: start, paths) { [weak actor] change in
                 guard let actor else { return }
                 nonisolated(unsafe) let change = change
                 actor.assumeIsolated { block($0, change) }
             }
-            realm.add(observation, token)
+            realm.add(subscription, token)
         }
         return token
     }

@@ -67,36 +67,36 @@ extension RealmInstance {
 
     /// Advances, and shows observers what is due. Returns whether there was something newer.
     @discardableResult
-    func refresh(at place: CallSite) -> Bool {
+    func refresh(at site: CallSite) -> Bool {
         guard !isFrozen, !isInTransaction, !isDelivering else { return false }
         // If other processes have written something that can't be shown here, `tryRefresh()` throws it, and so do the
         // next write and the next opening.
         _ = Result { () throws(StoreError) in try store.catchUp() }
-        return advance(at: place)
+        return advance(at: site)
     }
 
     /// As `refresh`, but throws if other processes have written something that can't be shown here.
-    func tryRefresh(at place: CallSite) throws -> Bool {
+    func tryRefresh(at site: CallSite) throws -> Bool {
         guard !isFrozen, !isInTransaction, !isDelivering else { return false }
         try storing { store throws(StoreError) in try store.catchUp() }
-        return advance(at: place)
+        return advance(at: site)
     }
 
     @discardableResult
-    func advance(at place: CallSite) -> Bool {
-        let moved = moveToNewest(at: place)
+    func advance(at site: CallSite) -> Bool {
+        let moved = moveToNewest(at: site)
         deliver(mayBegin: false)
         return moved
     }
 
     @discardableResult
-    private func moveToNewest(at place: CallSite) -> Bool {
+    private func moveToNewest(at site: CallSite) -> Bool {
         // A realm that has read nothing yet has nothing to advance from. Its first read takes the newest version.
         guard let pin, store.publishedVersion > pin.version else {
             moveToEqual()
             return false
         }
-        show(store.pin(at: place))
+        show(store.pin(at: site))
         announce()
         return true
     }
@@ -108,24 +108,24 @@ extension RealmInstance {
         let equal = store.pin(at: pin.callSite)
         guard equal.version == pin.version else { return }
         show(equal)
-        for observation in observers.active { observation.moveToEqual(equal) }
+        for subscription in observers.active { subscription.moveToEqual(equal) }
     }
 
     /// Shows each observer what it has not been shown yet.
     private func deliver(mayBegin: Bool) {
         delivering {
-            for observation in observers.active {
+            for subscription in observers.active {
                 // A block may have begun a write. The other observers are called when it has ended.
                 if isInTransaction {
                     isTurnDue = true
                     break
                 }
-                observation.deliver(mayBegin: mayBegin)
+                subscription.deliver(mayBegin: mayBegin)
             }
         }
-        if ownNotes.isEmpty { return }
+        if ownChanges.isEmpty { return }
         let oldest = observers.active.filter(\.wantsOldValues).map(\.last.version).min() ?? .max
-        ownNotes.removeAll { $0.version <= oldest }
+        ownChanges.removeAll { $0.version <= oldest }
     }
 
     /// Runs code that calls blocks with changes. In these blocks `refresh` does nothing.
@@ -138,10 +138,10 @@ extension RealmInstance {
 
     private func notifyRealm(_ notification: Realm.Notification, skipping tokens: [NotificationToken] = []) {
         func call() {
-            for observation in observers.realmObservers
-            where observation.isActive && !tokens.contains(where: { $0.observer === observation }) {
+            for subscription in observers.realmObservers
+            where subscription.isActive && !tokens.contains(where: { $0.observer === subscription }) {
                 LockRank.expectNone("an observer is called")
-                observation.block(notification, Realm(self))
+                subscription.block(notification, Realm(self))
             }
         }
         switch notification {
@@ -159,10 +159,10 @@ extension RealmInstance {
         // own pin is preferred, because it may be on the newer tree of a compaction.
         if let own = pin.version == committed.number ? pin : committed.pin {
             if let observer = observers.active.first(where: \.wantsOldValues) {
-                ownNotes.append((own.version, observer.claim.changes(from: base, to: own)))
+                ownChanges.append((own.version, observer.cursor.changes(from: base, to: own)))
             }
             // Changes that another writer wrote before, published or not, are not hidden by this transaction.
-            delivering { for token in tokens { (token.observer as? DataSubscription)?.hide(own, from: base) } }
+            delivering { for token in tokens { (token.observer as? DataSubscription)?.skip(own, from: base) } }
         }
         // A realm observer learns that something changed, not what, so it can't be notified of another writer's part
         // alone.
@@ -178,14 +178,14 @@ extension RealmInstance {
     func isOwnChange(
         _ table: TableID, _ key: Int64, _ column: Int, after version: UInt64, through last: UInt64
     ) -> Bool {
-        ownNotes.contains {
+        ownChanges.contains {
             $0.version > version && $0.version <= last
-                && ($0.notes.tables[table]?.modified[key]?.contains(column) ?? false)
+                && ($0.changes.tables[table]?.modified[key]?.contains(column) ?? false)
         }
     }
 
     /// The version that a new observer begins from. Stops the program if nothing can be observed.
-    func pinForObserving(at place: CallSite) -> Pin {
+    func pinForObserving(at site: CallSite) -> Pin {
         check()
         if isFrozen { fatalError("Firn: what is frozen never changes, so it can't be observed. Observe the live one.") }
         if configuration.readOnly {
@@ -197,16 +197,16 @@ extension RealmInstance {
                     "Firn: an observer can't be added in a write transaction that has changed something. Add it before, or after the commit."
                 )
             }
-            return transaction.base.again(at: place)
+            return transaction.base.again(at: site)
         }
-        return shownPin.again(at: place)
+        return shownPin.again(at: site)
     }
 
     /// The version that a new observer begins from, and the claim on the change summaries of all later versions,
     /// which are kept for it from now on. Stops the program as `pinForObserving` does.
-    func startObserving(at place: CallSite) -> SubscriptionStart {
-        let pin = pinForObserving(at: place)
-        return SubscriptionStart(pin: pin, claim: store.makeChangeCursor(after: pin.version))
+    func startObserving(at site: CallSite) -> SubscriptionStart {
+        let pin = pinForObserving(at: site)
+        return SubscriptionStart(pin: pin, cursor: store.makeChangeCursor(after: pin.version))
     }
 
     /// Stops the program if the thread could never call the observer's block.
@@ -236,14 +236,14 @@ extension RealmInstance {
     }
 
     /// Adds an observer and wakes the realm, which calls it at the next turn.
-    func add(_ observation: DataSubscription, _ token: NotificationToken) {
-        guard token.keep(observation) else { return }
-        observers.add(observation, token)
+    func add(_ subscription: DataSubscription, _ token: NotificationToken) {
+        guard token.keep(subscription) else { return }
+        observers.add(subscription, token)
         // A queue's or actor's realm may have been opened only for the observer. It goes on from the observer's first
         // version. An observer that was made in a transaction may begin from a version that is not published yet,
         // which no other realm shows.
         if pin == nil {
-            let last = observation.last
+            let last = subscription.last
             show(last.version > store.publishedVersion ? store.pin(at: last.callSite) : last.again(at: last.callSite))
         }
         waker?.wake()
@@ -274,9 +274,9 @@ extension Realm {
             instance.announcedVersion = max(instance.announcedVersion, pin.version)
         }
         let token = NotificationToken()
-        let observation = RealmSubscription(instance, block)
-        guard token.keep(observation) else { return token }
-        instance.observers.add(observation, token)
+        let subscription = RealmSubscription(instance, block)
+        guard token.keep(subscription) else { return token }
+        instance.observers.add(subscription, token)
         return token
     }
 }

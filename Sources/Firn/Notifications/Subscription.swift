@@ -22,7 +22,7 @@ class Subscription {
 /// the call that makes the observer, so that it misses nothing after that.
 struct SubscriptionStart: Sendable {
     let pin: Pin
-    let claim: ChangeCursor
+    let cursor: ChangeCursor
 }
 
 /// An observer of data. It knows the version that it was last shown, and how to show the next one. It pins that
@@ -33,7 +33,7 @@ class DataSubscription: Subscription {
         /// The version that was shown last.
         var last: Pin
         /// Keeps the change summaries of the versions after it.
-        let claim: ChangeCursor
+        let cursor: ChangeCursor
         /// Versions that are not shown, oldest first, each with the version before it. Kept only while there is
         /// something to show before them.
         var hidden: [(base: Pin, committed: Pin)] = []
@@ -46,7 +46,7 @@ class DataSubscription: Subscription {
     var wantsInitial: Bool { false }
 
     init(_ realm: RealmInstance, from start: SubscriptionStart) {
-        progress = Progress(last: start.pin, claim: start.claim)
+        progress = Progress(last: start.pin, cursor: start.cursor)
         super.init(realm)
     }
 
@@ -57,7 +57,7 @@ class DataSubscription: Subscription {
 
     /// The version that was last shown. The observer must be active.
     var last: Pin { current.last }
-    var claim: ChangeCursor { current.claim }
+    var cursor: ChangeCursor { current.cursor }
 
     /// Moves the version shown last to the tree with which a compaction has replaced the old one.
     func moveToEqual(_ pin: Pin) {
@@ -74,12 +74,12 @@ class DataSubscription: Subscription {
 
     /// Shows the observer what has changed up to the version that its realm shows.
     func deliver(mayBegin: Bool) {
-        guard isActive, !isRefused(), let shown = realm.pin else { return }
+        guard isActive, !isReentrant(), let shown = realm.pin else { return }
         if wantsInitial {
             guard mayBegin else { return }
             let new = shown.again(at: last.callSite)
             run(new) { begin(new) }
-        } else if passHidden(), let shown = realm.pin {
+        } else if skipHiddenVersions(), let shown = realm.pin {
             deliver(through: shown)
         }
     }
@@ -87,10 +87,10 @@ class DataSubscription: Subscription {
     /// Shows an observer that has begun what has changed up to a version, which may be older than the one that the
     /// realm shows.
     private func deliver(through pin: Pin) {
-        guard isActive, !wantsInitial, pin.version > last.version, !isRefused() else { return }
+        guard isActive, !wantsInitial, pin.version > last.version, !isReentrant() else { return }
         let new = pin.again(at: last.callSite)
         let old = last
-        let notes = claim.changes(from: old, to: new)
+        let notes = cursor.changes(from: old, to: new)
         run(new) { notify(notes, from: old, to: new) }
     }
 
@@ -107,21 +107,21 @@ class DataSubscription: Subscription {
     }
 
     /// True while the block runs, because it is not called within itself. It is called again at the next turn.
-    private func isRefused() -> Bool {
+    private func isReentrant() -> Bool {
         if isRunning { isDueAgain = true }
         return isRunning
     }
 
     private func take(_ pin: Pin) {
         progress?.last = pin
-        claim.advance(to: pin.version)
+        cursor.advance(to: pin.version)
     }
 
     // MARK: Versions that are not shown
 
     /// Treats a version that the realm has committed as already shown, without calling the block. What others had
     /// written before, up to `base`, is shown first: at once, or at the next turn if the block is running.
-    func hide(_ committed: Pin, from base: Pin) {
+    func skip(_ committed: Pin, from base: Pin) {
         guard isActive, !wantsInitial, let progress else { return }
         let committed = committed.again(at: progress.last.callSite)
         if let end = progress.hidden.indices.last, progress.hidden[end].committed.version == base.version {
@@ -129,15 +129,15 @@ class DataSubscription: Subscription {
         } else {
             self.progress?.hidden.append((base.again(at: progress.last.callSite), committed))
         }
-        passHidden()
+        skipHiddenVersions()
     }
 
     /// Skips the versions that are not shown. Returns false if that has to wait; the observer is due again then.
     @discardableResult
-    private func passHidden() -> Bool {
+    private func skipHiddenVersions() -> Bool {
         while isActive, let next = progress?.hidden.first {
             if next.base.version > last.version {
-                if isRefused() || isHeldUp() { return false }
+                if isReentrant() || isBlockedByWrite() { return false }
                 // The block may itself hide more versions and skip the first entry, so look at it again.
                 realm.showing(next.base) { deliver(through: next.base) }
             } else {
@@ -145,11 +145,11 @@ class DataSubscription: Subscription {
                 skip(to: next.committed)
             }
         }
-        return !isHeldUp()
+        return !isBlockedByWrite()
     }
 
     /// Whether a block has left a write open. The observer is called when that write has ended.
-    private func isHeldUp() -> Bool {
+    private func isBlockedByWrite() -> Bool {
         if realm.isInTransaction { realm.isTurnDue = true }
         return realm.isInTransaction
     }
@@ -171,18 +171,18 @@ class DataSubscription: Subscription {
 /// The observers of a realm. Belongs to the realm's thread, queue or actor.
 final class SubscriptionList {
     private struct Entry<Kind: Subscription> {
-        weak var observation: Kind?
+        weak var subscription: Kind?
         weak var token: NotificationToken?
     }
     private var entries: [Entry<DataSubscription>] = []
     private var realmEntries: [Entry<RealmSubscription>] = []
 
-    func add(_ observation: DataSubscription, _ token: NotificationToken) {
-        entries.append(Entry(observation: observation, token: token))
+    func add(_ subscription: DataSubscription, _ token: NotificationToken) {
+        entries.append(Entry(subscription: subscription, token: token))
     }
 
-    func add(_ observation: RealmSubscription, _ token: NotificationToken) {
-        realmEntries.append(Entry(observation: observation, token: token))
+    func add(_ subscription: RealmSubscription, _ token: NotificationToken) {
+        realmEntries.append(Entry(subscription: subscription, token: token))
     }
 
     var isEmpty: Bool { active.isEmpty && realmObservers.isEmpty }
@@ -200,14 +200,14 @@ final class SubscriptionList {
 
     /// The observers of data that are still active.
     var active: [DataSubscription] {
-        let active = entries.compactMap(\.observation).filter(\.isActive)
-        if active.count < entries.count { entries.removeAll { !($0.observation?.isActive ?? false) } }
+        let active = entries.compactMap(\.subscription).filter(\.isActive)
+        if active.count < entries.count { entries.removeAll { !($0.subscription?.isActive ?? false) } }
         return active
     }
 
     var realmObservers: [RealmSubscription] {
-        let active = realmEntries.compactMap(\.observation).filter(\.isActive)
-        if active.count < realmEntries.count { realmEntries.removeAll { !($0.observation?.isActive ?? false) } }
+        let active = realmEntries.compactMap(\.subscription).filter(\.isActive)
+        if active.count < realmEntries.count { realmEntries.removeAll { !($0.subscription?.isActive ?? false) } }
         return active
     }
 

@@ -28,12 +28,25 @@ extension ObjectBase {
         return (transaction, binding)
     }
 
-    /// Sets a value of any type except links and collections.
-    final func set(_ value: Value, column: Int) {
+    /// Sets a value of a fixed-width type from the bytes that the column stores.
+    final func set(fixed bytes: UnsafeRawBufferPointer, column: Int) {
+        guard let (transaction, binding) = beginSet(column) else { return }
+        transaction.set(binding.table, column, _row.key, fixed: bytes)
+    }
+
+    /// Sets a value of any type except links and collections, for access by name.
+    private final func set(_ value: Value, column: Int) {
+        if value == .null { return setNull(column: column) }
         guard let (transaction, binding) = beginSet(column) else { return }
         if case .data(let bytes) = value { checkLength(bytes.count) }
-        if case .null = value, binding.property(column: column).isRequired { stopForRequired(column) }
         transaction.set(binding.table, column, _row.key, value)
+    }
+
+    /// Sets a property to nil. Stops the program if `requiredProperties()` names it.
+    final func setNull(column: Int) {
+        guard let (transaction, binding) = beginSet(column) else { return }
+        if binding.property(column: column).isRequired { stopForRequired(column) }
+        transaction.setNull(binding.table, column, _row.key)
     }
 
     @inline(never)

@@ -71,7 +71,7 @@ extension Object {
         }
         guard isFrozen else { return self }
         let live = RealmInstance.of(_row).thaw(at: CallSite(file, line))
-        let row = _Row(core: live.core, key: _row.key, table: _row.table.unsafelyUnwrapped)
+        let row = _Row.unlocated(live.core, key: _row.key, table: _row.table.unsafelyUnwrapped)
         guard let found = live.locate(row) else { return nil }
         let binding = TableBinding.of(_row)
         return unsafeDowncast(

@@ -34,15 +34,20 @@ public struct _Row {
         table = nil
     }
 
-    /// A managed row that is yet to be found.
-    init(core: UnsafeMutablePointer<firn_realm_core_t>, key: Int64, table: UnsafeRawPointer) {
-        // Any address but nil: the generation makes the first access look for the leaf.
-        leaf = UnsafeMutableRawPointer(core)
-        self.core = core
-        generation = .max
-        row = 0
-        self.key = key
-        self.table = table
+    /// The generation of a row that is yet to be located. No core reaches it.
+    private static var unlocated: UInt64 { .max }
+
+    /// A managed row that is yet to be located: its first access does that.
+    static func unlocated(_ core: UnsafeMutablePointer<firn_realm_core_t>, key: Int64, table: UnsafeRawPointer) -> _Row
+    {
+        var row = _Row()
+        // A leaf that is nil would mean an unmanaged object, so this is some other address. Nothing reads it.
+        row.leaf = UnsafeMutableRawPointer(core)
+        row.core = core
+        row.generation = unlocated
+        row.key = key
+        row.table = table
+        return row
     }
 
     /// The chunk of a column. The row must be current.
@@ -55,10 +60,10 @@ public struct _Row {
         @inline(__always) get { Leaf(Node(leaf.unsafelyUnwrapped)) }
     }
 
-    /// Whether it belongs to a frozen realm, whose stamp is 0.
+    /// Whether it belongs to a frozen realm.
     @inlinable
     public var isFrozen: Bool {
-        @inline(__always) get { core.unsafelyUnwrapped.pointee.stamp == 0 }
+        @inline(__always) get { core.unsafelyUnwrapped.pointee.stamp == _CoreStamp.frozen }
     }
 
     /// Whether the row is up to date and its realm may be used on the calling thread.
@@ -70,4 +75,16 @@ public struct _Row {
                 && (core.pointee.thread ^ firn_thread_id()) & core.pointee.mask == 0
         }
     }
+}
+
+/// What a core's stamp says outside transactions. In a transaction it is the transaction's stamp: the stamp of the nodes
+/// that may be written in place.
+@frozen
+public enum _CoreStamp {
+    /// The stamp of a frozen realm. No node has it.
+    @inlinable public static var frozen: UInt64 {
+        @inline(__always) get { 0 }
+    }
+    /// The stamp of a live realm outside a transaction. No node has it.
+    static var readOnly: UInt64 { .max }
 }

@@ -42,7 +42,7 @@ extension String: _Scalar, _PrimaryKey, _Indexable {
     /// Sets the string, or null, through the transaction.
     @inlinable @inline(__always)
     public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: String?) {
-        if let value { _setString(object, column, value) } else { _setOptionalSlowly(object, column, String?.none) }
+        if let value { _setString(object, column, value) } else { _setNull(object, column) }
     }
 }
 
@@ -82,7 +82,7 @@ extension Data: _Scalar {
         if let value {
             object.set(value, column: _BoundColumn.number(column))
         } else {
-            object.set(.null, column: _BoundColumn.number(column))
+            _setNull(object, column)
         }
     }
 }

@@ -122,7 +122,7 @@ extension _FixedScalar {
     /// Writes the value in place and marks it, if that is possible.
     @inlinable @inline(__always)
     public static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool {
-        guard column >= 0, row.isCurrent else { return false }
+        guard _BoundColumn.isWrittenInPlace(column), row.isCurrent else { return false }
         // Outside a transaction no chunk has the core's stamp.
         let chunk = row.chunk(Int(column))
         guard chunk.node.stamp == row.core.unsafelyUnwrapped.pointee.stamp else { return false }
@@ -134,7 +134,7 @@ extension _FixedScalar {
     /// Writes the value in place and marks it, if that is possible and the value is not nil.
     @inlinable @inline(__always)
     public static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool {
-        guard column >= 0, let value, row.isCurrent else { return false }
+        guard _BoundColumn.isWrittenInPlace(column), let value, row.isCurrent else { return false }
         let chunk = row.chunk(Int(column))
         guard chunk.node.stamp == row.core.unsafelyUnwrapped.pointee.stamp else { return false }
         chunk.mark(row.row)
@@ -145,25 +145,28 @@ extension _FixedScalar {
 
     /// Sets the value through the transaction.
     @inlinable @inline(__always)
-    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Self) { _setSlowly(object, column, value) }
+    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Self) {
+        withUnsafeBytes(of: value._raw) { _setFixed(object, column, $0) }
+    }
 
     /// Sets the value, or null, through the transaction.
     @inlinable @inline(__always)
     public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?) {
-        _setOptionalSlowly(object, column, value)
+        if let value { _set(object, column, value) } else { _setNull(object, column) }
     }
 }
 
-/// Sets a property through the transaction, or stops the program if none is running.
+/// Sets a property of a fixed-width type through the transaction, or stops the program if none is running. Takes the
+/// bytes that the column stores: a generic function would not be specialised for the application's module.
 @usableFromInline
 @_effects(releasenone) @inline(never)
-func _setSlowly<Value: _Scalar>(_ object: ObjectBase, _ column: Int32, _ value: Value) {
-    object.set(value._value, column: _BoundColumn.number(column))
+func _setFixed(_ object: ObjectBase, _ column: Int32, _ bytes: UnsafeRawBufferPointer) {
+    object.set(fixed: bytes, column: _BoundColumn.number(column))
 }
 
-/// Sets an optional property through the transaction, or stops the program if none is running.
+/// Sets an optional property to nil through the transaction, or stops the program if none is running.
 @usableFromInline
 @_effects(releasenone) @inline(never)
-func _setOptionalSlowly<Value: _Scalar>(_ object: ObjectBase, _ column: Int32, _ value: Value?) {
-    object.set(value.map(\._value) ?? .null, column: _BoundColumn.number(column))
+func _setNull(_ object: ObjectBase, _ column: Int32) {
+    object.setNull(column: _BoundColumn.number(column))
 }

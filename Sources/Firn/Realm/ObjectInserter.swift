@@ -222,7 +222,7 @@ final class ObjectInserter {
                 }
             }
         }
-        realm.adopt(object, binding, _Row(core: realm.core, key: key, table: binding.address))
+        realm.adopt(object, binding, .unlocated(realm.core, key: key, table: binding.address))
     }
 
     /// Whether a link is nil in the store.

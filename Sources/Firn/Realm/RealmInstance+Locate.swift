@@ -62,7 +62,7 @@ extension RealmInstance {
 
     /// The accessor of an object by its key, for a class that is known.
     func accessor(_ binding: TableBinding, _ key: Int64) -> ObjectBase {
-        var row = _Row(core: core, key: key, table: binding.address)
+        var row = _Row.unlocated(core, key: key, table: binding.address)
         // A frozen accessor is complete when made, because no getter may change it.
         if isFrozen, let found = locate(row) { row = found }
         return make(binding, row)
@@ -71,7 +71,7 @@ extension RealmInstance {
     /// The accessor of a row whose position is known.
     @inline(__always)
     func accessor(_ binding: TableBinding, _ leaf: Leaf, _ rowIndex: Int, key: Int64) -> ObjectBase {
-        var row = _Row(core: core, key: key, table: binding.address)
+        var row = _Row.unlocated(core, key: key, table: binding.address)
         row.leaf = leaf.node.address
         row.row = rowIndex
         row.generation = core.pointee.generation

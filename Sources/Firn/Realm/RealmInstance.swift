@@ -55,7 +55,7 @@ public final class RealmInstance {
     /// The inserter that `add` uses in the running transaction.
     var inserter: ObjectInserter?
     /// What the realm itself changed, as long as an observer that wants old values has not been called for it.
-    var ownNotes: [(version: UInt64, notes: ChangeSummary)] = []
+    var ownChanges: [(version: UInt64, changes: ChangeSummary)] = []
     private unowned(unsafe) var lastBinding: TableBinding?
     /// The schema that the classes were last compared with, and the result.
     private var comparedSchema: ResolvedSchema?
@@ -80,8 +80,8 @@ public final class RealmInstance {
         core = RealmInstance.makeCore()
         core.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
         core.pointee.generation = 1
-        // No node has stamp 0 or the largest number, so nothing is written in place outside a transaction.
-        core.pointee.stamp = scheduler == nil ? 0 : .max
+        // No node has one of these stamps, so nothing is written in place outside a transaction.
+        core.pointee.stamp = scheduler == nil ? _CoreStamp.frozen : _CoreStamp.readOnly
         if let scheduler, scheduler.isThread {
             core.pointee.thread = scheduler.isCurrent ? firn_thread_number() : .max
             // The main queue's jobs may run on a thread that does other work after them. From the beginning a release
@@ -286,7 +286,7 @@ public final class RealmInstance {
         let callSite = pin?.callSite ?? openedAt
         inserter = nil
         transaction = nil
-        core.pointee.stamp = .max
+        core.pointee.stamp = _CoreStamp.readOnly
         show(store.pin(at: callSite))
         wakeIfDue()
     }
@@ -320,11 +320,11 @@ public final class RealmInstance {
         core.pointee.thread = old.pointee.thread
         core.pointee.counter = old.pointee.counter
         core.pointee.mask = old.pointee.mask
-        core.pointee.stamp = .max
+        core.pointee.stamp = _CoreStamp.readOnly
         deadCores.append(old)
         invalidationCount += 1
         old.pointee.root = 0
-        old.pointee.stamp = .max
+        old.pointee.stamp = _CoreStamp.readOnly
         old.pointee.generation &+= 1
         show(nil)
         subtractReleases()

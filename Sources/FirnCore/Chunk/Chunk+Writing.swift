@@ -66,4 +66,11 @@ extension Chunk {
         address(row).storeBytes(of: value, as: T.self)
         if form == .nullable { nullFlags[row] = 0 }
     }
+
+    /// Writes a fixed-width value's bytes, which must be as many as the column is wide.
+    func putFixed(_ bytes: UnsafeRawBufferPointer, _ row: Int) {
+        precondition(bytes.count == node.width, "Firn: a value of another width than its column's")
+        address(row).copyMemory(from: bytes.baseAddress!, byteCount: bytes.count)
+        if form == .nullable { nullFlags[row] = 0 }
+    }
 }

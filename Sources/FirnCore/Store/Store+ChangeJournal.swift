@@ -11,6 +11,10 @@ final class ChangeJournal: @unchecked Sendable {
     private var summaries: [(after: UInt64, version: UInt64, summary: ChangeSummary)] = []
     private var claims: [Int: UInt64] = [:]
     private var nextClaim = 0
+    /// What `composed` has returned for versions up to `composedThrough`, by the version that each begins after.
+    /// Observers that have seen the same version share one: each is composed once, however many observers there are.
+    private var composed: [UInt64: ChangeSummary] = [:]
+    private var composedThrough: UInt64 = 0
 
     var isWanted: Bool { lock.withLock { !claims.isEmpty } }
 
@@ -41,14 +45,25 @@ final class ChangeJournal: @unchecked Sendable {
     }
 
     private func trim() {
-        guard let lowest = claims.values.min() else { return summaries.removeAll() }
+        guard let lowest = claims.values.min() else {
+            summaries.removeAll()
+            composed.removeAll()
+            return
+        }
+        composed = composed.filter { $0.key >= lowest }
         let kept = summaries.firstIndex { $0.version > lowest } ?? summaries.count
         summaries.removeFirst(kept)
     }
 
     /// Returns one summary of the versions `after + 1 ... through`; nil if some of them were not kept.
     func composed(after: UInt64, through: UInt64) -> ChangeSummary? {
-        let parts = lock.withLock { summaries.filter { $0.version > after && $0.version <= through } }
+        let (known, parts) = lock.withLock {
+            (
+                composedThrough == through ? composed[after] : nil,
+                summaries.filter { $0.version > after && $0.version <= through }
+            )
+        }
+        if let known { return known }
         var result = ChangeSummary()
         var reached = after
         for part in parts {
@@ -56,7 +71,15 @@ final class ChangeJournal: @unchecked Sendable {
             reached = part.version
             result.append(part.summary)
         }
-        return reached == through ? result : nil
+        guard reached == through else { return nil }
+        lock.withLock {
+            if composedThrough != through {
+                composed.removeAll()
+                composedThrough = through
+            }
+            composed[after] = result
+        }
+        return result
     }
 }
 

@@ -18,7 +18,7 @@ extension Store {
         guard !closing.exchange(true, ordering: .acquiringAndReleasing) else { return }
         var failure: StoreError?
         // Before anything that takes long, because the process may end meanwhile.
-        do throws(StoreError) { try syncWhatIsOwed() } catch { failure = error }
+        do throws(StoreError) { try syncPendingCommits() } catch { failure = error }
         do throws(StoreError) { try writeClosingCheckpoint() } catch {
             // Everything is in the log, and the next opening replays it.
             if case .log(let cause) = error.code, cause.code == .diskFull {} else { failure = error }
@@ -68,7 +68,7 @@ extension Store {
     }
 
     /// Makes durable what relaxed durability has not synced yet.
-    func syncWhatIsOwed() throws(StoreError) {
+    func syncPendingCommits() throws(StoreError) {
         guard let log, case .relaxed = log.options.durability, !log.isForked, !isReadOnly, log.failure == nil else {
             return
         }
@@ -86,7 +86,7 @@ extension Store {
         // This comes first: another process that ends while this one waits must not rely on it. Then that process is
         // the last to announce its end, and writes the checkpoint.
         let isLast = log.beginEnding()
-        try syncWhatIsOwed()
+        try syncPendingCommits()
         guard options.compaction.isAutomatic else { return }
         compactor.processEnds()
         // The compactor itself may be waiting for a transaction that does not end.

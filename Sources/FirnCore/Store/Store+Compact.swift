@@ -182,7 +182,7 @@ extension Store {
         try inTurn { () throws(LogError) in
             try log.publish(checkpoint, keepingVersionsAfter: needed, and: history.kept)
         }
-        published(checkpoint, plan, stamp: pin.stamp)
+        notePublished(checkpoint, plan, stamp: pin.stamp)
         log.subtractByteCountSinceCheckpoint(logByteCount)
         let file = checkpoint.files[checkpoint.files.count - 1]
         let mapping: CheckpointMapping
@@ -194,7 +194,7 @@ extension Store {
         try mapping.add(
             file, log, options.checkpointReading,
             CheckpointMapping.Origin(pin.snapshot.reference, stamp: pin.stamp, isOpened: false))
-        options.besideCompaction?()
+        options.duringCompaction?()
         var rebase = Rebase(
             versions, stamp: rebaseStamp, from: pin, to: mapping, written.nodes, written.forwarding,
             moving: plan.addition?.cleaning)

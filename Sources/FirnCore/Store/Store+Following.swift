@@ -170,7 +170,7 @@ extension Store {
     }
 
     /// Called by the follower's thread whenever it was woken.
-    package func attendToOthers() {
+    package func handleOtherProcesses() {
         guard let log, !log.isForked, !isClosed else { return }
         if log.shouldReleaseWriting || log.takeIdleReleaseRequest() { letOthersWrite() }
         // An opener that asks for retained bytes may have come. After a failure, this process reads nothing more, and

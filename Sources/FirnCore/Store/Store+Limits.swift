@@ -65,7 +65,7 @@ extension Store {
 /// requested must not block.
 final class PostponedWrites: @unchecked Sendable {
     struct Request: Sendable {
-        let place: CallSite
+        let callSite: CallSite
         let ready: @Sendable (Result<WriteTransaction, StoreError>) -> Void
         /// A time of the system's monotonic clock; nil before the first wait.
         var deadline: Int64?

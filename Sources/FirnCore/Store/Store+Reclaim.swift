@@ -142,7 +142,7 @@ extension Store {
 
     /// Notes that the store begins from a checkpoint from now on. `stamp` is that of the checkpoint's version. (It is
     /// called only after publishing: a hole in a checkpoint that is never published may be live in the one before.)
-    func published(_ checkpoint: Checkpoint, _ plan: CheckpointPlan, stamp: UInt64) {
+    func notePublished(_ checkpoint: Checkpoint, _ plan: CheckpointPlan, stamp: UInt64) {
         checkpointLiveByteCount.store(
             Store.liveByteCount(
                 of: checkpoint, holes: plan.addition?.holes ?? [], garbage: plan.addition?.garbageAfter ?? 0),

@@ -29,7 +29,7 @@ extension Store {
         file: StaticString = #fileID, line: UInt = #line,
         _ ready: @escaping @Sendable (Result<WriteTransaction, StoreError>) -> Void
     ) {
-        request(PostponedWrites.Request(place: CallSite(file, line), ready: ready))
+        request(PostponedWrites.Request(callSite: CallSite(file, line), ready: ready))
     }
 
     func request(_ request: PostponedWrites.Request) {
@@ -42,7 +42,7 @@ extension Store {
                 return beginOnThread(request)
             }
             do throws(StoreError) {
-                if let made = try makeTransaction(replacing: nil, at: request.place) {
+                if let made = try makeTransaction(replacing: nil, at: request.callSite) {
                     nonisolated(unsafe) let transaction = made
                     request.ready(.success(transaction))
                 } else {
@@ -74,7 +74,7 @@ extension Store {
         var requests = requests
         while let request = requests.popFirst() {
             do throws(StoreError) {
-                nonisolated(unsafe) let transaction = try beginWrite(replacing: nil, at: request.place)
+                nonisolated(unsafe) let transaction = try beginWrite(replacing: nil, at: request.callSite)
                 for other in requests { self.request(other) }
                 return request.ready(.success(transaction))
             } catch {

@@ -143,7 +143,7 @@ package final class Store: TransactionOwner {
         self.heap = heap
         let usesThreads = options.log?.usesThreads ?? false
         spiller = heap.spill.flatMap {
-            $0.holdsAllNodes ? VersionSpiller($0, usesThread: usesThreads, options.besideSpill) : nil
+            $0.holdsAllNodes ? VersionSpiller($0, usesThread: usesThreads, options.duringSpill) : nil
         }
         self.clock = clock
         self.isReadOnly = isReadOnly

@@ -49,7 +49,7 @@ final class StoreFollower: @unchecked Sendable {
     @inline(never)
     private func handleEvents() -> Bool {
         guard let store else { return false }
-        store.attendToOthers()
+        store.handleOtherProcesses()
         return true
     }
 }

@@ -35,10 +35,10 @@ package struct StoreOptions: Sendable {
     /// many bytes of the log.
     package var historyCheckpointByteCount = 256 << 20
     /// Called while a compaction runs, between writing the checkpoint and replacing the tree that it was written from.
-    var besideCompaction: (@Sendable () -> Void)?
+    var duringCompaction: (@Sendable () -> Void)?
     /// Called before memory that versions need is written out. An error that it throws is treated like an error of
     /// the disk.
-    var besideSpill: (@Sendable () throws(StorageError) -> Void)?
+    var duringSpill: (@Sendable () throws(StorageError) -> Void)?
     /// Which past versions stay openable.
     package var historyRetention = HistoryRetention.none
 

@@ -6,7 +6,7 @@ package struct ListChange {
     let isLink: Bool
     let backlinks: UnsafeMutablePointer<UInt64>
     var editor: ListEditor
-    /// Nil for an object made in this transaction and for a list in `wholeLists`: those lists are logged completely.
+    /// Nil for an object made in this transaction and for a list in `fullyLoggedLists`: those lists are logged completely.
     var script: ListScript?
 
     package var count: Int { editor.count }
@@ -82,10 +82,10 @@ extension WriteTransaction {
     ) throws(E) -> R {
         let schema = reference.tables[id.index].columns[column]
         let rows = rows(id)
-        let location = place(rows, id, key)
+        let location = locate(rows, id, key)
         let cell = CellID(table: id, column: column, key: key)
         // A table that this transaction made is not in the base. Replay makes all tables.
-        let isWhole = key >= baseTable(id).nextKey || isSchemaChanged && wholeLists.contains(cell)
+        let isWhole = key >= baseTable(id).nextKey || isSchemaChanged && fullyLoggedLists.contains(cell)
         var change = ListChange(
             transaction: self, cell: cell, isLink: schema.isLink, backlinks: rows.table.backlinks(column),
             editor: ListEditor(

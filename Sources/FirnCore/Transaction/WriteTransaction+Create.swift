@@ -65,7 +65,7 @@ extension WriteTransaction {
             let view = table(fresh.table)
             if view.primaryKeyIsTaken(byRowLike: fresh.leaf, fresh.row, primaryKey) {
                 let value = view.value(primaryKey, fresh.leaf, fresh.row)
-                takeBack(fresh)
+                removeFreshRow(fresh)
                 throw StoreError(
                     .primaryKeyTaken,
                     "\(layout.schema.name) has an object with primary key \(value) already; update it instead, or choose another key"
@@ -104,7 +104,7 @@ extension WriteTransaction {
         return IntegerIndexTree.append(UInt64(bitPattern: key) ^ (1 << 63), fresh.key, at: root, writer)
     }
 
-    private func takeBack(_ fresh: FreshRow) {
+    private func removeFreshRow(_ fresh: FreshRow) {
         let rows = rows(fresh.table)
         retireOwnNodes(reference.tables[fresh.table.index], fresh.leaf, fresh.row)
         rows.remove(fresh.key)

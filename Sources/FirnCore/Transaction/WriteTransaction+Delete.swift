@@ -25,7 +25,7 @@ extension WriteTransaction {
     func removeRow(_ id: TableID, _ key: Int64, _ owned: (TableID, Int64) -> Void) {
         let layout = reference.tables[id.index]
         let rows = rows(id)
-        let location = place(rows, id, key)
+        let location = locate(rows, id, key)
         if hasFault { return }
         for column in layout.links {
             let schema = layout.columns[column]

@@ -183,10 +183,10 @@ extension WriteTransaction {
         for cell in scripts.keys where cell.table == id {
             let isConverted = converted.contains(cell.column)
             if isConverted || removed.contains(cell.column) { scripts[cell] = nil }
-            if isConverted { wholeLists.insert(cell) }
+            if isConverted { fullyLoggedLists.insert(cell) }
         }
         // Their new chunks have no marks, and some of the objects may have been deleted.
-        for cell in wholeLists where cell.table == id && converted.contains(cell.column) {
+        for cell in fullyLoggedLists where cell.table == id && converted.contains(cell.column) {
             if table(id).find(cell.key) != nil { _ = ownCell(id, cell.column, cell.key) }
         }
     }
@@ -194,7 +194,7 @@ extension WriteTransaction {
     private func fillConverted(_ id: TableID, _ schema: ColumnSchema, _ column: Int, _ key: Int64, _ elements: [Value])
     {
         let rows = rows(id)
-        let location = place(rows, id, key)
+        let location = locate(rows, id, key)
         var editor = ListEditor(
             ListCell(location.leaf.chunk(column), location.row, ElementLayout(schema)), writer, scratch: scratch)
         editor.append(contentsOf: elements.map { $0 == .null && !schema.isNullable ? schema.type.blankValue : $0 })

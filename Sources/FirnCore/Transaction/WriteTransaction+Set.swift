@@ -6,19 +6,16 @@ extension WriteTransaction {
     package func ownCell(_ id: TableID, _ column: Int, _ key: Int64) -> (leaf: Leaf, row: Int) {
         noting {
             let rows = rows(id)
-            let location = place(rows, id, key)
+            let location = locate(rows, id, key)
             rows.ownChunk(location.leaf, column).mark(location.row)
             return location
         }
     }
 
-    /// Sets a value of a fixed-width type, which must be as wide as the column.
-    package func set<T: BitwiseCopyable>(_ id: TableID, _ column: Int, _ key: Int64, fixed value: T) {
+    /// Sets a value of a fixed-width type from its bytes, which must be as many as the column is wide.
+    package func set(_ id: TableID, _ column: Int, _ key: Int64, fixed bytes: UnsafeRawBufferPointer) {
         noting {
-            change(id, column, key) { _, chunk, row in
-                chunk.putFixed(value, row)
-                return nil
-            }
+            change(id, column, key) { chunk, row in chunk.putFixed(bytes, row) }
         }
     }
 
@@ -84,11 +81,7 @@ extension WriteTransaction {
         precondition(schema.isNullable || schema.type == .mixed, "Firn: \(schema.name) may not be null")
         noting {
             guard schema.layout.form == .variable else {
-                change(id, column, key) { _, chunk, row in
-                    chunk.putNull(row)
-                    return nil
-                }
-                return
+                return change(id, column, key) { chunk, row in chunk.putNull(row) }
             }
             changeVariable(id, column, key) { rows, leaf, row in
                 rows.releaseOwnNode(column, leaf, row)
@@ -111,42 +104,39 @@ extension WriteTransaction {
             }
         }
         noting {
-            change(id, column, key) { _, chunk, row in
-                putFixed(value, schema, chunk, row)
-                return nil
-            }
+            change(id, column, key) { chunk, row in putFixed(value, schema, chunk, row) }
         }
     }
 
     /// Changes a fixed-width cell and updates its index.
-    private func change(
-        _ id: TableID, _ column: Int, _ key: Int64, _ body: (RowWriter, Chunk, Int) -> Void?
-    ) {
+    private func change(_ id: TableID, _ column: Int, _ key: Int64, _ write: (Chunk, _ row: Int) -> Void) {
         let layout = reference.tables[id.index]
         let rows = rows(id)
-        let location = place(rows, id, key)
+        let location = locate(rows, id, key)
         if hasFault { return }
         let chunk = rows.ownChunk(location.leaf, column)
         chunk.mark(location.row)
         let isIndexed = layout.columns[column].isIndexed || layout.primaryKey == column
         if isIndexed { removeFromIndex(rows, layout, column, chunk, location.row, key) }
-        _ = body(rows, chunk, location.row)
+        write(chunk, location.row)
         if isIndexed {
             ColumnIndex.insert(
                 layout.columns[column], chunk, location.row, key: key, at: rows.table.index(column), writer)
         }
     }
 
+    /// Changes a variable-width cell and updates its index. `write` returns where the row is afterwards: it may split
+    /// the leaf.
     private func changeVariable(
-        _ id: TableID, _ column: Int, _ key: Int64, _ body: (RowWriter, Leaf, Int) -> (leaf: Leaf, row: Int)
+        _ id: TableID, _ column: Int, _ key: Int64, _ write: (RowWriter, Leaf, Int) -> (leaf: Leaf, row: Int)
     ) {
         let layout = reference.tables[id.index]
         let rows = rows(id)
-        let location = place(rows, id, key)
+        let location = locate(rows, id, key)
         if hasFault { return }
         let isIndexed = layout.columns[column].isIndexed || layout.primaryKey == column
         if isIndexed { removeFromIndex(rows, layout, column, location.leaf.chunk(column), location.row, key) }
-        let (leaf, row) = body(rows, location.leaf, location.row)
+        let (leaf, row) = write(rows, location.leaf, location.row)
         // A fresh row is written into chunks that older versions share. It needs no mark.
         if writer.owns(leaf.chunkNode(column)) { leaf.chunk(column).mark(row) }
         if isIndexed {
@@ -175,7 +165,7 @@ extension WriteTransaction {
             "Firn: column \(column) of table \(id.rawValue) is not a to-one link")
         noting {
             let rows = rows(id)
-            let location = place(rows, id, key)
+            let location = locate(rows, id, key)
             if hasFault { return }
             let chunk = rows.ownChunk(location.leaf, column)
             chunk.mark(location.row)

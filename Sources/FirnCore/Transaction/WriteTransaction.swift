@@ -37,7 +37,7 @@ package final class WriteTransaction {
     /// The edit scripts of lists, by cell.
     @exclusivity(unchecked) var scripts: [CellID: ListScript] = [:]
     /// Lists that are logged completely, because they were edited before the layout of their column changed.
-    @exclusivity(unchecked) var wholeLists: Set<CellID> = []
+    @exclusivity(unchecked) var fullyLoggedLists: Set<CellID> = []
     /// The transaction snapshots that iterators hold, oldest first.
     @exclusivity(unchecked) var snapshots: [TransactionSnapshot] = [] {
         didSet { tails.removeAll(keepingCapacity: true) }
@@ -200,7 +200,7 @@ package final class WriteTransaction {
         fatalError("Firn: there is no table \(id.rawValue)")
     }
 
-    func place(_ rows: RowWriter, _ id: TableID, _ key: Int64) -> (leaf: Leaf, row: Int) {
+    func locate(_ rows: RowWriter, _ id: TableID, _ key: Int64) -> (leaf: Leaf, row: Int) {
         if let location = rows.own(key), !hasFault { return location }
         // The caller has looked the object up, or got its key from a link, an index or a list, which must agree with
         // the rows.

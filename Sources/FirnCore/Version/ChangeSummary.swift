@@ -43,10 +43,7 @@ package struct TableSummary: Sendable {
 
     mutating func append(_ next: TableSummary) {
         for key in next.inserted { inserted.insert(key) }
-        for key in next.deleted {
-            if inserted.remove(key) == nil { deleted.insert(key) }
-            modified[key] = nil
-        }
+        for key in next.deleted { delete(key) }
         for (key, columns) in next.modified where !inserted.contains(key) {
             modified[key, default: ColumnSet()].formUnion(columns)
         }
@@ -56,6 +53,19 @@ package struct TableSummary: Sendable {
         if !next.deleted.isEmpty, !scripts.isEmpty {
             scripts = scripts.filter { !next.deleted.contains($0.key.key) }
         }
+    }
+}
+
+extension TableSummary {
+    /// Adds the deletion of an object in a later version.
+    mutating func delete(_ key: Int64) {
+        if inserted.remove(key) == nil { deleted.insert(key) }
+        modified[key] = nil
+    }
+
+    /// Adds the assignment of a column in a later version.
+    mutating func assign(_ column: Int, of key: Int64) {
+        if !inserted.contains(key) { modified[key, default: ColumnSet()].insert(column) }
     }
 }
 

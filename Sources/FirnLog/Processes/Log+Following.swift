@@ -68,11 +68,11 @@ extension Log {
             // If that fails, the group records the failure, and this process writes no more.
             try? writer.group.wait(for: writer.group.writtenVersion)
         }
-        tail.leave()
+        tail.stopWriting()
         if writer.group.currentFailure == nil {
             page.writerProcess = 0
         } else {
-            writer.group.awaitEndOfRounds()
+            writer.group.waitForLastRound()
         }
         writer.lock.release()
     }
@@ -193,7 +193,7 @@ extension Log {
             return file
         }
         tail.isReserveGone = !writer.reserve.make()
-        tail.take(file, byteCount: byteCount)
+        tail.startWriting(file, byteCount: byteCount)
         // Set before anything is changed: if this process dies after a manifest change that the page does not show,
         // the next holder must not take the manifest that it knows for the one in force.
         page.writerProcess = UInt64(currentProcessID())

@@ -131,8 +131,8 @@ extension Log {
         tail.begin()
         defer {
             // From here on other processes write. A caller that comes too late finds that this process may not write.
-            if writer.group.currentFailure != nil { writer.group.awaitEndOfRounds() }
-            tail.leave()
+            if writer.group.currentFailure != nil { writer.group.waitForLastRound() }
+            tail.stopWriting()
             writer.lock.close()
             tail.endAppending()
             tail.file.close()

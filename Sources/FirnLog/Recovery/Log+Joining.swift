@@ -76,7 +76,7 @@ extension Log {
         let tail = LogTail(
             folder: folder, options: options, clock: clock, group: group, page: page, file: file, manifest: listed,
             end: position.offset, filled: position.offset, chain: position.chain, lastTime: position.time,
-            schema: position.schema ?? [], sector: position.sector, isReserveGone: false, isOurs: false)
+            schema: position.schema ?? [], sector: position.sector, isReserveGone: false, isWriter: false)
         tail.markWritten = position.mark
         let lock = WriterLock(locks: locks, page: page, isReady: false, mayWait: options.usesThreads, clock: clock)
         let reserve = LogReserve(folder: folder, storeID: listed.storeID, byteCount: options.reserveByteCount)

@@ -83,7 +83,7 @@ package struct CommitAppender: ~Copyable {
     private mutating func refusal(_ error: LogError) -> LogError {
         guard error.code == .diskFull else { return error }
         do throws(LogError) {
-            try writer.takeBack(version, start: start, chain: chain, usesQueue: usesQueue)
+            try writer.undoWrite(version, start: start, chain: chain, usesQueue: usesQueue)
             usesQueue = false
             return error
         } catch {

@@ -203,7 +203,7 @@ final class GroupCommit: @unchecked Sendable {
     /// Returns, after a failure, when no sync runs and none will begin. Only then may another process write: a sync
     /// that succeeds after a write has failed raises the marks of the page, which belongs to the other process by
     /// then. Called by the appender.
-    func awaitEndOfRounds() {
+    func waitForLastRound() {
         precondition(hasFailed, "unless a write or sync has failed, another round may begin at any time")
         endRound(beginNextRound())
     }

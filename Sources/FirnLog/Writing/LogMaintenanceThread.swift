@@ -111,7 +111,7 @@ final class LogMaintenanceThread: @unchecked Sendable {
             if wantsPreallocation {
                 wantsPreallocation = false
                 lock.unlock()
-                tail.fill()
+                tail.preallocate()
                 lock.lock()
                 continue
             }

@@ -11,7 +11,7 @@ import Synchronization
 /// - `chain`, `lastTime`, `isReserveGone`, `markWritten`, `commitStart`: owned by the appender. In a commit of many
 ///   parts, the thread that writes a part owns them; the part queue passes them on from part to part.
 /// - `end`: the same, but atomic, because any thread may read it as an estimate (`extent`).
-/// - `file`, `manifest`, `schema`, `isOurs`, `sector`, `wantedSector`: changed by the appender, under `lock`. So the
+/// - `file`, `manifest`, `schema`, `isWriter`, `sector`, `wantedSector`: changed by the appender, under `lock`. So the
 ///   appender may read them without it, and any thread with it (`snapshot`).
 /// - `isAppending`, `filled`, `filling`, `mayFill`: guarded by `lock`. Another thread preallocates space, by writing
 ///   zeros, while the appender writes. So each write first makes sure that no zeros overwrite it, and nothing is
@@ -52,7 +52,7 @@ final class LogTail: @unchecked Sendable {
     private var isAppending = false
     /// Whether this process is the one that writes. Otherwise the tail is the position up to which it has read.
     /// Changed by the appender, under `lock`.
-    private(set) var isOurs: Bool
+    private(set) var isWriter: Bool
     /// The offset up to which zeros have been written, or at which the file ends.
     private var filled: Int
     private var filling: Range<Int>?
@@ -62,11 +62,11 @@ final class LogTail: @unchecked Sendable {
     init(
         folder: StoreFolder, options: LogOptions, clock: any Clock, group: GroupCommit, page: SharedPage?,
         file: any StorageFile, manifest: Manifest, end: Int, filled: Int, chain: UInt32, lastTime: Int64,
-        schema: [UInt8], sector: Int, isReserveGone: Bool, isOurs: Bool = true
+        schema: [UInt8], sector: Int, isReserveGone: Bool, isWriter: Bool = true
     ) {
         self.sector = sector
-        wantedSector = isOurs ? options.sectorByteCount : max(options.sectorByteCount, sector)
-        self.isOurs = isOurs
+        wantedSector = isWriter ? options.sectorByteCount : max(options.sectorByteCount, sector)
+        self.isWriter = isWriter
         self.folder = folder
         self.options = options
         self.clock = clock
@@ -206,7 +206,7 @@ final class LogTail: @unchecked Sendable {
     /// Repeats the durable mark in a frame of its own, and syncs it, so that the last commit, too, is protected by a
     /// mark behind it. Does nothing if the newest frame has the mark already.
     func writeMark() throws(LogError) {
-        guard isOurs, group.durableVersion > markWritten else { return }
+        guard isWriter, group.durableVersion > markWritten else { return }
         var buffer = ByteWriter(capacity: 128)
         buffer.appendZeros(FrameHeader.frameByteCount(stored: 0))
         let part = EncodedPart(
@@ -275,9 +275,9 @@ final class LogTail: @unchecked Sendable {
 
     /// Preallocates the next step by writing zeros, so that commits there need not make the file longer. On a full
     /// disk it just stops.
-    func fill() {
+    func preallocate() {
         lock.lock()
-        guard isOurs, mayFill, filling == nil, filled < options.segmentByteCount else {
+        guard isWriter, mayFill, filling == nil, filled < options.segmentByteCount else {
             lock.unlock()
             return
         }
@@ -421,18 +421,18 @@ final class LogTail: @unchecked Sendable {
 
     /// Makes this process the one that writes, to `file`, which has `byteCount` bytes and nothing but zeros behind
     /// the tail. Called by the appender.
-    func take(_ file: any StorageFile, byteCount: Int) {
+    func startWriting(_ file: any StorageFile, byteCount: Int) {
         lock.withLock {
             self.file = file
-            isOurs = true
+            isWriter = true
             filled = max(byteCount, end)
         }
     }
 
     /// Lets another process write: from now on no thread of this process changes the file. Called by the appender.
-    func leave() {
+    func stopWriting() {
         lock.lock()
-        isOurs = false
+        isWriter = false
         while filling != nil { changed.wait(lock) }
         lock.unlock()
     }

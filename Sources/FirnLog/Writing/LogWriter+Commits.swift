@@ -2,7 +2,7 @@ import FirnBytes
 import FirnStorage
 
 /// The steps of a commit, in order: `beginCommit`, `writeSinglePart` (or the part queue), `endCommit`. If a step
-/// fails: `writeFailure`, then `takeBack` or `cancelCommit`.
+/// fails: `writeFailure`, then `undoWrite` or `cancelCommit`.
 ///
 /// The tail's appender calls all of them (see `LogTail`).
 extension LogWriter {
@@ -81,7 +81,7 @@ extension LogWriter {
     /// written everything: the next opening would find the complete commit, also after a power cut.
     ///
     /// - Throws: `.unknownOutcome` if that fails. Then nothing more is written.
-    func takeBack(_ version: UInt64, start: Int, chain: UInt32, usesQueue: Bool) throws(LogError) {
+    func undoWrite(_ version: UInt64, start: Int, chain: UInt32, usesQueue: Bool) throws(LogError) {
         if usesQueue { try? queue.drain() }  // the caller already got its error
         do throws(LogError) {
             if let failure = group.currentFailure { throw failure }
@@ -101,7 +101,7 @@ extension LogWriter {
         group.noteWritten(version)
         byteCountSinceCheckpoint.wrappingAdd(position.range.count, ordering: .relaxed)
         let wantsPreallocation = tail.wantsPreallocation
-        if wantsPreallocation, maintenance == nil { tail.fill() }
+        if wantsPreallocation, maintenance == nil { tail.preallocate() }
         tail.endAppending()
         if let maintenance {
             if wantsPreallocation { maintenance.requestPreallocation() }

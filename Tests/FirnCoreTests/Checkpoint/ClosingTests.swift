@@ -239,7 +239,7 @@ import Testing
             } catch { Issue.record("\(error)") }
         }
         var options = Self.options()
-        if moment == .beforeRebase { options.besideCompaction = { begin() } }
+        if moment == .beforeRebase { options.duringCompaction = { begin() } }
         let store = try Self.open(storage, options)
         try CompactionTests.fill(store, 2000)
         let last = store.publishedVersion
@@ -256,7 +256,7 @@ import Testing
             do { try store.prepareForExit() } catch { Issue.record("\(error)") }
             ended.withLock { $0 = true }
         }
-        let deadline = Patience.deadline(30)
+        let deadline = TestTimeout.deadline(30)
         while !ended.withLock({ $0 }), SystemClock.shared.monotonic() < deadline {
             sleepThread(nanoseconds: 1_000_000)
         }
@@ -303,7 +303,7 @@ import Testing
         options.log?.durability = .relaxed(milliseconds: .max)
         let isCompacting = Mutex(false)
         let mayGoOn = Mutex(false)
-        options.besideCompaction = {
+        options.duringCompaction = {
             isCompacting.withLock { $0 = true }
             while !mayGoOn.withLock({ $0 }) { sleepThread(nanoseconds: 100_000) }
         }
@@ -317,7 +317,7 @@ import Testing
         let last = store.publishedVersion
         #expect(store.log!.durableVersion < last)
         let closing = try StorageThread.start(name: "closing") { try? store.close() }
-        let deadline = Patience.deadline(30)
+        let deadline = TestTimeout.deadline(30)
         while store.log!.durableVersion < last, SystemClock.shared.monotonic() < deadline {
             sleepThread(nanoseconds: 100_000)
         }

@@ -169,7 +169,7 @@ import Testing
         let folder = TemporaryFolder()
         var options = Self.options(folder)
         let held = Guarded<Store?>(.unranked, nil)
-        options.besideCompaction = {
+        options.duringCompaction = {
             guard let store = held.withLock({ $0 }) else { return }
             do {
                 for round in 0..<3 {

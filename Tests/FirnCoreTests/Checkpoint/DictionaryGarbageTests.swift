@@ -114,7 +114,7 @@ import Testing
     @Test func aDictionaryThatDiedWhileItWasWrittenIsCounted() throws {
         var options = Self.options()
         let held = Guarded<Store?>(.unranked, nil)
-        options.besideCompaction = {
+        options.duringCompaction = {
             guard let store = held.withLock({ $0 }) else { return }
             do { try Self.change(store, 3, to: 11) } catch { Issue.record("\(error)") }
         }

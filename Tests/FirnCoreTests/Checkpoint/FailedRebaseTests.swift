@@ -16,7 +16,7 @@ import Testing
         log.usesThreads = false
         log.reserveByteCount = 0
         var options = StoreOptions(log: log)
-        options.besideCompaction = {
+        options.duringCompaction = {
             guard let store = holder.withLock({ $0 }) else { return }
             do {
                 // As if the process ended while a transaction runs.

@@ -38,7 +38,7 @@ import Testing
         let folder = TemporaryFolder()
         var options = HolesTests.People.options(folder.path + "/store")
         let work = Guarded<(@Sendable () -> Void)?>(.unranked, nil)
-        options.besideCompaction = { work.withLock { $0 }?() }
+        options.duringCompaction = { work.withLock { $0 }?() }
         let people = Guarded(.unranked, try HolesTests.People(options, PosixStorage.shared, count: 3000))
         let store = people.withLock { $0.store }
         let random = Guarded(.unranked, SeededRandom(seed: seed))

@@ -374,7 +374,7 @@ import Testing
         storage.inject(SimulatedFault(.io, residue: .nothing) { $0.operation == .sync })
         #expect(throws: StoreError.self) { try set(failed, 1) }
         let store = try StoreScript.open(options, disk.newProcess())
-        failed.attendToOthers()
+        failed.handleOtherProcesses()
         for value in 1...80 as ClosedRange<Int64> { try set(store, value) }
         try store.compact()
         #expect(try disk.newProcess().list("/store/log").count == 1)

@@ -58,7 +58,7 @@ final class StoreScript {
         _ options: LogOptions, _ storage: any Storage, beside work: (@Sendable () -> Void)? = nil
     ) throws(StoreError) -> Store {
         var storeOptions = StoreOptions(log: options)
-        storeOptions.besideCompaction = work
+        storeOptions.duringCompaction = work
         storeOptions.streamedByteCount = 16 << 10
         return try Store(storeOptions, storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 1))
     }

@@ -70,12 +70,12 @@ import Testing
                 queue.acquire()
                 queue.release()
             }
-            #expect(Patience.awaits { queue.hasWaiters })
+            #expect(TestTimeout.awaits { queue.hasWaiters })
             Thread.sleep(forTimeInterval: 0.002)
             queue.release()
             if queue.tryAcquire() {
                 wasOvertaken = queue.hasWaiters
-                if wasOvertaken { #expect(Patience.awaits { queue.isClaimed }) }
+                if wasOvertaken { #expect(TestTimeout.awaits { queue.isClaimed }) }
                 queue.release()
             }
             waiter.join()

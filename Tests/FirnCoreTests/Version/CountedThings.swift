@@ -13,10 +13,10 @@ enum CountedThings {
     static func open(
         versions: Int? = nil, bytes: Int? = nil, policy: ActiveVersionPolicy = .fail, on storage: (any Storage)? = nil,
         folder: String = "/store", usesThreads: Bool = false, clock: any Clock = ManualClock(),
-        besideSpill: (@Sendable () throws(StorageError) -> Void)? = nil
+        duringSpill: (@Sendable () throws(StorageError) -> Void)? = nil
     ) throws -> Store {
         var options = StoreOptions(log: nil)
-        options.besideSpill = besideSpill
+        options.duringSpill = duringSpill
         if storage != nil {
             var log = LogOptions(folder: folder)
             log.usesThreads = usesThreads

@@ -81,7 +81,7 @@ import Testing
         store.letOthersWrite()
         let other = try open(bytes: 20_000, on: disk.newProcess())
         #expect(other.log?.heldByOthers.byteCount == 0)
-        store.attendToOthers()
+        store.handleOtherProcesses()
         #expect(other.log?.heldByOthers.byteCount ?? 0 > 36_000)
         #expect(other.refusal() != nil)
         withExtendedLifetime(held) {}

@@ -155,7 +155,7 @@ import Testing
     @Test func beginningAWriteWhereADueObserverLeftOneOpenStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { @MainActor in
             // If it waited for itself, the test would end without the message.
-            alarm(UInt32(Patience.seconds))
+            alarm(UInt32(TestTimeout.seconds))
             let name = UUID().uuidString
             let types: [ObjectBase.Type] = [Dog.self, Person.self]
             let realm = try memoryRealm(types, name)

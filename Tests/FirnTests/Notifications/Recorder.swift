@@ -47,6 +47,6 @@ func onAnotherThread(_ name: String, _ types: [ObjectBase.Type], _ body: @escapi
         }
         done.signal()
     }.start()
-    guard done.wait(timeout: .patience) == .success else { throw OtherThreadHangs() }
+    guard done.wait(timeout: .testTimeout) == .success else { throw OtherThreadHangs() }
     if let failure { throw failure }
 }

@@ -231,7 +231,7 @@ import Testing
                 iterator = nil
                 done.signal()
             }.start()
-            _ = done.wait(timeout: .patience)
+            _ = done.wait(timeout: .testTimeout)
         }
         expectMessage(result, "Firn: ", "on another thread")
     }
@@ -247,7 +247,7 @@ import Testing
                 print(other.age)
                 done.signal()
             }.start()
-            _ = done.wait(timeout: .patience)
+            _ = done.wait(timeout: .testTimeout)
         }
         expectMessage(result, "Firn: ", "on another thread")
     }

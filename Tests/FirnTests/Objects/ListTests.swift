@@ -193,7 +193,7 @@ private class Numbers: Object {
                 }
                 done.signal()
             }.start()
-            _ = done.wait(timeout: .patience)
+            _ = done.wait(timeout: .testTimeout)
         }
         expectMessage(result, "Firn: ", "on another thread")
     }

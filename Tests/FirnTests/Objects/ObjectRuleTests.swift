@@ -137,7 +137,7 @@ private class MaybeNamed: Object {
                 print(dogs.freeze().count)
                 done.signal()
             }.start()
-            _ = done.wait(timeout: .patience)
+            _ = done.wait(timeout: .testTimeout)
         }
         expectMessage(result, "Firn: ", "on another thread")
     }
@@ -161,7 +161,7 @@ private class MaybeNamed: Object {
                 }
                 done.signal()
             }.start()
-            _ = done.wait(timeout: .patience)
+            _ = done.wait(timeout: .testTimeout)
         }
         expectMessage(result, "Firn: ", "on another thread")
     }
@@ -175,7 +175,7 @@ private class MaybeNamed: Object {
                 print(realm?.isEmpty ?? true)
                 done.signal()
             }.start()
-            _ = done.wait(timeout: .patience)
+            _ = done.wait(timeout: .testTimeout)
         }
         expectMessage(result, "Firn: ", "for a queue outside of it")
     }

@@ -90,7 +90,7 @@ import Testing
                 } catch { Issue.record(error) }
             }.start()
         }
-        try #require(group.wait(timeout: .patience) == .success, "a thread hangs")
+        try #require(group.wait(timeout: .testTimeout) == .success, "a thread hangs")
         realm.refresh()
         #expect(realm.objects(Dog.self).count == 400)
     }
@@ -118,7 +118,7 @@ import Testing
             } catch { Issue.record(error) }
             hasWritten.signal()
         }.start()
-        try #require(isWriting.wait(timeout: .patience) == .success)
+        try #require(isWriting.wait(timeout: .testTimeout) == .success)
         #expect(dog.freeze().age == 1)
         try realm.write { dog.age += 1 }
         #expect(dog.age == 3)

@@ -86,7 +86,7 @@ import Testing
             if let thawed = frozen.thaw(), thawed.name == "Ann" { callSites = thawed.realm!.activeVersions[0].pinnedAt }
             done.signal()
         }.start()
-        try #require(done.wait(timeout: .patience) == .success, "the thread hangs")
+        try #require(done.wait(timeout: .testTimeout) == .success, "the thread hangs")
         #expect(callSites.contains(callSite(line)), "\(callSites)")
         withExtendedLifetime(realm) {}
     }

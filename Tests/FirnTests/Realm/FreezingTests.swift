@@ -35,7 +35,7 @@ import Testing
                 group.leave()
             }.start()
         }
-        try #require(group.wait(timeout: .patience) == .success, "a thread hangs")
+        try #require(group.wait(timeout: .testTimeout) == .success, "a thread hangs")
         #expect(frozen.thaw()?.name == "Bob" && frozen.thaw()?.isSameObject(as: person) == true)
         #expect(list[0].thaw() == nil && list.thaw()?.count == 1 && dogs.thaw()?.count == 1 && person.thaw() === person)
     }

@@ -68,7 +68,7 @@ import Testing
                 }.start()
             }
             for _ in 0..<4 { start.signal() }
-            #expect(ended.wait(timeout: .patience) == .success)
+            #expect(ended.wait(timeout: .testTimeout) == .success)
         }
     }
 

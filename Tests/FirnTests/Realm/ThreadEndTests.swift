@@ -108,7 +108,7 @@ import Testing
                     isReleased.signal()
                 }.start()
             }
-            #expect(isReleased.wait(timeout: .patience) == .success)
+            #expect(isReleased.wait(timeout: .testTimeout) == .success)
             // The other thread may be between taking the reference and releasing it.
             for _ in 0..<5000 where instance != nil { usleep(1000) }
             #expect(instance == nil)

@@ -185,7 +185,7 @@ import Testing
                 } catch { Issue.record(error) }
             }.start()
         }
-        try #require(group.wait(timeout: .patience) == .success, "a thread hangs")
+        try #require(group.wait(timeout: .testTimeout) == .success, "a thread hangs")
         // The version that was read first is shown until the realm advances (SEMANTICS 1).
         #expect(realm.objects(Dog.self).count == 0)
         #expect(realm.refresh())
@@ -205,7 +205,7 @@ import Testing
             } catch { Issue.record(error) }
         }
         thread.start()
-        let end = Date(timeIntervalSinceNow: Double(Patience.seconds))
+        let end = Date(timeIntervalSinceNow: Double(TestTimeout.seconds))
         while !thread.isFinished, Date() < end { usleep(1000) }
         try #require(thread.isFinished, "the thread hangs")
         #expect(realm.objects(Dog.self).count == 0)

@@ -171,7 +171,7 @@ private class Shepherd: Object {
                     for _ in 0..<5 { useAsOpened(name, isNew: number % 2 == 0) }
                 }.start()
             }
-            #expect(all.wait(timeout: .patience) == .success)
+            #expect(all.wait(timeout: .testTimeout) == .success)
             withExtendedLifetime(heldStore) {}
         }
     }

@@ -75,7 +75,7 @@ private final class EngineCheck {
         }
         try compare(store, people, "after commits")
         try freshness(store)
-        try store.settle()
+        try store.compact()
         try compare(store, people, "after compacting")
         store = try store.compactAndReopen(folder: folder)
         try compare(store, people, "after compacting and reopening")
@@ -84,7 +84,7 @@ private final class EngineCheck {
         var mix = DayMix(people, loaded: loaded.count + 100)
         try change(store, people, (0..<20).map { _ in mix.transaction(100) })
         try compare(store, people, "after changes of what was compacted")
-        try store.settle()
+        try store.compact()
         try change(store, people, (0..<5).map { _ in mix.transaction(100) })
         store = try store.compactAndReopen(folder: folder)
         try compare(store, people, "after changes, compacted and reopened")

@@ -32,10 +32,10 @@ protocol Engine: AnyObject, Sendable {
 
     /// Waits while the store, by itself, compacts what was loaded. Readers that were used before continue to read
     /// what was there.
-    func rest() throws
+    func waitUntilIdle() throws
 
     /// Runs to the end whatever makes the store's files small (compactor, VACUUM, checkpoint).
-    func settle() throws
+    func compact() throws
 
     /// For the calling thread: returns a function that does such work once, beside readers and a writer.
     func makeCompactor() throws -> () throws -> Void
@@ -86,8 +86,8 @@ protocol Writer: AnyObject {
 }
 
 extension Engine {
-    func settle() throws {}
-    func rest() throws {}
+    func compact() throws {}
+    func waitUntilIdle() throws {}
     func makeCompactor() throws -> () throws -> Void { throw Unsupported() }
     func hold() throws -> Any { throw Unsupported() }
     var retainedBytes: Int? { nil }
@@ -95,7 +95,7 @@ extension Engine {
 
     /// The same store after it has been compacted, closed and opened.
     func compactAndReopen(folder: String, _ durability: Durability = .full) throws -> any Engine {
-        try settle()
+        try compact()
         try close()
         return try Self(folder: folder, durability: durability)
     }

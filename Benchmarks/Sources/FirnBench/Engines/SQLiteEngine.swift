@@ -53,7 +53,7 @@ final class SQLiteEngine: Engine, @unchecked Sendable {
 
     func makeWriter() throws -> any Writer { SQLiteWriter(self) }
 
-    func settle() throws {
+    func compact() throws {
         try connection?.execute("VACUUM")
         try connection?.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }

@@ -89,9 +89,9 @@ final class StoreEngine: Engine, @unchecked Sendable {
 
     func makeReader() throws -> any Reader { StoreReader(store) }
     func makeWriter() throws -> any Writer { StoreWriter(store) }
-    func rest() throws { try waitForCompactor(folder + "/people.firn") }
-    func settle() throws { try store.compact() }
-    func makeCompactor() throws -> () throws -> Void { settle }
+    func waitUntilIdle() throws { try waitForCompactor(folder + "/people.firn") }
+    func compact() throws { try store.compact() }
+    func makeCompactor() throws -> () throws -> Void { compact }
     func hold() throws -> Any { store.pin() }
     var retainedBytes: Int? { store.activeVersions.reduce(0) { $0 + $1.retainedByteCount } }
     func close() throws { try store.close() }
@@ -113,7 +113,7 @@ private final class StoreWriter: Writer {
     func setAge(_ age: Int, ofPerson id: Int) throws {
         let transaction = try store.beginWrite()
         let key = try key(id, transaction)
-        transaction.set(StoreEngine.person, StoreEngine.Column.age, key, fixed: Int64(age))
+        withUnsafeBytes(of: Int64(age)) { transaction.set(StoreEngine.person, StoreEngine.Column.age, key, fixed: $0) }
         try transaction.commit()
     }
 
@@ -123,7 +123,9 @@ private final class StoreWriter: Writer {
             switch change {
             case .setAge(let age, let person):
                 let key = try key(person, transaction)
-                transaction.set(StoreEngine.person, StoreEngine.Column.age, key, fixed: Int64(age))
+                withUnsafeBytes(of: Int64(age)) {
+                    transaction.set(StoreEngine.person, StoreEngine.Column.age, key, fixed: $0)
+                }
             case .setBio(let index, let person):
                 let record = people.records[index]
                 let bio = UnsafeRawBufferPointer(
@@ -140,7 +142,9 @@ private final class StoreWriter: Writer {
         let transaction = try store.beginWrite()
         transaction.base.snapshot.table(StoreEngine.person).forEachLeaf { leaf, _ in
             for row in 0..<leaf.count {
-                transaction.set(StoreEngine.person, StoreEngine.Column.age, leaf.key(row), fixed: Int64(age))
+                withUnsafeBytes(of: Int64(age)) {
+                    transaction.set(StoreEngine.person, StoreEngine.Column.age, leaf.key(row), fixed: $0)
+                }
             }
             return true
         }

@@ -64,8 +64,8 @@ final class TypedEngine: Engine, @unchecked Sendable {
 
     func makeReader() throws -> any Reader { TypedReader(try Realm(configuration: configuration)) }
     func makeWriter() throws -> any Writer { TypedWriter(try Realm(configuration: configuration)) }
-    func rest() throws { try waitForCompactor(configuration.fileURL!.path) }
-    func settle() throws { try openRealm!.compact() }
+    func waitUntilIdle() throws { try waitForCompactor(configuration.fileURL!.path) }
+    func compact() throws { try openRealm!.compact() }
 
     func makeCompactor() throws -> () throws -> Void {
         let realm = try Realm(configuration: configuration)

@@ -26,7 +26,7 @@ extension Workload {
         targets: [.peers(loopedRatio, .typed, 3), .peers(byRuleRatio, .typed, 3)]
     ) { run in
         let (engine, people) = try run.openLoaded(run.objects)
-        try engine.settle()
+        try engine.compact()
         let count = run.quick ? 2_000 : 10_000
         run.beginMemory()
         do {

@@ -28,7 +28,7 @@ extension Workload {
             run.beginMemory()
             try change(engine)
             run.recordDisk(.diskOpen)
-            try engine.settle()
+            try engine.compact()
             run.recordDisk(.diskSettled)
             run.endMemory()
             try engine.close()

@@ -28,7 +28,7 @@ extension Workload {
     ) { run in
         raiseFileLimit()
         let (engine, people) = try run.openLoaded(run.tenthOfObjects)
-        try engine.settle()
+        try engine.compact()
         let start = Double(allocatedBytes(under: run.storeFolder))
         run.record(before, start / 1_048_576)
         run.beginMemory()
@@ -51,7 +51,7 @@ extension Workload {
         let all = try commitAndHold(nil)
         run.record(growth, Double(all) / start)
         run.record(most, Double(max(all, largest)) / start)
-        try engine.settle()
+        try engine.compact()
         run.record(released, Double(allocatedBytes(under: run.storeFolder)) / start)
         if let loop = try CompactionLoop.start(engine) {
             run.record(looped, Double(try commitAndHold(loop)) / start)
@@ -80,7 +80,7 @@ extension Workload {
     ) { run in
         raiseFileLimit()
         let (engine, people) = try run.openLoaded(run.tenthOfObjects, .none)
-        try engine.settle()
+        try engine.compact()
         let perBlock = run.quick ? 4_000 : 20_000
         let rounds = run.quick ? 3 : 5
         var random = SplitMix64(seed: 24)

@@ -26,7 +26,7 @@ extension Workload {
             targets: [.peers(first, .typed, 400, sqlite: 401), .peers(again, .typed, 120, sqlite: 154)],
             preparation: Preparation { run in
                 let (engine, _) = try run.openLoaded(count(run))
-                try engine.settle()
+                try engine.compact()
                 try engine.close()
             }
         ) { run in
@@ -80,7 +80,7 @@ extension Workload {
         let people = run.people(run.objects)
         let loading = try run.open(.none, in: folder)
         try loading.load(people, batch: people.count)
-        try loading.settle()
+        try loading.compact()
         try loading.close()
         var random = SplitMix64(seed: 10)
         func written(_ engine: any Engine, while isShort: (Int) -> Bool) throws -> any Engine {

@@ -79,7 +79,7 @@ extension Workload {
             }
         }
         defer { for worker in workers { worker.stop() } }
-        try engine.rest()
+        try engine.waitUntilIdle()
         let one = try measure(reader)
         run.record(rate, one)
 

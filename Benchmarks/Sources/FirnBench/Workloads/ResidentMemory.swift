@@ -16,7 +16,7 @@ extension Workload {
         targets: [.peers(quotient, .typed, 1.2)],
         preparation: Preparation { run in
             let (engine, _) = try run.openLoaded(run.objects)
-            try engine.settle()
+            try engine.compact()
             try engine.close()
         }
     ) { run in

@@ -43,7 +43,7 @@ extension Workload {
                 // The reader pins what was just written, before the store compacts that by itself.
                 let reader = try engine.makeReader()
                 escape(try reader.pointReads([people.records[0].id]))
-                try engine.rest()
+                try engine.waitUntilIdle()
                 run.record(cost, try measure(reader))
             }
             run.endMemory()

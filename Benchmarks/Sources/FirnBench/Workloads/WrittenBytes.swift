@@ -33,12 +33,12 @@ extension Workload {
         try engine.load(loaded, batch: loaded.count)
         let changed = Double(loaded.records.reduce(0) { $0 + $1.byteCount })
         run.record(bulk, written(since: atStart) / changed)
-        try engine.settle()
+        try engine.compact()
         run.record(bulkCompacted, written(since: atStart) / changed)
 
         let writer = try engine.makeWriter()
         try measureCommits(run, engine, writer, loaded, count: max(operations / 10, 1))
-        try engine.settle()
+        try engine.compact()
 
         var mix = DayMix(people, loaded: loaded.count)
         var bytes = 0

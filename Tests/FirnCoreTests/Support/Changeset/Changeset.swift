@@ -1,19 +1,18 @@
-/// The changes of one version, or of several together, as plain values: for observers, tools and tests. Decoding
-/// needs no model classes of the application.
-///
-/// It takes memory in proportion to what changed. Recovery and followers read the encoded form block by block instead
-/// (`ChangesetReader`).
-package struct Changeset: Sendable, Hashable {
-    /// The version that the changeset leads to.
-    package var version: UInt64
-    /// The time of that version's commit, in nanoseconds since 1970.
-    package var time: Int64
-    /// The schema from this version on, if it changed.
-    package var schema: StoreSchema?
-    /// Tables with changes. None of them is empty.
-    package var tables: [TableID: TableChanges]
+@testable import FirnCore
 
-    package init(
+/// The changes of one version, or of several together, as plain values: what tests encode, and compare with what was
+/// decoded. The library reads the encoded form block by block instead (`ChangesetReader`).
+struct Changeset: Sendable, Hashable {
+    /// The version that the changeset leads to.
+    var version: UInt64
+    /// The time of that version's commit, in nanoseconds since 1970.
+    var time: Int64
+    /// The schema from this version on, if it changed.
+    var schema: StoreSchema?
+    /// Tables with changes. None of them is empty.
+    var tables: [TableID: TableChanges]
+
+    init(
         version: UInt64 = 0, time: Int64 = 0, schema: StoreSchema? = nil, tables: [TableID: TableChanges] = [:]
     ) {
         self.version = version
@@ -22,24 +21,24 @@ package struct Changeset: Sendable, Hashable {
         self.tables = tables
     }
 
-    package var isEmpty: Bool { schema == nil && tables.isEmpty }
+    var isEmpty: Bool { schema == nil && tables.isEmpty }
 }
 
 /// The changes in one table.
-package struct TableChanges: Sendable, Hashable {
+struct TableChanges: Sendable, Hashable {
     /// New rows, each with the values of its columns by column number.
-    package var inserted: [Int64: [Int: Value]]
+    var inserted: [Int64: [Int: Value]]
     /// Deleted rows, with their old values.
-    package var deleted: [Int64: [Int: Value]]
+    var deleted: [Int64: [Int: Value]]
     /// Cells that were assigned, by column and key. Their rows are neither inserted nor deleted in this changeset.
-    package var updated: [Int: [Int64: CellChange]]
+    var updated: [Int: [Int64: CellChange]]
     /// Edits of collections, by column and key. Their rows are neither inserted nor deleted, and their cells are not
     /// in `updated`.
-    package var scripts: [Int: [Int64: ListScript]]
+    var scripts: [Int: [Int64: ListScript]]
     /// The table's next key, if it is known.
-    package var nextKey: Int64?
+    var nextKey: Int64?
 
-    package init(
+    init(
         inserted: [Int64: [Int: Value]] = [:], deleted: [Int64: [Int: Value]] = [:],
         updated: [Int: [Int64: CellChange]] = [:], scripts: [Int: [Int64: ListScript]] = [:], nextKey: Int64? = nil
     ) {
@@ -50,19 +49,19 @@ package struct TableChanges: Sendable, Hashable {
         self.nextKey = nextKey
     }
 
-    package var isEmpty: Bool {
+    var isEmpty: Bool {
         inserted.isEmpty && deleted.isEmpty && updated.isEmpty && scripts.isEmpty && nextKey == nil
     }
 }
 
 /// The new and the old value of one cell.
-package struct CellChange: Sendable, Hashable {
-    package var new: Value
-    package var old: Value
+struct CellChange: Sendable, Hashable {
+    var new: Value
+    var old: Value
     /// Whether the assigned value is equal to the old one.
-    package var isUnchanged: Bool
+    var isUnchanged: Bool
 
-    package init(new: Value, old: Value, isUnchanged: Bool = false) {
+    init(new: Value, old: Value, isUnchanged: Bool = false) {
         self.new = new
         self.old = old
         self.isUnchanged = isUnchanged
@@ -74,7 +73,7 @@ extension Changeset {
     ///
     /// If the schema changed, it is not changed back (the changeset does not hold the old one). Keys are never
     /// assigned again.
-    package func inverted() -> Changeset {
+    func inverted() -> Changeset {
         var result = self
         for (id, changes) in tables {
             result.tables[id] = TableChanges(
@@ -91,7 +90,7 @@ extension Changeset {
     ///
     /// An insert and an update make an insert. An insert and a delete make nothing. Two updates make one with the
     /// first old and the last new value. A cell that was assigned at all stays assigned. Scripts are concatenated.
-    package func composed(with later: Changeset) -> Changeset {
+    func composed(with later: Changeset) -> Changeset {
         var result = self
         result.version = later.version
         result.time = later.time

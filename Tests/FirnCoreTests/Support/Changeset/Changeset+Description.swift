@@ -1,6 +1,8 @@
+@testable import FirnCore
+
 extension Changeset: CustomStringConvertible {
     /// One line for each change, in a fixed order, for reading and comparing.
-    package var description: String {
+    var description: String {
         var lines = ["version \(version)"]
         if let schema { lines.append("schema \(schema.version), \(schema.tables.count) tables") }
         for (id, changes) in tables.sorted(by: { $0.key < $1.key }) {

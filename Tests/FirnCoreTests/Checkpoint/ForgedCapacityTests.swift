@@ -5,7 +5,7 @@ import Testing
 @testable import FirnCore
 
 @Suite("A checkpoint node has the capacity that its writers rely on", .timeLimit(.minutes(20)))
-struct ForgedRoomTests {
+struct ForgedCapacityTests {
     private static let person = BaseStore.person
 
     private static func files(_ count: Int) throws -> StoreFiles {

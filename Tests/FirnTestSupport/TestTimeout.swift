@@ -3,7 +3,7 @@ import FirnStorage
 /// How long a test waits for another thread or process before it fails.
 ///
 /// The time is long, because the machine may be busy: what takes longer hangs.
-public enum Patience {
+public enum TestTimeout {
     public static let seconds = 120
 
     /// A time of the monotonic clock, in nanoseconds.

@@ -7,7 +7,7 @@ import Testing
 /// Objects that the application's closures hold may use Firn when they are released, because no lock is held then. In
 /// debug builds, taking a lock under another one of its rank stops the process. Each test runs in a process of its
 /// own.
-@Suite(.timeLimit(.minutes(20))) struct LettingGoTests {
+@Suite(.timeLimit(.minutes(20))) struct ReleaseTests {
     /// Takes a lock when it is deallocated.
     final class Held: Sendable {
         private let gone: Guarded<Int>

@@ -1,57 +1,14 @@
 import FirnLog
 
-/// The rows that commits changed, by table and key, each with its columns that were assigned or edited.
-///
-/// A row that was inserted or deleted has no columns here. What happened to a row shows when the first and the last
-/// version are compared.
-package typealias TouchedRows = [TableID: [Int64: ColumnSet]]
-
-extension TouchedRows {
-    fileprivate mutating func add(_ block: ChangesetBlock) {
-        switch block {
-        case .insert(let rows), .insertMore(let rows): add(rows.table, rows.keys)
-        case .delete(let table, let keys): add(table, keys)
-        case .update(let cells): add(cells.table, cells.keys, cells.column)
-        case .script(let script):
-            self[script.table, default: [:]][script.key, default: ColumnSet()].insert(script.column)
-        case .elements(let elements):
-            self[elements.table, default: [:]][elements.key, default: ColumnSet()].insert(elements.column)
-        case .schema, .deleteOld, .nextKey: break
-        }
-    }
-
-    private mutating func add(_ table: TableID, _ keys: IntRun, _ column: Int? = nil) {
-        for index in 0..<keys.count {
-            self[table, default: [:]][keys[index], default: ColumnSet()].formUnion(ColumnSet(column))
-        }
-    }
-
-    fileprivate init(_ summary: ChangeSummary) {
-        self = summary.tables.mapValues { table in
-            var rows = table.modified
-            for key in table.inserted.union(table.deleted) { rows[key] = ColumnSet() }
-            for list in table.scripts.keys { rows[list.key, default: ColumnSet()].insert(list.column) }
-            return rows
-        }
-    }
-}
-
-extension ColumnSet {
-    fileprivate init(_ column: Int?) {
-        self.init()
-        if let column { insert(column) }
-    }
-}
-
 extension Store {
-    /// Returns the rows that were changed by the commits after one version and up to a later one. With a log, the
-    /// commits between are decoded, without their old values; O(rows touched) memory. In a store without a log, the
-    /// two versions are compared: O(nodes changed).
-    package func touchedRows(from old: Pin, to new: Pin) throws(StoreError) -> TouchedRows {
+    /// Returns what the commits after one version and up to a later one changed. With a log, these commits are decoded,
+    /// without their old values; O(rows changed) memory. In a store without a log, the two versions are compared:
+    /// O(nodes changed).
+    package func changeSummary(from old: Pin, to new: Pin) throws(StoreError) -> ChangeSummary {
         precondition(old.version <= new.version, "Firn: changes can only be read forwards")
-        guard log != nil else { return try reading { TouchedRows(old.snapshot.difference(to: new.snapshot)) } }
-        var result: TouchedRows = [:]
-        try forEachBlock(after: old.version, through: new.version) { _, block in result.add(block) }
+        guard log != nil else { return try reading { old.snapshot.difference(to: new.snapshot) } }
+        var result = ChangeSummary()
+        try forEachBlock(after: old.version, through: new.version) { _, block in result.append(block) }
         return result
     }
 

@@ -1,30 +1,32 @@
 import FirnBytes
 
+@testable import FirnCore
+
 extension Changeset {
     /// Reads a changeset's parts, including old values. Throws a `ChangesetError` if they are damaged.
-    package init(version: UInt64, time: Int64, parts: [[UInt8]]) throws {
+    init(version: UInt64, time: Int64, parts: [[UInt8]]) throws {
         var decoder = Decoder(version: version, time: time)
         for part in parts { try part.withUnsafeBytes { try decoder.add(part: $0) } }
         self = try decoder.finish()
     }
 
     /// Builds a changeset from its parts, one after the other.
-    package struct Decoder {
+    struct Decoder {
         private var result: Changeset
         private let reader: ChangesetReader
 
-        package init(version: UInt64, time: Int64) {
+        init(version: UInt64, time: Int64) {
             result = Changeset(version: version, time: time)
             reader = ChangesetReader(version: version, direction: .both)
         }
 
         /// Adds the next part, decompressed.
-        package mutating func add(part: UnsafeRawBufferPointer) throws {
+        mutating func add(part: UnsafeRawBufferPointer) throws {
             try reader.read(part) { try result.add(&$0) }
         }
 
         /// Returns the changeset. There are no more parts.
-        package mutating func finish() throws -> Changeset {
+        mutating func finish() throws -> Changeset {
             try reader.finish()
             for id in Array(result.tables.keys) {
                 result.tables[id]?.dropEmpty()

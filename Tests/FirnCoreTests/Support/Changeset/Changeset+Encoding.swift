@@ -1,8 +1,10 @@
 import FirnBytes
 
+@testable import FirnCore
+
 extension Changeset {
     /// The encoded form, in parts. `schema` is the one that holds from this version on; it defines the columns.
-    package func encoded(schema: StoreSchema) -> [[UInt8]] {
+    func encoded(schema: StoreSchema) -> [[UInt8]] {
         var parts: [[UInt8]] = []
         withoutActuallyEscaping({ (part: consuming ByteWriter, _: Bool) -> ByteWriter in
             parts.append(part.array())
