@@ -8,13 +8,13 @@ import Testing
         var writer = ByteWriter(capacity: 1)
         let integers: [UInt64] = [0, 1, 127, 128, 300, 1 << 35, .max]
         let signed: [Int64] = [0, -1, 1, .min, .max, -300]
-        writer.appendUInt8(200)
-        writer.appendUInt16(40_000)
-        writer.appendUInt32(0xDEAD_BEEF)
-        writer.appendUInt64(.max - 5)
-        writer.appendInt64(-7)
+        writer.append(UInt8(200))
+        writer.append(UInt16(40_000))
+        writer.append(UInt32(0xDEAD_BEEF))
+        writer.append(UInt64.max - 5)
+        writer.append(Int64(-7))
         for value in integers { writer.appendVarint(value) }
-        for value in signed { writer.appendZigzag(value) }
+        for value in signed { writer.appendVarint(Varint.zigzag(value)) }
         writer.appendString("Schnee auf dem Grat ❄️")
         writer.appendZeros(3)
         writer.patch(UInt16(40_001), at: 1)

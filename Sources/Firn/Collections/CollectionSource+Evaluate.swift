@@ -1,40 +1,40 @@
 import FirnCore
 import FirnQuery
 
-extension CollectionSource {
+extension _CollectionSource {
     // MARK: Building
 
     /// The same source with one more stage at the end. The stages before it stay compiled as they are.
-    private func adding(_ stage: QueryPipeline.Stage) throws(QueryError) -> CollectionSource {
+    private func adding(_ stage: QueryPipeline.Stage) throws(QueryError) -> _CollectionSource {
         guard let binding else {
             throw QueryError(
                 .unsupported, "A collection of values can't be queried.", advice: "Query the objects that hold it.")
         }
         var query = query ?? QueryPipeline(table: binding.table)
         try query.append(stage, schema: realm.store.schema, resolver: resolver)
-        return CollectionSource(realm, binding, origin, query, isDead: isDead)
+        return _CollectionSource(realm, binding, origin, query, isDead: isDead)
     }
 
     private var resolver: BindingResolver { BindingResolver(realm.schema, realm.store.schema) }
 
-    func filtered(_ predicate: FirnQuery.Predicate) throws(QueryError) -> CollectionSource {
+    func filtered(_ predicate: FirnQuery.Predicate) throws(QueryError) -> _CollectionSource {
         try adding(.filter(predicate))
     }
 
-    func filtered(_ format: String, _ arguments: [Any]) throws(QueryError) -> CollectionSource {
+    func filtered(_ format: String, _ arguments: [Any]) throws(QueryError) -> _CollectionSource {
         let arguments = try arguments.map { any throws(QueryError) in try QueryArgument(any, realm) }
         return try filtered(try FirnQuery.Predicate(parsing: format, arguments))
     }
 
-    func sorted(_ descriptors: [FirnQuery.SortDescriptor]) throws(QueryError) -> CollectionSource {
+    func sorted(_ descriptors: [FirnQuery.SortDescriptor]) throws(QueryError) -> _CollectionSource {
         try adding(.sort(descriptors))
     }
 
-    func distinct(_ paths: [PropertyPath]) throws(QueryError) -> CollectionSource { try adding(.distinct(paths)) }
+    func distinct(_ paths: [PropertyPath]) throws(QueryError) -> _CollectionSource { try adding(.distinct(paths)) }
 
     /// Stops the program if an object that the query compares with is unmanaged or belongs to another realm.
     func check(_ objects: [ObjectBase]) {
-        for object in objects where !object.isManaged || RealmInstance.of(object._row).shared !== realm.shared {
+        for object in objects where !object.isManaged || _RealmInstance.of(object._row).shared !== realm.shared {
             fatalError(
                 "Firn: a query compares with an object of \(type(of: object).className()) that is unmanaged or of another realm. Use one of the realm that is queried."
             )

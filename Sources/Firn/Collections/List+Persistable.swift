@@ -99,13 +99,13 @@ extension List: PersistedCollection {
 
     static func isElements(_ any: Any) -> Bool { any is [Element] }
 
-    static func elements(_ any: Any?, _ realm: RealmInstance) throws -> [Value] {
+    static func elements(_ any: Any?, _ realm: _RealmInstance) throws -> [Value] {
         try elements(of: any).map { $0._element(for: realm) }
     }
 
     var objects: [ObjectBase] { elements.compactMap { $0 as? ObjectBase } }
 
-    func elements(for realm: RealmInstance) -> [Value] { Array(self).map { $0._element(for: realm) } }
+    func elements(for realm: _RealmInstance) -> [Value] { Array(self).map { $0._element(for: realm) } }
 
     func adopt(_ row: _Row, _ property: PropertyInfo) {
         let location = CollectionLocation(row, property)

@@ -4,7 +4,7 @@ import FirnCore
 ///
 /// Inserting an unmanaged object writes rows of its own, so one edit of the list can't stay open meanwhile.
 struct ManagedListEdit {
-    let realm: RealmInstance
+    let realm: _RealmInstance
     let transaction: WriteTransaction
     private let table: TableID
     private let column: Int

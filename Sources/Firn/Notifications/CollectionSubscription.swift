@@ -8,16 +8,16 @@ import FirnCore
 /// shown.
 final class CollectionSubscription<C: RealmCollection>: DataSubscription {
     private var collection: C
-    private var source: CollectionSource
+    private var source: _CollectionSource
     private let paths: [ObservedPath]?
     private let block: (RealmCollectionChange<C>) -> Void
     /// The elements that the query found when the observer was last called; nil before the first call, for whole
     /// tables, and for lists.
-    private var content: CollectionSource.Content?
+    private var content: _CollectionSource.Content?
     private var hasBegun = false
 
     init(
-        _ collection: C, _ source: CollectionSource, from start: SubscriptionStart, _ paths: [ObservedPath]?,
+        _ collection: C, _ source: _CollectionSource, from start: SubscriptionStart, _ paths: [ObservedPath]?,
         _ block: @escaping (RealmCollectionChange<C>) -> Void
     ) {
         self.collection = collection

@@ -52,11 +52,11 @@ extension ObjectBase {
 
     fileprivate final func beginObserving(
         _ keyPaths: [String]?, at site: CallSite
-    ) -> (realm: RealmInstance, binding: TableBinding, key: Int64, from: SubscriptionStart, paths: [ObservedPath]?) {
+    ) -> (realm: _RealmInstance, binding: TableBinding, key: Int64, from: SubscriptionStart, paths: [ObservedPath]?) {
         guard isManaged else {
             fatalError("Firn: an unmanaged object of \(classInfo.name) can't be observed. Add it to a realm first.")
         }
-        let realm = RealmInstance.of(_row)
+        let realm = _RealmInstance.of(_row)
         let start = realm.startObserving(at: site)
         if !_row.isCurrent { _row = _relocate(_row) }
         let binding = TableBinding.of(_row)
@@ -112,8 +112,8 @@ extension Object {
 enum ActorObserving {
     /// Calls `body` on the actor, with the actor's instance of the store.
     static func install(
-        _ realm: RealmInstance, on actor: any Actor, from start: SubscriptionStart, _isolation: isolated (any Actor)?,
-        _ body: @escaping (RealmInstance) -> Void
+        _ realm: _RealmInstance, on actor: any Actor, from start: SubscriptionStart, _isolation: isolated (any Actor)?,
+        _ body: @escaping (_RealmInstance) -> Void
     ) async {
         nonisolated(unsafe) let body = body
         let shared = realm.shared

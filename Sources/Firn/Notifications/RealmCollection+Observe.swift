@@ -83,7 +83,7 @@ extension RealmCollection {
         return token
     }
 
-    private func observedPaths(_ keyPaths: [String]?, _ source: CollectionSource) -> [ObservedPath]? {
+    private func observedPaths(_ keyPaths: [String]?, _ source: _CollectionSource) -> [ObservedPath]? {
         guard let keyPaths, !keyPaths.isEmpty else { return nil }
         guard let binding = source.binding else {
             fatalError("Firn: a collection of values has no key paths to observe.")
@@ -92,7 +92,7 @@ extension RealmCollection {
     }
 }
 
-extension CollectionSource {
+extension _CollectionSource {
     /// Stops the program if the collection was made before its realm was invalidated.
     fileprivate func checkIsAlive() {
         if isDead {

@@ -7,11 +7,11 @@ import Synchronization
 /// Belongs to its realm's thread, queue or actor, where its block is called. Only `end` may be called on any thread.
 /// Its token holds it; its realm has only a weak reference to it.
 class Subscription {
-    let realm: RealmInstance
+    let realm: _RealmInstance
     // Atomic: a token may be released on any thread.
     private let hasEnded = Atomic<Bool>(false)
 
-    init(_ realm: RealmInstance) { self.realm = realm }
+    init(_ realm: _RealmInstance) { self.realm = realm }
 
     var isActive: Bool { !hasEnded.load(ordering: .acquiring) }
 
@@ -45,7 +45,7 @@ class DataSubscription: Subscription {
     /// Whether it is to be shown the state that it begins from, at the next turn.
     var wantsInitial: Bool { false }
 
-    init(_ realm: RealmInstance, from start: SubscriptionStart) {
+    init(_ realm: _RealmInstance, from start: SubscriptionStart) {
         progress = Progress(last: start.pin, cursor: start.cursor)
         super.init(realm)
     }
@@ -212,7 +212,7 @@ final class SubscriptionList {
     }
 
     /// Stops the program if a token is not one of this realm's.
-    func checkTokens(_ tokens: [NotificationToken], of realm: RealmInstance) {
+    func checkTokens(_ tokens: [NotificationToken], of realm: _RealmInstance) {
         for token in tokens {
             if let observer = token.observer, observer.realm !== realm {
                 fatalError(
@@ -227,7 +227,7 @@ final class SubscriptionList {
 final class RealmSubscription: Subscription {
     let block: (Realm.Notification, Realm) -> Void
 
-    init(_ realm: RealmInstance, _ block: @escaping (Realm.Notification, Realm) -> Void) {
+    init(_ realm: _RealmInstance, _ block: @escaping (Realm.Notification, Realm) -> Void) {
         self.block = block
         super.init(realm)
     }

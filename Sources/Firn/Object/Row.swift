@@ -4,7 +4,7 @@ public import FirnCore
 /// Where a managed object's values lie: what an accessor remembers from one access to the next.
 ///
 /// - Unmanaged: `leaf` and `core` are nil. For an object that only records which properties are read
-///   (`KeyPathTracer`), `leaf` is nil and `core` is not.
+///   (`_KeyPathTracer`), `leaf` is nil and `core` is not.
 /// - Managed: valid while `generation` equals the core's. Otherwise the accessor finds its row again by `key`, once
 ///   (`_relocate`).
 /// - It holds no reference: `core` lives as long as the accessor is counted on it, `table` as long as the realm.

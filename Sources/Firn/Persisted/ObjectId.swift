@@ -98,7 +98,7 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
         self = id
     }
 
-    /// Encodes the id as the text of its 24 hexadecimal digits.
+    /// Encodes the id as the text of its 24 hexadecimal digits. Throws what the encoder throws.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(stringValue)

@@ -34,7 +34,7 @@ extension ObjectInserter {
             guard seen.insert(ObjectIdentifier(object)).inserted else { continue }
             guard !object.isManaged else {
                 try object.checkIsThere()
-                guard RealmInstance.of(object._row) === realm else {
+                guard _RealmInstance.of(object._row) === realm else {
                     throw ValueFault(
                         "an object of \(object.classInfo.name) belongs to another realm, or is frozen; copy it with create(_:value:), or thaw it"
                     )
@@ -94,7 +94,7 @@ extension ObjectInserter {
     }
 }
 
-extension RealmInstance {
+extension _RealmInstance {
     /// Throws the damage that the running transaction has met.
     func checkFaults() throws {
         if let fault = transaction?.fault { throw Realm.Error(fault, configuration.fileURL) }
@@ -132,7 +132,7 @@ extension PropertyInfo {
 extension ObjectBase {
     /// Throws if this object is managed and has been deleted.
     final func checkIsThere() throws {
-        guard isManaged, !RealmInstance.of(_row).isThere(self) else { return }
+        guard isManaged, !_RealmInstance.of(_row).isThere(self) else { return }
         throw ValueFault("an object of \(classInfo.name) was deleted, so it can't be added, copied or linked to")
     }
 

@@ -198,7 +198,7 @@ extension Realm {
     }
 }
 
-extension RealmInstance {
+extension _RealmInstance {
     /// The running transaction's inserter of objects, kept from call to call. Stops the program outside a
     /// transaction.
     func inserter(_ policy: Realm.UpdatePolicy) -> ObjectInserter {
@@ -215,7 +215,7 @@ extension RealmInstance {
         guard object.isManaged else {
             fatalError("Firn: can't \(what) an object of \(name) that is unmanaged. Add it to the realm first.")
         }
-        guard object._row.core == core || RealmInstance.of(object._row) === self else {
+        guard object._row.core == core || _RealmInstance.of(object._row) === self else {
             fatalError(
                 "Firn: can't \(what) an object of \(name) that belongs to another realm, or is frozen. Use the realm that manages it (object.realm), or thaw it."
             )
@@ -229,8 +229,8 @@ extension RealmInstance {
     /// Whether one of this realm's objects exists, for code that changes it. True once the transaction has met
     /// damage, because nothing is changed any more then.
     func isThere(_ object: ObjectBase) -> Bool {
-        guard let transaction else { return RealmInstance.isValid(object._row) }
-        return transaction.noting { RealmInstance.isValid(object._row) } || transaction.hasFault
+        guard let transaction else { return _RealmInstance.isValid(object._row) }
+        return transaction.noting { _RealmInstance.isValid(object._row) } || transaction.hasFault
     }
 
     /// The key of an object that is to be linked to; an unmanaged one is added first. Stops the program if it is not

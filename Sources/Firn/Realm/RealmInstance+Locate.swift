@@ -8,7 +8,7 @@ import FirnCore
 @usableFromInline
 @_effects(releasenone) @inline(never)
 func _relocate(_ row: _Row) -> _Row {
-    let realm = RealmInstance.of(row)
+    let realm = _RealmInstance.of(row)
     realm.check()
     guard let found = realm.locate(row) else { stopForMissing(row) }
     return found
@@ -22,7 +22,7 @@ private func stopForMissing(_ row: _Row) -> Never {
     )
 }
 
-extension RealmInstance {
+extension _RealmInstance {
     /// The row at its current position; nil if it is gone.
     func locate(_ row: _Row) -> _Row? {
         guard row.core == core else { return nil }
@@ -48,7 +48,7 @@ extension RealmInstance {
     /// Whether the row exists. Stops the program on the wrong thread, as an access does.
     static func isValid(_ row: _Row) -> Bool {
         if row.isCurrent { return true }
-        let realm = RealmInstance.of(row)
+        let realm = _RealmInstance.of(row)
         realm.check()
         return realm.locate(row) != nil
     }

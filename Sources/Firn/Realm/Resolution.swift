@@ -23,7 +23,7 @@ struct Resolution {
         case objects([ObjectBase])
     }
 
-    private unowned(unsafe) let realm: RealmInstance?
+    private unowned(unsafe) let realm: _RealmInstance?
     private let policy: Realm.UpdatePolicy
     /// All values in the order in which they were found; those before `next` are done.
     ///
@@ -78,7 +78,7 @@ struct Resolution {
         private init(_ source: AnyObject, as type: ObjectBase.Type) {
             self.type = ObjectIdentifier(type)
             if let object = source as? ObjectBase, object.isManaged {
-                owner = ObjectIdentifier(RealmInstance.of(object._row))
+                owner = ObjectIdentifier(_RealmInstance.of(object._row))
                 table = object._row.table
                 key = object._row.key
             } else {
@@ -87,7 +87,7 @@ struct Resolution {
         }
     }
 
-    init(_ realm: RealmInstance?, _ policy: Realm.UpdatePolicy) {
+    init(_ realm: _RealmInstance?, _ policy: Realm.UpdatePolicy) {
         self.realm = realm
         self.policy = policy
     }
@@ -163,7 +163,7 @@ struct Resolution {
             try object.checkIsThere()
             if ObjectIdentifier(Swift.type(of: object)) == ObjectIdentifier(type) {
                 if realm == nil { return object }
-                if object.isManaged, RealmInstance.of(object._row) === realm, location != nil || policy != .error {
+                if object.isManaged, _RealmInstance.of(object._row) === realm, location != nil || policy != .error {
                     return object
                 }
             }
@@ -324,7 +324,7 @@ extension ObjectInserter {
     ///
     /// - Parameter isValidating: whether this throws, before it writes anything, what writing would stop at.
     static func create(
-        _ type: ObjectBase.Type, _ any: Any, in realm: RealmInstance, _ policy: Realm.UpdatePolicy,
+        _ type: ObjectBase.Type, _ any: Any, in realm: _RealmInstance, _ policy: Realm.UpdatePolicy,
         isValidating: Bool = false
     ) throws -> ObjectBase {
         _ = realm.writing("create an object of \(type.className())")

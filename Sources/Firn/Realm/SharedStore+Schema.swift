@@ -162,7 +162,7 @@ extension SharedStore {
         let own = Opening()
         while true {
             try waitForMigration(configuration)
-            var met: [RealmInstance] = []
+            var met: [_RealmInstance] = []
             let begun: Bool? = instances.withLock { instances in
                 instances.live = WeakInstance.alive(instances.live, &met)
                 instances.frozen = WeakInstance.alive(instances.frozen, &met)

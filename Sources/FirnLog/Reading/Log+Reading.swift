@@ -25,18 +25,6 @@ extension Log {
         return seen.load(ordering: .acquiring)
     }
 
-    /// Waits until a version above `version` is published, here or by another process, for `milliseconds` at most.
-    /// Returns the newest version. Blocks: not for threads of Swift's pool.
-    package func waitForVersion(after version: UInt64, milliseconds: Int) throws(LogError) -> UInt64 {
-        try checkOpen()
-        page.wait(nanoseconds: .nanoseconds(milliseconds: milliseconds)) { max(publishedVersion, readable) > version }
-        return max(publishedVersion, readable)
-    }
-
-    /// The version published for readers of the page: in a log that is open for writing, it may be ahead of what
-    /// this process has read.
-    private var readable: UInt64 { writer == nil ? 0 : page.published }
-
     /// Whether some process maintained the page when this log was opened, or has done so since.
     private var isPageMaintained: Bool { unmaintainedSession.map { $0 != page.session } ?? true }
 

@@ -106,7 +106,7 @@ import Testing
     }
 
     /// The realm's instance, for a C function, which can capture nothing.
-    private nonisolated(unsafe) static var inherited: RealmInstance?
+    private nonisolated(unsafe) static var inherited: _RealmInstance?
 
     @Test func aThreadThatEndsInAForkedChildLeavesItsRealmsAlone() async {
         await #expect(processExitsWith: .success) {
