@@ -41,7 +41,7 @@ struct CollectionLocation {
 
     /// The location of its row in a version; nil if the row is not in it.
     func find(in snapshot: Snapshot) -> (leaf: Leaf, row: Int)? {
-        guard binding.table.index < snapshot.reference.schema.tables.count else { return nil }
+        guard binding.table.index < snapshot.resolvedSchema.schema.tables.count else { return nil }
         return snapshot.table(binding.table).find(row.key)
     }
 

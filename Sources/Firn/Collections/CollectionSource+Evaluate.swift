@@ -48,7 +48,7 @@ extension _CollectionSource {
         if case .list(let location) = origin, !location.property.isLink {
             return .values(location.cell(in: snapshot)?.values ?? [])
         }
-        guard let binding, binding.table.index < snapshot.reference.schema.tables.count else { return .keys([]) }
+        guard let binding, binding.table.index < snapshot.resolvedSchema.schema.tables.count else { return .keys([]) }
         guard let query else { return .keys(naturalKeys(snapshot) ?? wholeTable(snapshot, binding)) }
         return .keys(query.run(in: snapshot, from: queried(snapshot)).keys(in: snapshot.table(binding.table)))
     }
@@ -56,7 +56,9 @@ extension _CollectionSource {
     /// The number of elements in a version, counted without making a list of them; nil if there is no query or the
     /// version does not have the class.
     func count(_ snapshot: Snapshot) -> Int? {
-        guard let query, let binding, binding.table.index < snapshot.reference.schema.tables.count else { return nil }
+        guard let query, let binding, binding.table.index < snapshot.resolvedSchema.schema.tables.count else {
+            return nil
+        }
         return query.count(in: snapshot, from: queried(snapshot))
     }
 
@@ -99,7 +101,7 @@ extension _CollectionSource {
         realm.check()
         guard !isDead, let binding else { return nil }
         let pin = realm.pinShown()
-        guard binding.table.index < pin.snapshot.reference.schema.tables.count else { return nil }
+        guard binding.table.index < pin.snapshot.resolvedSchema.schema.tables.count else { return nil }
         let all = query ?? QueryPipeline(table: binding.table)
         let value = try all.aggregate(
             aggregate, path, in: pin.snapshot, from: queried(pin.snapshot), resolver: resolver)

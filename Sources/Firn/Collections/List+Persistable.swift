@@ -86,7 +86,7 @@ extension List: PersistedCollection {
         guard let any = unwrapped(any) else { return [] }
         if let elements = any as? [Element] { return elements }
         guard let sequence = any as? any Sequence, !(any is String) else {
-            throw ValueFault(any, isNo: List.self)
+            throw ValueFault(any, isNot: List.self)
         }
         var result: [Element] = []
         for (index, element) in anyElements(of: sequence).enumerated() {

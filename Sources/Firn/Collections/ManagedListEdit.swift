@@ -18,7 +18,7 @@ struct ManagedListEdit {
         guard let row = realm.locateForChange(location.row, in: transaction) else { return nil }
         location.row = row
         let cellPlace = location
-        count = transaction.noting { cellPlace.cell.count }
+        count = transaction.recordingDamage { cellPlace.cell.count }
         if transaction.hasFault { return nil }
         table = location.binding.table
         column = location.column

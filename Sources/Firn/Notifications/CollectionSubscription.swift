@@ -89,7 +89,7 @@ final class CollectionSubscription<C: RealmCollection>: DataSubscription {
             difference.insertions = inserted.compactMap { after.position(of: $0) }.sorted()
         }
         // The class may be newer than the old version.
-        guard binding.table.index < old.reference.schema.tables.count else { return difference }
+        guard binding.table.index < old.resolvedSchema.schema.tables.count else { return difference }
         let before = old.table(binding.table)
         difference.deletions = (table?.deleted ?? []).compactMap { before.position(of: $0) }.sorted()
         difference.modifications = affected(summary, old, new).compactMap { key in

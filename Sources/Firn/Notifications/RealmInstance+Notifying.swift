@@ -231,7 +231,7 @@ extension _RealmInstance {
 
     /// Makes sure that this realm can begin an observer that was made in another realm. If this realm shows an older
     /// version than that realm showed, it advances, because it may not do so by itself.
-    func reach(_ start: SubscriptionStart) {
+    func catchUp(with start: SubscriptionStart) {
         if let pin, pin.version < start.pin.version, !isInTransaction { advance(at: openedAt) }
     }
 
@@ -292,7 +292,7 @@ extension SharedStore {
     ) {
         guard let instance = instanceIfUsable(configuration, schema, scheduler, at: start.pin.callSite) else { return }
         instance.startListening()
-        instance.reach(start)
+        instance.catchUp(with: start)
         body(instance)
     }
 }

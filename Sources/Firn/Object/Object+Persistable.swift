@@ -78,7 +78,7 @@ extension _OptionalPersistable where Self: Object {
         guard let any = unwrapped(any) else { return nil }
         // A value that only describes an object has been made an object before this is called (`Resolution`).
         guard let object = any as? Self, ObjectIdentifier(type(of: object)) == ObjectIdentifier(Self.self) else {
-            throw ValueFault(any, isNo: Self.self)
+            throw ValueFault(any, isNot: Self.self)
         }
         return object
     }

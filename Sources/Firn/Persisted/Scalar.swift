@@ -58,14 +58,14 @@ extension _Scalar {
     /// The value that `any` stands for. Throws `ValueFault` for nil and for anything that does not fit.
     public static func _fromAny(_ any: Any?) throws -> Self {
         guard let any = unwrapped(any) else { throw ValueFault("nil does not fit a property that is not optional") }
-        guard let value = (any as? Self) ?? _convert(any) else { throw ValueFault(any, isNo: Self.self) }
+        guard let value = (any as? Self) ?? _convert(any) else { throw ValueFault(any, isNot: Self.self) }
         return value
     }
 
     /// The value that `any` stands for; nil for nil and `NSNull`. Throws `ValueFault` for anything that does not fit.
     public static func _optionalFromAny(_ any: Any?) throws -> Self? {
         guard let any = unwrapped(any) else { return nil }
-        guard let value = (any as? Self) ?? _convert(any) else { throw ValueFault(any, isNo: Self.self) }
+        guard let value = (any as? Self) ?? _convert(any) else { throw ValueFault(any, isNot: Self.self) }
         return value
     }
 

@@ -43,7 +43,7 @@ final class ObjectInserter {
 
     /// The value of a cell. If damage is met, the transaction throws it.
     private func value(_ binding: TableBinding, _ column: Int, _ key: Int64) -> Value? {
-        transaction.noting { transaction.table(binding.table).value(column, of: key) }
+        transaction.recordingDamage { transaction.table(binding.table).value(column, of: key) }
     }
 
     // MARK: Adding
@@ -279,7 +279,7 @@ struct PrimaryKey: Hashable {
 
     /// The key of the object that has this primary key. If damage is met, the transaction throws it.
     func find(in transaction: WriteTransaction) -> Int64? {
-        transaction.noting { transaction.table(table).firstKey(primaryKey: value) }
+        transaction.recordingDamage { transaction.table(table).firstKey(primaryKey: value) }
     }
 }
 

@@ -144,7 +144,9 @@ extension Realm {
         // The sequence may have ended the transaction that ran before it was read.
         let transaction = instance.writing("delete objects")
         for (table, key) in rows
-        where transaction.noting({ transaction.table(table).find(key) != nil }) { transaction.delete(table, key) }
+        where transaction.recordingDamage({ transaction.table(table).find(key) != nil }) {
+            transaction.delete(table, key)
+        }
     }
 
     /// Deletes all objects of the realm's classes, at the cost of deleting each of them. Stops the program outside a
@@ -230,7 +232,7 @@ extension _RealmInstance {
     /// damage, because nothing is changed any more then.
     func isThere(_ object: ObjectBase) -> Bool {
         guard let transaction else { return _RealmInstance.isValid(object._row) }
-        return transaction.noting { _RealmInstance.isValid(object._row) } || transaction.hasFault
+        return transaction.recordingDamage { _RealmInstance.isValid(object._row) } || transaction.hasFault
     }
 
     /// The key of an object that is to be linked to; an unmanaged one is added first. Stops the program if it is not

@@ -39,7 +39,7 @@ extension _RealmInstance {
     /// nothing is changed any more then, and its commit throws. Stops the program if the row is gone.
     func locateForChange(_ row: _Row, in transaction: WriteTransaction) -> _Row? {
         if row.isCurrent { return row }
-        let found = transaction.noting { locate(row) }
+        let found = transaction.recordingDamage { locate(row) }
         if transaction.hasFault { return nil }
         guard let found else { stopForMissing(row) }
         return found

@@ -171,7 +171,7 @@ public final class _RealmInstance {
 
     /// Shows another version: accessors find their rows again.
     func show(_ pin: Pin?) {
-        if let reference = pin?.snapshot.reference { compare(reference) }
+        if let resolvedSchema = pin?.snapshot.resolvedSchema { compare(resolvedSchema) }
         self.pin = pin
         frozenNow = nil
         core.pointee.root = pin.map { NodeRef($0.snapshot.root).word } ?? 0
@@ -192,26 +192,26 @@ public final class _RealmInstance {
     /// Checks whether the realm's classes can show a version with a schema, which another opener of the store may
     /// have changed.
     @inline(__always)
-    private func compare(_ reference: ResolvedSchema) {
-        if reference !== comparedSchema { compareClasses(reference) }
+    private func compare(_ resolvedSchema: ResolvedSchema) {
+        if resolvedSchema !== comparedSchema { compareClasses(resolvedSchema) }
     }
 
     @inline(never)
-    private func compareClasses(_ reference: ResolvedSchema) {
-        let (fit, table) = schema.fit(reference.schema)
+    private func compareClasses(_ resolvedSchema: ResolvedSchema) {
+        let (fit, table) = schema.fit(resolvedSchema.schema)
         if fit == .none {
             fatalError(
                 "Firn: the store was migrated while a realm was open whose class \(table?.info.name ?? "") can't show it any more. Release all realms and objects of the store before it is opened with a higher schemaVersion."
             )
         }
         writesInPlace = fit == .inPlace
-        comparedSchema = reference
+        comparedSchema = resolvedSchema
     }
 
     /// A class's table in the version shown; nil if that version is older than the class.
     func table(_ binding: TableBinding) -> TableView? {
         let snapshot = snapshot
-        guard binding.table.index < snapshot.reference.schema.tables.count else { return nil }
+        guard binding.table.index < snapshot.resolvedSchema.schema.tables.count else { return nil }
         return snapshot.table(binding.table)
     }
 
@@ -250,7 +250,7 @@ public final class _RealmInstance {
         self.transaction = transaction
         pin = transaction.base
         frozenNow = nil
-        compare(transaction.reference)
+        compare(transaction.resolvedSchema)
         transaction.attach(core, writesInPlace: writesInPlace)
         core.pointee.generation &+= 1
     }

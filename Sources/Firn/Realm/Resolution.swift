@@ -306,7 +306,7 @@ struct Resolution {
         var location = Location(parent: task, property: property)
         guard property.isCollection else { return try object(target, value, at: location) }
         guard let sequence = value as? any Sequence, !(value is String) else {
-            throw ValueFault(value, isNo: [ObjectBase].self)
+            throw ValueFault(value, isNot: [ObjectBase].self)
         }
         var objects: [ObjectBase] = []
         for (index, element) in anyElements(of: sequence).enumerated() {

@@ -8,8 +8,8 @@ extension WriteTransaction {
     func append(_ deltas: Deltas, to log: Log, version: UInt64) throws(LogError) -> Int64 {
         let mayUseReserve = isSmaller(deltas)
         do {
-            if let early = takeStreamed(deltas), let encoder = early.takeEncoder() {
-                return try encode(deltas, encoder, early.sink, behind: early)
+            if let streamed = takeStreamed(deltas), let encoder = streamed.takeEncoder() {
+                return try encode(deltas, encoder, streamed.sink, behind: streamed)
             }
             return try append(deltas, to: log, version: version, mayUseReserve: mayUseReserve)
         } catch {
@@ -24,7 +24,7 @@ extension WriteTransaction {
         let sink = PartSink(log, version, mayUseReserve: mayUseReserve)
         if isSchemaChanged {
             var bytes = ByteWriter(capacity: 1024)
-            SchemaCoding.encode(reference.schema, into: &bytes)
+            SchemaCoding.encode(resolvedSchema.schema, into: &bytes)
             sink.add(.schema, bytes)
         }
         let encoder = sink.makeEncoder(workspace: context.workspace.takeEncoder())
@@ -33,11 +33,11 @@ extension WriteTransaction {
 
     /// Encodes everything that was not streamed before, and ends the commit.
     private func encode(
-        _ deltas: Deltas, _ encoder: consuming ChangesetEncoder, _ sink: PartSink, behind early: StreamedInserts?
+        _ deltas: Deltas, _ encoder: consuming ChangesetEncoder, _ sink: PartSink, behind streamed: StreamedInserts?
     ) throws(LogError) -> Int64 {
         var encoder = encoder
-        for (id, delta) in deltas where !reference.tables[id.index].schema.isRemoved {
-            encode(id, delta, &encoder, from: early?.end(of: id) ?? .min)
+        for (id, delta) in deltas where !resolvedSchema.tables[id.index].schema.isRemoved {
+            encode(id, delta, &encoder, from: streamed?.end(of: id) ?? .min)
         }
         encoder.flush()
         // A workspace that served a large commit would keep memory that nobody needs.
@@ -49,7 +49,7 @@ extension WriteTransaction {
     private func encode(
         _ id: TableID, _ delta: RowTree.Delta, _ encoder: inout ChangesetEncoder, from start: Int64
     ) {
-        let layout = reference.tables[id.index]
+        let layout = resolvedSchema.tables[id.index]
         encoder.beginTable(id, columns: layout.presentColumns)
         for (leaf, rows) in delta.inserted where leaf.key(rows.lowerBound) >= start { encoder.inserted(leaf, rows) }
         let cells = scripts.isEmpty ? [] : scripts.keys.filter { $0.table == id }
@@ -87,7 +87,7 @@ extension WriteTransaction {
         guard isSchemaChanged else { return true }
         let before = baseTable(id).schema.columns
         return column < before.count
-            && before[column].isNullable == reference.tables[id.index].columns[column].isNullable
+            && before[column].isNullable == resolvedSchema.tables[id.index].columns[column].isNullable
     }
 
     /// Whether some table has fewer objects than when the transaction began. Such a commit may use the reserve if the

@@ -18,9 +18,9 @@ enum NodeShape {
     /// be 0, or lead to a node of a checkpoint. An address may be unaligned.
     func forEachRef(of node: Node, _ body: (UnsafeMutableRawPointer, NodeShape) -> Void) {
         switch self {
-        case .root(let reference):
+        case .root(let resolvedSchema):
             for id in 0..<RootNode(node).tableCount {
-                body(UnsafeMutableRawPointer(RootNode(node).slot(id)), .table(reference.tables[id]))
+                body(UnsafeMutableRawPointer(RootNode(node).slot(id)), .table(resolvedSchema.tables[id]))
             }
         case .table(let layout):
             let table = TableNode(node)
@@ -82,6 +82,6 @@ extension Snapshot {
     /// Calls `body` with every node on the heap that the version reaches. O(those nodes, and cells of variable width).
     func forEachHeapNode(_ body: (Node) -> Void) {
         var word = NodeRef(root).word
-        NodeShape.root(reference).forEachHeapNode(at: &word, body)
+        NodeShape.root(resolvedSchema).forEachHeapNode(at: &word, body)
     }
 }
