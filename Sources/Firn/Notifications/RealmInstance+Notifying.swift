@@ -202,7 +202,7 @@ extension _RealmInstance {
         return shownPin.again(at: site)
     }
 
-    /// The version that a new observer begins from, and the claim on the change summaries of all later versions,
+    /// The version that a new observer begins from, and the cursor that keeps the change summaries of all later versions,
     /// which are kept for it from now on. Stops the program as `pinForObserving` does.
     func startObserving(at site: CallSite) -> SubscriptionStart {
         let pin = pinForObserving(at: site)

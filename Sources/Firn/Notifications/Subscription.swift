@@ -18,7 +18,7 @@ class Subscription {
     func end() { hasEnded.store(true, ordering: .releasing) }
 }
 
-/// The version that an observer begins from, and the claim on the change summaries of all versions after it. Made by
+/// The version that an observer begins from, and the cursor that keeps the change summaries of all versions after it. Made by
 /// the call that makes the observer, so that it misses nothing after that.
 struct SubscriptionStart: Sendable {
     let pin: Pin
@@ -51,7 +51,7 @@ class DataSubscription: Subscription {
     }
 
     private var current: Progress {
-        guard let progress else { preconditionFailure("Firn: an observer is asked that has been told everything") }
+        guard let progress else { preconditionFailure("Firn: an observer that has ended has no version") }
         return progress
     }
 
@@ -90,8 +90,8 @@ class DataSubscription: Subscription {
         guard isActive, !wantsInitial, pin.version > last.version, !isReentrant() else { return }
         let new = pin.again(at: last.callSite)
         let old = last
-        let notes = cursor.changes(from: old, to: new)
-        run(new) { notify(notes, from: old, to: new) }
+        let summary = cursor.changes(from: old, to: new)
+        run(new) { notify(summary, from: old, to: new) }
     }
 
     private func run(_ new: Pin, _ body: () -> Void) {
@@ -162,7 +162,7 @@ class DataSubscription: Subscription {
 
     // What each kind of observer implements.
     func begin(_ pin: Pin) {}
-    func notify(_ notes: ChangeSummary, from old: Pin, to new: Pin) {}
+    func notify(_ summary: ChangeSummary, from old: Pin, to new: Pin) {}
     func skipped(_ pin: Pin) {}
     /// Whether the observer wants old values, so that the realm remembers which changes are its own.
     var wantsOldValues: Bool { false }

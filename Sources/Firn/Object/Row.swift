@@ -77,8 +77,8 @@ public struct _Row {
     }
 }
 
-/// What a core's stamp says outside transactions. In a transaction it is the transaction's stamp: the stamp of the nodes
-/// that may be written in place.
+/// What a core's stamp says outside transactions. In a transaction it is the transaction's stamp: the stamp of the
+/// nodes that may be written in place.
 @frozen
 public enum _CoreStamp {
     /// The stamp of a frozen realm. No node has it.

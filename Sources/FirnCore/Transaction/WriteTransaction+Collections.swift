@@ -6,7 +6,8 @@ package struct ListChange {
     let isLink: Bool
     let backlinks: UnsafeMutablePointer<UInt64>
     var editor: ListEditor
-    /// Nil for an object made in this transaction and for a list in `fullyLoggedLists`: those lists are logged completely.
+    /// Nil for an object made in this transaction and for a list in `fullyLoggedLists`: those lists are logged
+    /// completely.
     var script: ListScript?
 
     package var count: Int { editor.count }

@@ -1,8 +1,8 @@
 extension WriteTransaction {
     // MARK: Plain cells
 
-    /// The accessor's slow path: makes a cell of a plain column writable in place, and marks it. Afterwards the chunk
-    /// has the current stamp.
+    /// Makes a cell of a plain column writable in place, and marks it as assigned. Afterwards the chunk has the
+    /// current stamp.
     package func ownCell(_ id: TableID, _ column: Int, _ key: Int64) -> (leaf: Leaf, row: Int) {
         recordingDamage {
             let rows = rows(id)

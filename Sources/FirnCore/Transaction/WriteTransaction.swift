@@ -111,8 +111,8 @@ package final class WriteTransaction {
     /// The current state, including changes. Valid until the next change.
     ///
     /// Once the transaction has met damage, its nodes may come from stand-ins (`StandIns`), so only code that records
-    /// damage itself (`recordingDamage`) may read them. There is no right answer for any other caller, so the program stops,
-    /// after `StoreOptions.onDamage`.
+    /// damage itself (`recordingDamage`) may read them. There is no right answer for any other caller, so the program
+    /// stops, after `StoreOptions.onDamage`.
     package var snapshot: Snapshot {
         if hasFault, Faults.current != faults { stopForFault() }
         return Snapshot(root: NodeRef(rootSlot.pointee).node, resolvedSchema: resolvedSchema)

@@ -137,7 +137,8 @@ struct Recovery {
 
         let open = manifest.openSegment
         let reader = try SegmentReader(folder, open, storeID: manifest.storeID)
-        var scan = try SegmentScan.scan(reader, chainStart: chain, previousTime: time)
+        var scan = try SegmentScan.scan(
+            reader, chainStart: chain, previousTime: time, sought: checkpoint?.version)
         if scan.schema == nil { scan.schema = schema }
         // A new segment without a frame gives neither the time nor the schema: the segment before it does.
         for entry in manifest.segments.dropLast().reversed() where scan.lastTime == 0 {

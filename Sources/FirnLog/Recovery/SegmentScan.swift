@@ -31,6 +31,8 @@ struct SegmentScan {
     var mark: UInt64
     /// The commits behind that mark, in order.
     var unconfirmed: [Commit] = []
+    /// The position behind the version that was sought, if the segment holds it.
+    var sought: LogPosition?
     /// The schema in force at `end`, if a frame of the segment says so.
     var schema: [UInt8]?
     /// Where the segment is broken; nil if it just ends (at the file's end, or in zeros).
@@ -41,9 +43,10 @@ struct SegmentScan {
     var commitsBehind = 0
 
     /// Reads the whole segment. `chainStart` is the chain at the end of the segment before, `previousTime` its last
-    /// frame's time.
+    /// frame's time. `sought` is a version whose end
+    /// is noted, so that a replay can begin there.
     static func scan(
-        _ reader: SegmentReader, chainStart: UInt32?, previousTime: Int64
+        _ reader: SegmentReader, chainStart: UInt32?, previousTime: Int64, sought: UInt64? = nil
     ) throws(LogError) -> SegmentScan {
         let header = reader.header
         if let chainStart, chainStart != header.chain {
@@ -106,6 +109,9 @@ struct SegmentScan {
                 scan.lastTime = frame.time
                 if let schema = newSchema { scan.schema = schema }
                 newSchema = nil
+                if scan.lastVersion == sought {
+                    scan.sought = LogPosition(version: scan.lastVersion, reader, offset: offset, chain: crc)
+                }
             }
         }
         if let broken = scan.broken { try scan.lookBehind(broken, reader) }

@@ -1,6 +1,6 @@
 import FirnCore
 
-/// Collects values for count, min, max, sum and average (SEMANTICS 73).
+/// Collects values for count, min, max, sum and average.
 ///
 /// * Nulls are skipped, and so are values in mixed columns that are not numbers.
 /// * **Ints** are added exactly, in 128 bits. A sum that does not fit an Int64 saturates: it becomes the nearest Int64.

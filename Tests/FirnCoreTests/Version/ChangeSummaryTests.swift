@@ -66,15 +66,15 @@ import Testing
         var random = SeededRandom(seed: seed)
         let journal = ChangeJournal()
         var newest: UInt64 = 10
-        var observers: [(claim: Int, version: UInt64)] = []
+        var observers: [(cursor: Int, version: UInt64)] = []
         for _ in 0..<400 {
             switch random.below(4) {
-            case 0 where observers.count < 6: observers.append((journal.claim(after: newest), newest))
+            case 0 where observers.count < 6: observers.append((journal.addCursor(after: newest), newest))
             case 1 where !observers.isEmpty && random.below(4) == 0:
-                journal.drop(observers.remove(at: random.below(observers.count)).claim)
+                journal.remove(observers.remove(at: random.below(observers.count)).cursor)
             case 2 where !observers.isEmpty:
                 let index = random.below(observers.count)
-                let (claim, version) = observers[index]
+                let (cursor, version) = observers[index]
                 let through = version + UInt64(random.below(Int(newest - version) + 1))
                 #expect(
                     isSame(
@@ -86,7 +86,7 @@ import Testing
                             journal.composed(after: other.version, through: through),
                             expected(after: other.version, through: through)))
                 }
-                journal.move(claim, to: through)
+                journal.move(cursor, to: through)
                 observers[index].version = through
             default:
                 if journal.isWanted { journal.keep(Self.summary(newest + 1), after: newest, newest + 1) }
@@ -97,12 +97,12 @@ import Testing
 
     @Test("changes that were not kept are not made up") func gaps() {
         let journal = ChangeJournal()
-        let claim = journal.claim(after: 5)
+        let cursor = journal.addCursor(after: 5)
         journal.keep(Self.summary(7), after: 6, 7)
         #expect(journal.composed(after: 5, through: 7) == nil)
         #expect(isSame(journal.composed(after: 6, through: 7), expected(after: 6, through: 7)))
         #expect(journal.composed(after: 6, through: 8) == nil)
-        journal.move(claim, to: 7)
+        journal.move(cursor, to: 7)
         #expect(journal.composed(after: 6, through: 7) == nil, "nobody is behind it any more, so it is not kept")
     }
 }
