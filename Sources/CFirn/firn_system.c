@@ -172,6 +172,22 @@ struct firn_global firn_globals[FIRN_GLOBAL_COUNT] = {
 
 void *firn_shared_objects[FIRN_SHARED_OBJECT_COUNT];
 
+static uint64_t process_seed = 0;
+
+uint64_t firn_process_seed(void) { return __atomic_load_n(&process_seed, __ATOMIC_RELAXED); }
+
+uint64_t firn_set_process_seed(uint64_t seed) {
+    uint64_t before = 0;
+    bool is_set = __atomic_compare_exchange_n(
+        &process_seed, &before, seed, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return is_set ? seed : before;
+}
+
+// Ids need only its lowest 24 bits.
+static uint32_t object_id_count = 0;
+
+uint32_t firn_next_object_id_count(void) { return __atomic_add_fetch(&object_id_count, 1, __ATOMIC_RELAXED); }
+
 // Lies in the .bss section, so it does not make the program's file longer.
 static _Alignas(4096) unsigned char zeros[FIRN_ZERO_BYTE_COUNT];
 
@@ -207,6 +223,7 @@ static void firn_fork_parent(void) {
 static void firn_fork_child(void) {
     for (size_t i = 0; i < lock_list_count; i++) close(lock_list[i]);
     lock_list_count = 0;
+    __atomic_store_n(&process_seed, 0, __ATOMIC_RELAXED);
     __atomic_fetch_add(&firn_fork_generation_value, 1, __ATOMIC_SEQ_CST);
     firn_core_fork_child();
     firn_fork_release();
