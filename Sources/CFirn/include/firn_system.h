@@ -137,6 +137,8 @@ int firn_deallocate_range(int descriptor, off_t offset, off_t length);
 // Allocates blocks for a file's first `length` bytes and makes it at least that long; never shortens it. Returns 0 or
 // an error number.
 int firn_reserve(int descriptor, off_t length);
+// What `firn_reserve` does where the file system has no fallocate.
+int firn_reserve_by_writing(int descriptor, off_t length);
 
 struct firn_volume {
     // The file system's magic number; 0 if the system identifies file systems by name.
