@@ -79,6 +79,7 @@ import Testing
             bytes.withUnsafeBytes { bytes in
                 var reader = ByteReader(bytes)
                 #expect(throws: BytesError.self) { try reader.readString() }
+                #expect(reader.offset == 0)
             }
         }
     }
@@ -92,6 +93,7 @@ import Testing
             try reader.skip(3)
             #expect(throws: BytesError.self) { try reader.expectEnd() }
             #expect(throws: BytesError.self) { try reader.readCount(limit: 5) }
+            #expect(reader.offset == 3)
             var again = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[3...]))
             #expect(try again.readCount(limit: 6) == 6)
             try again.expectEnd()

@@ -204,5 +204,6 @@ import Testing
         try bytes.withUnsafeBytes { try file.write($0, at: Int(forged.offset)) }
         let error = #expect(throws: LogError.self) { _ = try Log.open(options, storage: storage) }
         #expect(error?.code == .damage && error?.path == Self.path)
+        #expect(error?.detail == "the segment's last frame is not the one that the manifest names")
     }
 }

@@ -14,8 +14,8 @@ extension ObjectBase {
     /// loop.
     ///
     /// - Parameters:
-    ///   - keyPaths: names of the properties that matter; nil for all of the object's own, an empty array for none,
-    ///     so that only deleting the object calls the block. `"dog.name"` follows links and collections.
+    ///   - keyPaths: names of the properties that matter; nil or an empty array for all of the object's own.
+    ///     `"dog.name"` follows links and collections.
     ///   - queue: a serial queue to be called on, with the object of that queue.
     ///   - block: is called with the change.
     ///   - file: the call site's file, which messages about held versions name.
@@ -60,7 +60,8 @@ extension ObjectBase {
         let start = realm.startObserving(at: site)
         if !_row.isCurrent { _row = _relocate(_row) }
         let binding = TableBinding.of(_row)
-        return (realm, binding, _row.key, start, keyPaths.map { $0.map { ObservedPath($0, binding, realm.schema) } })
+        let paths = keyPaths.flatMap { $0.isEmpty ? nil : $0.map { ObservedPath($0, binding, realm.schema) } }
+        return (realm, binding, _row.key, start, paths)
     }
 }
 
@@ -76,7 +77,7 @@ extension Object {
         _ block: @escaping @Sendable (isolated A, ObjectChange<T>) -> Void, file: StaticString = #fileID,
         line: UInt = #line
     ) async -> NotificationToken {
-        let start = beginObserving(keyPaths?.isEmpty ?? true ? nil : keyPaths, at: CallSite(file, line))
+        let start = beginObserving(keyPaths, at: CallSite(file, line))
         let token = NotificationToken()
         guard !Task.isCancelled else {
             token.invalidate()

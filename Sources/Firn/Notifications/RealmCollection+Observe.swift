@@ -16,8 +16,8 @@ extension RealmCollection {
     /// thread that has no running run loop.
     ///
     /// - Parameters:
-    ///   - keyPaths: names of the elements' properties that matter; nil for all, including those of objects that the
-    ///     elements link to, up to four links away.
+    ///   - keyPaths: names of the elements' properties that matter; nil or an empty array for all, including those of
+    ///     objects that the elements link to, up to four links away.
     ///   - queue: a serial queue to be called on, with the collection of that queue.
     ///   - block: is called with the change.
     ///   - file: the call site's file, which messages about held versions name.

@@ -20,7 +20,7 @@ extension ObjectInserter {
 
     /// Throws if an object that is to be added, or one that it reaches, can't be added.
     func checkObject(_ object: ObjectBase) throws {
-        try policy.check(realm.binding(of: type(of: object)).info)
+        try policy.check(realm.checkedBinding(of: type(of: object)).info)
         try check([object])
     }
 
@@ -41,10 +41,7 @@ extension ObjectInserter {
                 }
                 continue
             }
-            guard let binding = realm.schema.table(of: type(of: object)) else {
-                throw ValueFault(
-                    "the realm has no class \(object.classInfo.name); add it to Configuration.objectTypes")
-            }
+            let binding = try realm.checkedBinding(of: type(of: object))
             try checkKey(object, binding, &keys)
             if !binding.info.required.isEmpty { try object.checkRequired(binding.info) }
             for property in binding.info.stored {
@@ -98,6 +95,14 @@ extension _RealmInstance {
     /// Throws the damage that the running transaction has met.
     func checkFaults() throws {
         if let fault = transaction?.fault { throw Realm.Error(fault, configuration.fileURL) }
+    }
+
+    /// The table binding of a class. Throws if the realm does not have the class.
+    func checkedBinding(of type: ObjectBase.Type) throws -> TableBinding {
+        guard let binding = schema.table(of: type) else {
+            throw ValueFault("the realm has no class \(type.className()); add it to Configuration.objectTypes")
+        }
+        return binding
     }
 }
 

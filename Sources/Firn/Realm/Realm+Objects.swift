@@ -49,12 +49,13 @@ extension Realm {
     /// Makes an unmanaged object managed by this realm: `add(_:update:)`, for an object that may be wrong.
     ///
     /// Cost: as `add(_:update:)`, and a walk over all objects that are to be added. Stops the program outside a write
-    /// transaction, and if the realm does not have the object's class.
+    /// transaction.
     ///
     /// - Throws: `Realm.Error`; nothing is changed then. `.invalidInput` if the primary key exists and `update` is
     ///   `.error`, if the class has none and `update` is another policy, if a required property is nil, if a value is
-    ///   too long, if an object belongs to another realm, is frozen or was deleted, if a link leads to an instance of
-    ///   a subclass or to a class that the realm does not have. `.invalidDatabase` if the transaction has met damage.
+    ///   too long, if an object belongs to another realm, is frozen or was deleted, if the realm does not have the
+    ///   class of an object, and if a link leads to an instance of a subclass. `.invalidDatabase` if the transaction
+    ///   has met damage.
     public func add(validating object: Object, update: UpdatePolicy = .error) throws {
         let inserter = ObjectInserter(instance, update, "add an object")
         do {
@@ -101,12 +102,12 @@ extension Realm {
     /// try realm.write { try realm.create(Dog.self, validating: json, update: .modified) }
     /// ```
     ///
-    /// Stops the program outside a write transaction, and if the realm does not have the class.
+    /// Stops the program outside a write transaction.
     ///
     /// - Throws: `Realm.Error`; nothing is changed then. `.invalidInput`, which names the property, if a value does
     ///   not fit, is too long, or is nil for a required property; if the primary key exists and `update` is `.error`;
-    ///   and if the class has none and `update` is another policy. `.invalidDatabase` if the transaction has met
-    ///   damage.
+    ///   if the class has none and `update` is another policy; and if the realm does not have the class.
+    ///   `.invalidDatabase` if the transaction has met damage.
     @discardableResult
     public func create<T: Object>(_ type: T.Type, validating value: Any, update: UpdatePolicy = .error) throws -> T {
         do {

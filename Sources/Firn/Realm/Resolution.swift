@@ -329,7 +329,7 @@ extension ObjectInserter {
     ) throws -> ObjectBase {
         _ = realm.writing("create an object of \(type.className())")
         if isValidating { try realm.checkFaults() }
-        try policy.check(realm.binding(of: type).info)
+        try policy.check(isValidating ? realm.checkedBinding(of: type).info : realm.binding(of: type).info)
         var resolution = Resolution(realm, policy)
         let object = try resolution.resolve(type, any)
         let inserter = ObjectInserter(realm, policy, "create an object of \(type.className())")

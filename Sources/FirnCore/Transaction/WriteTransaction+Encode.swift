@@ -4,7 +4,8 @@ import FirnLog
 extension WriteTransaction {
     /// Writes the changeset to the log as `version`, and returns the commit's time.
     ///
-    /// If the disk is full, a transaction that deletes objects is written a second time, into the space of the reserve.
+    /// If the disk is full, a transaction that deletes more objects than it adds is written a second time, into the
+    /// space of the reserve.
     func append(_ deltas: Deltas, to log: Log, version: UInt64) throws(LogError) -> Int64 {
         let mayUseReserve = isSmaller(deltas)
         do {
@@ -90,9 +91,10 @@ extension WriteTransaction {
             && before[column].isNullable == resolvedSchema.tables[id.index].columns[column].isNullable
     }
 
-    /// Whether some table has fewer objects than when the transaction began. Such a commit may use the reserve if the
-    /// disk is full.
+    /// Whether all tables together have fewer objects than when the transaction began. Such a commit may use the
+    /// reserve if the disk is full. That one table has fewer is not enough: a transaction that adds more to another
+    /// table would use up the space that is kept for those that delete.
     private func isSmaller(_ deltas: Deltas) -> Bool {
-        deltas.contains { table($0.table).count < baseTable($0.table).count }
+        deltas.reduce(0) { $0 + table($1.table).count - baseTable($1.table).count } < 0
     }
 }

@@ -41,6 +41,8 @@ struct SegmentScan {
     var markBehind: UInt64 = 0
     var framesBehind = 0
     var commitsBehind = 0
+    /// The offset from which on there are only zeros, if the segment is broken; a multiple of 64, or the file's end.
+    private(set) var writtenEnd = 0
 
     /// Reads the whole segment. `chainStart` is the chain at the end of the segment before, `previousTime` its last
     /// frame's time. `sought` is a version whose end
@@ -118,6 +120,18 @@ struct SegmentScan {
         return scan
     }
 
+    /// What the manifest says otherwise of a sealed segment; nil if it says the same.
+    func contradiction(to entry: Manifest.Segment) -> String? {
+        if lastVersion != entry.lastVersion {
+            return "the segment ends with version \(lastVersion), but the manifest says \(entry.lastVersion)"
+        }
+        if chain != entry.chainEnd { return "the segment's last frame is not the one that the manifest names" }
+        if end != Int(entry.byteCount) {
+            return "the segment ends here, but the manifest says that it has \(entry.byteCount) bytes"
+        }
+        return nil
+    }
+
     private mutating func raiseMark(_ mark: UInt64) {
         guard mark > self.mark else { return }
         self.mark = mark
@@ -133,20 +147,26 @@ struct SegmentScan {
     private mutating func lookBehind(_ broken: Break, _ reader: SegmentReader) throws(LogError) {
         var offset = broken.offset
         var summed = offset
+        writtenEnd = offset
+        defer { writtenEnd = min(writtenEnd, reader.byteCount) }
         while offset < reader.byteCount {
             guard let (frame, _) = try reader.header(at: offset) else {
                 // No frame begins within zeros.
-                offset = max(offset + LogLimits.frameAlignment, try reader.endOfZeros(from: offset))
+                let zeros = try reader.endOfZeros(from: offset)
+                if zeros == offset { writtenEnd = offset + LogLimits.frameAlignment }
+                offset = max(offset + LogLimits.frameAlignment, zeros)
                 continue
             }
             markBehind = max(markBehind, frame.mark)
             offset = Int(frame.offset) + LogLimits.frameAlignment
+            writtenEnd = offset
             guard Int(frame.offset) >= summed else { continue }
             summed = frame.end
             guard case .frame = try reader.item(at: Int(frame.offset)) else { continue }
             framesBehind += 1
             if frame.kind.isPart, frame.flags.contains(.last) { commitsBehind += 1 }
             offset = frame.end
+            writtenEnd = offset
         }
     }
 }

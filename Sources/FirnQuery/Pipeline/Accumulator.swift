@@ -7,7 +7,7 @@ import FirnCore
 ///   The average is taken from the exact sum. Nothing traps or wraps.
 /// * **Floats** are added as doubles, so their sum is a double. Sums of doubles follow IEEE 754, NaN included. The
 ///   order of addition is not specified.
-/// * **Decimals** are added exactly within 34 digits. Decimal NaNs are skipped.
+/// * **Decimals** are added exactly; the sum or the average is then rounded to 34 digits. Decimal NaNs are skipped.
 /// * min and max skip NaN. Numbers of different types in mixed columns are compared by value.
 struct Accumulator {
     private let type: ColumnType

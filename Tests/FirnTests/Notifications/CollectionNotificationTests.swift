@@ -108,6 +108,43 @@ import Testing
         #expect(await byName.next() == ["[6] [] []"])
     }
 
+    /// No key path at all is as good as nil, for results and lists, on the realm's thread, on a queue and on an actor
+    /// (SPEC S86).
+    @Test func anEmptyArrayOfKeyPathsMeansAllProperties() async throws {
+        let realm = try open()
+        let person = Person(value: ["dogs": [[1, "Rex"]]])
+        try realm.write { realm.add(person) }
+        let (queue, keeper, seen) = (DispatchQueue(label: "observer"), Keeper(), Seen())
+        let names = [String]()
+        let paths = [PartialKeyPath<Dog>]()
+        var tokens: [NotificationToken] = []
+        func observe<C: RealmCollection>(_ name: String, _ dogs: C) where C.Element == Dog {
+            tokens += [
+                dogs.observe(keyPaths: names) { seen.append("\(name), own names", $0) },
+                dogs.observe(keyPaths: paths) { seen.append("\(name), own paths", $0) },
+                dogs.observe(keyPaths: names, on: queue) { seen.append("\(name), queue's names", $0) },
+                dogs.observe(keyPaths: paths, on: queue) { seen.append("\(name), queue's paths", $0) },
+            ]
+        }
+        let (all, old) = (realm.objects(Dog.self), realm.objects(Dog.self).where { $0.age > 0 })
+        observe("all", all)
+        observe("filtered", old)
+        observe("list", person.dogs)
+        tokens += [
+            await all.observe(keyPaths: names, on: keeper) { seen.append("all, actor's names", $1) },
+            await old.observe(keyPaths: names, on: keeper) { seen.append("filtered, actor's names", $1) },
+            await person.dogs.observe(keyPaths: names, on: keeper) { seen.append("list, actor's names", $1) },
+        ]
+        await wait { seen.all.count == 15 }
+        try realm.write { person.dogs[0].age = 2 }
+        await wait { seen.all.count == 30 }
+        let expected = ["all", "filtered", "list"].flatMap { name in
+            ["actor's names", "own names", "own paths", "queue's names", "queue's paths"].map { "\(name), \($0)" }
+        }
+        #expect(seen.all.dropFirst(15).sorted() == expected)
+        for token in tokens { token.invalidate() }
+    }
+
     /// Lists report exactly which elements were meant (DESIGN, "Observers").
     @Test func listsTellWhatWasDoneToThem() async throws {
         let realm = try open()
@@ -299,5 +336,16 @@ import Testing
         await wait { seen.all.count == 2 }
         #expect(seen.all == ["initial 0", "2 [] [0, 1] []"])
         token.invalidate()
+    }
+}
+
+extension Seen {
+    /// Appends what a collection's first call shows, or a change of its first element.
+    fileprivate func append<C: RealmCollection>(_ label: String, _ change: RealmCollectionChange<C>) {
+        switch change {
+        case .initial: append("initial")
+        case .update(_, [], [], [0]): append(label)
+        case .update, .error: append("\(label): \(change)")
+        }
     }
 }
