@@ -7,12 +7,13 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Firn", targets: ["Firn"]),
+        // For `Benchmarks`, which is compiled as a part of this package: all that these targets show is `package`.
         .library(name: "FirnCore", targets: ["FirnCore", "FirnQuery", "FirnLog", "FirnStorage"]),
         .executable(name: "firn", targets: ["FirnTool"]),
         .executable(name: "firn-quickstart", targets: ["FirnQuickstart"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
     ],
     targets: [
         .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),

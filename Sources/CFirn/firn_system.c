@@ -387,15 +387,15 @@ static int firn_fill_holes(int descriptor, off_t length) {
     while (result < 0 && errno == EINTR);
     int error = result < 0 ? errno : 0;
     munmap(base, (size_t)length);
-    if (error == EFAULT) return ENOSPC;
-    if (error != EINVAL) return error;
+    // EFAULT says that writing to a page would stop the process, and not why: the writes below tell.
+    if (error != EINVAL && error != EFAULT) return error;
 #endif
     // What is left is what posix_fallocate does on a file system without support: it writes a zero over a zero, one in
-    // each block. If another process writes that very byte in between, it is lost. It is the last one of a sector,
-    // which is the highest one of an aligned number and so hardly ever anything but 0.
-    enum { sector = 512 };
+    // each block. If another process writes that very byte in between, it is lost, so it is one that nobody changes
+    // once the file is in use: of the shared page, a byte of the magic or the upper half of a process number.
+    enum { sector = 512, unchanged = 4 };
     for (off_t start = 0; start < length; start += sector) {
-        off_t offset = length - start < sector ? length - 1 : start + sector - 1;
+        off_t offset = start + unchanged < length ? start + unchanged : length - 1;
         char byte = 0;
         ssize_t count;
         do count = pread(descriptor, &byte, 1, offset);

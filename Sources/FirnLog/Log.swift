@@ -8,7 +8,7 @@ import Synchronization
 /// a commit; `waitUntilDurable` or `whenDurable` makes it durable, together with all others written meanwhile.
 ///
 /// All calls may come from any thread, but only one commit at a time may be begun: its caller holds the store's write
-/// lock. `isClosed` is atomic. The other state that changes is in `LogWriter`.
+/// lock. What changes here is atomic or guarded, and says so; the state of writing is in `LogWriter`.
 package final class Log: @unchecked Sendable {
     package let options: LogOptions
     package let recovery: RecoveryReport

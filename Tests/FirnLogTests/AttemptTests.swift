@@ -108,7 +108,7 @@ import Testing
             return
         }
         #expect(log.recovery.lastVersion == 1 && torn.version == 2 && torn.offset == made.offsets[part])
-        #expect(torn.byteCount == made.offsets[part] - made.offsets[0] && torn.wholeFrames == 0)
+        #expect(torn.byteCount == made.offsets[part] - made.offsets[0] && torn.wholeFrames == part)
         try LogScript.commit(log, version: 2, [700])
         try log.waitUntilDurable(2)
         try log.close()

@@ -97,14 +97,17 @@ extension _CollectionSource {
 
     // MARK: Aggregates
 
-    func aggregate(_ aggregate: PropertyPath.Aggregate, _ path: PropertyPath) throws(QueryError) -> Value? {
+    /// An aggregate; nil if there are no values, or nothing to read them from: `path` is not asked for then.
+    func aggregate(
+        _ aggregate: PropertyPath.Aggregate, _ path: () throws(QueryError) -> PropertyPath
+    ) throws(QueryError) -> Value? {
         realm.check()
         guard !isDead, let binding else { return nil }
         let pin = realm.pinShown()
         guard binding.table.index < pin.snapshot.resolvedSchema.schema.tables.count else { return nil }
         let all = query ?? QueryPipeline(table: binding.table)
         let value = try all.aggregate(
-            aggregate, path, in: pin.snapshot, from: queried(pin.snapshot), resolver: resolver)
+            aggregate, path(), in: pin.snapshot, from: queried(pin.snapshot), resolver: resolver)
         return value == .null ? nil : value
     }
 }

@@ -109,7 +109,7 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     public var _withoutOwner: List { List() }
 
     private func stopForGone() -> Never {
-        fatalError("Firn: a list was frozen whose object is gone. Ask isInvalidated before.")
+        fatalError("Firn: a list was frozen whose object is gone. Check isInvalidated first.")
     }
 
     /// Iterates over the elements that the list has now, whatever is written meanwhile. O(n) at the start if managed:

@@ -199,13 +199,15 @@ extension RealmCollection where Element: Object {
     }
 
     private func aggregate(_ aggregate: PropertyPath.Aggregate, _ property: String) -> Value? {
-        do { return self.aggregate(aggregate, try PropertyPath(parsing: property)) } catch {
+        do {
+            return try _source.aggregate(aggregate) { () throws(QueryError) in try PropertyPath(parsing: property) }
+        } catch {
             fatalError("Firn: \(aggregate) of \(Element.self).\(property): \(error)")
         }
     }
 
     private func aggregate(_ aggregate: PropertyPath.Aggregate, _ path: PropertyPath) -> Value? {
-        do { return try _source.aggregate(aggregate, path) } catch {
+        do { return try _source.aggregate(aggregate) { path } } catch {
             fatalError("Firn: \(aggregate) of \(Element.self).\(path.text): \(error)")
         }
     }

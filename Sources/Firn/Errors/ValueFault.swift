@@ -47,8 +47,8 @@ struct ValueFault: Error, CustomStringConvertible {
 }
 
 /// An optional inside an `Any`, whose content can be reached without knowing its type.
-/// The wrapped value; nil if there is none.
 protocol AnyOptional {
+    /// The wrapped value; nil if there is none.
     var content: Any? { get }
 }
 

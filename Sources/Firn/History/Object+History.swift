@@ -41,7 +41,8 @@ extension ThreadConfined where Self: Object {
         let realm = _RealmInstance.of(_row)
         realm.check()
         let row = _row
-        guard try realm.storing({ store throws(StoreError) in try store.reading { _RealmInstance.isValid(row) } }) else {
+        guard try realm.storing({ store throws(StoreError) in try store.reading { _RealmInstance.isValid(row) } })
+        else {
             throw Realm.Error(
                 .invalidInput,
                 "The object of \(classInfo.name) no longer exists. Open a version that has it with Realm.asOf(version:), and ask the object found there.",

@@ -202,8 +202,8 @@ extension _RealmInstance {
         return shownPin.again(at: site)
     }
 
-    /// The version that a new observer begins from, and the cursor that keeps the change summaries of all later versions,
-    /// which are kept for it from now on. Stops the program as `pinForObserving` does.
+    /// The version that a new observer begins from, and the cursor that keeps the change summaries of all later
+    /// versions, which are kept for it from now on. Stops the program as `pinForObserving` does.
     func startObserving(at site: CallSite) -> SubscriptionStart {
         let pin = pinForObserving(at: site)
         return SubscriptionStart(pin: pin, cursor: store.makeChangeCursor(after: pin.version))

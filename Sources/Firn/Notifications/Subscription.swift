@@ -18,8 +18,8 @@ class Subscription {
     func end() { hasEnded.store(true, ordering: .releasing) }
 }
 
-/// The version that an observer begins from, and the cursor that keeps the change summaries of all versions after it. Made by
-/// the call that makes the observer, so that it misses nothing after that.
+/// The version that an observer begins from, and the cursor that keeps the change summaries of all versions after it.
+/// Made by the call that makes the observer, so that it misses nothing after that.
 struct SubscriptionStart: Sendable {
     let pin: Pin
     let cursor: ChangeCursor

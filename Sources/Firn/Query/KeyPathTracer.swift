@@ -10,7 +10,6 @@ import FirnStorage
 public final class _KeyPathTracer {
     private let core: UnsafeMutablePointer<firn_realm_core_t>
     private var objects: [ObjectBase] = []
-    private(set) var names: [String] = []
     /// The properties read so far, outermost first.
     private(set) var properties: [PropertyInfo] = []
 
@@ -59,7 +58,6 @@ public final class _KeyPathTracer {
         }
         let property = info.properties[Int(bound)]
         properties.append(property)
-        names.append(property.name)
     }
 
     /// The properties that a key path reads, outermost first; empty if it reads no stored property. Stops the program

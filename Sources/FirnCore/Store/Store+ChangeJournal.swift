@@ -31,28 +31,27 @@ final class ChangeJournal: @unchecked Sendable {
     }
 
     func move(_ cursor: Int, to version: UInt64) {
-        lock.withLock {
+        _ = lock.withLock {
             positions[cursor] = version
-            trim()
+            return trim()
         }
     }
 
     func remove(_ cursor: Int) {
-        lock.withLock {
+        _ = lock.withLock {
             positions[cursor] = nil
-            trim()
+            return trim()
         }
     }
 
-    private func trim() {
-        guard let lowest = positions.values.min() else {
-            summaries.removeAll()
-            composed.removeAll()
-            return
-        }
+    /// Drops what no cursor needs any more. Returns it, so that the caller releases it outside of the lock.
+    private func trim() -> [ChangeSummary] {
+        let lowest = positions.values.min() ?? .max
+        let unneeded =
+            summaries.prefix { $0.version <= lowest }.map(\.summary) + composed.filter { $0.key < lowest }.values
+        summaries.removeFirst(summaries.firstIndex { $0.version > lowest } ?? summaries.count)
         composed = composed.filter { $0.key >= lowest }
-        let kept = summaries.firstIndex { $0.version > lowest } ?? summaries.count
-        summaries.removeFirst(kept)
+        return unneeded
     }
 
     /// Returns one summary of the versions `after + 1 ... through`; nil if some of them were not kept.

@@ -128,7 +128,8 @@ package final class WriteTransaction {
     /// Runs code that reads and changes trees. Damage that it meets is noted, and the commit throws it. Then the
     /// result means nothing (`hasFault`). Costs about 2 ns.
     @inline(__always)
-    package func recordingDamage<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    package func recordingDamage<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result
+    {
         try Faults.with(faults, body)
     }
 
@@ -204,7 +205,9 @@ package final class WriteTransaction {
         if let location = rows.own(key), !hasFault { return location }
         // The caller has looked the object up, or got its key from a link, an index or a list, which must agree with
         // the rows.
-        if !hasFault { Faults.contradiction("\(resolvedSchema.tables[id.index].schema.name) has no object with key \(key)") }
+        if !hasFault {
+            Faults.contradiction("\(resolvedSchema.tables[id.index].schema.name) has no object with key \(key)")
+        }
         return blankRow(rows)
     }
 

@@ -37,16 +37,16 @@ struct SegmentScan {
     var schema: [UInt8]?
     /// Where the segment is broken; nil if it just ends (at the file's end, or in zeros).
     var broken: Break?
-    /// Behind the break: the highest durable mark in a frame's header, whole frames, and the commits that they end.
+    /// The highest durable mark in the headers of frames behind the break.
     var markBehind: UInt64 = 0
+    /// The whole frames behind `end`, if the segment is broken, and the commits that they end.
     var framesBehind = 0
     var commitsBehind = 0
     /// The offset from which on there are only zeros, if the segment is broken; a multiple of 64, or the file's end.
     private(set) var writtenEnd = 0
 
     /// Reads the whole segment. `chainStart` is the chain at the end of the segment before, `previousTime` its last
-    /// frame's time. `sought` is a version whose end
-    /// is noted, so that a replay can begin there.
+    /// frame's time. `sought` is a version whose end is noted, so that a replay can begin there.
     static func scan(
         _ reader: SegmentReader, chainStart: UInt32?, previousTime: Int64, sought: UInt64? = nil
     ) throws(LogError) -> SegmentScan {
@@ -116,7 +116,11 @@ struct SegmentScan {
                 }
             }
         }
-        if let broken = scan.broken { try scan.lookBehind(broken, reader) }
+        if let broken = scan.broken {
+            // The broken commit's whole parts are cut off, too.
+            scan.framesBehind = Int(nextPart)
+            try scan.lookBehind(broken, reader)
+        }
         return scan
     }
 

@@ -189,7 +189,7 @@ final class LogTail: @unchecked Sendable {
         let count = buffer.count
         reserveRange(end..<(start + count))
         try file.write(buffer.bytes, at: start)
-        if count >= LogLimits.unpreallocatedPartByteCount { file.startWriteback(start..<(start + count)) }
+        if count >= LogLimits.writebackByteCount { file.startWriteback(start..<(start + count)) }
         end = start + count
         chain = crc
         markWritten = mark

@@ -117,24 +117,29 @@ import Testing
     @Test(arguments: [true, false])
     func aCopyThatFailsAndCannotBeRemovedIsNone(powerGoes: Bool) throws {
         let trial = SimulatedStorage(seed: 1)
+        let calls = Guarded<[Int]>(.unranked, [])
+        trial.beforeEachCall { call in if call.operation.changesDisk { calls.withLock { $0.append(call.index) } } }
         try copy(trial)
         let files = [
-            "manifest", "log/0000000001.segment", "checkpoint/0000000001.checkpoint", "log", "checkpoint", "copying",
-            "lock",
+            "/manifest", "/log/0000000001.segment", "/checkpoint/0000000001.checkpoint", "/log", "/checkpoint",
+            "/copying", "/lock", "",
         ]
-        for stop in 0..<trial.callCount {
-            for stuck in files.map({ "/copy/" + $0 }) + ["/copy"] {
-                for operation in [SimulatedCall.Operation.remove, .syncFolder] {
-                    checkIsWholeOrNone("failed at call \(stop), and then at \(operation) of \(stuck)") {
+        let stuck: [(SimulatedCall.Operation, String)] =
+            files.map { (.remove, $0) } + ["/log", "/checkpoint", ""].map { (.syncFolder, $0) }
+        for stop in calls.withLock({ $0 }) {
+            for (operation, name) in stuck {
+                for seed in 0..<(powerGoes ? 4 : 2) as Range<UInt64> {
+                    checkIsWholeOrNone("failed at call \(stop), then at \(operation) of \(name), seed \(seed)") {
                         let storage = SimulatedStorage(seed: UInt64(stop))
-                        storage.inject(SimulatedFault(.io, residue: .nothing) { $0.index == stop })
+                        // The call that fails may have done everything.
+                        let residue = seed % 2 == 0 ? SimulatedFault.Residue.nothing : .all
+                        storage.inject(SimulatedFault(.io, residue: residue) { $0.index == stop })
                         storage.inject(
                             SimulatedFault(.io, residue: .nothing, times: 9) {
-                                $0.index > stop && $0.operation == operation && $0.path == stuck
+                                $0.index > stop && $0.operation == operation && $0.path == "/copy" + name
                             })
                         _ = try? copy(storage)
-                        let disk = powerGoes ? storage.disk.afterPowerCut(seed: UInt64(stop)) : storage.disk
-                        return disk.newProcess()
+                        return (powerGoes ? storage.disk.afterPowerCut(seed: seed) : storage.disk).newProcess()
                     }
                 }
             }

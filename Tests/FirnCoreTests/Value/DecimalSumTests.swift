@@ -114,6 +114,11 @@ private struct LonghandSum {
         #expect(average(250_247, 0, 320_458) == expected.divided(by: 320_458))
         #expect(average(1, 0, 3) == DecimalBits(Self.largest / 3, exponent: -34))
         #expect(average(2, 0, 3) == DecimalBits(Self.largest / 3 * 2 + 1, exponent: -34))
+        // What is left behind all digits of the quotient that are computed decides, too.
+        for (last, expected) in [(5000, Self.first), (5001, Self.first + 1)] as [(UInt128, UInt128)] {
+            let sum = sum([DecimalBits(1, exponent: 37), DecimalBits(last, exponent: 0)])
+            #expect(sum.divided(by: 1000) == DecimalBits(expected, exponent: 1))
+        }
         // At the least exponent a quotient has fewer digits, and they are rounded once too.
         #expect(average(1, -6176, 2) == DecimalBits(0, exponent: -6176))
         #expect(average(3, -6176, 2) == DecimalBits(2, exponent: -6176))

@@ -44,6 +44,36 @@ import Testing
         }
     }
 
+    /// If each element were looked up by making the list's keys again, this would take hours.
+    @Test func aChangedElementOfALongListIsFoundInOneSearch() async throws {
+        let realm = try open()
+        var owner: Person?
+        try realm.write {
+            for id in 0..<11 { realm.add(Dog(id, "n\(id)", age: id)) }
+            let person = Person(1, "Ada")
+            realm.add(person)
+            let dogs = Array(realm.objects(Dog.self))
+            for index in 0..<200_000 { person.dogs.append(dogs[index % 10]) }
+            owner = person
+        }
+        var calls: [[Int]] = []
+        let token = owner!.dogs.observe { change in
+            MainActor.assumeIsolated {
+                if case .update(_, _, _, let modifications) = change { calls.append(modifications) }
+            }
+        }
+        await waitForDeliveries(of: realm)
+        let dogs = realm.objects(Dog.self)
+        try realm.write { dogs[3].age = 100 }
+        await waitForDeliveries(of: realm)
+        #expect(calls == [Array(stride(from: 3, to: 200_000, by: 10))])
+        // An object of the class that the list does not hold.
+        try realm.write { dogs[10].age = 100 }
+        await waitForDeliveries(of: realm)
+        #expect(calls.count == 1)
+        token.invalidate()
+    }
+
     /// The first call is `.initial`, and includes writes made before it (SEMANTICS 51). Then deletions and
     /// modifications are old indices, insertions are new ones (SEMANTICS 52).
     @Test func resultsAreToldOfAtFirstAndThenOfTheirChanges() async throws {

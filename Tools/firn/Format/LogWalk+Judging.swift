@@ -22,8 +22,10 @@ extension LogWalk {
         let behind = try lookBehind(offset, file, header)
         state.markBehind = max(state.markBehind, behind.mark)
         if behind.mark >= version { return damage() }
+        // The commit's whole parts are cut off, too.
+        let (byteCount, frames) = (behind.end - state.commitStart, behind.frames + Int(state.nextPart))
         let text =
-            "\(problem) while version \(version) was being committed: \(behind.end - offset) bytes with \(behind.frames) intact frames. "
+            "\(problem) while version \(version) was being committed: \(byteCount) bytes with \(frames) intact frames. "
             + "No durable mark covers any of it; the next opening for writing cuts it off"
         return Finding(.tornTail, file.path, offset, text)
     }
