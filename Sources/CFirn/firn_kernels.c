@@ -1,4 +1,5 @@
 #include "firn_kernels.h"
+#include "firn_layout.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -139,8 +140,8 @@ static inline __attribute__((always_inline)) int firn_same(const uint8_t *a, con
     return n == 0 || *a == *b;
 }
 
-/* Slot lengths from 0xFFFD on are not lengths but have a meaning of their own (FIRN_SLOT_... in firn_layout.h). */
-enum { FIRN_NO_LENGTH = 0xFFFD, FIRN_NULL_LENGTH = 0xFFFF };
+/* The longest length of a value that lies in the heap itself. */
+enum { FIRN_SLOT_LENGTH_MAX = FIRN_SLOT_TREE - 1 };
 
 /* Selects the rows whose slot has a length in low ... high. */
 FIRN_CLONES static void firn_select_lengths(const uint32_t *values, uint32_t count, uint32_t low, uint32_t high, uint64_t *mask) {
@@ -150,18 +151,18 @@ FIRN_CLONES static void firn_select_lengths(const uint32_t *values, uint32_t cou
 }
 
 void firn_bytes_null(const uint32_t *slots, uint32_t count, uint64_t *mask) {
-    firn_select_lengths(slots, count, FIRN_NULL_LENGTH, FIRN_NULL_LENGTH, mask);
+    firn_select_lengths(slots, count, FIRN_SLOT_NULL, FIRN_SLOT_NULL, mask);
 }
 
 /* Narrows `rows` to those whose value is inline and has a length in low ... high. Those whose value is in a node of
  * its own go to `others`. */
 static void firn_candidates(const uint32_t *slots, uint32_t count, uint32_t low, uint32_t high, uint64_t *rows, uint64_t *others) {
     uint64_t fitting[4], elsewhere[4];
-    firn_select_lengths(slots, count, FIRN_NO_LENGTH, FIRN_NULL_LENGTH - 1, elsewhere);
-    if (low > high || low >= FIRN_NO_LENGTH) {
+    firn_select_lengths(slots, count, FIRN_SLOT_TREE, FIRN_SLOT_BLOB, elsewhere);
+    if (low > high || low > FIRN_SLOT_LENGTH_MAX) {
         memset(fitting, 0, sizeof fitting);
     } else {
-        firn_select_lengths(slots, count, low, high < FIRN_NO_LENGTH ? high : FIRN_NO_LENGTH - 1, fitting);
+        firn_select_lengths(slots, count, low, high < FIRN_SLOT_LENGTH_MAX ? high : FIRN_SLOT_LENGTH_MAX, fitting);
     }
     for (int w = 0; w < 4; w++) {
         others[w] = rows[w] & elsewhere[w];
@@ -190,12 +191,12 @@ void firn_bytes_equal(const uint32_t *slots, const uint8_t *heap, uint32_t count
 }
 
 void firn_bytes_begin(const uint32_t *slots, const uint8_t *heap, uint32_t count, const uint8_t *needle, uint32_t length, uint64_t *rows, uint64_t *others) {
-    firn_candidates(slots, count, length, FIRN_NO_LENGTH - 1, rows, others);
+    firn_candidates(slots, count, length, FIRN_SLOT_LENGTH_MAX, rows, others);
     FIRN_EACH_ROW(firn_same(value, needle, length))
 }
 
 void firn_bytes_end(const uint32_t *slots, const uint8_t *heap, uint32_t count, const uint8_t *needle, uint32_t length, uint64_t *rows, uint64_t *others) {
-    firn_candidates(slots, count, length, FIRN_NO_LENGTH - 1, rows, others);
+    firn_candidates(slots, count, length, FIRN_SLOT_LENGTH_MAX, rows, others);
     FIRN_EACH_ROW(firn_same(value + size - length, needle, length))
 }
 
@@ -226,7 +227,7 @@ static inline int firn_holds(const uint8_t *value, uint32_t size, const uint8_t 
 }
 
 void firn_bytes_contain(const uint32_t *slots, const uint8_t *heap, uint32_t count, const uint8_t *needle, uint32_t length, uint64_t *rows, uint64_t *others) {
-    firn_candidates(slots, count, length, FIRN_NO_LENGTH - 1, rows, others);
+    firn_candidates(slots, count, length, FIRN_SLOT_LENGTH_MAX, rows, others);
     FIRN_EACH_ROW(firn_holds(value, size, needle, length))
 }
 
@@ -238,7 +239,7 @@ static inline uint32_t firn_order_bit(const uint8_t *value, uint32_t size, const
 }
 
 void firn_bytes_order(const uint32_t *slots, const uint8_t *heap, uint32_t count, const uint8_t *needle, uint32_t length, uint32_t wanted, uint64_t *rows, uint64_t *others) {
-    firn_candidates(slots, count, 0, FIRN_NO_LENGTH - 1, rows, others);
+    firn_candidates(slots, count, 0, FIRN_SLOT_LENGTH_MAX, rows, others);
     FIRN_EACH_ROW(firn_order_bit(value, size, needle, length) & wanted)
 }
 

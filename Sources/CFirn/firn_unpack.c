@@ -43,9 +43,12 @@ FIRN_CLONES void firn_unpack_bits(const void *bits, uint32_t count, void *target
     for (uint32_t i = 0; i < count; i++) to[i] = from[i >> 3] >> (i & 7) & 1;
 }
 
+/* A length of one byte is special from the low byte of the lowest special slot on. */
+enum { FIRN_BYTE_SPECIAL = FIRN_SLOT_TREE & 0xFF, FIRN_BYTE_NULL = FIRN_SLOT_NULL & 0xFF };
+
 /* How many bytes of the heap a slot of this length takes. */
 static inline uint32_t firn_slot_bytes(uint16_t length) {
-    return length >= FIRN_SLOT_TREE ? (length == FIRN_SLOT_NULL ? 0 : 8) : length;
+    return length >= FIRN_SLOT_TREE ? (length == FIRN_SLOT_NULL ? 0 : FIRN_REF_BYTES) : length;
 }
 
 void firn_unpack_slots(const void *lengths, uint32_t width, uint32_t count, void *slots) {
@@ -55,9 +58,9 @@ void firn_unpack_slots(const void *lengths, uint32_t width, uint32_t count, void
         const uint8_t *from = lengths;
         for (uint32_t i = 0; i < count; i++) {
             uint32_t length = from[i];
-            uint32_t special = length >= 0xFD;
+            uint32_t special = length >= FIRN_BYTE_SPECIAL;
             to[i] = offset | (special ? length | 0xFF00 : length) << 16;
-            offset += special ? (length == 0xFF ? 0 : 8) : length;
+            offset += special ? (length == FIRN_BYTE_NULL ? 0 : FIRN_REF_BYTES) : length;
         }
     } else {
         const uint8_t *from = lengths;
@@ -91,8 +94,8 @@ uint32_t firn_value_offset(const void *lengths, uint8_t width, uint32_t row) {
     firn_words8 sums = {0};
     for (uint32_t begin = 0; begin < row; begin += 16) {
         firn_bytes16 length = *from++;
-        firn_bytes16 isSpecial = (firn_bytes16)(length >= 0xFD), isNull = (firn_bytes16)(length == 0xFF);
-        length = (length & ~isSpecial) | (isSpecial & ~isNull & 8);
+        firn_bytes16 isSpecial = (firn_bytes16)(length >= FIRN_BYTE_SPECIAL), isNull = (firn_bytes16)(length == FIRN_BYTE_NULL);
+        length = (length & ~isSpecial) | (isSpecial & ~isNull & FIRN_REF_BYTES);
         uint32_t left = row - begin;
         if (left < 16) length &= (firn_bytes16)(lanes < (uint8_t)left);
         sums += ((firn_words8)length & 0x00FF) + ((firn_words8)length >> 8);

@@ -5,37 +5,15 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Offsets in a node, in bytes. FirnCore's `Node`, `Chunk`, `Leaf` and `RowNode` draw the layouts. The numbers are
- * defined here so that the C kernels and the code that is inlined into the user's module use the same ones. They are
- * part of the file format. */
+/* What C code knows of the layout of nodes, which is part of the file format. FirnCore's `NodeLayout` and `Chunk.Slot`
+ * read these numbers from here; all others are theirs. */
+enum { FIRN_REF_BYTES = 8 };
+
+/* What the slots of a variable chunk have in place of a length, from the lowest one on. `Chunk` draws a slot. */
 enum {
-    FIRN_NODE_STAMP = 0,     /* u64: the stamp of the transaction that made it */
-    FIRN_NODE_LINK = 8,      /* u64: heap only: its index in the owner's list; 0 on disk */
-    FIRN_NODE_KIND = 16,     /* u8 */
-    FIRN_NODE_FORM = 17,     /* u8 */
-    FIRN_NODE_WIDTH = 18,    /* u16: bytes per value, or the level of an inner node */
-    FIRN_NODE_COUNT = 20,    /* u32 */
-    FIRN_NODE_CAPACITY = 24, /* u32 */
-    FIRN_NODE_BYTES = 28,    /* u32: length of the whole node */
-    FIRN_NODE_HEADER = 32,
-
-    FIRN_CHUNK_MARKS = 32, /* 256 bits */
-    FIRN_CHUNK_DATA = 64,
-
-    FIRN_LEAF_FIRST_KEY = 32, /* i64 */
-    FIRN_LEAF_KEYS = 40,      /* reference to the keys' chunk; 0 if the keys are FIRST_KEY, +1, +2 ... */
-    FIRN_LEAF_COLUMNS = 48,   /* u32 */
-    FIRN_LEAF_CHUNKS = 64,    /* a reference for each column */
-
-    FIRN_LEAF_ROWS = 256,
-    FIRN_FANOUT = 64,
-
-    FIRN_FORM_FIXED = 0,
-    FIRN_FORM_VARIABLE = 1,
-
+    FIRN_SLOT_TREE = 0xFFFD, /* a reference to the tree of a collection, in the heap */
+    FIRN_SLOT_BLOB = 0xFFFE, /* a reference to a blob, in the heap */
     FIRN_SLOT_NULL = 0xFFFF,
-    FIRN_SLOT_BLOB = 0xFFFE,
-    FIRN_SLOT_TREE = 0xFFFD,
 };
 
 /* The state of a realm that its accessors read at each access. It belongs to the realm's thread. That of a frozen

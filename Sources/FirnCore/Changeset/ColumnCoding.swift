@@ -37,7 +37,7 @@ enum ColumnCoding {
         let slots = UnsafeRawPointer(chunk.data)
         var expected = UInt32(chunk.slot(rows.lowerBound).offset)
         for row in rows {
-            let word = slots.load(fromByteOffset: row &* 4, as: UInt32.self)
+            let word = slots.load(fromByteOffset: row &* NodeLayout.Chunk.slotByteCount, as: UInt32.self)
             let length = word >> 16
             let offset = word & 0xFFFF
             measure.gaps |= offset ^ expected
@@ -66,7 +66,7 @@ enum ColumnCoding {
         IntRun.writeHeader(UInt64(range), Int64(shortest), &cursor)
         if range > 0xFF {
             for row in rows {
-                let length = slots.load(fromByteOffset: row &* 4, as: UInt32.self) >> 16
+                let length = slots.load(fromByteOffset: row &* NodeLayout.Chunk.slotByteCount, as: UInt32.self) >> 16
                 cursor.address.storeBytes(of: UInt16(truncatingIfNeeded: length &- shortest), as: UInt16.self)
                 cursor.address += 2
             }
@@ -74,7 +74,9 @@ enum ColumnCoding {
             let target = cursor.address
             let first = rows.lowerBound
             for index in 0..<rows.count {
-                let length = slots.load(fromByteOffset: (first &+ index) &* 4, as: UInt32.self) >> 16
+                let length =
+                    slots.load(
+                        fromByteOffset: (first &+ index) &* NodeLayout.Chunk.slotByteCount, as: UInt32.self) >> 16
                 target.storeBytes(
                     of: UInt8(truncatingIfNeeded: length &- shortest), toByteOffset: index, as: UInt8.self)
             }

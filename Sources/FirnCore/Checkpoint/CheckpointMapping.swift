@@ -209,12 +209,11 @@ final class CheckpointMapping: VersionFiles, @unchecked Sendable {
         guard node.kindNumber == Node.Kind.chunk.rawValue, node.form == ChunkEncoding.Form.dictionary.rawValue else {
             return nil
         }
-        let start = Int(
-            NodeRef(node.load(ChunkEncoding.dictionaryOffset, as: UInt64.self)).address - UInt(bitPattern: base))
+        let start = Int(ChunkEncoding.dictionaryRef(node).address - UInt(bitPattern: base))
         guard let index = mappedFiles.lastIndex(where: { $0.entry.start <= start }) else { return nil }
         let inFile = start - mappedFiles[index].entry.start
-        guard inFile + Node.headerByteCount <= mappedFiles[index].entry.byteCount,
-            read(index, inFile..<inFile + Node.headerByteCount) == nil
+        guard inFile + NodeLayout.headerByteCount <= mappedFiles[index].entry.byteCount,
+            read(index, inFile..<inFile + NodeLayout.headerByteCount) == nil
         else { return nil }
         return start..<start + min(Node(base + start).byteCount, Limits.chunkByteCount)
     }
@@ -383,9 +382,9 @@ final class CheckpointMapping: VersionFiles, @unchecked Sendable {
         let inFile = offset - entry.start
         let start = base + offset
         let remaining = entry.byteCount - inFile
-        if let error = read(index, inFile..<min(inFile + Node.headerByteCount, entry.byteCount)) { return error }
-        if remaining >= Node.headerByteCount {
-            let length = min(remaining, Int(start.load(fromByteOffset: 28, as: UInt32.self)))
+        if let error = read(index, inFile..<min(inFile + NodeLayout.headerByteCount, entry.byteCount)) { return error }
+        if remaining >= NodeLayout.headerByteCount {
+            let length = min(remaining, Int(start.load(fromByteOffset: NodeLayout.Header.bytes, as: UInt32.self)))
             if let error = read(index, inFile..<(inFile + length)) { return error }
         }
         if let fault = OnDiskNode.fault(at: start, offset: offset, remaining: remaining) {

@@ -40,13 +40,13 @@ extension CheckpointWriter {
     mutating func write(_ dictionary: TextDictionary, _ leaves: [Leaf], _ column: Int) -> UInt64 {
         let count = dictionary.firsts.count
         let heap = dictionary.firsts.reduce(0) { $0 + leaves[$1.leaf].chunk(column).slot($1.row).heapLength }
-        let offset = buffer.append(byteCount: 64 + 4 * count + heap) { memory in
-            memory.initializeMemory(as: UInt8.self, repeating: 0, count: 64)
+        let layout = ChunkLayout.variable()
+        let offset = buffer.append(byteCount: layout.byteCount(capacity: count, heap: heap)) { memory in
             let node = Node(memory)
             node.stamp = leaves[0].node.stamp
-            node.store(Node.Kind.chunk.rawValue, 16)
-            node.form = Chunk.Form.variable.rawValue
-            node.width = 4
+            node.kindByte = Node.Kind.chunk.rawValue
+            node.form = layout.form.rawValue
+            node.width = layout.width
             node.count = heap
             node.capacity = count
             let target = Chunk(node)
@@ -99,30 +99,31 @@ extension CheckpointWriter {
     mutating func append(
         _ packed: ChunkEncoder.EncodedChunk, _ node: Node, rows: Int, refs: [(offset: Int, word: UInt64)]
     ) -> UInt64 {
-        let table = (64 + packed.payload.count + 3) & ~3
-        let byteCount = refs.isEmpty ? 64 + packed.payload.count : table + 4 * refs.count
+        let payload = NodeLayout.EncodedChunk.payload
+        let end = payload + packed.payload.count
+        let table = NodeLayout.refTable(after: end)
+        let byteCount = refs.isEmpty ? end : NodeLayout.tableEntry(refs.count, of: table)
         let offset = buffer.append(byteCount: byteCount) { memory in
-            memory.initializeMemory(as: UInt8.self, repeating: 0, count: 64)
             let copy = Node(memory)
             copy.stamp = node.stamp
-            copy.store(Node.Kind.chunk.rawValue, 16)
+            copy.kindByte = Node.Kind.chunk.rawValue
             copy.form = packed.form.rawValue
             copy.width = node.width
             copy.capacity = rows
-            copy.store(UInt8(packed.width), ChunkEncoding.widthOffset)
-            copy.store(UInt8(packed.isNullable ? 1 : 0), ChunkEncoding.nullOffset)
-            copy.store(UInt32(packed.heap), ChunkEncoding.heapOffset)
-            copy.store(packed.first, ChunkEncoding.baseOffset)
-            copy.store(packed.second, ChunkEncoding.stepOffset)
+            copy.store(UInt8(packed.width), NodeLayout.EncodedChunk.width)
+            copy.store(UInt8(packed.isNullable ? 1 : 0), NodeLayout.EncodedChunk.hasNulls)
+            copy.store(UInt32(packed.heap), NodeLayout.EncodedChunk.heap)
+            copy.store(packed.first, NodeLayout.EncodedChunk.base)
+            copy.store(packed.second, NodeLayout.EncodedChunk.step)
             if let base = packed.payload.baseAddress {
-                (memory + 64).copyMemory(from: base, byteCount: packed.payload.count)
+                (memory + payload).copyMemory(from: base, byteCount: packed.payload.count)
             }
             for (index, ref) in refs.enumerated() {
-                memory.storeBytes(of: ref.word, toByteOffset: 64 + ref.offset, as: UInt64.self)
-                copy.store(UInt32(64 + ref.offset), table + 4 * index)
+                memory.storeBytes(of: ref.word, toByteOffset: payload + ref.offset, as: UInt64.self)
+                copy.store(UInt32(payload + ref.offset), NodeLayout.tableEntry(index, of: table))
             }
-            copy.store(UInt32(refs.isEmpty ? 0 : table), 32)
-            copy.store(UInt32(refs.count), 36)
+            copy.store(UInt32(refs.isEmpty ? 0 : table), NodeLayout.Chunk.refTable)
+            copy.store(UInt32(refs.count), NodeLayout.Chunk.refCount)
         }
         let ref = UInt64(offset) | 1
         forwarding.set(UInt(bitPattern: node.address), ref, rows: rows)
@@ -144,19 +145,23 @@ extension CheckpointWriter {
 
     /// Writes a chunk that is on the heap, with space for its rows alone and a reference table behind them.
     mutating func append(plain chunk: Chunk, rows: Int, refs: [(offset: Int, word: UInt64)]) -> UInt64 {
-        let width = chunk.form == .variable ? 4 : chunk.node.width
+        let width = chunk.form == .variable ? NodeLayout.Chunk.slotByteCount : chunk.node.width
         let used = chunk.form == .variable ? CellRefs.heapEnd(of: chunk, rows: rows) : 0
-        let values = 64 + width * rows
+        let values = NodeLayout.Chunk.data + width * rows
         let byteCount = chunk.form == .nullable ? values + rows : values + used
-        let table = (byteCount + 3) & ~3
-        let position = buffer.append(byteCount: refs.isEmpty ? byteCount : table + 4 * refs.count) { memory in
+        let table = NodeLayout.refTable(after: byteCount)
+        let position = buffer.append(
+            byteCount: refs.isEmpty ? byteCount : NodeLayout.tableEntry(refs.count, of: table)
+        ) { memory in
             // The count is not copied, because the writer may be adding to it.
             let copy = Node(memory)
             copy.stamp = chunk.node.stamp
-            copy.store(chunk.node.load(16, as: UInt32.self), 16)
+            copy.kindByte = Node.Kind.chunk.rawValue
+            copy.form = chunk.node.form
+            copy.width = chunk.node.width
             copy.count = used
             copy.capacity = rows
-            (memory + 64).copyMemory(from: chunk.data, byteCount: width * rows)
+            Chunk(copy).data.copyMemory(from: chunk.data, byteCount: width * rows)
             switch chunk.form {
             case .fixed: break
             case .nullable: (memory + values).copyMemory(from: chunk.nullFlags, byteCount: rows)
@@ -164,14 +169,14 @@ extension CheckpointWriter {
                 (memory + values).copyMemory(from: chunk.heap, byteCount: used)
             }
             // The distance between a reference in the chunk, which has spare rows, and in the copy, which has none.
-            let shift = (chunk.node.capacity - rows) * 4
+            let shift = (chunk.node.capacity - rows) * width
             for (index, ref) in refs.enumerated() {
                 let offset = ref.offset - shift
                 memory.storeBytes(of: ref.word, toByteOffset: offset, as: UInt64.self)
-                copy.store(UInt32(offset), table + 4 * index)
+                copy.store(UInt32(offset), NodeLayout.tableEntry(index, of: table))
             }
-            copy.store(UInt32(refs.isEmpty ? 0 : table), 32)
-            copy.store(UInt32(refs.count), 36)
+            copy.store(UInt32(refs.isEmpty ? 0 : table), NodeLayout.Chunk.refTable)
+            copy.store(UInt32(refs.count), NodeLayout.Chunk.refCount)
         }
         let ref = UInt64(position) | 1
         forwarding.set(UInt(bitPattern: chunk.node.address), ref, rows: rows)

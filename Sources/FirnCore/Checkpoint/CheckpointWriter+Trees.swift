@@ -7,7 +7,7 @@ extension CheckpointWriter {
         let node = NodeRef(word).node
         switch node.kind {
         case .blob:
-            let ref = append(node, byteCount: Node.headerByteCount + node.count)
+            let ref = append(node, byteCount: NodeLayout.Blob.bytes + node.count)
             try flushIfFull()
             return ref
         case .listInner:
@@ -31,16 +31,17 @@ extension CheckpointWriter {
             let word = address.loadUnaligned(as: UInt64.self)
             refs.append((address - leaf.node.address, try write(cell: word, leaf.layout)))
         }
-        let used = ListTree.Leaf.blockOffset + leaf.length
-        let table = (used + 3) & ~3
-        let offset = buffer.append(byteCount: refs.isEmpty ? used : table + 4 * refs.count) { memory in
+        let used = NodeLayout.ListLeaf.block + leaf.length
+        let table = NodeLayout.refTable(after: used)
+        let offset = buffer.append(byteCount: refs.isEmpty ? used : NodeLayout.tableEntry(refs.count, of: table)) {
+            memory in
             memory.copyMemory(from: leaf.node.address, byteCount: used)
             let copy = Node(memory)
             for (index, ref) in refs.enumerated() {
                 memory.storeBytes(of: ref.word, toByteOffset: ref.offset, as: UInt64.self)
-                copy.store(UInt32(ref.offset), table + 4 * index)
+                copy.store(UInt32(ref.offset), NodeLayout.tableEntry(index, of: table))
             }
-            copy.store(UInt32(refs.count), 32)
+            copy.store(UInt32(refs.count), NodeLayout.ListLeaf.refCount)
         }
         let ref = UInt64(offset) | 1
         forwarding.set(UInt(bitPattern: leaf.node.address), ref)
@@ -64,12 +65,13 @@ extension CheckpointWriter {
             let steps = IntegerIndexProgression.steps(IntegerIndexLeaf(node))
         {
             let leaf = IntegerIndexLeaf(node)
-            return append(node, byteCount: IntegerIndexProgression.byteCount) { copy in
+            return append(node, byteCount: NodeLayout.IntegerIndexProgression.byteCount) { copy in
                 copy.form = IntegerIndexLeaf.progressionForm
-                copy.store(leaf.keys[0], 32)
-                copy.store(steps.key, 40)
-                copy.store(leaf.values[0], 48)
-                copy.store(steps.value, 56)
+                let progression = IntegerIndexProgression(copy)
+                progression.firstKey = leaf.keys[0]
+                progression.keyStep = steps.key
+                progression.firstValue = leaf.values[0]
+                progression.valueStep = steps.value
             }
         }
         let ref = append(node) { copy in

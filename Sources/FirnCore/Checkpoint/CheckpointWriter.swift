@@ -79,8 +79,8 @@ struct CheckpointWriter: ~Copyable {
         let used = byteCount ?? node.byteCount
         let offset = buffer.append(byteCount: used) { memory in
             CheckpointWriter.copyHeader(node, to: memory)
-            (memory + Node.headerByteCount).copyMemory(
-                from: node.address + Node.headerByteCount, byteCount: used - Node.headerByteCount)
+            (memory + NodeLayout.headerByteCount).copyMemory(
+                from: node.address + NodeLayout.headerByteCount, byteCount: used - NodeLayout.headerByteCount)
             if byteCount == nil { OnDiskNode.clearUnused(Node(memory)) }
             change(Node(memory))
         }
@@ -91,8 +91,9 @@ struct CheckpointWriter: ~Copyable {
 
     /// Copies a node's header except its link: the writer may be putting the node on a dead list at this moment.
     private static func copyHeader(_ node: Node, to memory: UnsafeMutableRawPointer) {
-        memory.copyMemory(from: node.address, byteCount: 8)
-        (memory + 16).copyMemory(from: node.address + 16, byteCount: Node.headerByteCount - 16)
+        let behind = NodeLayout.Header.kind
+        memory.copyMemory(from: node.address, byteCount: NodeLayout.Header.link)
+        (memory + behind).copyMemory(from: node.address + behind, byteCount: NodeLayout.headerByteCount - behind)
     }
 
     mutating func flushIfFull() throws(StoreError) {

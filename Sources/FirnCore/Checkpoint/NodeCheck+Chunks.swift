@@ -13,7 +13,9 @@ extension NodeCheck {
         case .dictionary(let claimed): (cells, isDictionary) = (claimed, true)
         default: return nil
         }
-        guard isKind(.chunk), node.byteCount >= 64 else { return "a reference leads to a node that is not a chunk" }
+        guard isKind(.chunk), node.byteCount >= NodeLayout.Chunk.data else {
+            return "a reference leads to a node that is not a chunk"
+        }
         guard hasRows(node, claim), node.capacity <= Limits.rowsPerLeaf else {
             return "a chunk of \(node.capacity) rows, where \(claim.count ?? 0) were expected"
         }
@@ -28,7 +30,7 @@ extension NodeCheck {
             switch form {
             case .fixed, .nullable:
                 let rows = node.capacity
-                guard 64 + (layout.width + (form == .nullable ? 1 : 0)) * rows <= node.byteCount else {
+                guard layout.byteCount(capacity: rows) <= node.byteCount else {
                     return "a chunk of \(rows) rows ends early"
                 }
                 return areBools(cells) ? hasNoRefs() : "a boolean is neither true nor false"
@@ -46,9 +48,9 @@ extension NodeCheck {
             return hasNoRefs()
         case .bits:
             let rows = node.capacity
-            let nulls = Int(node.load(ChunkEncoding.nullOffset, as: UInt8.self))
+            let nulls = Int(node.load(NodeLayout.EncodedChunk.hasNulls, as: UInt8.self))
             guard cells.type == .bool, nulls == (layout.form == .nullable ? 1 : 0),
-                64 + (rows + 7) / 8 + nulls * rows <= node.byteCount
+                NodeLayout.EncodedChunk.payload + ChunkEncoding.bitByteCount(rows) + nulls * rows <= node.byteCount
             else { return "a packed chunk of booleans is invalid" }
             return hasNoRefs()
         case .text: return text(cells)
@@ -60,21 +62,21 @@ extension NodeCheck {
     /// Whether all bytes of a chunk of Booleans are 0 or 1; other bytes are not a `Bool`. True for other types.
     private func areBools(_ cells: CellClass) -> Bool {
         guard cells.type == .bool else { return true }
-        return (0..<node.capacity).allSatisfy { node.load(64 + $0, as: UInt8.self) <= 1 }
+        return (0..<node.capacity).allSatisfy { node.load(NodeLayout.Chunk.data + $0, as: UInt8.self) <= 1 }
     }
 
     func packedNumbersFit(nullable: Bool) -> Bool {
-        let width = Int(node.load(ChunkEncoding.widthOffset, as: UInt8.self))
-        let nulls = Int(node.load(ChunkEncoding.nullOffset, as: UInt8.self))
+        let width = ChunkEncoding.width(node)
+        let nulls = Int(node.load(NodeLayout.EncodedChunk.hasNulls, as: UInt8.self))
         return [0, 1, 2, 4].contains(width) && nulls == (nullable ? 1 : 0)
-            && 64 + (width + nulls) * node.capacity <= node.byteCount
+            && NodeLayout.EncodedChunk.payload + (width + nulls) * node.capacity <= node.byteCount
     }
 
     /// Checks a chunk of slots and a heap.
     private mutating func slots(_ cells: CellClass, isDictionary: Bool) -> String? {
         let chunk = Chunk(node)
         let rows = node.capacity
-        let heapStart = 64 + 4 * rows
+        let heapStart = NodeLayout.Chunk.data + NodeLayout.Chunk.slotByteCount * rows
         let heap = node.count
         guard heap <= 2 * Limits.chunkByteCount, heapStart + heap <= node.byteCount else {
             return "a chunk's values of \(heap) bytes end early"
@@ -104,7 +106,7 @@ extension NodeCheck {
             switch slot.length {
             case Chunk.Slot.blob:
                 guard cells.collection == .none, !isDictionary else { return "a blob where none is allowed" }
-                ranges.append(start..<start + 8)
+                ranges.append(start..<start + NodeLayout.refByteCount)
                 add(address, NodeClaim(.blob(cells.value)))
             case Chunk.Slot.tree:
                 guard cells.collection != .none else { return "a collection where none is allowed" }
@@ -135,13 +137,13 @@ extension NodeCheck {
 
     private mutating func text(_ cells: CellClass) -> String? {
         let rows = node.capacity
-        let width = Int(node.load(ChunkEncoding.widthOffset, as: UInt8.self))
-        let heap = Int(node.load(ChunkEncoding.heapOffset, as: UInt32.self))
-        let values = 64 + width * rows
+        let width = ChunkEncoding.width(node)
+        let heap = ChunkEncoding.heapByteCount(node)
+        let values = NodeLayout.EncodedChunk.payload + width * rows
         guard cells.type.fixedWidth == nil, width == 1 || width == 2, heap <= 2 * Limits.chunkByteCount,
             values + heap <= node.byteCount
         else { return "a packed chunk of text is invalid" }
-        if let fault = self.values(cells, width, lengths: node.address + 64, heap: heap, mayRefer: true) {
+        if let fault = self.values(cells, width, lengths: ChunkEncoding.payload(node), heap: heap, mayRefer: true) {
             return fault
         }
         guard !refs.isEmpty else { return hasNoRefs() }
@@ -166,7 +168,7 @@ extension NodeCheck {
             }
             guard length != Int(Chunk.Slot.tree) else { return "a collection where none is allowed" }
             let isBlob = length == Int(Chunk.Slot.blob)
-            let byteCount = isBlob ? 8 : length
+            let byteCount = isBlob ? NodeLayout.refByteCount : length
             guard offset + byteCount <= heap else { return "a value lies beyond the end of its chunk's values" }
             guard offset + byteCount <= Chunk.heapMaxByteCount else { return Self.tooMany }
             guard byteCount <= Limits.inlineByteCount else { return Self.tooLong }
@@ -184,15 +186,15 @@ extension NodeCheck {
     /// Checks compressed text. It is decompressed once for the check, because later readers check nothing but
     /// lengths.
     private mutating func lz4(_ cells: CellClass) -> String? {
-        let width = Int(node.load(ChunkEncoding.widthOffset, as: UInt8.self))
-        let heap = Int(node.load(ChunkEncoding.heapOffset, as: UInt32.self))
-        let byteCount = Int(node.load(ChunkEncoding.lz4Offset, as: UInt32.self))
+        let width = ChunkEncoding.width(node)
+        let heap = ChunkEncoding.heapByteCount(node)
+        let byteCount = ChunkEncoding.lz4ByteCount(node)
         let wrong = "a compressed chunk is invalid"
         guard cells.type == .string || cells.type == .data, width == 1 || width == 2,
-            heap <= 2 * Limits.chunkByteCount, 64 + byteCount <= node.byteCount
+            heap <= 2 * Limits.chunkByteCount, NodeLayout.EncodedChunk.payload + byteCount <= node.byteCount
         else { return wrong }
         if let fault = hasNoRefs() { return fault }
-        let source = UnsafeRawBufferPointer(start: node.address + 64, count: byteCount)
+        let source = UnsafeRawBufferPointer(start: ChunkEncoding.payload(node), count: byteCount)
         let count = width * node.capacity + heap
         return withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
             guard let lengths = buffer.baseAddress else { return wrong }
@@ -204,13 +206,14 @@ extension NodeCheck {
 
     private mutating func dictionary(_ cells: CellClass) -> String? {
         let rows = node.capacity
-        guard cells.type == .string || cells.type == .data, 64 + rows <= node.byteCount,
-            node.load(ChunkEncoding.dictionaryOffset, as: UInt64.self) != 0
+        guard cells.type == .string || cells.type == .data,
+            NodeLayout.EncodedChunk.payload + rows <= node.byteCount, !ChunkEncoding.dictionaryRef(node).isNone
         else { return "a chunk with a dictionary is invalid" }
-        let highest = (0..<rows).reduce(0) { max($0, Int(node.load(64 + $1, as: UInt8.self))) }
+        let codes = UnsafeRawBufferPointer(start: ChunkEncoding.payload(node), count: rows)
+        let highest = Int(codes.max() ?? 0)
         // The chunk's own table of references is empty.
         if let fault = hasNoRefs() { return fault }
-        add(node.address + ChunkEncoding.dictionaryOffset, NodeClaim(.dictionary(cells), count: highest + 1))
+        add(node.address + NodeLayout.EncodedChunk.dictionary, NodeClaim(.dictionary(cells), count: highest + 1))
         return nil
     }
 
@@ -218,22 +221,25 @@ extension NodeCheck {
 
     /// Checks that the table of a chunk without references lists none; returns what is wrong, or nil. Code that
     /// copies or walks the chunk goes by the table alone.
-    func hasNoRefs() -> String? { refsAreListed(table: 0, countAt: 36) }
+    func hasNoRefs() -> String? { refsAreListed(table: 0, countAt: NodeLayout.Chunk.refCount) }
 
     /// Checks that the table of a chunk, which begins behind everything else, lists exactly the references that were
     /// found; returns what is wrong, or nil.
     private func refsAreListed(after end: Int) -> String? {
-        let table = Int(node.load(32, as: UInt32.self))
-        return table >= end ? refsAreListed(table: table, countAt: 36) : "a table of references overlaps with values"
+        let table = Int(node.load(NodeLayout.Chunk.refTable, as: UInt32.self))
+        return table >= end
+            ? refsAreListed(table: table, countAt: NodeLayout.Chunk.refCount)
+            : "a table of references overlaps with values"
     }
 
     func refsAreListed(table: Int, countAt offset: Int) -> String? {
         let wrong = "a table of references does not list the references of its node"
         let count = Int(node.load(offset, as: UInt32.self))
-        guard count == refs.count, table + 4 * count <= node.byteCount else { return wrong }
+        guard count == refs.count, NodeLayout.tableEntry(count, of: table) <= node.byteCount else { return wrong }
         let found = refs.map { $0.address - node.address }.sorted()
-        let listed = (0..<count).map { Int(node.load(table + 4 * $0, as: UInt32.self)) }.sorted()
-        guard found == listed, zip(found, found.dropFirst()).allSatisfy({ $0 + 8 <= $1 }) else { return wrong }
+        let listed = (0..<count).map { Int(node.load(NodeLayout.tableEntry($0, of: table), as: UInt32.self)) }.sorted()
+        let areApart = zip(found, found.dropFirst()).allSatisfy { $0 + NodeLayout.refByteCount <= $1 }
+        guard found == listed, areApart else { return wrong }
         return nil
     }
 
@@ -253,18 +259,19 @@ extension NodeCheck {
     /// a block.
     mutating func block(at start: Int, length: Int, _ cells: CellClass) -> Int? {
         // A block of no bytes is an empty collection, and so is one that is too short for a count.
-        guard length >= 2 else { return 0 }
+        let header = NodeLayout.ElementBlock.headerByteCount
+        guard length >= header else { return 0 }
         let layout = ElementLayout(cells.column)
         let isLeaf = isKind(.listLeaf)
         let count = Int((node.address + start).loadUnaligned(as: UInt16.self))
         guard isLeaf || length <= Limits.inlineByteCount, count <= ListTree.leafElementCount else { return nil }
         switch layout.form {
-        case .fixed: return 2 + count * layout.width == length ? count : nil
-        case .nullable: return 2 + count * (layout.width + 1) == length ? count : nil
+        case .fixed: return header + count * layout.width == length ? count : nil
+        case .nullable: return header + count * (layout.width + 1) == length ? count : nil
         case .variable: break
         }
         let end = start + length
-        var offset = start + 2
+        var offset = start + header
         let parts = layout.collection == .map ? 2 : 1
         for part in 0..<count * parts {
             let isKey = parts == 2 && part & 1 == 0
@@ -290,13 +297,14 @@ extension NodeCheck {
             guard code >= 0x80 else { return nil }
         }
         switch code {
-        case 0: return isKey || !cells.mayBeNull ? nil : offset
-        case 1:
-            guard offset + 8 <= end, isKey || cells.type.fixedWidth == nil else { return nil }
+        case Int(ElementPart.nullCode): return isKey || !cells.mayBeNull ? nil : offset
+        case Int(ElementPart.blobCode):
+            let next = offset + NodeLayout.refByteCount
+            guard next <= end, isKey || cells.type.fixedWidth == nil else { return nil }
             add(node.address + offset, NodeClaim(.blob(isKey ? .key : cells.value)))
-            return offset + 8
+            return next
         default:
-            let count = code - 2
+            let count = code - Int(ElementPart.emptyCode)
             guard count <= layout.partByteCount, offset + count <= end else { return nil }
             let bytes = UnsafeRawBufferPointer(start: node.address + offset, count: count)
             guard isKey ? bytes.isUTF8 : isValue(bytes, cells) else { return nil }

@@ -93,7 +93,7 @@ struct NodeCheck {
     private mutating func root() -> String? {
         let tables = schema.tables
         guard isKind(.root) else { return Self.wrongKind }
-        guard node.count == tables.count, 32 + 8 * node.count <= node.byteCount else {
+        guard node.count == tables.count, NodeLayout.Root.byteCount(tables: node.count) <= node.byteCount else {
             return "a root of \(node.count) tables, where the schema has \(tables.count)"
         }
         for table in 0..<node.count where RootNode(node).slot(table).pointee != 0 {
@@ -107,8 +107,8 @@ struct NodeCheck {
         let layout = schema.tables[number]
         let table = TableNode(node)
         guard isKind(.table) else { return Self.wrongKind }
-        guard node.byteCount >= 64, table.columnCount == layout.columns.count,
-            TableNode.byteCount(columns: table.columnCount) <= node.byteCount
+        guard node.byteCount >= NodeLayout.Table.columns, table.columnCount == layout.columns.count,
+            NodeLayout.Table.byteCount(columns: table.columnCount) <= node.byteCount
         else { return "a table's node does not fit its \(layout.columns.count) columns" }
         // `RowWriter.append` checks, when it uses the next key, that it lies above the last key. A next key that is
         // the limit, or just below it, is never used: `WriteTransaction.beginRow`.
@@ -147,8 +147,8 @@ struct NodeCheck {
         let layout = schema.tables[table]
         let leaf = Leaf(node)
         guard isKind(.leaf), claim.level ?? 0 == 0 else { return Self.wrongKind }
-        guard node.byteCount >= 64, leaf.columnCount == layout.columns.count,
-            Leaf.byteCount(columns: leaf.columnCount) <= node.byteCount
+        guard node.byteCount >= NodeLayout.Leaf.chunks, leaf.columnCount == layout.columns.count,
+            NodeLayout.Leaf.byteCount(columns: leaf.columnCount) <= node.byteCount
         else { return "a leaf does not fit its table's \(layout.columns.count) columns" }
         guard (1...Limits.rowsPerLeaf).contains(leaf.count), leaf.count == claim.count ?? leaf.count else {
             return "a leaf of \(leaf.count) rows, where \(claim.count ?? 0) were expected"
@@ -203,7 +203,7 @@ struct NodeCheck {
     private static func most(_ leaf: Int, level: Int) -> Int { leaf << min(6 * level, 46 - 10) }
 
     private mutating func rowInner(_ table: Int) -> String? {
-        guard let level = innerLevel(.rowInner, byteCount: RowNode.byteCount) else { return Self.wrongKind }
+        guard let level = innerLevel(.rowInner, byteCount: NodeLayout.RowInner.byteCount) else { return Self.wrongKind }
         let inner = RowNode(node)
         for child in 1..<max(inner.count, 1) where inner.keys[child] <= inner.keys[child - 1] {
             return "the keys of an inner node do not ascend"
@@ -215,12 +215,14 @@ struct NodeCheck {
 
     private mutating func leafKeys() -> String? {
         let rows = claim.count ?? 0
-        guard isKind(.chunk), node.byteCount >= 64, node.width == 8, hasRows(node, claim),
-            node.capacity <= Limits.rowsPerLeaf
+        guard isKind(.chunk), node.byteCount >= NodeLayout.Chunk.data, node.width == ChunkLayout.keys.width,
+            hasRows(node, claim), node.capacity <= Limits.rowsPerLeaf
         else { return Self.wrongKind }
         // Keys are never encoded: code that reads or writes them expects numbers of 8 bytes.
         guard node.form == Chunk.Form.fixed.rawValue else { return "a leaf's keys are of the form \(node.form)" }
-        guard 64 + 8 * node.capacity <= node.byteCount else { return "a leaf's keys end early" }
+        guard ChunkLayout.keys.byteCount(capacity: node.capacity) <= node.byteCount else {
+            return "a leaf's keys end early"
+        }
         var last: Int64 = -1
         for row in 0..<rows {
             let key: Int64 = Chunk(node).load(row)
@@ -233,7 +235,7 @@ struct NodeCheck {
     // MARK: Indexes
 
     private mutating func integerIndexInner() -> String? {
-        guard let level = innerLevel(.integerIndexInner, byteCount: IntegerIndexInner.byteCount) else {
+        guard let level = innerLevel(.integerIndexInner, byteCount: NodeLayout.IntegerIndexInner.byteCount) else {
             return Self.wrongKind
         }
         let inner = IntegerIndexInner(node)
@@ -250,14 +252,14 @@ struct NodeCheck {
             // Only a root may be small: merging neighbours assumes that each has the capacity of a full leaf.
             node.capacity == IntegerIndexTree.fanout || claim.level == nil, node.count > 0,
             node.count == claim.count ?? node.count,
-            (isProgression ? IntegerIndexProgression.byteCount : IntegerIndexLeaf.byteCount(capacity: node.capacity))
+            (isProgression
+                ? NodeLayout.IntegerIndexProgression.byteCount
+                : NodeLayout.IntegerIndexLeaf.byteCount(capacity: node.capacity))
                 <= node.byteCount
         else { return "a leaf of an index has \(node.count) entries, where \(claim.count ?? 0) were expected" }
         for index in 0..<node.count {
             let value =
-                isProgression
-                ? IntegerIndexProgression(node).value(index)
-                : node.load(32 + 8 * (node.capacity + index), as: Int64.self)
+                isProgression ? IntegerIndexProgression(node).value(index) : IntegerIndexLeaf(node).values[index]
             guard Self.keys.contains(value) else { return "an index leads to object \(value)" }
         }
         return nil
@@ -271,15 +273,17 @@ struct NodeCheck {
         else { return Self.wrongKind }
         // As in `integerIndexLeaf`, only a root may be small.
         let mayBeSmall = level == 0 && claim.level == nil
+        // A slot, and an entry without a key.
+        let leastByteCount = 2 * NodeLayout.BytesIndex.wordByteCount
         guard node.byteCount == SlottedPage.fullByteCount || mayBeSmall && [256, 1024].contains(node.byteCount),
-            node.count > 0, node.count <= node.byteCount / 16, page.heapStart <= node.byteCount,
-            SlottedPage.slotsOffset + 8 * node.count <= page.heapStart
+            node.count > 0, node.count <= node.byteCount / leastByteCount, page.heapStart <= node.byteCount,
+            NodeLayout.BytesIndex.slot(node.count) <= page.heapStart
         else { return "a page of an index has \(node.count) entries in \(node.byteCount) bytes" }
         do { try BytesIndexTree.checkBytes(page, "") } catch { return "a page of an index is invalid:\(error)" }
         // A reference becomes an address, so it must not be part of another entry.
         var ranges = (0..<node.count).map { index in
-            let offset = Int(page.slots[index] >> 16 & 0xFFFF)
-            return offset..<(offset + (page.fixedWords + page.key(index).wordCount) * 8)
+            let offset = page.entryOffset(index)
+            return offset..<offset + page.entryByteCount(wordCount: page.key(index).wordCount)
         }
         guard Self.areApart(&ranges) else { return "entries of an index overlap" }
         guard level > 0 else {
@@ -312,7 +316,9 @@ struct NodeCheck {
     // MARK: Collections and blobs
 
     private mutating func listInner(_ cells: CellClass) -> String? {
-        guard let level = innerLevel(.listInner, byteCount: ListTree.Inner.byteCount) else { return Self.wrongKind }
+        guard let level = innerLevel(.listInner, byteCount: NodeLayout.ListInner.byteCount) else {
+            return Self.wrongKind
+        }
         let inner = ListTree.Inner(node)
         let most = Self.most(ListTree.leafElementCount, level: level - 1)
         let fault = addChildren(inner.refs, level, most: most) { Int(inner.ends[$0]) - inner.start($0) }
@@ -323,20 +329,21 @@ struct NodeCheck {
     }
 
     private mutating func listLeaf(_ cells: CellClass) -> String? {
-        let start = ListTree.Leaf.blockOffset
+        let start = NodeLayout.ListLeaf.block
         guard isKind(.listLeaf), claim.level ?? 0 == 0, cells.collection != .none else { return Self.wrongKind }
-        guard node.byteCount >= 64, node.capacity <= ListTree.leafByteCount, start + node.capacity <= node.byteCount,
+        guard node.byteCount >= start, node.capacity <= ListTree.leafByteCount, start + node.capacity <= node.byteCount,
             node.count > 0, node.count <= ListTree.leafElementCount, node.count == claim.count ?? node.count
         else { return "a leaf of a collection has \(node.count) elements in \(node.capacity) bytes" }
         guard let found = block(at: start, length: node.capacity, cells), found == node.count else {
             return "the elements of a leaf of a collection are invalid"
         }
-        return refsAreListed(table: (start + node.capacity + 3) & ~3, countAt: 32)
+        return refsAreListed(
+            table: NodeLayout.refTable(after: start + node.capacity), countAt: NodeLayout.ListLeaf.refCount)
     }
 
     private func blob(_ cells: CellClass) -> String? {
         guard isKind(.blob) else { return Self.wrongKind }
-        guard node.count <= ChangesetFormat.blobByteCount, 32 + node.count <= node.byteCount else {
+        guard node.count <= ChangesetFormat.blobByteCount, NodeLayout.Blob.bytes + node.count <= node.byteCount else {
             return "a value has \(node.count) bytes in a node of \(node.byteCount)"
         }
         return isValue(Blob(node).bytes, cells) ? nil : "a value is not a valid \(cells.type)"

@@ -23,7 +23,7 @@ import FirnBytes
 /// - A list's leaf has the number of entries of its reference table at byte 32 (u32); the table begins behind the
 ///   block, at a multiple of 4.
 enum OnDiskNode {
-    static let unit = Node.diskUnit
+    static let unit = NodeLayout.diskUnit
 
     static func roundUp(_ byteCount: Int) -> Int { (byteCount + unit - 1) & ~(unit - 1) }
 
@@ -34,28 +34,34 @@ enum OnDiskNode {
     static func seal(_ address: UnsafeMutableRawPointer, byteCount: Int, offset: Int) {
         let node = Node(address)
         node.byteCount = byteCount
-        node.store(node.load(16, as: UInt8.self) & ~Node.locationBits | Node.onDiskBit, 16)
-        node.link = UInt64(UInt32(truncatingIfNeeded: offset / unit)) << 32
-        node.store(CRC32C.checksum(UnsafeRawBufferPointer(start: address, count: byteCount)), 8)
+        node.kindByte = node.kindNumber | Node.onDiskBit
+        node.link = 0
+        node.store(UInt32(truncatingIfNeeded: offset / unit), NodeLayout.Header.offset)
+        node.store(
+            CRC32C.checksum(UnsafeRawBufferPointer(start: address, count: byteCount)), NodeLayout.Header.checksum)
     }
 
     /// Returns why the bytes at an offset are not a node; nil if they are one. `remaining` is how many bytes the file
     /// has from there on.
     static func fault(at address: UnsafeRawPointer, offset: Int, remaining: Int) -> String? {
-        guard remaining >= Node.headerByteCount else { return "the file ends within a node's header" }
-        let byteCount = Int(address.load(fromByteOffset: 28, as: UInt32.self))
-        guard byteCount >= Node.headerByteCount, byteCount % unit == 0, byteCount <= remaining else {
+        guard remaining >= NodeLayout.headerByteCount else { return "the file ends within a node's header" }
+        let byteCount = Int(address.load(fromByteOffset: NodeLayout.Header.bytes, as: UInt32.self))
+        guard byteCount >= NodeLayout.headerByteCount, byteCount % unit == 0, byteCount <= remaining else {
             return "a node claims to have \(byteCount) bytes, where the file has \(remaining)"
         }
-        let stored = address.load(fromByteOffset: 8, as: UInt32.self)
-        var crc = CRC32C.checksum(UnsafeRawBufferPointer(start: address, count: 8))
+        let stored = address.load(fromByteOffset: NodeLayout.Header.checksum, as: UInt32.self)
+        let behind = NodeLayout.Header.checksum + MemoryLayout.size(ofValue: stored)
+        var crc = CRC32C.checksum(UnsafeRawBufferPointer(start: address, count: NodeLayout.Header.checksum))
         crc = withUnsafeBytes(of: 0 as UInt32) { CRC32C.checksum($0, from: crc) }
-        crc = CRC32C.checksum(UnsafeRawBufferPointer(start: address + 12, count: byteCount - 12), from: crc)
+        crc = CRC32C.checksum(UnsafeRawBufferPointer(start: address + behind, count: byteCount - behind), from: crc)
         guard crc == stored else { return "a node's checksum is wrong" }
-        guard address.load(fromByteOffset: 12, as: UInt32.self) == UInt32(truncatingIfNeeded: offset / unit) else {
+        guard
+            address.load(fromByteOffset: NodeLayout.Header.offset, as: UInt32.self)
+                == UInt32(truncatingIfNeeded: offset / unit)
+        else {
             return "a node lies at an offset where another one belongs"
         }
-        let kind = address.load(fromByteOffset: 16, as: UInt8.self)
+        let kind = address.load(fromByteOffset: NodeLayout.Header.kind, as: UInt8.self)
         guard kind & Node.locationBits == Node.onDiskBit, Node.Kind(rawValue: kind & ~Node.locationBits) != nil else {
             return "a node is of an unknown kind"
         }
@@ -66,29 +72,34 @@ enum OnDiskNode {
     /// nodes of lists are made without being cleared. Also clears what earlier releases left in the header of a chunk
     /// in a file.
     static func clearUnused(_ node: Node) {
-        func clear(_ range: Range<Int>) {
-            guard !range.isEmpty else { return }
-            (node.address + range.lowerBound).initializeMemory(as: UInt8.self, repeating: 0, count: range.count)
-        }
         func clear(behind count: Int, of capacity: Int, width: Int, at offset: Int) {
-            clear(offset + width * min(count, capacity)..<offset + width * capacity)
+            node.clear(offset + width * min(count, capacity)..<offset + width * capacity)
         }
+        let number = NodeLayout.numberByteCount
         let count = node.count
         switch node.kind {
         case .integerIndexInner:
-            for offset in stride(from: 32, to: IntegerIndexInner.byteCount, by: 8 * IntegerIndexTree.fanout) {
-                clear(behind: count, of: IntegerIndexTree.fanout, width: 8, at: offset)
-            }
+            let capacity = IntegerIndexTree.fanout
+            clear(behind: count, of: capacity, width: number, at: NodeLayout.IntegerIndexInner.keys)
+            clear(behind: count, of: capacity, width: number, at: NodeLayout.IntegerIndexInner.values)
+            clear(behind: count, of: capacity, width: NodeLayout.refByteCount, at: NodeLayout.IntegerIndexInner.refs)
+            clear(behind: count, of: capacity, width: number, at: NodeLayout.IntegerIndexInner.counts)
         case .integerIndexLeaf where node.form != IntegerIndexLeaf.progressionForm:
-            clear(behind: count, of: node.capacity, width: 8, at: 32)
-            clear(behind: count, of: node.capacity, width: 8, at: 32 + 8 * node.capacity)
+            let capacity = node.capacity
+            clear(behind: count, of: capacity, width: number, at: NodeLayout.IntegerIndexLeaf.keys)
+            clear(
+                behind: count, of: capacity, width: number, at: NodeLayout.IntegerIndexLeaf.values(capacity: capacity))
         case .bytesIndexInner, .bytesIndexLeaf:
-            let start = SlottedPage.slotsOffset + 8 * count
-            clear(start..<max(start, SlottedPage(node).heapStart))
+            let start = NodeLayout.BytesIndex.slot(count)
+            node.clear(start..<max(start, SlottedPage(node).heapStart))
         case .listInner:
-            clear(behind: count, of: ListTree.fanout, width: 8, at: 32)
-            clear(behind: count, of: ListTree.fanout, width: 4, at: 32 + 8 * ListTree.fanout)
-        case .chunk where !ChunkEncoding.isEncoded(node): clear(40..<64)
+            clear(
+                behind: count, of: ListTree.fanout, width: NodeLayout.refByteCount, at: NodeLayout.ListInner.refs)
+            clear(
+                behind: count, of: ListTree.fanout, width: NodeLayout.ListInner.endByteCount,
+                at: NodeLayout.ListInner.ends)
+        case .chunk where !ChunkEncoding.isEncoded(node):
+            node.clear(NodeLayout.EncodedChunk.width..<NodeLayout.Chunk.data)
         default: break
         }
     }
@@ -97,30 +108,31 @@ enum OnDiskNode {
     /// node must be intact.
     static func forEachRef(_ node: Node, _ body: (UnsafeMutableRawPointer) -> Void) {
         func run(_ offset: Int, _ count: Int) {
-            for index in 0..<count { body(node.address + offset + 8 * index) }
+            for index in 0..<count { body(node.address + offset + NodeLayout.refByteCount * index) }
         }
         switch node.kind {
-        case .root: run(32, node.count)
+        case .root: run(NodeLayout.Root.table(0), node.count)
         case .table:
-            run(32, 1)
-            run(64, 2 * TableNode(node).columnCount)
-        case .rowInner: run(544, node.count)
+            run(NodeLayout.Table.rows, 1)
+            run(NodeLayout.Table.columns, 2 * TableNode(node).columnCount)
+        case .rowInner: run(NodeLayout.RowInner.refs, node.count)
         case .leaf:
-            run(40, 1)
-            run(64, Leaf(node).columnCount)
-        case .integerIndexInner: run(1056, node.count)
+            run(NodeLayout.Leaf.keys, 1)
+            run(NodeLayout.Leaf.chunks, Leaf(node).columnCount)
+        case .integerIndexInner: run(NodeLayout.IntegerIndexInner.refs, node.count)
         case .bytesIndexInner:
             let page = SlottedPage(node)
             for index in 0..<page.count { body(UnsafeMutableRawPointer(page.refSlot(index))) }
-        case .listInner: run(32, node.count)
+        case .listInner: run(NodeLayout.ListInner.refs, node.count)
         case .chunk:
             if node.form == ChunkEncoding.Form.dictionary.rawValue {
-                body(node.address + ChunkEncoding.dictionaryOffset)
+                body(node.address + NodeLayout.EncodedChunk.dictionary)
             }
-            forEachTableRef(node, table: Int(node.load(32, as: UInt32.self)), count: 36, body)
+            let table = Int(node.load(NodeLayout.Chunk.refTable, as: UInt32.self))
+            forEachTableRef(node, table: table, count: NodeLayout.Chunk.refCount, body)
         case .listLeaf:
-            let table = (ListTree.Leaf.blockOffset + node.capacity + 3) & ~3
-            forEachTableRef(node, table: table, count: 32, body)
+            let table = NodeLayout.refTable(after: NodeLayout.ListLeaf.block + node.capacity)
+            forEachTableRef(node, table: table, count: NodeLayout.ListLeaf.refCount, body)
         case .blob, .integerIndexLeaf, .bytesIndexLeaf: break
         }
     }
@@ -129,7 +141,7 @@ enum OnDiskNode {
         _ node: Node, table: Int, count: Int, _ body: (UnsafeMutableRawPointer) -> Void
     ) {
         for index in 0..<Int(node.load(count, as: UInt32.self)) {
-            body(node.address + Int(node.load(table + 4 * index, as: UInt32.self)))
+            body(node.address + Int(node.load(NodeLayout.tableEntry(index, of: table), as: UInt32.self)))
         }
     }
 }

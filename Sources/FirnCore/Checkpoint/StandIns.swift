@@ -27,18 +27,22 @@ final class StandIns {
         let count = claim.count ?? 0
         switch claim.role {
         case .root:
-            return allocate(.root, byteCount: 32 + 8 * schema.tables.count, count: schema.tables.count)
+            return allocate(
+                .root, byteCount: NodeLayout.Root.byteCount(tables: schema.tables.count), count: schema.tables.count)
         case .table(let table):
             let columns = schema.tables[table].columns.count
-            let node = allocate(.table, byteCount: TableNode.byteCount(columns: columns))
-            node.store(UInt32(columns), 56)
+            let node = allocate(.table, byteCount: NodeLayout.Table.byteCount(columns: columns))
+            node.store(UInt32(columns), NodeLayout.Table.columnCount)
             return node
         case .rows(let table):
             let level = claim.level ?? Self.level(of: count, leaf: Limits.rowsPerLeaf)
             return level == 0 ? leaf(table, min(count, Limits.rowsPerLeaf)) : rowInner(claim, level)
         case .keys:
-            let node = allocate(.chunk, byteCount: 64 + 8 * Limits.rowsPerLeaf, capacity: Limits.rowsPerLeaf, width: 8)
-            for row in 0..<Limits.rowsPerLeaf { node.store(Self.firstKey + Int64(row), 64 + 8 * row) }
+            let layout = ChunkLayout.keys
+            let rows = Limits.rowsPerLeaf
+            let node = allocate(
+                .chunk, byteCount: layout.byteCount(capacity: rows), capacity: rows, width: layout.width)
+            for row in 0..<rows { Chunk(node).store(Self.firstKey + Int64(row), row) }
             return node
         case .chunk(let cells), .dictionary(let cells): return chunk(cells, min(count, Limits.rowsPerLeaf))
         case .pairs:
@@ -53,7 +57,7 @@ final class StandIns {
             return level == 0 ? listLeaf(cells, min(max(count, 1), ListTree.leafElementCount)) : listInner(claim, level)
         case .blob(let cells):
             // A mixed value has at least a tag: here, that of null.
-            return allocate(.blob, byteCount: 64, count: cells.type == .mixed ? 1 : 0)
+            return allocate(.blob, byteCount: NodeLayout.Blob.bytes + 1, count: cells.type == .mixed ? 1 : 0)
         }
     }
 
@@ -65,7 +69,7 @@ final class StandIns {
         self.memory.append(memory)
         let node = Node(memory)
         // Marked as a node of a checkpoint, so that it is never written to and never freed.
-        node.store(kind.rawValue | Node.onDiskBit, 16)
+        node.kindByte = kind.rawValue | Node.onDiskBit
         node.form = form
         node.width = width
         node.count = count
@@ -105,7 +109,8 @@ final class StandIns {
     private func rowInner(_ claim: NodeClaim, _ level: Int) -> Node {
         let children = children(claim, level, leaf: Limits.rowsPerLeaf)
         let node = allocate(
-            .rowInner, byteCount: RowNode.byteCount, count: children.count, capacity: Limits.fanout, width: level)
+            .rowInner, byteCount: NodeLayout.RowInner.byteCount, count: children.count, capacity: Limits.fanout,
+            width: level)
         let inner = RowNode(node)
         for (index, child) in children.enumerated() {
             inner.keys[index] = Self.firstKey + Int64(index)
@@ -117,10 +122,10 @@ final class StandIns {
 
     private func leaf(_ table: Int, _ count: Int) -> Node {
         let columns = schema.tables[table].columns
-        let node = allocate(.leaf, byteCount: Leaf.byteCount(columns: columns.count), count: count)
+        let node = allocate(.leaf, byteCount: NodeLayout.Leaf.byteCount(columns: columns.count), count: count)
         let leaf = Leaf(node)
         leaf.firstKey = Self.firstKey
-        node.store(UInt32(columns.count), 48)
+        node.store(UInt32(columns.count), NodeLayout.Leaf.columnCount)
         for (column, schema) in columns.enumerated() where !schema.isRemoved {
             let chunk = self.node(NodeClaim(.chunk(CellClass(schema)), count: count))
             leaf.chunkSlot(column).pointee = NodeRef(chunk).word
@@ -131,7 +136,7 @@ final class StandIns {
     private func integerIndexInner(_ claim: NodeClaim, _ level: Int) -> Node {
         let children = children(claim, level, leaf: IntegerIndexTree.fanout)
         let node = allocate(
-            .integerIndexInner, byteCount: IntegerIndexInner.byteCount, count: children.count,
+            .integerIndexInner, byteCount: NodeLayout.IntegerIndexInner.byteCount, count: children.count,
             capacity: IntegerIndexTree.fanout, width: level)
         let inner = IntegerIndexInner(node)
         for (index, child) in children.enumerated() {
@@ -145,7 +150,7 @@ final class StandIns {
     private func integerIndexLeaf(_ count: Int) -> Node {
         let capacity = IntegerIndexTree.fanout
         let node = allocate(
-            .integerIndexLeaf, byteCount: IntegerIndexLeaf.byteCount(capacity: capacity), count: count,
+            .integerIndexLeaf, byteCount: NodeLayout.IntegerIndexLeaf.byteCount(capacity: capacity), count: count,
             capacity: capacity)
         let leaf = IntegerIndexLeaf(node)
         for index in 0..<count {
@@ -155,33 +160,35 @@ final class StandIns {
         return node
     }
 
-    /// Entries of a page. Each takes a slot of 8 bytes and at most 32 bytes of entry.
+    /// Entries of a page. Each takes a slot and at most 32 bytes of entry.
     private static let pageEntries = 64
 
     private func bytesPage(_ claim: NodeClaim, _ level: Int) -> Node {
         let children = level == 0 ? [] : children(claim, level, leaf: Self.pageEntries)
         let count = level == 0 ? min(max(claim.count ?? 0, 1), Self.pageEntries) : children.count
-        let words = level == 0 ? 1 : 3
+        let entryByteCount =
+            NodeLayout.BytesIndex.entryByteCount(keyWordCount: 0, isLeaf: level == 0)
         let length = SlottedPage.fullByteCount
-        let start = length - 8 * words * count
+        let start = length - entryByteCount * count
         let node = allocate(
             level == 0 ? .bytesIndexLeaf : .bytesIndexInner, byteCount: length, count: count, capacity: start,
             width: level)
         let page = SlottedPage(node)
         for index in 0..<count {
             // The entry has no key.
-            page.slots[index] = UInt64(start + 8 * words * index) << 16
-            page.entry(index)[0] = UInt64(bitPattern: .max - 1)
+            page.slots[index] = NodeLayout.BytesIndex.slot(
+                head: 0, offset: start + entryByteCount * index, keyByteCount: 0)
+            page.entry(index)[NodeLayout.BytesIndex.valueWord] = UInt64(bitPattern: .max - 1)
             guard level > 0 else { continue }
-            page.entry(index)[1] = NodeRef(children[index].node).word
-            page.entry(index)[2] = UInt64(children[index].count)
+            page.refSlot(index).pointee = NodeRef(children[index].node).word
+            page.entry(index)[NodeLayout.BytesIndex.countWord] = UInt64(children[index].count)
         }
         return node
     }
 
     private func listInner(_ claim: NodeClaim, _ level: Int) -> Node {
         let children = children(claim, level, leaf: ListTree.leafElementCount)
-        let node = allocate(.listInner, byteCount: ListTree.Inner.byteCount, count: children.count, width: level)
+        let node = allocate(.listInner, byteCount: NodeLayout.ListInner.byteCount, count: children.count, width: level)
         let inner = ListTree.Inner(node)
         var end = 0
         for (index, child) in children.enumerated() {
@@ -198,13 +205,13 @@ final class StandIns {
     private func chunk(_ cells: CellClass, _ rows: Int) -> Node {
         let layout = cells.column.layout
         let node = allocate(
-            .chunk, byteCount: layout.byteCount(capacity: rows, heap: 0), capacity: rows, width: layout.width,
+            .chunk, byteCount: layout.byteCount(capacity: rows), capacity: rows, width: layout.width,
             form: layout.form.rawValue)
         guard layout.blank != .zero || cells.collection != .none else { return node }
         for row in 0..<rows {
             switch layout.form {
-            case .fixed: node.store(Int64(-1), 64 + 8 * row)
-            case .nullable: node.store(UInt8(1), 64 + layout.width * rows + row)
+            case .fixed: Chunk(node).store(Int64(-1), row)
+            case .nullable: Chunk(node).nullFlags[row] = 1
             case .variable: Chunk(node).setSlot(Chunk.Slot(offset: 0, length: Chunk.Slot.null), row)
             }
         }
@@ -215,20 +222,19 @@ final class StandIns {
         let layout = ElementLayout(cells.column)
         // An element of variable length takes one byte: it is null or empty. A map's key is empty.
         let each = layout.form == .variable ? (layout.collection == .map ? 2 : 1) : layout.width
-        let length = 2 + count * (each + (layout.form == .nullable ? 1 : 0))
-        let start = ListTree.Leaf.blockOffset
-        let node = allocate(.listLeaf, byteCount: start + length, count: count, capacity: length)
-        (node.address + start).storeBytes(of: UInt16(count), as: UInt16.self)
+        let length =
+            NodeLayout.ElementBlock.headerByteCount + count * (each + (layout.form == .nullable ? 1 : 0))
+        let node = allocate(
+            .listLeaf, byteCount: NodeLayout.ListLeaf.block + length, count: count, capacity: length)
+        let block = ListTree.Leaf(node, layout).block
+        block.count = count
         guard layout.form == .variable else { return node }
-        // Code 2 stands for an empty value. A number in a map, and a mixed value, can't be empty, but may be null.
-        let value: UInt8 = cells.type == .string || cells.type == .data ? 2 : 0
+        // A number in a map, and a mixed value, can't be empty, but may be null.
+        let isText = cells.type == .string || cells.type == .data
+        let value = isText ? ElementPart.emptyCode : ElementPart.nullCode
+        let codes = layout.collection == .map ? [ElementPart.emptyCode, value] : [value]
         for element in 0..<count {
-            if layout.collection == .map {
-                node.store(UInt8(2), start + 2 + 2 * element)
-                node.store(value, start + 3 + 2 * element)
-            } else {
-                node.store(value, start + 2 + element)
-            }
+            (block.content + element * each).copyMemory(from: codes, byteCount: each)
         }
         return node
     }

@@ -7,8 +7,8 @@ extension Chunk {
         let node = writer.make(
             .chunk, form: layout.form.rawValue, width: layout.width, capacity: capacity, byteCount: length)
         // The heap is written before it is read, and only its used part is ever written to a file.
-        let cleared = layout.form == .variable ? 32 + 4 * capacity : node.byteCount - 32
-        (node.address + 32).initializeMemory(as: UInt8.self, repeating: 0, count: cleared)
+        let end = layout.form == .variable ? layout.byteCount(capacity: capacity) : node.byteCount
+        node.clear(NodeLayout.Chunk.marks..<end)
         let chunk = Chunk(node)
         if layout.form == .nullable { chunk.nullFlags.update(repeating: 1, count: capacity) }
         return chunk
@@ -88,12 +88,23 @@ extension Chunk {
     /// Removes a row's mark; the marks after it move forward by one.
     private func removeMark(_ row: Int) {
         guard hasMarks else { return }
-        let words = node.pointer(32, to: UInt64.self)
+        let words = node.pointer(NodeLayout.Chunk.marks, to: UInt64.self)
         let first = row >> 6
         let kept = (1 as UInt64) << UInt64(row & 63) &- 1
-        for index in first..<4 {
-            let moved = words[index] >> 1 | (index < 3 ? words[index + 1] << 63 : 0)
+        for index in first..<NodeLayout.Chunk.markWordCount {
+            let moved = words[index] >> 1 | (index + 1 < NodeLayout.Chunk.markWordCount ? words[index + 1] << 63 : 0)
             words[index] = index == first ? words[index] & kept | moved & ~kept : moved
+        }
+    }
+}
+
+extension ChunkLayout {
+    /// The bytes of a chunk with room for `capacity` rows, and for `heap` bytes of variable values.
+    func byteCount(capacity: Int, heap: Int = 0) -> Int {
+        switch form {
+        case .fixed: NodeLayout.Chunk.data + width * capacity
+        case .nullable: NodeLayout.Chunk.data + (width + 1) * capacity
+        case .variable: NodeLayout.Chunk.data + NodeLayout.Chunk.slotByteCount * capacity + heap
         }
     }
 }
@@ -102,6 +113,6 @@ extension Chunk.Slot {
     /// Bytes of the heap that the slot's value takes.
     @inline(__always)
     var heapLength: Int {
-        length < Chunk.Slot.tree ? Int(length) : length == Chunk.Slot.null ? 0 : 8
+        length < Chunk.Slot.tree ? Int(length) : length == Chunk.Slot.null ? 0 : NodeLayout.refByteCount
     }
 }

@@ -33,7 +33,7 @@ public struct Chunk {
     public typealias Form = ChunkForm
 
     @inlinable public var data: UnsafeMutableRawPointer {
-        @inline(__always) get { node.address + 64 }
+        @inline(__always) get { node.address + NodeLayout.Chunk.data }
     }
 
     var form: Form {
@@ -55,13 +55,15 @@ public struct Chunk {
 
     @inlinable @inline(__always)
     public func mark(_ row: Int) {
-        let word = node.pointer(32 + (row >> 6) << 3, to: UInt64.self)
+        let word = node.pointer(NodeLayout.Chunk.markWord(row >> 6), to: UInt64.self)
         word.pointee |= 1 << UInt64(row & 63)
     }
 
     var hasMarks: Bool {
-        node.load(32, as: UInt64.self) | node.load(40, as: UInt64.self) | node.load(48, as: UInt64.self)
-            | node.load(56, as: UInt64.self) != 0
+        let words = node.pointer(NodeLayout.Chunk.marks, to: UInt64.self)
+        var all: UInt64 = 0
+        for index in 0..<NodeLayout.Chunk.markWordCount { all |= words[index] }
+        return all != 0
     }
 
     /// Calls `body` for each marked row of a range.
@@ -69,7 +71,7 @@ public struct Chunk {
     func forEachMark(in rows: Range<Int>, _ body: (Int) -> Void) {
         guard !rows.isEmpty else { return }
         for index in rows.lowerBound >> 6...(rows.upperBound - 1) >> 6 {
-            var word = node.load(32 + index << 3, as: UInt64.self)
+            var word = node.load(NodeLayout.Chunk.markWord(index), as: UInt64.self)
             while word != 0 {
                 let row = index << 6 + word.trailingZeroBitCount
                 if rows.contains(row) { body(row) }
@@ -79,7 +81,7 @@ public struct Chunk {
     }
 
     func clearMarks() {
-        for word in 0..<4 { node.store(UInt64(0), 32 + word << 3) }
+        for word in 0..<NodeLayout.Chunk.markWordCount { node.store(UInt64(0), NodeLayout.Chunk.markWord(word)) }
     }
 
     // MARK: Fixed width
@@ -128,24 +130,33 @@ public struct Chunk {
             self.length = length
         }
 
-        public static let null: UInt16 = 0xFFFF
-        public static let blob: UInt16 = 0xFFFE
-        public static let tree: UInt16 = 0xFFFD
+        // Computed, so that they are constants in code that is inlined into other modules. The kernels use them, too.
+        @inlinable public static var null: UInt16 {
+            @inline(__always) get { UInt16(truncatingIfNeeded: FIRN_SLOT_NULL) }
+        }
+        @inlinable public static var blob: UInt16 {
+            @inline(__always) get { UInt16(truncatingIfNeeded: FIRN_SLOT_BLOB) }
+        }
+        @inlinable public static var tree: UInt16 {
+            @inline(__always) get { UInt16(truncatingIfNeeded: FIRN_SLOT_TREE) }
+        }
     }
 
     @inlinable @inline(__always)
     public func slot(_ row: Int) -> Slot {
-        let word = data.load(fromByteOffset: row &* 4, as: UInt32.self)
+        let word = data.load(fromByteOffset: row &* NodeLayout.Chunk.slotByteCount, as: UInt32.self)
         return Slot(offset: UInt16(truncatingIfNeeded: word), length: UInt16(truncatingIfNeeded: word >> 16))
     }
 
     @inline(__always)
     func setSlot(_ slot: Slot, _ row: Int) {
-        data.storeBytes(of: UInt32(slot.offset) | UInt32(slot.length) << 16, toByteOffset: row &* 4, as: UInt32.self)
+        data.storeBytes(
+            of: UInt32(slot.offset) | UInt32(slot.length) << 16, toByteOffset: row &* NodeLayout.Chunk.slotByteCount,
+            as: UInt32.self)
     }
 
     @inlinable public var heap: UnsafeMutableRawPointer {
-        @inline(__always) get { data + node.capacity &* 4 }
+        @inline(__always) get { data + node.capacity &* NodeLayout.Chunk.slotByteCount }
     }
 
     var heapUsed: Int {
@@ -153,7 +164,7 @@ public struct Chunk {
         @inline(__always) nonmutating set { node.count = newValue }
     }
 
-    var heapCapacity: Int { node.byteCount - 64 - node.capacity * 4 }
+    var heapCapacity: Int { node.byteCount - NodeLayout.Chunk.data - node.capacity * NodeLayout.Chunk.slotByteCount }
 
     /// The bytes of the row's value, wherever they are; nil if it is null. See `VariableCell.bytes`.
     @inlinable @inline(__always)
@@ -184,12 +195,14 @@ public struct Blob {
     @inlinable @inline(__always) public init(_ node: Node) { self.node = node }
 
     @inlinable public var bytes: UnsafeRawBufferPointer {
-        @inline(__always) get { UnsafeRawBufferPointer(start: node.address + 32, count: node.count) }
+        @inline(__always) get { UnsafeRawBufferPointer(start: node.address + NodeLayout.Blob.bytes, count: node.count) }
     }
 
     static func make(_ bytes: UnsafeRawBufferPointer, _ writer: NodeWriter) -> Blob {
-        let node = writer.make(.blob, count: bytes.count, byteCount: Node.headerByteCount + bytes.count)
-        if let base = bytes.baseAddress { (node.address + 32).copyMemory(from: base, byteCount: bytes.count) }
+        let node = writer.make(.blob, count: bytes.count, byteCount: NodeLayout.Blob.bytes + bytes.count)
+        if let base = bytes.baseAddress {
+            (node.address + NodeLayout.Blob.bytes).copyMemory(from: base, byteCount: bytes.count)
+        }
         return Blob(node)
     }
 }

@@ -116,7 +116,9 @@ struct BytesIndexTreeBuilder: ~Copyable {
                 var end = start
                 var size = 0
                 while end < entryOffsets.count {
-                    size &+= (key(base[end]).wordCount &+ 2) &* 8
+                    size &+= NodeLayout.BytesIndex.wordByteCount
+                    size &+= NodeLayout.BytesIndex.entryByteCount(
+                        keyWordCount: key(base[end]).wordCount, isLeaf: true)
                     if size > SlottedPage.entryByteCapacity { break }
                     end &+= 1
                 }
@@ -133,7 +135,7 @@ struct BytesIndexTreeBuilder: ~Copyable {
         if level.count == 1 {
             var root = level[0].ref
             let leaf = SlottedPage(NodeRef(root).node)
-            let small = leaf.used + SlottedPage.slotsOffset
+            let small = leaf.used + NodeLayout.BytesIndex.slots
             if small <= 1024 {
                 _ = BytesIndexTree.resize(leaf, byteCount: small <= 256 ? 256 : 1024, at: &root, writer)
             }

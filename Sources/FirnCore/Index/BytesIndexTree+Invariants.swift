@@ -85,10 +85,11 @@ extension BytesIndexTree {
         var bytes = 0
         for index in 0..<page.count {
             let key = page.key(index)
-            let offset = Int(page.slots[index] >> 16 & 0xFFFF)
-            let length = (page.fixedWords + key.wordCount) * 8
+            let offset = page.entryOffset(index)
+            let length = page.entryByteCount(wordCount: key.wordCount)
             try InvariantViolation.check(
-                offset % 8 == 0 && offset >= page.heapStart && offset + length <= page.node.byteCount
+                offset % NodeLayout.BytesIndex.wordByteCount == 0 && offset >= page.heapStart
+                    && offset + length <= page.node.byteCount
                     && key.byteCount <= IndexKey.maximumByteCount,
                 "\(location) entry \(index) of \(length) bytes at \(offset) is out of bounds")
             bytes += length
@@ -101,10 +102,11 @@ extension BytesIndexTree {
                 page.prefix <= key.commonPrefix(page.key(page.first)),
                 "\(location) key \(index) does not begin with the page's prefix of \(page.prefix) bytes")
             try InvariantViolation.check(
-                UInt64(key.head(page.prefix)) == page.slots[index] >> 32, "\(location) slot \(index) has a wrong head")
+                UInt64(key.head(page.prefix)) == NodeLayout.BytesIndex.head(page.slots[index]),
+                "\(location) slot \(index) has a wrong head")
         }
         try InvariantViolation.check(
-            SlottedPage.slotsOffset + page.count * 8 <= page.heapStart, "\(location) slots and entries overlap")
+            NodeLayout.BytesIndex.slot(page.count) <= page.heapStart, "\(location) slots and entries overlap")
         try InvariantViolation.check(
             page.heapStart + bytes + page.garbage == page.node.byteCount,
             "\(location) \(bytes) bytes of entries, \(page.garbage) of garbage: not the page from \(page.heapStart) on"

@@ -51,7 +51,8 @@ extension IntegerIndexTree {
             try InvariantViolation.check(
                 node.byteCount
                     == (node.form == IntegerIndexLeaf.progressionForm
-                        ? IntegerIndexProgression.byteCount : IntegerIndexLeaf.byteCount(capacity: node.capacity)),
+                        ? NodeLayout.IntegerIndexProgression.byteCount
+                        : NodeLayout.IntegerIndexLeaf.byteCount(capacity: node.capacity)),
                 "\(location) length \(node.byteCount)")
             for index in 0..<node.count {
                 let entry = (leaf.keys[index], leaf.values[index])
@@ -71,7 +72,7 @@ extension IntegerIndexTree {
         let inner = IntegerIndexInner(node)
         try InvariantViolation.check(node.kind == .integerIndexInner, "\(location) kind \(node.kind)")
         try InvariantViolation.check(
-            node.capacity == fanout && node.byteCount == IntegerIndexInner.byteCount,
+            node.capacity == fanout && node.byteCount == NodeLayout.IntegerIndexInner.byteCount,
             "\(location) length \(node.byteCount)")
         var total = 0
         for index in 0..<node.count {

@@ -15,7 +15,7 @@ extension IntegerIndexTree {
         let count = node.count
         if node.form == IntegerIndexLeaf.progressionForm {
             let row = IntegerIndexProgression(node)
-            let step = node.load(40, as: UInt64.self)
+            let step = row.keyStep
             guard step != 0 else { return key == row.key(0) ? row.value(0) : nil }
             let (index, remainder) = (key &- row.key(0)).quotientAndRemainder(dividingBy: step)
             return remainder == 0 && index < UInt64(count) ? row.value(Int(index)) : nil

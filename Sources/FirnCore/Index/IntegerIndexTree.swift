@@ -30,7 +30,7 @@
 /// 0 is the empty tree.
 enum IntegerIndexTree {
     /// Entries in a full leaf, and children of a full inner node.
-    static let fanout = 64
+    static let fanout = Limits.fanout
     /// A node off the right edge with fewer entries is merged with a neighbour or filled from it.
     static let minimum = 16
     /// Two neighbours are merged if they have at most this many entries together, so that the next insert doesn't
@@ -75,14 +75,27 @@ struct IntegerIndexProgression {
 
     @inline(__always) init(_ node: Node) { self.node = node }
 
-    static let byteCount = 64
+    var firstKey: UInt64 {
+        @inline(__always) get { node.load(NodeLayout.IntegerIndexProgression.key) }
+        nonmutating set { node.store(newValue, NodeLayout.IntegerIndexProgression.key) }
+    }
+    var keyStep: UInt64 {
+        @inline(__always) get { node.load(NodeLayout.IntegerIndexProgression.keyStep) }
+        nonmutating set { node.store(newValue, NodeLayout.IntegerIndexProgression.keyStep) }
+    }
+    var firstValue: Int64 {
+        @inline(__always) get { node.load(NodeLayout.IntegerIndexProgression.value) }
+        nonmutating set { node.store(newValue, NodeLayout.IntegerIndexProgression.value) }
+    }
+    var valueStep: Int64 {
+        @inline(__always) get { node.load(NodeLayout.IntegerIndexProgression.valueStep) }
+        nonmutating set { node.store(newValue, NodeLayout.IntegerIndexProgression.valueStep) }
+    }
 
     @inline(__always) func key(_ index: Int) -> UInt64 {
-        node.load(32, as: UInt64.self) &+ node.load(40, as: UInt64.self) &* UInt64(truncatingIfNeeded: index)
+        firstKey &+ keyStep &* UInt64(truncatingIfNeeded: index)
     }
-    @inline(__always) func value(_ index: Int) -> Int64 {
-        node.load(48, as: Int64.self) &+ node.load(56, as: Int64.self) &* Int64(index)
-    }
+    @inline(__always) func value(_ index: Int) -> Int64 { firstValue &+ valueStep &* Int64(index) }
 
     /// The steps of a leaf that can be written in this form, nil for any other leaf. A single pair has no steps.
     static func steps(_ leaf: IntegerIndexLeaf) -> (key: UInt64, value: Int64)? {
@@ -101,7 +114,7 @@ struct IntegerIndexProgression {
     static func decoded(_ node: Node) -> Node {
         ScratchNode.decoded(node) { mapping in
             let scratch = ScratchNode.make(
-                for: node, mapping, byteCount: IntegerIndexLeaf.byteCount(capacity: node.capacity))
+                for: node, mapping, byteCount: NodeLayout.IntegerIndexLeaf.byteCount(capacity: node.capacity))
             scratch.form = 0
             IntegerIndexProgression(node).fill(IntegerIndexLeaf(scratch))
             return scratch
@@ -131,13 +144,16 @@ struct IntegerIndexLeaf {
     static let progressionForm: UInt8 = 1
 
     var count: Int { @inline(__always) get { node.count } }
-    var keys: UnsafeMutablePointer<UInt64> { @inline(__always) get { node.pointer(32) } }
-    var values: UnsafeMutablePointer<Int64> { @inline(__always) get { node.pointer(32 &+ node.capacity &* 8) } }
-
-    static func byteCount(capacity: Int) -> Int { 32 + 16 * capacity }
+    var keys: UnsafeMutablePointer<UInt64> {
+        @inline(__always) get { node.pointer(NodeLayout.IntegerIndexLeaf.keys) }
+    }
+    var values: UnsafeMutablePointer<Int64> {
+        @inline(__always) get { node.pointer(NodeLayout.IntegerIndexLeaf.values(capacity: node.capacity)) }
+    }
 
     static func make(capacity: Int, _ writer: NodeWriter) -> IntegerIndexLeaf {
-        IntegerIndexLeaf(writer.make(.integerIndexLeaf, capacity: capacity, byteCount: byteCount(capacity: capacity)))
+        let byteCount = NodeLayout.IntegerIndexLeaf.byteCount(capacity: capacity)
+        return IntegerIndexLeaf(writer.make(.integerIndexLeaf, capacity: capacity, byteCount: byteCount))
     }
 
     /// How many pairs have a key below `key`.
@@ -218,17 +234,25 @@ struct IntegerIndexInner {
 
     @inline(__always) init(_ node: Node) { self.node = node }
 
-    static let byteCount = 32 + 32 * IntegerIndexTree.fanout
-
     var count: Int { @inline(__always) get { node.count } }
-    var keys: UnsafeMutablePointer<UInt64> { @inline(__always) get { node.pointer(32) } }
-    var values: UnsafeMutablePointer<Int64> { @inline(__always) get { node.pointer(544) } }
-    var refs: UnsafeMutablePointer<UInt64> { @inline(__always) get { node.pointer(1056) } }
-    var counts: UnsafeMutablePointer<Int64> { @inline(__always) get { node.pointer(1568) } }
+    var keys: UnsafeMutablePointer<UInt64> {
+        @inline(__always) get { node.pointer(NodeLayout.IntegerIndexInner.keys) }
+    }
+    var values: UnsafeMutablePointer<Int64> {
+        @inline(__always) get { node.pointer(NodeLayout.IntegerIndexInner.values) }
+    }
+    var refs: UnsafeMutablePointer<UInt64> {
+        @inline(__always) get { node.pointer(NodeLayout.IntegerIndexInner.refs) }
+    }
+    var counts: UnsafeMutablePointer<Int64> {
+        @inline(__always) get { node.pointer(NodeLayout.IntegerIndexInner.counts) }
+    }
 
     static func make(level: Int, _ writer: NodeWriter) -> IntegerIndexInner {
         IntegerIndexInner(
-            writer.make(.integerIndexInner, width: level, capacity: IntegerIndexTree.fanout, byteCount: byteCount))
+            writer.make(
+                .integerIndexInner, width: level, capacity: IntegerIndexTree.fanout,
+                byteCount: NodeLayout.IntegerIndexInner.byteCount))
     }
 
     @inline(__always)

@@ -1,15 +1,23 @@
 extension SlottedPage {
-    /// The number of bytes that an entry with a key of `wordCount` words takes, including its slot.
+    /// The number of bytes that an entry with a key of `wordCount` words takes.
     @inline(__always)
-    func byteCount(wordCount: Int) -> Int { (fixedWords &+ wordCount &+ 1) &* 8 }
+    func entryByteCount(wordCount: Int) -> Int {
+        NodeLayout.BytesIndex.entryByteCount(keyWordCount: wordCount, isLeaf: isLeaf)
+    }
 
-    private var free: Int { @inline(__always) get { heapStart &- SlottedPage.slotsOffset &- count &* 8 } }
+    /// The same, including the entry's slot.
+    @inline(__always)
+    func byteCount(wordCount: Int) -> Int {
+        entryByteCount(wordCount: wordCount) &+ NodeLayout.BytesIndex.wordByteCount
+    }
+
+    private var free: Int { @inline(__always) get { heapStart &- NodeLayout.BytesIndex.slot(count) } }
 
     /// The number of bytes that the entries and their slots take.
-    var used: Int { node.byteCount - SlottedPage.slotsOffset - free - garbage }
+    var used: Int { node.byteCount - NodeLayout.BytesIndex.slots - free - garbage }
 
     /// The number of bytes for entries in a full page.
-    static let entryByteCapacity = fullByteCount - slotsOffset
+    static let entryByteCapacity = fullByteCount - NodeLayout.BytesIndex.slots
 
     func hasSpace(wordCount: Int) -> Bool { free &+ garbage >= byteCount(wordCount: wordCount) }
 
@@ -31,18 +39,19 @@ extension SlottedPage {
             let common = min(prefix, key.commonPrefix(self.key(first)))
             if common < prefix { setPrefix(common) }
         }
-        let offset = heapStart &- size &+ 8
+        let offset = heapStart &- size &+ NodeLayout.BytesIndex.wordByteCount
         node.capacity = offset
         let entry = node.pointer(offset, to: UInt64.self)
-        entry[0] = UInt64(bitPattern: value)
+        entry[NodeLayout.BytesIndex.valueWord] = UInt64(bitPattern: value)
         if !isLeaf {
-            entry[1] = ref
-            entry[2] = UInt64(childCount)
+            entry[NodeLayout.BytesIndex.refWord] = ref
+            entry[NodeLayout.BytesIndex.countWord] = UInt64(childCount)
         }
         (entry + fixedWords).update(from: key.words, count: key.wordCount)
         let slots = slots
         if index < count { (slots + index + 1).update(from: slots + index, count: count &- index) }
-        slots[index] = UInt64(key.head(prefix)) &<< 32 | UInt64(offset) &<< 16 | UInt64(key.byteCount)
+        slots[index] = NodeLayout.BytesIndex.slot(
+            head: key.head(prefix), offset: offset, keyByteCount: key.byteCount)
         node.count = count &+ 1
     }
 
@@ -55,24 +64,26 @@ extension SlottedPage {
             return IndexKey(words: entry + 2, byteCount: Int(truncatingIfNeeded: entry[1]))
         }
         let prefix = key(0).commonPrefix(key(count - 1))
+        let keyWord = NodeLayout.BytesIndex.keyWord(isLeaf: true)
         let slots = slots
         var offset = node.byteCount
         for index in 0..<count {
             let key = key(index)
-            offset &-= (key.wordCount &+ 1) &* 8
+            offset &-= NodeLayout.BytesIndex.entryByteCount(keyWordCount: key.wordCount, isLeaf: true)
             let entry = node.pointer(offset, to: UInt64.self)
-            entry[0] = arena[Int(entryOffsets[index])]
-            for word in 0..<key.wordCount { entry[word &+ 1] = key.words[word] }
-            slots[index] = UInt64(key.head(prefix)) &<< 32 | UInt64(offset) &<< 16 | UInt64(key.byteCount)
+            entry[NodeLayout.BytesIndex.valueWord] = arena[Int(entryOffsets[index])]
+            for word in 0..<key.wordCount { entry[keyWord &+ word] = key.words[word] }
+            slots[index] = NodeLayout.BytesIndex.slot(
+                head: key.head(prefix), offset: offset, keyByteCount: key.byteCount)
         }
         node.form = UInt8(truncatingIfNeeded: prefix)
         node.capacity = offset
         node.count = count
-        assert(SlottedPage.slotsOffset + count * 8 <= offset)
+        assert(NodeLayout.BytesIndex.slot(count) <= offset)
     }
 
     func remove(at index: Int) {
-        garbage += byteCount(at: index) - 8
+        garbage += entryByteCount(wordCount: key(index).wordCount)
         (slots + index).update(from: slots + index + 1, count: count - index - 1)
         node.count -= 1
         if count == 0 { removeAll() }
@@ -88,9 +99,8 @@ extension SlottedPage {
     /// Appends entries of another page of the same level to this page, which must have space for them.
     func append(from source: SlottedPage, _ indices: Range<Int>) {
         for index in indices {
-            let entry = source.entry(index)
             insert(
-                source.key(index), Int64(bitPattern: entry[0]), ref: isLeaf ? 0 : entry[1],
+                source.key(index), source.value(index), ref: isLeaf ? 0 : source.refSlot(index).pointee,
                 count: isLeaf ? 0 : source.childCount(index), at: count)
         }
     }
@@ -106,16 +116,19 @@ extension SlottedPage {
         let count = count
         let slots = slots
         let fixed = fixedWords
-        withUnsafeTemporaryAllocation(of: UInt64.self, capacity: node.byteCount / 8) { copy in
+        let wordByteCount = NodeLayout.BytesIndex.wordByteCount
+        withUnsafeTemporaryAllocation(of: UInt64.self, capacity: node.byteCount / wordByteCount) { copy in
             let words = copy.baseAddress.unsafelyUnwrapped
-            var offset = node.byteCount
+            var start = copy.count
             for index in 0..<count {
                 let length = fixed + key(index).wordCount
-                offset -= length * 8
-                (words + offset / 8).update(from: entry(index), count: length)
-                slots[index] = UInt64(offset) << 16 | slots[index] & 0xFFFF
+                start -= length
+                (words + start).update(from: entry(index), count: length)
+                slots[index] = NodeLayout.BytesIndex.slot(
+                    head: 0, offset: start * wordByteCount, keyByteCount: key(index).byteCount)
             }
-            node.pointer(offset, to: UInt64.self).update(from: words + offset / 8, count: (node.byteCount - offset) / 8)
+            let offset = start * wordByteCount
+            node.pointer(offset, to: UInt64.self).update(from: words + start, count: copy.count - start)
             node.capacity = offset
         }
         garbage = 0
@@ -126,7 +139,9 @@ extension SlottedPage {
         node.form = UInt8(truncatingIfNeeded: prefix)
         let slots = slots
         for index in first..<count {
-            slots[index] = slots[index] & 0xFFFF_FFFF | UInt64(key(index).head(prefix)) << 32
+            let key = key(index)
+            slots[index] = NodeLayout.BytesIndex.slot(
+                head: key.head(prefix), offset: entryOffset(index), keyByteCount: key.byteCount)
         }
     }
 

@@ -25,63 +25,69 @@ struct SlottedPage {
 
     @inline(__always) init(_ node: Node) { self.node = node }
 
-    static let slotsOffset = 40
     /// The length of every page except a small tree's only leaf.
     static let fullByteCount = 4096
     static let smallByteCount = 256
 
     var count: Int { @inline(__always) get { node.count } }
     var isLeaf: Bool { @inline(__always) get { node.width == 0 } }
-    var slots: UnsafeMutablePointer<UInt64> { @inline(__always) get { node.pointer(SlottedPage.slotsOffset) } }
+    var slots: UnsafeMutablePointer<UInt64> { @inline(__always) get { node.pointer(NodeLayout.BytesIndex.slots) } }
     /// The index of the first entry whose key is read: 1 in an inner page, else 0.
     var first: Int { @inline(__always) get { node.width == 0 ? 0 : 1 } }
     /// The number of words before an entry's key.
-    var fixedWords: Int { @inline(__always) get { node.width == 0 ? 1 : 3 } }
+    var fixedWords: Int { @inline(__always) get { NodeLayout.BytesIndex.keyWord(isLeaf: node.width == 0) } }
     var prefix: Int { @inline(__always) get { Int(node.form) } }
     var heapStart: Int { @inline(__always) get { node.capacity } }
     var garbage: Int {
-        @inline(__always) get { Int(node.load(32, as: UInt32.self)) }
-        @inline(__always) nonmutating set { node.store(UInt32(truncatingIfNeeded: newValue), 32) }
+        @inline(__always) get { Int(node.load(NodeLayout.BytesIndex.garbage, as: UInt32.self)) }
+        @inline(__always) nonmutating set {
+            node.store(UInt32(truncatingIfNeeded: newValue), NodeLayout.BytesIndex.garbage)
+        }
     }
 
     static func make(level: Int, byteCount: Int = fullByteCount, _ writer: NodeWriter) -> SlottedPage {
         let node = writer.make(
             level == 0 ? .bytesIndexLeaf : .bytesIndexInner, width: level, capacity: byteCount, byteCount: byteCount)
-        node.store(UInt64(0), 32)
+        node.clear(NodeLayout.headerByteCount..<NodeLayout.BytesIndex.slots)
         return SlottedPage(node)
     }
 
     // MARK: Entries
 
     @inline(__always)
-    func entry(_ index: Int) -> UnsafeMutablePointer<UInt64> {
-        node.pointer(Int(truncatingIfNeeded: slots[index] &>> 16 & 0xFFFF))
-    }
+    func entryOffset(_ index: Int) -> Int { NodeLayout.BytesIndex.entry(slots[index]) }
+
+    @inline(__always)
+    func entry(_ index: Int) -> UnsafeMutablePointer<UInt64> { node.pointer(entryOffset(index)) }
 
     @inline(__always)
     func key(_ index: Int) -> IndexKey {
         IndexKey(
-            words: UnsafePointer(entry(index) + fixedWords), byteCount: Int(truncatingIfNeeded: slots[index] & 0xFFFF))
+            words: UnsafePointer(entry(index) + fixedWords), byteCount: NodeLayout.BytesIndex.keyByteCount(slots[index])
+        )
     }
 
     @inline(__always)
-    func value(_ index: Int) -> Int64 { Int64(bitPattern: entry(index).pointee) }
+    func value(_ index: Int) -> Int64 { Int64(bitPattern: entry(index)[NodeLayout.BytesIndex.valueWord]) }
 
     /// The slot with an inner page's reference to a child.
     @inline(__always)
-    func refSlot(_ index: Int) -> UnsafeMutablePointer<UInt64> { entry(index) + 1 }
+    func refSlot(_ index: Int) -> UnsafeMutablePointer<UInt64> { entry(index) + NodeLayout.BytesIndex.refWord }
 
     @inline(__always)
-    func child(_ index: Int) -> Node { NodeRef(entry(index)[1]).node }
+    func child(_ index: Int) -> Node { NodeRef(refSlot(index).pointee).node }
 
     /// The number of entries in the child's subtree.
     @inline(__always)
-    func childCount(_ index: Int) -> Int { Int(truncatingIfNeeded: Int64(bitPattern: entry(index)[2])) }
+    func childCount(_ index: Int) -> Int {
+        Int(truncatingIfNeeded: Int64(bitPattern: entry(index)[NodeLayout.BytesIndex.countWord]))
+    }
 
     @inline(__always)
     func addToChildCount(_ index: Int, _ difference: Int) {
         let entry = entry(index)
-        entry[2] = UInt64(bitPattern: Int64(bitPattern: entry[2]) &+ Int64(difference))
+        let word = NodeLayout.BytesIndex.countWord
+        entry[word] = UInt64(bitPattern: Int64(bitPattern: entry[word]) &+ Int64(difference))
     }
 
     @inline(__always)
@@ -121,10 +127,14 @@ struct SlottedPage {
         }
         let slots = slots
         let head = UInt64(key.head(prefix))
-        var low = first &+ SlottedPage.below(head &<< 32, slots + first, count &- first)
-        guard low < count, slots[low] &>> 32 == head else { return low }
+        var low = first &+ SlottedPage.below(NodeLayout.BytesIndex.leastSlot(head: head), slots + first, count &- first)
+        guard low < count, NodeLayout.BytesIndex.head(slots[low]) == head else { return low }
         // Several keys have the same head.
-        var high = head == 0xFFFF_FFFF ? count : low &+ SlottedPage.below((head &+ 1) &<< 32, slots + low, count &- low)
+        var high =
+            head == 0xFFFF_FFFF
+            ? count
+            : low
+                &+ SlottedPage.below(NodeLayout.BytesIndex.leastSlot(head: head &+ 1), slots + low, count &- low)
         let equalWords = min(prefix &>> 3, key.wordCount)
         while low < high {
             let middle = (low &+ high) &>> 1
@@ -144,8 +154,8 @@ struct SlottedPage {
         let count = node.count
         let slots = slots
         let head = UInt64(key.head(prefix))
-        var low = SlottedPage.below(head &<< 32, slots, count)
-        guard low < count, slots[low] &>> 32 == head else { return nil }
+        var low = SlottedPage.below(NodeLayout.BytesIndex.leastSlot(head: head), slots, count)
+        guard low < count, NodeLayout.BytesIndex.head(slots[low]) == head else { return nil }
         var order = self.key(low).compare(key)
         if order < 0 {
             // More keys of the same head.

@@ -24,18 +24,18 @@ public struct Leaf {
         @inline(__always) nonmutating set { node.count = newValue }
     }
     var firstKey: Int64 {
-        @inline(__always) get { node.load(32) }
-        @inline(__always) nonmutating set { node.store(newValue, 32) }
+        @inline(__always) get { node.load(NodeLayout.Leaf.firstKey) }
+        @inline(__always) nonmutating set { node.store(newValue, NodeLayout.Leaf.firstKey) }
     }
-    var keysSlot: UnsafeMutablePointer<UInt64> { node.pointer(40) }
-    var columnCount: Int { Int(node.load(48, as: UInt32.self)) }
+    var keysSlot: UnsafeMutablePointer<UInt64> { node.pointer(NodeLayout.Leaf.keys) }
+    var columnCount: Int { Int(node.load(NodeLayout.Leaf.columnCount, as: UInt32.self)) }
 
     @inlinable @inline(__always)
-    public func chunkSlot(_ column: Int) -> UnsafeMutablePointer<UInt64> { node.pointer(64 &+ column &* 8) }
+    public func chunkSlot(_ column: Int) -> UnsafeMutablePointer<UInt64> { node.pointer(NodeLayout.Leaf.chunk(column)) }
 
     @inlinable @inline(__always)
     public func chunk(_ column: Int) -> Chunk {
-        let word = node.load(64 &+ column &* 8, as: UInt64.self)
+        let word = node.load(NodeLayout.Leaf.chunk(column), as: UInt64.self)
         return word & 1 == 0 ? Chunk(NodeRef(word).node) : Chunk.onDisk(word)
     }
 
@@ -75,13 +75,11 @@ public struct Leaf {
         UnsafeBufferPointer(start: keys, count: count).firstIndex(notBelow: key)
     }
 
-    static func byteCount(columns: Int) -> Int { 64 + 8 * columns }
-
     /// Makes a leaf without rows, keys or chunks.
     static func make(columns: Int, _ writer: NodeWriter) -> Leaf {
-        let node = writer.make(.leaf, byteCount: byteCount(columns: columns))
-        (node.address + 32).initializeMemory(as: UInt8.self, repeating: 0, count: node.byteCount - 32)
-        node.store(UInt32(columns), 48)
+        let node = writer.make(.leaf, byteCount: NodeLayout.Leaf.byteCount(columns: columns))
+        node.clear(NodeLayout.headerByteCount..<node.byteCount)
+        node.store(UInt32(columns), NodeLayout.Leaf.columnCount)
         return Leaf(node)
     }
 }

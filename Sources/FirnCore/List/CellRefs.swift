@@ -9,7 +9,9 @@ enum CellRefs {
             let slot = chunk.slot(row)
             if slot.length == Chunk.Slot.blob || slot.length == Chunk.Slot.tree {
                 addresses.append(chunk.heap + Int(slot.offset))
-            } else if mayHoldBlobs, slot.length != Chunk.Slot.null, slot.length >= 2 {
+            } else if mayHoldBlobs, slot.length != Chunk.Slot.null,
+                Int(slot.length) >= NodeLayout.ElementBlock.headerByteCount
+            {
                 ElementBlock(chunk.heap + Int(slot.offset), layout).forEachBlobRef { addresses.append($0) }
             }
         }
@@ -31,9 +33,9 @@ extension ElementBlock {
     /// Calls `body` with the address of each blob's reference in the block.
     func forEachBlobRef(_ body: (UnsafeMutableRawPointer) -> Void) {
         guard layout.form == .variable else { return }
-        var address = UnsafeRawPointer(base + 2)
+        var address = UnsafeRawPointer(content)
         for _ in 0..<count * (layout.collection == .map ? 2 : 1) {
-            if address.load(as: UInt8.self) == 1 { body(UnsafeMutableRawPointer(mutating: address + 1)) }
+            if ElementPart.isBlob(address) { body(UnsafeMutableRawPointer(mutating: ElementPart.blobRef(address))) }
             address = ElementPart.skip(address)
         }
     }

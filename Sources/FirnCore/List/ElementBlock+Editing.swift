@@ -4,7 +4,7 @@ extension ElementBlock {
     /// Initialises an empty block.
     func makeEmpty() -> Int {
         count = 0
-        return 2
+        return NodeLayout.ElementBlock.headerByteCount
     }
 
     func insert(_ element: EncodedElement, at index: Int, length: Int) -> Int {
@@ -14,16 +14,16 @@ extension ElementBlock {
         let size = element.bytes.count
         switch layout.form {
         case .fixed:
-            let start = base + 2 + index &* size
+            let start = content + index &* size
             (start + size).copyMemory(from: start, byteCount: (count &- index) &* size)
             start.copyMemory(from: source, byteCount: size)
         case .nullable:
             // From right to left: the values behind the new element, the values before it, then the flags behind it.
-            let old = base + 2 + count
+            let old = content + count
             (old + 1 + (index + 1) * size).copyMemory(from: old + index * size, byteCount: (count - index) * size)
             (old + 1).copyMemory(from: old, byteCount: index * size)
-            (base + 3 + index).copyMemory(from: base + 2 + index, byteCount: count - index)
-            (base + 2 + index).storeBytes(of: element.isNull ? 1 : 0, as: UInt8.self)
+            (content + index + 1).copyMemory(from: content + index, byteCount: count - index)
+            (content + index).storeBytes(of: element.isNull ? 1 : 0, as: UInt8.self)
             (old + 1 + index * size).copyMemory(from: source, byteCount: size)
         case .variable:
             let offset = index == count ? length : address(index) - UnsafeRawPointer(base)
@@ -40,13 +40,13 @@ extension ElementBlock {
         let size = layout.width
         switch layout.form {
         case .fixed:
-            let start = base + 2 + index &* size
+            let start = content + index &* size
             start.copyMemory(from: start + size, byteCount: (count &- index &- 1) &* size)
             self.count = count &- 1
             return length &- size
         case .nullable:
-            let old = base + 2 + count
-            (base + 2 + index).copyMemory(from: base + 3 + index, byteCount: count - index - 1)
+            let old = content + count
+            (content + index).copyMemory(from: content + index + 1, byteCount: count - index - 1)
             (old - 1).copyMemory(from: old, byteCount: index * size)
             (old - 1 + index * size).copyMemory(from: old + (index + 1) * size, byteCount: (count - index - 1) * size)
             self.count = count - 1
@@ -63,7 +63,7 @@ extension ElementBlock {
     func replace(_ element: EncodedElement, at index: Int, length: Int) -> Int {
         switch layout.form {
         case .fixed, .nullable:
-            if layout.form == .nullable { (base + 2 + index).storeBytes(of: element.isNull ? 1 : 0, as: UInt8.self) }
+            if layout.form == .nullable { (content + index).storeBytes(of: element.isNull ? 1 : 0, as: UInt8.self) }
             (values + index &* layout.width).copyMemory(
                 from: element.bytes.baseAddress.unsafelyUnwrapped, byteCount: layout.width)
             return length
@@ -85,16 +85,16 @@ extension ElementBlock {
         target.count = moved
         switch layout.form {
         case .fixed:
-            (target.base + 2).copyMemory(from: base + 2 + index * size, byteCount: moved * size)
+            target.content.copyMemory(from: content + index * size, byteCount: moved * size)
         case .nullable:
-            (target.base + 2).copyMemory(from: base + 2 + index, byteCount: moved)
-            (target.base + 2 + moved).copyMemory(from: base + 2 + count + index * size, byteCount: moved * size)
-            (base + 2 + index).copyMemory(from: base + 2 + count, byteCount: index * size)
+            target.content.copyMemory(from: content + index, byteCount: moved)
+            (target.content + moved).copyMemory(from: content + count + index * size, byteCount: moved * size)
+            (content + index).copyMemory(from: content + count, byteCount: index * size)
         case .variable:
             let offset = address(index) - UnsafeRawPointer(base)
-            (target.base + 2).copyMemory(from: base + offset, byteCount: length - offset)
+            target.content.copyMemory(from: base + offset, byteCount: length - offset)
             self.count = index
-            return (offset, length - offset + 2)
+            return (offset, length - offset + NodeLayout.ElementBlock.headerByteCount)
         }
         self.count = index
         return (byteCount, target.byteCount)
@@ -107,15 +107,16 @@ extension ElementBlock {
         let size = layout.width
         switch layout.form {
         case .fixed, .variable:
-            (base + length).copyMemory(from: other.base + 2, byteCount: otherLength - 2)
+            (base + length).copyMemory(
+                from: other.content, byteCount: otherLength - NodeLayout.ElementBlock.headerByteCount)
         case .nullable:
-            let old = base + 2 + count
+            let old = content + count
             (old + more).copyMemory(from: old, byteCount: count * size)
-            old.copyMemory(from: other.base + 2, byteCount: more)
-            (old + more + count * size).copyMemory(from: other.base + 2 + more, byteCount: more * size)
+            old.copyMemory(from: other.content, byteCount: more)
+            (old + more + count * size).copyMemory(from: other.content + more, byteCount: more * size)
         }
         self.count = count + more
-        return length + otherLength - 2
+        return length + otherLength - NodeLayout.ElementBlock.headerByteCount
     }
 
     /// The index at which to split the block so that the longer half is as short as possible.
@@ -123,8 +124,8 @@ extension ElementBlock {
         let count = count
         assert(count >= 2)
         guard layout.form == .variable else { return count / 2 }
-        let half = UnsafeRawPointer(base) + 2 + (length - 2) / 2
-        var address = UnsafeRawPointer(base + 2)
+        let half = UnsafeRawPointer(content) + (length - NodeLayout.ElementBlock.headerByteCount) / 2
+        var address = UnsafeRawPointer(content)
         for index in 0..<count {
             let next = end(of: address)
             if next > half {

@@ -33,16 +33,19 @@ struct ElementBlock {
         self.init(UnsafeMutableRawPointer(mutating: base), layout)
     }
 
-    static let headerByteCount = 2
-
     var count: Int {
         @inline(__always) get { Int(base.loadUnaligned(as: UInt16.self)) }
         nonmutating set { base.storeBytes(of: UInt16(newValue), as: UInt16.self) }
     }
 
+    /// The start of what lies behind the count: the values of a fixed block, the null flags of a nullable one, or the
+    /// elements of a variable one.
+    @inline(__always)
+    var content: UnsafeMutableRawPointer { base + NodeLayout.ElementBlock.headerByteCount }
+
     /// The start of the values of a fixed or nullable block.
     @inline(__always)
-    var values: UnsafeMutableRawPointer { base + 2 + (layout.form == .nullable ? count : 0) }
+    var values: UnsafeMutableRawPointer { content + (layout.form == .nullable ? count : 0) }
 
     // MARK: Reading
 
@@ -51,7 +54,7 @@ struct ElementBlock {
         assert(index >= 0 && index < count)
         switch layout.form {
         case .fixed: return layout.type == .link && values.loadUnaligned(fromByteOffset: index &* 8, as: Int64.self) < 0
-        case .nullable: return base.load(fromByteOffset: 2 + index, as: UInt8.self) != 0
+        case .nullable: return content.load(fromByteOffset: index, as: UInt8.self) != 0
         case .variable: return valuePart(index).bytes == nil
         }
     }
@@ -59,7 +62,7 @@ struct ElementBlock {
     /// The start of element `index` of a variable block. O(index).
     func address(_ index: Int) -> UnsafeRawPointer {
         assert(layout.form == .variable && index <= count)
-        var address = UnsafeRawPointer(base + 2)
+        var address = UnsafeRawPointer(content)
         for _ in 0..<(layout.collection == .map ? 2 * index : index) { address = ElementPart.skip(address) }
         return address
     }
@@ -112,8 +115,8 @@ struct ElementBlock {
     var byteCount: Int {
         let count = count
         switch layout.form {
-        case .fixed: return 2 + count * layout.width
-        case .nullable: return 2 + count * (layout.width + 1)
+        case .fixed: return NodeLayout.ElementBlock.headerByteCount + count * layout.width
+        case .nullable: return NodeLayout.ElementBlock.headerByteCount + count * (layout.width + 1)
         case .variable: return address(count) - UnsafeRawPointer(base)
         }
     }
@@ -128,8 +131,8 @@ struct ElementBlock {
         guard layout.form == .variable, !range.isEmpty else { return }
         var address = address(range.lowerBound)
         for _ in 0..<range.count * (layout.collection == .map ? 2 : 1) {
-            if address.load(as: UInt8.self) == 1 {
-                body(NodeRef((address + 1).loadUnaligned(as: UInt64.self)).node)
+            if ElementPart.isBlob(address) {
+                body(NodeRef(ElementPart.blobRef(address).loadUnaligned(as: UInt64.self)).node)
             }
             address = ElementPart.skip(address)
         }

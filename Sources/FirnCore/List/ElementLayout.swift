@@ -77,6 +77,11 @@ struct EncodedElement {
 ///                  n + 2   n bytes follow
 /// ```
 struct ElementPart {
+    static var nullCode: UInt8 { @inline(__always) get { 0 } }
+    static var blobCode: UInt8 { @inline(__always) get { 1 } }
+    /// The code of no bytes. That of more bytes is higher by their number.
+    static var emptyCode: UInt8 { @inline(__always) get { 2 } }
+
     /// The value's bytes, in the block or in a blob; nil for null.
     let bytes: UnsafeRawBufferPointer?
     /// The blob that holds the bytes, if one does.
@@ -93,27 +98,39 @@ struct ElementPart {
             code = code & 0x7F | Int(start.load(as: UInt8.self)) << 7
             start += 1
         }
-        if code >= 2 {
-            bytes = UnsafeRawBufferPointer(start: start, count: code &- 2)
+        if code >= Int(ElementPart.emptyCode) {
+            let count = code &- Int(ElementPart.emptyCode)
+            bytes = UnsafeRawBufferPointer(start: start, count: count)
             blob = .none
-            end = start + (code &- 2)
-        } else if code == 0 {
+            end = start + count
+        } else if code == Int(ElementPart.nullCode) {
             bytes = nil
             blob = .none
             end = start
         } else {
             blob = NodeRef(start.loadUnaligned(as: UInt64.self))
             bytes = Blob(blob.node).bytes
-            end = start + 8
+            end = start + NodeLayout.refByteCount
         }
     }
+
+    /// Whether the part at `address` is a blob.
+    @inline(__always)
+    static func isBlob(_ address: UnsafeRawPointer) -> Bool { address.load(as: UInt8.self) == blobCode }
+
+    /// The address of the reference in a part that is a blob.
+    @inline(__always)
+    static func blobRef(_ address: UnsafeRawPointer) -> UnsafeRawPointer { address + 1 }
 
     /// The end of the part at `address`, found without reading a blob.
     @inline(__always)
     static func skip(_ address: UnsafeRawPointer) -> UnsafeRawPointer {
         let code = Int(address.load(as: UInt8.self))
-        if code < 0x80 { return address + (code == 1 ? 9 : max(code &- 1, 1)) }
-        return address + 2 + ((code & 0x7F | Int(address.load(fromByteOffset: 1, as: UInt8.self)) << 7) &- 2)
+        let empty = Int(emptyCode)
+        if code < 0x80 {
+            return address + 1 + (code == Int(blobCode) ? NodeLayout.refByteCount : max(code &- empty, 0))
+        }
+        return address + 2 + ((code & 0x7F | Int(address.load(fromByteOffset: 1, as: UInt8.self)) << 7) &- empty)
     }
 
     /// Writes a part and returns its end.
@@ -121,7 +138,7 @@ struct ElementPart {
         _ bytes: UnsafeRawBufferPointer?, limit: Int, to address: UnsafeMutableRawPointer, _ writer: NodeWriter
     ) -> UnsafeMutableRawPointer {
         guard let bytes else {
-            address.storeBytes(of: 0, as: UInt8.self)
+            address.storeBytes(of: nullCode, as: UInt8.self)
             return address + 1
         }
         guard bytes.count <= limit else {
@@ -130,11 +147,11 @@ struct ElementPart {
                     "Firn: a collection was given an element of \(bytes.count) bytes; at most \(Limits.valueByteCount) are possible. Keep it in a file, and store its path."
                 )
             }
-            address.storeBytes(of: 1, as: UInt8.self)
+            address.storeBytes(of: blobCode, as: UInt8.self)
             (address + 1).storeBytes(of: NodeRef(Blob.make(bytes, writer).node).word, as: UInt64.self)
-            return address + 9
+            return address + 1 + NodeLayout.refByteCount
         }
-        let code = bytes.count + 2
+        let code = bytes.count + Int(emptyCode)
         var start = address + 1
         if code < 0x80 {
             address.storeBytes(of: UInt8(code), as: UInt8.self)

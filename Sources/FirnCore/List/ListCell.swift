@@ -33,9 +33,10 @@ public struct ListCell {
     @inlinable @inline(__always)
     public init(inline bytes: UnsafeRawBufferPointer, _ layout: ElementLayout) {
         self.layout = layout
-        // A block begins with its count, 2 bytes.
-        block = bytes.count < 2 ? nil : bytes.baseAddress
-        blockByteCount = bytes.count < 2 ? 0 : bytes.count
+        // A block begins with its count.
+        let isEmpty = bytes.count < NodeLayout.ElementBlock.headerByteCount
+        block = isEmpty ? nil : bytes.baseAddress
+        blockByteCount = isEmpty ? 0 : bytes.count
         root = .none
     }
 
@@ -105,7 +106,7 @@ public struct ListCell {
     public var contiguousElements: (start: UnsafeRawPointer, count: Int)? {
         if let block {
             guard layout.form == .fixed else { return nil }
-            return (block + 2, Int(block.loadUnaligned(as: UInt16.self)))
+            return (block + NodeLayout.ElementBlock.headerByteCount, Int(block.loadUnaligned(as: UInt16.self)))
         }
         return _contiguousTreeElements
     }
@@ -113,7 +114,7 @@ public struct ListCell {
     @usableFromInline
     var _contiguousTreeElements: (start: UnsafeRawPointer, count: Int)? {
         guard layout.form == .fixed, !root.isNone, !ListTree.isInner(root.node) else { return nil }
-        return (UnsafeRawPointer(root.node.address + ListTree.Leaf.blockOffset + 2), root.node.count)
+        return (UnsafeRawPointer(ListTree.Leaf(root.node, layout).block.content), root.node.count)
     }
 
     /// Calls `body` with the elements of fixed width block by block, until it returns false. It gets the start of a
@@ -124,7 +125,7 @@ public struct ListCell {
     ) {
         assert(layout.form != .variable, "Firn: elements that vary in length have no runs")
         forEachBlock(range ?? 0..<count) { block, range in
-            let flags = UnsafePointer((block.base + 2).assumingMemoryBound(to: UInt8.self)) + range.lowerBound
+            let flags = UnsafePointer(block.content.assumingMemoryBound(to: UInt8.self)) + range.lowerBound
             return body(
                 block.values + range.lowerBound * layout.width, layout.form == .nullable ? flags : nil, range.count)
         }

@@ -189,7 +189,7 @@ struct ListEditor {
             demoteIfShort()
         }
         // An empty collection has no bytes, so that equal collections are equal byte for byte.
-        if root == 0 && length == ElementBlock.headerByteCount { length = 0 }
+        if root == 0 && length == NodeLayout.ElementBlock.headerByteCount { length = 0 }
     }
 
     // MARK: Inline or tree
@@ -205,7 +205,7 @@ struct ListEditor {
         let node = NodeRef(root).node
         guard !ListTree.isInner(node), node.capacity <= Limits.inlineByteCount / 2 else { return }
         length = node.capacity
-        scratch.copyMemory(from: node.address + ListTree.Leaf.blockOffset, byteCount: length)
+        scratch.copyMemory(from: node.address + NodeLayout.ListLeaf.block, byteCount: length)
         root = 0
         writer.retire(node)
     }

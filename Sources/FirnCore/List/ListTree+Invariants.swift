@@ -13,7 +13,8 @@ extension ListTree {
             precondition(level == nil || level == 0, "a leaf at level \(level ?? 0)")
             let leaf = Leaf(node, layout)
             precondition(
-                node.load(32, as: UInt32.self) == 0 && node.load(36, as: UInt16.self) == 0, "padding is not zero")
+                node.load(NodeLayout.ListLeaf.refCount, as: UInt32.self) == 0
+                    && node.load(NodeLayout.ListLeaf.padding, as: UInt16.self) == 0, "padding is not zero")
             precondition(node.count == leaf.block.count, "a leaf counts \(node.count), its block \(leaf.block.count)")
             precondition(
                 leaf.length == leaf.block.byteCount, "a block's length is \(leaf.block.byteCount), not \(leaf.length)")

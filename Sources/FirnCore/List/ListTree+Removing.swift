@@ -59,7 +59,7 @@ extension ListTree {
             target.node.count += right.count
         } else {
             let source = Leaf(right, layout)
-            let length = left.capacity + source.length - ElementBlock.headerByteCount
+            let length = left.capacity + source.length - NodeLayout.ElementBlock.headerByteCount
             guard length <= Self.leafByteCount * 3 / 4, left.count + right.count <= Self.leafElementCount * 3 / 4 else {
                 return false
             }

@@ -36,8 +36,6 @@ struct ListTree {
         let node: Node
         let layout: ElementLayout
 
-        static let blockOffset = 38
-
         @inline(__always)
         init(_ node: Node, _ layout: ElementLayout) {
             assert(node.kind == .listLeaf, "Firn: a list's leaf is a node of another kind")
@@ -45,7 +43,9 @@ struct ListTree {
             self.layout = layout
         }
 
-        var block: ElementBlock { @inline(__always) get { ElementBlock(node.address + Leaf.blockOffset, layout) } }
+        var block: ElementBlock {
+            @inline(__always) get { ElementBlock(node.address + NodeLayout.ListLeaf.block, layout) }
+        }
 
         /// The block's length. Setting it also copies the block's count to the node.
         var length: Int {
@@ -56,7 +56,7 @@ struct ListTree {
             }
         }
 
-        var blockCapacity: Int { node.byteCount - Leaf.blockOffset }
+        var blockCapacity: Int { node.byteCount - NodeLayout.ListLeaf.block }
         var isUnderfull: Bool { length < leafByteCount / 4 && node.count < leafElementCount / 4 }
     }
 
@@ -69,9 +69,8 @@ struct ListTree {
             self.node = node
         }
 
-        var refs: UnsafeMutablePointer<UInt64> { @inline(__always) get { node.pointer(32) } }
-        var ends: UnsafeMutablePointer<UInt32> { @inline(__always) get { node.pointer(32 + 8 * fanout) } }
-        static let byteCount = 32 + 12 * fanout
+        var refs: UnsafeMutablePointer<UInt64> { @inline(__always) get { node.pointer(NodeLayout.ListInner.refs) } }
+        var ends: UnsafeMutablePointer<UInt32> { @inline(__always) get { node.pointer(NodeLayout.ListInner.ends) } }
 
         /// The number of elements below the node.
         var total: Int { node.count == 0 ? 0 : Int(ends[node.count - 1]) }
@@ -146,15 +145,15 @@ struct ListTree {
     }
 
     func makeEmptyLeaf(blockCapacity: Int) -> Leaf {
-        let node = writer.make(.listLeaf, byteCount: Leaf.blockOffset + blockCapacity)
-        node.store(UInt64(0), 32)
+        let node = writer.make(.listLeaf, byteCount: NodeLayout.ListLeaf.block + blockCapacity)
+        node.clear(NodeLayout.headerByteCount..<NodeLayout.ListLeaf.block)
         let leaf = Leaf(node, layout)
         leaf.length = leaf.block.makeEmpty()
         return leaf
     }
 
     func makeInner(level: Int) -> Inner {
-        Inner(writer.make(.listInner, width: level, byteCount: Inner.byteCount))
+        Inner(writer.make(.listInner, width: level, byteCount: NodeLayout.ListInner.byteCount))
     }
 
     /// The leaf at `slot`, owned by the transaction, with a capacity of at least `length` bytes for its block.

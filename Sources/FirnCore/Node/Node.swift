@@ -52,13 +52,19 @@ public struct Node: Equatable {
         (address + offset).assumingMemoryBound(to: type)
     }
 
+    /// Writes zeros to a part of the node.
+    @inline(__always)
+    func clear(_ bytes: Range<Int>) {
+        (address + bytes.lowerBound).initializeMemory(as: UInt8.self, repeating: 0, count: bytes.count)
+    }
+
     @inlinable public var stamp: UInt64 {
-        @inline(__always) get { load(0) }
-        @inline(__always) nonmutating set { store(newValue, 0) }
+        @inline(__always) get { load(NodeLayout.Header.stamp) }
+        @inline(__always) nonmutating set { store(newValue, NodeLayout.Header.stamp) }
     }
     var link: UInt64 {
-        @inline(__always) get { load(8) }
-        @inline(__always) nonmutating set { store(newValue, 8) }
+        @inline(__always) get { load(NodeLayout.Header.link) }
+        @inline(__always) nonmutating set { store(newValue, NodeLayout.Header.link) }
     }
     /// The bit of the kind byte that says that the node is in a `SpillArena`.
     static let spilledBit: UInt8 = 0x80
@@ -66,29 +72,35 @@ public struct Node: Equatable {
     static let onDiskBit: UInt8 = 0x40
     static let locationBits: UInt8 = spilledBit | onDiskBit
 
+    /// The number of the node's kind, with the bits that say where the node is.
+    var kindByte: UInt8 {
+        @inline(__always) get { load(NodeLayout.Header.kind) }
+        @inline(__always) nonmutating set { store(newValue, NodeLayout.Header.kind) }
+    }
+
     var isSpilled: Bool {
-        @inline(__always) get { load(16, as: UInt8.self) & Node.spilledBit != 0 }
+        @inline(__always) get { kindByte & Node.spilledBit != 0 }
     }
     var isOnDisk: Bool {
-        @inline(__always) get { load(16, as: UInt8.self) & Node.onDiskBit != 0 }
+        @inline(__always) get { kindByte & Node.onDiskBit != 0 }
     }
 
     /// Whether the node was decoded into memory of the reading thread (`ScratchNode`). It stays there until the
     /// thread has asked for 16 others, so what must be kept longer is copied.
     var isScratch: Bool {
-        @inline(__always) get { load(16, as: UInt8.self) & Node.locationBits == Node.locationBits }
+        @inline(__always) get { kindByte & Node.locationBits == Node.locationBits }
     }
 
     /// The address and length of an on-disk node. For a decoded node they are those of the node that it was decoded
     /// from.
     var diskLocation: (address: UInt, byteCount: Int) {
         guard isScratch else { return (UInt(bitPattern: address), byteCount) }
-        return (UInt(link & (1 << 48 - 1)), Int(link >> 48) * Node.diskUnit)
+        return (UInt(link & (1 << 48 - 1)), Int(link >> 48) * NodeLayout.diskUnit)
     }
 
     /// The number of the node's kind, without the bits that say where the node is.
     var kindNumber: UInt8 {
-        @inline(__always) get { load(16, as: UInt8.self) & ~Node.locationBits }
+        @inline(__always) get { kindByte & ~Node.locationBits }
     }
 
     var kind: Kind {
@@ -98,31 +110,27 @@ public struct Node: Equatable {
         return kind
     }
     @inlinable public var form: UInt8 {
-        @inline(__always) get { load(17) }
-        @inline(__always) nonmutating set { store(newValue, 17) }
+        @inline(__always) get { load(NodeLayout.Header.form) }
+        @inline(__always) nonmutating set { store(newValue, NodeLayout.Header.form) }
     }
     @inlinable public var width: Int {
-        @inline(__always) get { Int(load(18, as: UInt16.self)) }
-        @inline(__always) nonmutating set { store(UInt16(truncatingIfNeeded: newValue), 18) }
+        @inline(__always) get { Int(load(NodeLayout.Header.width, as: UInt16.self)) }
+        @inline(__always) nonmutating set { store(UInt16(truncatingIfNeeded: newValue), NodeLayout.Header.width) }
     }
     /// An inner node's level: 1 just above the leaves.
     var level: Int { width }
     @inlinable public var count: Int {
-        @inline(__always) get { Int(load(20, as: UInt32.self)) }
-        @inline(__always) nonmutating set { store(UInt32(truncatingIfNeeded: newValue), 20) }
+        @inline(__always) get { Int(load(NodeLayout.Header.count, as: UInt32.self)) }
+        @inline(__always) nonmutating set { store(UInt32(truncatingIfNeeded: newValue), NodeLayout.Header.count) }
     }
     @inlinable public var capacity: Int {
-        @inline(__always) get { Int(load(24, as: UInt32.self)) }
-        @inline(__always) nonmutating set { store(UInt32(truncatingIfNeeded: newValue), 24) }
+        @inline(__always) get { Int(load(NodeLayout.Header.capacity, as: UInt32.self)) }
+        @inline(__always) nonmutating set { store(UInt32(truncatingIfNeeded: newValue), NodeLayout.Header.capacity) }
     }
     @inlinable public var byteCount: Int {
-        @inline(__always) get { Int(load(28, as: UInt32.self)) }
-        @inline(__always) nonmutating set { store(UInt32(truncatingIfNeeded: newValue), 28) }
+        @inline(__always) get { Int(load(NodeLayout.Header.bytes, as: UInt32.self)) }
+        @inline(__always) nonmutating set { store(UInt32(truncatingIfNeeded: newValue), NodeLayout.Header.bytes) }
     }
-
-    static let headerByteCount = 32
-    /// Nodes of a checkpoint begin at multiples of this.
-    static let diskUnit = Int(FIRN_DISK_UNIT)
 }
 
 /// A reference from one node to another: 0 for none, an address on the heap, or, with its lowest bit set, the address

@@ -113,10 +113,10 @@ struct NodeWriter {
     func make(_ kind: Node.Kind, form: UInt8 = 0, width: Int = 0, count: Int = 0, capacity: Int = 0, byteCount: Int)
         -> Node
     {
-        let length = (byteCount + 15) & ~15
+        let length = NodeLayout.heapByteCount(byteCount)
         let (node, spilled) = allocate(length, kind.rawValue)
         node.stamp = state.pointee.stamp
-        node.store(kind.rawValue | spilled, 16)
+        node.kindByte = kind.rawValue | spilled
         node.form = form
         node.width = width
         node.count = count
@@ -132,7 +132,7 @@ struct NodeWriter {
         let (copy, spilled) = allocate(length, node.kindNumber)
         copy.address.copyMemory(from: node.address, byteCount: length)
         copy.stamp = state.pointee.stamp
-        copy.store(copy.kindNumber | spilled, 16)
+        copy.kindByte = copy.kindNumber | spilled
         enter(copy)
         return copy
     }

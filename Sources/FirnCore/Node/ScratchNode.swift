@@ -23,17 +23,17 @@ enum ScratchNode {
     /// The thread keeps it for later readers, unless the thread's operation has met damage: the content may then come
     /// from a stand-in.
     static func make(for node: Node, _ mapping: Mapping, byteCount: Int) -> Node {
-        let length = (byteCount + 15) & ~15
+        let length = NodeLayout.heapByteCount(byteCount)
         let memory = firn_scratch_make(
             UInt(bitPattern: node.address), mapping.pointee.number, length, !Faults.isSet)
         guard let memory else {
             fatalError("Firn: there is no memory left to decode \(length) bytes")
         }
-        memory.copyMemory(from: node.address, byteCount: Node.headerByteCount)
+        memory.copyMemory(from: node.address, byteCount: NodeLayout.headerByteCount)
         let scratch = Node(memory)
         // An encoded node has 64 KiB at most, so its length in units fits above the 48 bits of the address.
-        scratch.link = UInt64(UInt(bitPattern: node.address)) | UInt64(node.byteCount / Node.diskUnit) << 48
-        scratch.store(node.kindNumber | Node.locationBits, 16)
+        scratch.link = UInt64(UInt(bitPattern: node.address)) | UInt64(node.byteCount / NodeLayout.diskUnit) << 48
+        scratch.kindByte = node.kindNumber | Node.locationBits
         scratch.byteCount = length
         return scratch
     }

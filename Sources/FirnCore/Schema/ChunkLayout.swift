@@ -1,7 +1,7 @@
 /// The layout of a column's values in its chunks.
 public struct ChunkLayout: Equatable, Sendable {
     public var form: ChunkForm
-    /// Bytes per value; 4 (a slot) for variable values.
+    /// Bytes per value; `slotByteCount` for variable values.
     public var width: Int
     /// The initial value of a new row's cell. It is not part of the chunk.
     public var blank: Blank
@@ -20,17 +20,16 @@ public struct ChunkLayout: Equatable, Sendable {
         self.blank = blank
     }
 
+    /// The layout of values of any length.
+    static func variable(blank: Blank = .zero) -> ChunkLayout {
+        ChunkLayout(form: .variable, width: slotByteCount, blank: blank)
+    }
+
+    /// The bytes of a slot, which says where in the heap a variable value lies.
+    @inlinable public static var slotByteCount: Int { @inline(__always) get { 4 } }
+
     /// Whether a chunk of this layout can serve a column of the other layout.
     func fits(_ other: ChunkLayout) -> Bool { form == other.form && width == other.width }
-
-    /// The bytes of a chunk with room for `capacity` rows, and for `heap` bytes of variable values.
-    func byteCount(capacity: Int, heap: Int) -> Int {
-        switch form {
-        case .fixed: 64 + width * capacity
-        case .nullable: 64 + (width + 1) * capacity
-        case .variable: 64 + 4 * capacity + heap
-        }
-    }
 }
 
 /// How the cells of a chunk on the heap are arranged.

@@ -95,9 +95,9 @@ public struct ColumnSchema: Sendable, Hashable {
     /// The layout of the column's chunks. A collection's cell is variable: it holds a short collection itself, and a
     /// reference to the tree of a long one.
     public var layout: ChunkLayout {
-        guard collection == .none else { return ChunkLayout(form: .variable, width: 4) }
+        guard collection == .none else { return .variable() }
         guard let width = type.fixedWidth else {
-            return ChunkLayout(form: .variable, width: 4, blank: isNullable || type == .mixed ? .null : .zero)
+            return .variable(blank: isNullable || type == .mixed ? .null : .zero)
         }
         if type == .link { return ChunkLayout(form: .fixed, width: width, blank: .noLink) }
         return isNullable

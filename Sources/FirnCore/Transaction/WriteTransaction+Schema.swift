@@ -205,9 +205,13 @@ extension WriteTransaction {
     private func widen(_ old: TableNode, _ id: TableID, to columns: Int) -> TableNode {
         guard columns > old.columnCount else { return old }
         let new = TableNode.make(columns: columns, writer)
-        let kept = 56 - 32
-        (new.node.address + 32).copyMemory(from: old.node.address + 32, byteCount: kept)
-        (new.node.address + 64).copyMemory(from: old.node.address + 64, byteCount: 16 * old.columnCount)
+        new.rows.pointee = old.rows.pointee
+        new.rowCount = old.rowCount
+        new.nextKey = old.nextKey
+        for column in 0..<old.columnCount {
+            new.index(column).pointee = old.index(column).pointee
+            new.backlinks(column).pointee = old.backlinks(column).pointee
+        }
         ownRoot().slot(id.index).pointee = NodeRef(new.node).word
         writer.retire(old.node)
         return new

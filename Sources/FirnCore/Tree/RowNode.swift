@@ -16,19 +16,18 @@ struct RowNode {
 
     @inline(__always) init(_ node: Node) { self.node = node }
 
-    static let byteCount = 32 + 3 * 8 * Limits.fanout
-
     var count: Int {
         @inline(__always) get { node.count }
         nonmutating set { node.count = newValue }
     }
-    var keys: UnsafeMutablePointer<Int64> { @inline(__always) get { node.pointer(32) } }
-    var refs: UnsafeMutablePointer<UInt64> { @inline(__always) get { node.pointer(544) } }
-    var counts: UnsafeMutablePointer<Int64> { @inline(__always) get { node.pointer(1056) } }
+    var keys: UnsafeMutablePointer<Int64> { @inline(__always) get { node.pointer(NodeLayout.RowInner.keys) } }
+    var refs: UnsafeMutablePointer<UInt64> { @inline(__always) get { node.pointer(NodeLayout.RowInner.refs) } }
+    var counts: UnsafeMutablePointer<Int64> { @inline(__always) get { node.pointer(NodeLayout.RowInner.counts) } }
 
     static func make(level: Int, _ writer: NodeWriter) -> RowNode {
-        let node = writer.make(.rowInner, width: level, capacity: Limits.fanout, byteCount: byteCount)
-        (node.address + 32).initializeMemory(as: UInt8.self, repeating: 0, count: byteCount - 32)
+        let node = writer.make(
+            .rowInner, width: level, capacity: Limits.fanout, byteCount: NodeLayout.RowInner.byteCount)
+        node.clear(NodeLayout.headerByteCount..<NodeLayout.RowInner.byteCount)
         return RowNode(node)
     }
 

@@ -22,7 +22,7 @@ extension RowTree {
                 if child &+ 6 < count {
                     let leaf = NodeRef(inner.refs[child &+ 6]).node.address
                     firn_prefetch(leaf)
-                    firn_prefetch(leaf + (64 + column * 8))
+                    firn_prefetch(leaf + NodeLayout.Leaf.chunk(column))
                 }
                 if child &+ 3 < count {
                     let chunk = NodeRef(Leaf(NodeRef(inner.refs[child &+ 3]).node).chunkSlot(column).pointee)

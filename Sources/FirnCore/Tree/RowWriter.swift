@@ -203,7 +203,7 @@ struct RowWriter {
 
     /// Gives a leaf with consecutive keys a chunk of explicit keys.
     func makeSparse(_ leaf: Leaf) -> Chunk {
-        let keys = Chunk.make(ChunkLayout(form: .fixed, width: 8), capacity: Limits.rowsPerLeaf, writer)
+        let keys = Chunk.make(ChunkLayout.keys, capacity: Limits.rowsPerLeaf, writer)
         for row in 0..<leaf.count { keys.store(leaf.firstKey &+ Int64(row), row) }
         leaf.keysSlot.pointee = NodeRef(keys.node).word
         return keys

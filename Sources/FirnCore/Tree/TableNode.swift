@@ -15,27 +15,27 @@ struct TableNode {
 
     @inline(__always) init(_ node: Node) { self.node = node }
 
-    static func byteCount(columns: Int) -> Int { 64 + 16 * columns }
-
-    var rows: UnsafeMutablePointer<UInt64> { @inline(__always) get { node.pointer(32) } }
+    var rows: UnsafeMutablePointer<UInt64> { @inline(__always) get { node.pointer(NodeLayout.Table.rows) } }
     var rowCount: Int64 {
-        @inline(__always) get { node.load(40) }
-        nonmutating set { node.store(newValue, 40) }
+        @inline(__always) get { node.load(NodeLayout.Table.rowCount) }
+        nonmutating set { node.store(newValue, NodeLayout.Table.rowCount) }
     }
     var nextKey: Int64 {
-        @inline(__always) get { node.load(48) }
-        nonmutating set { node.store(newValue, 48) }
+        @inline(__always) get { node.load(NodeLayout.Table.nextKey) }
+        nonmutating set { node.store(newValue, NodeLayout.Table.nextKey) }
     }
-    var columnCount: Int { Int(node.load(56, as: UInt32.self)) }
+    var columnCount: Int { Int(node.load(NodeLayout.Table.columnCount, as: UInt32.self)) }
 
-    @inline(__always) func index(_ column: Int) -> UnsafeMutablePointer<UInt64> { node.pointer(64 + 16 * column) }
-    @inline(__always) func backlinks(_ column: Int) -> UnsafeMutablePointer<UInt64> { node.pointer(72 + 16 * column) }
+    @inline(__always)
+    func index(_ column: Int) -> UnsafeMutablePointer<UInt64> { node.pointer(NodeLayout.Table.index(column)) }
+
+    @inline(__always)
+    func backlinks(_ column: Int) -> UnsafeMutablePointer<UInt64> { node.pointer(NodeLayout.Table.backlinks(column)) }
 
     static func make(columns: Int, _ writer: NodeWriter) -> TableNode {
-        let length = byteCount(columns: columns)
-        let node = writer.make(.table, byteCount: length)
-        (node.address + 32).initializeMemory(as: UInt8.self, repeating: 0, count: node.byteCount - 32)
-        node.store(UInt32(columns), 56)
+        let node = writer.make(.table, byteCount: NodeLayout.Table.byteCount(columns: columns))
+        node.clear(NodeLayout.headerByteCount..<node.byteCount)
+        node.store(UInt32(columns), NodeLayout.Table.columnCount)
         return TableNode(node)
     }
 }
@@ -48,11 +48,12 @@ struct RootNode {
 
     var tableCount: Int { node.count }
 
-    @inline(__always) func slot(_ table: Int) -> UnsafeMutablePointer<UInt64> { node.pointer(32 + 8 * table) }
+    @inline(__always)
+    func slot(_ table: Int) -> UnsafeMutablePointer<UInt64> { node.pointer(NodeLayout.Root.table(table)) }
 
     static func make(tables: Int, _ writer: NodeWriter) -> RootNode {
-        let node = writer.make(.root, count: tables, byteCount: 32 + 8 * tables)
-        (node.address + 32).initializeMemory(as: UInt8.self, repeating: 0, count: node.byteCount - 32)
+        let node = writer.make(.root, count: tables, byteCount: NodeLayout.Root.byteCount(tables: tables))
+        node.clear(NodeLayout.headerByteCount..<node.byteCount)
         return RootNode(node)
     }
 }

@@ -217,8 +217,8 @@ struct ForgedCheckpointTests {
         node.address.initializeMemory(as: UInt8.self, repeating: 0, count: 96)
         node.store(Node.Kind.chunk.rawValue | Node.onDiskBit, 16)
         (node.form, node.width, node.capacity, node.byteCount) = (ChunkEncoding.Form.integers.rawValue, 8, 3, 96)
-        node.store(Int64(5), ChunkEncoding.baseOffset)
-        node.store(Int64(1), ChunkEncoding.stepOffset)
+        node.store(Int64(5), NodeLayout.EncodedChunk.base)
+        node.store(Int64(1), NodeLayout.EncodedChunk.step)
         // They ascend whether they are read as packed or as plain numbers.
         for row in 0..<3 { node.store(Int64(row), 64 + 8 * row) }
         var check = NodeCheck(node, NodeClaim(.keys, count: 3), ResolvedSchema(BaseStore.schema), isOpened: true)

@@ -69,11 +69,11 @@ struct ForgedCountTests {
     /// An edit would stop the program, since no list may get that long.
     @Test("a list of more elements than a list can have") func longList() {
         let node = Node(
-            UnsafeMutableRawPointer.allocate(byteCount: ListTree.Inner.byteCount, alignment: 32))
+            UnsafeMutableRawPointer.allocate(byteCount: NodeLayout.ListInner.byteCount, alignment: 32))
         defer { node.address.deallocate() }
-        node.address.initializeMemory(as: UInt8.self, repeating: 0, count: ListTree.Inner.byteCount)
+        node.address.initializeMemory(as: UInt8.self, repeating: 0, count: NodeLayout.ListInner.byteCount)
         node.store(Node.Kind.listInner.rawValue | Node.onDiskBit, 16)
-        (node.width, node.byteCount) = (4, ListTree.Inner.byteCount)
+        (node.width, node.byteCount) = (4, NodeLayout.ListInner.byteCount)
         let inner = ListTree.Inner(node)
         let cells = CellClass(ColumnSchema(name: "list", type: .int, collection: .list))
         let schema = ResolvedSchema(BaseStore.schema)

@@ -8,7 +8,7 @@ import Testing
 struct LongListTests {
     private static let layout = ElementLayout(type: .link, collection: .list)
     /// Elements of a full leaf of links.
-    private static let leaf = (ListTree.leafByteCount - ElementBlock.headerByteCount) / 8
+    private static let leaf = (ListTree.leafByteCount - NodeLayout.ElementBlock.headerByteCount) / 8
 
     private static func make(_ count: Int) -> CollectionHistory<[Int64]> {
         let history = CollectionHistory<[Int64]>(layout, [])

@@ -24,15 +24,16 @@ import Testing
         node.stamp = stamp
         node.byteCount = byteCount
         node.store(Node.spilledBit | Node.Kind.chunk.rawValue, 16)
-        if byteCount > Node.headerByteCount {
-            memory.advanced(by: Node.headerByteCount).initializeMemory(
-                as: UInt8.self, repeating: UInt8(truncatingIfNeeded: stamp), count: byteCount - Node.headerByteCount)
+        if byteCount > NodeLayout.headerByteCount {
+            memory.advanced(by: NodeLayout.headerByteCount).initializeMemory(
+                as: UInt8.self, repeating: UInt8(truncatingIfNeeded: stamp),
+                count: byteCount - NodeLayout.headerByteCount)
         }
         return node
     }
 
     private func isIntact(_ node: Node) -> Bool {
-        (Node.headerByteCount..<node.byteCount).allSatisfy {
+        (NodeLayout.headerByteCount..<node.byteCount).allSatisfy {
             node.load($0, as: UInt8.self) == UInt8(truncatingIfNeeded: node.stamp)
         }
     }

@@ -133,7 +133,7 @@ final class LeafFactory {
     /// A leaf of rows with these keys. Keys that are not consecutive get their own chunk. `gaps` leaves gaps in the
     /// heaps.
     func leaf(_ table: TableSchema, _ keys: [Int64], _ rows: [[Int: Value]], gaps: Bool = false) -> Leaf {
-        let node = writer.make(.leaf, byteCount: Leaf.byteCount(columns: table.columns.count))
+        let node = writer.make(.leaf, byteCount: NodeLayout.Leaf.byteCount(columns: table.columns.count))
         (node.address + 32).initializeMemory(as: UInt8.self, repeating: 0, count: node.byteCount - 32)
         node.store(UInt32(table.columns.count), 48)
         let leaf = Leaf(node)

@@ -89,8 +89,8 @@ final class CollectionHistory<Model> {
     private func free(_ node: Node, isNew: Bool) {
         if !isNew { precondition(alive.remove(UInt(bitPattern: node.address)) != nil, "a node was freed twice") }
         // Everything but the header, which says how to free the node.
-        (node.address + Node.headerByteCount).initializeMemory(
-            as: UInt8.self, repeating: 0xDD, count: node.byteCount - Node.headerByteCount)
+        (node.address + NodeLayout.headerByteCount).initializeMemory(
+            as: UInt8.self, repeating: 0xDD, count: node.byteCount - NodeLayout.headerByteCount)
         NodeHeap.free(node)
     }
 

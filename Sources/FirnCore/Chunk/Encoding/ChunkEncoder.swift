@@ -71,7 +71,7 @@ struct ChunkEncoder: ~Copyable {
                 second: UInt64(bitPattern: isArithmetic ? step : 0),
                 payload: UnsafeRawBufferPointer(start: memory, count: width * rows + nulls))
         case .bool:
-            let length = (rows + 7) / 8
+            let length = ChunkEncoding.bitByteCount(rows)
             memory.initializeMemory(as: UInt8.self, repeating: 0, count: length)
             let values = chunk.data.assumingMemoryBound(to: UInt8.self)
             let bits = memory.assumingMemoryBound(to: UInt8.self)
@@ -102,7 +102,7 @@ struct ChunkEncoder: ~Copyable {
             if slot.length < Chunk.Slot.tree { longest = max(longest, Int(slot.length)) }
             heap += slot.heapLength
         }
-        let width = longest < 0xFD ? 1 : 2
+        let width = longest < Int(ChunkEncoding.leastSpecialByte) ? 1 : 2
         var end = memory + width * rows
         var refs: [(offset: Int, word: UInt64)] = []
         for row in 0..<rows {

@@ -5,12 +5,14 @@ extension ChunkEncoding {
     /// The number in a row of `integers` or `bits`. O(1).
     @inline(__always)
     static func number(_ node: Node, _ row: Int) -> UInt64 {
-        let data = UnsafeRawPointer(node.address + 64)
+        let data = UnsafeRawPointer(payload(node))
         guard node.form == Form.integers.rawValue else {
             return UInt64(data.load(fromByteOffset: row >> 3, as: UInt8.self) >> UInt8(row & 7) & 1)
         }
-        let start = node.load(baseOffset, as: UInt64.self) &+ node.load(stepOffset, as: UInt64.self) &* UInt64(row)
-        switch node.load(widthOffset, as: UInt8.self) {
+        let start =
+            node.load(NodeLayout.EncodedChunk.base, as: UInt64.self)
+            &+ node.load(NodeLayout.EncodedChunk.step, as: UInt64.self) &* UInt64(row)
+        switch width(node) {
         case 0: return start
         case 1: return start &+ UInt64(data.load(fromByteOffset: row, as: UInt8.self))
         case 2: return start &+ UInt64(data.load(fromByteOffset: 2 &* row, as: UInt16.self))
@@ -20,31 +22,32 @@ extension ChunkEncoding {
 
     /// Whether a row of an encoded chunk of any form is null.
     static func isNull(_ node: Node, _ row: Int) -> Bool {
-        let payload: Int
+        let flags: Int
         switch Form(rawValue: node.form) {
-        case .integers: payload = Int(node.load(widthOffset, as: UInt8.self)) * node.capacity
-        case .bits: payload = (node.capacity + 7) / 8
+        case .integers: flags = width(node) * node.capacity
+        case .bits: flags = bitByteCount(node.capacity)
         default: return cell(node, row).isNull
         }
-        return node.load(nullOffset, as: UInt8.self) != 0 && node.load(64 + payload + row, as: UInt8.self) != 0
+        return hasNulls(node) && payload(node).load(fromByteOffset: flags + row, as: UInt8.self) != 0
     }
 
     /// A cell of `text` (O(row), 16 rows a step), of a `dictionary` (O(1)), or of compressed text, for which the
     /// whole chunk is decoded.
     static func cell(_ node: Node, _ row: Int) -> VariableCell {
-        let data = UnsafeRawPointer(node.address + 64)
+        let data = UnsafeRawPointer(payload(node))
         switch Form(rawValue: node.form) {
         case .text:
-            let values = data + Int(firn_value_offset(data, node.load(widthOffset, as: UInt8.self), UInt32(row)))
-            guard node.load(widthOffset, as: UInt8.self) == 1 else {
+            let width = width(node)
+            let values = data + Int(firn_value_offset(data, UInt8(width), UInt32(row)))
+            guard width == 1 else {
                 return VariableCell(
                     length: data.load(fromByteOffset: 2 &* row, as: UInt16.self), at: values + 2 &* node.capacity)
             }
-            let length = UInt16(data.load(fromByteOffset: row, as: UInt8.self))
-            return VariableCell(length: length < 0xFD ? length : length | 0xFF00, at: values + node.capacity)
+            let length = length(ofByte: data.load(fromByteOffset: row, as: UInt8.self))
+            return VariableCell(length: length, at: values + node.capacity)
         case .dictionary:
             let code = data.load(fromByteOffset: row, as: UInt8.self)
-            return Chunk(NodeRef(node.load(dictionaryOffset, as: UInt64.self)).node).cell(Int(code))
+            return Chunk(dictionaryRef(node).node).cell(Int(code))
         default: return Chunk(decoded(node)).cell(row)
         }
     }

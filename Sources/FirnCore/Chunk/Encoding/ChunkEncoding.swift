@@ -36,13 +36,28 @@ enum ChunkEncoding {
         case bits, text, lz4, dictionary
     }
 
-    static let widthOffset = 40
-    static let nullOffset = 41
-    static let heapOffset = 44
-    static let baseOffset = 48
-    static let stepOffset = 56
-    static let lz4Offset = 48
-    static let dictionaryOffset = 48
+    /// The bytes of encoded text or numbers.
+    @inline(__always)
+    static func payload(_ node: Node) -> UnsafeMutableRawPointer { node.address + NodeLayout.EncodedChunk.payload }
+
+    /// The bytes of a number, or of a length of text.
+    @inline(__always)
+    static func width(_ node: Node) -> Int { Int(node.load(NodeLayout.EncodedChunk.width, as: UInt8.self)) }
+
+    @inline(__always)
+    static func hasNulls(_ node: Node) -> Bool { node.load(NodeLayout.EncodedChunk.hasNulls, as: UInt8.self) != 0 }
+
+    /// The bytes of the values of text.
+    static func heapByteCount(_ node: Node) -> Int { Int(node.load(NodeLayout.EncodedChunk.heap, as: UInt32.self)) }
+
+    /// The bytes of compressed text.
+    static func lz4ByteCount(_ node: Node) -> Int { Int(node.load(NodeLayout.EncodedChunk.lz4, as: UInt32.self)) }
+
+    /// The reference of a dictionary.
+    @inline(__always)
+    static func dictionaryRef(_ node: Node) -> NodeRef {
+        NodeRef(node.load(NodeLayout.EncodedChunk.dictionary, as: UInt64.self))
+    }
 
     @inline(__always)
     static func isEncoded(_ node: Node) -> Bool { node.form >= Form.integers.rawValue }
@@ -54,7 +69,7 @@ enum ChunkEncoding {
             switch Form(rawValue: node.form) {
             case .integers: integers(node, mapping)
             case .bits: bits(node, mapping)
-            case .text: text(node, mapping, from: node.address + 64)
+            case .text: text(node, mapping, from: payload(node))
             case .lz4: lz4(node, mapping)
             case .dictionary: dictionary(node, mapping)
             case nil: preconditionFailure("Firn: a chunk of the unknown form \(node.form)")
@@ -62,38 +77,42 @@ enum ChunkEncoding {
         }
     }
 
+    /// Makes the chunk that a node is decoded into, with a heap of `heap` bytes. Its values are not initialised.
     private static func makeChunk(
-        _ node: Node, _ mapping: ScratchNode.Mapping, _ form: Chunk.Form, byteCount: Int
+        _ node: Node, _ mapping: ScratchNode.Mapping, _ layout: ChunkLayout, heap: Int = 0
     ) -> Chunk {
-        let scratch = ScratchNode.make(for: node, mapping, byteCount: byteCount)
-        scratch.form = form.rawValue
-        for word in 0..<4 { scratch.store(UInt64(0), 32 + 8 * word) }
-        return Chunk(scratch)
+        let scratch = ScratchNode.make(
+            for: node, mapping, byteCount: layout.byteCount(capacity: node.capacity, heap: heap))
+        scratch.form = layout.form.rawValue
+        let chunk = Chunk(scratch)
+        chunk.clearMarks()
+        return chunk
     }
 
     private static func integers(_ node: Node, _ mapping: ScratchNode.Mapping) -> Node {
         let rows = node.capacity
-        let isNullable = node.load(nullOffset, as: UInt8.self) != 0
-        let chunk = makeChunk(
-            node, mapping, isNullable ? .nullable : .fixed, byteCount: 64 + 8 * rows + (isNullable ? rows : 0))
-        let width = Int(node.load(widthOffset, as: UInt8.self))
+        let isNullable = hasNulls(node)
+        let layout = ChunkLayout(form: isNullable ? .nullable : .fixed, width: MemoryLayout<Int64>.size)
+        let chunk = makeChunk(node, mapping, layout)
+        let width = width(node)
         let target = chunk.data.assumingMemoryBound(to: Int64.self)
         firn_unpack_i64(
-            node.address + 64, UInt32(width), node.load(baseOffset), node.load(stepOffset), UInt32(rows), target)
+            payload(node), UInt32(width), node.load(NodeLayout.EncodedChunk.base),
+            node.load(NodeLayout.EncodedChunk.step), UInt32(rows), target)
         if isNullable {
-            (chunk.data + 8 * rows).copyMemory(from: node.address + 64 + width * rows, byteCount: rows)
+            (chunk.data + layout.width * rows).copyMemory(from: payload(node) + width * rows, byteCount: rows)
         }
         return chunk.node
     }
 
     private static func bits(_ node: Node, _ mapping: ScratchNode.Mapping) -> Node {
         let rows = node.capacity
-        let isNullable = node.load(nullOffset, as: UInt8.self) != 0
-        let chunk = makeChunk(
-            node, mapping, isNullable ? .nullable : .fixed, byteCount: 64 + rows + (isNullable ? rows : 0))
-        firn_unpack_bits(node.address + 64, UInt32(rows), chunk.data)
+        let isNullable = hasNulls(node)
+        let layout = ChunkLayout(form: isNullable ? .nullable : .fixed, width: MemoryLayout<Bool>.size)
+        let chunk = makeChunk(node, mapping, layout)
+        firn_unpack_bits(payload(node), UInt32(rows), chunk.data)
         if isNullable {
-            (chunk.data + rows).copyMemory(from: node.address + 64 + (rows + 7) / 8, byteCount: rows)
+            (chunk.data + layout.width * rows).copyMemory(from: payload(node) + bitByteCount(rows), byteCount: rows)
         }
         return chunk.node
     }
@@ -102,9 +121,9 @@ enum ChunkEncoding {
         _ node: Node, _ mapping: ScratchNode.Mapping, from payload: UnsafeRawPointer
     ) -> Node {
         let rows = node.capacity
-        let heap = Int(node.load(heapOffset, as: UInt32.self))
-        let width = Int(node.load(widthOffset, as: UInt8.self))
-        let chunk = makeChunk(node, mapping, .variable, byteCount: 64 + 4 * rows + heap)
+        let heap = heapByteCount(node)
+        let width = width(node)
+        let chunk = makeChunk(node, mapping, .variable(), heap: heap)
         chunk.heapUsed = heap
         firn_unpack_slots(payload, UInt32(width), UInt32(rows), chunk.data)
         chunk.heap.copyMemory(from: payload + width * rows, byteCount: heap)
@@ -113,13 +132,13 @@ enum ChunkEncoding {
 
     private static func lz4(_ node: Node, _ mapping: ScratchNode.Mapping) -> Node {
         let rows = node.capacity
-        let heap = Int(node.load(heapOffset, as: UInt32.self))
-        let width = Int(node.load(widthOffset, as: UInt8.self))
-        let compressed = Int(node.load(lz4Offset, as: UInt32.self))
+        let heap = heapByteCount(node)
+        let width = width(node)
+        let compressed = UnsafeRawBufferPointer(start: payload(node), count: lz4ByteCount(node))
         return withUnsafeTemporaryAllocation(byteCount: width * rows + heap, alignment: 16) { buffer in
             let target = UnsafeMutableRawBufferPointer(rebasing: buffer[..<(width * rows + heap)])
             do throws(BytesError) {
-                try LZ4.decompress(UnsafeRawBufferPointer(start: node.address + 64, count: compressed), into: target)
+                try LZ4.decompress(compressed, into: target)
                 guard hasValidLengths(target, rows: rows, width: width) else {
                     throw BytesError(.invalid("its lengths are not valid"), offset: 0)
                 }
@@ -136,9 +155,18 @@ enum ChunkEncoding {
     /// The length of the value in a row of encoded text, as a slot on the heap states it.
     static func length(_ row: Int, _ width: Int, _ lengths: UnsafeRawPointer) -> Int {
         guard width == 1 else { return Int(lengths.loadUnaligned(fromByteOffset: 2 * row, as: UInt16.self)) }
-        let length = Int(lengths.load(fromByteOffset: row, as: UInt8.self))
-        return length < 0xFD ? length : length | 0xFF00
+        return Int(length(ofByte: lengths.load(fromByteOffset: row, as: UInt8.self)))
     }
+
+    /// The length that a byte stands for, as a slot on the heap states it.
+    @inline(__always)
+    static func length(ofByte byte: UInt8) -> UInt16 { byte < leastSpecialByte ? UInt16(byte) : UInt16(byte) | 0xFF00 }
+
+    /// The least length of one byte that says what the cell is instead of a length: the low byte of that of a slot.
+    static var leastSpecialByte: UInt8 { @inline(__always) get { UInt8(truncatingIfNeeded: Chunk.Slot.tree) } }
+
+    /// The bytes of a chunk's bits.
+    static func bitByteCount(_ rows: Int) -> Int { (rows + 7) / 8 }
 
     /// Whether the lengths at the start of the text are valid and fit the values after them.
     private static func hasValidLengths(_ bytes: UnsafeMutableRawBufferPointer, rows: Int, width: Int) -> Bool {
@@ -155,11 +183,11 @@ enum ChunkEncoding {
 
     private static func dictionary(_ node: Node, _ mapping: ScratchNode.Mapping) -> Node {
         let rows = node.capacity
-        let words = Chunk(NodeRef(node.load(dictionaryOffset, as: UInt64.self)).node)
+        let words = Chunk(dictionaryRef(node).node)
         let heap = words.heapUsed
-        let chunk = makeChunk(node, mapping, .variable, byteCount: 64 + 4 * rows + heap)
+        let chunk = makeChunk(node, mapping, .variable(), heap: heap)
         chunk.heapUsed = heap
-        let codes = (node.address + 64).assumingMemoryBound(to: UInt8.self)
+        let codes = payload(node).assumingMemoryBound(to: UInt8.self)
         let slots = words.data.assumingMemoryBound(to: UInt32.self)
         let target = chunk.data.assumingMemoryBound(to: UInt32.self)
         for row in 0..<rows { target[row] = slots[Int(codes[row])] }

@@ -12,10 +12,10 @@ package struct PackedIntegers {
 
     @inline(__always)
     fileprivate init(_ node: Node) {
-        numbers = UnsafeRawPointer(node.address + 64)
-        width = Int(node.load(ChunkEncoding.widthOffset, as: UInt8.self))
-        base = node.load(ChunkEncoding.baseOffset)
-        step = node.load(ChunkEncoding.stepOffset)
+        numbers = UnsafeRawPointer(ChunkEncoding.payload(node))
+        width = ChunkEncoding.width(node)
+        base = node.load(NodeLayout.EncodedChunk.base)
+        step = node.load(NodeLayout.EncodedChunk.step)
     }
 
     /// The sum of the first `count` values, which are at most 256.
@@ -63,11 +63,7 @@ extension Leaf {
     @inline(never)
     private static func onDiskIntegers(_ word: UInt64) -> PackedIntegers? {
         let node = NodeRef(word).node
-        guard node.form == ChunkEncoding.Form.integers.rawValue,
-            node.load(ChunkEncoding.nullOffset, as: UInt8.self) == 0
-        else {
-            return nil
-        }
+        guard node.form == ChunkEncoding.Form.integers.rawValue, !ChunkEncoding.hasNulls(node) else { return nil }
         return PackedIntegers(node)
     }
 }

@@ -1,0 +1,261 @@
+import CFirn
+
+/// Where the fields of nodes lie: offsets from a node's beginning, and sizes, all in bytes. They are part of the file
+/// format.
+///
+/// No other file states these numbers. The type that reads and writes a kind of node draws it: `Node`, `OnDiskNode`,
+/// `TableNode`, `RowNode`, `Leaf`, `Chunk`, `ChunkEncoding`, `IntegerIndexTree`, `SlottedPage`, `ListTree` and
+/// `ElementBlock`.
+///
+/// All of them are computed, so that they are constants wherever they are inlined: a stored one would be loaded from
+/// memory by other modules. What is public is what code needs that is inlined into the application's module.
+@frozen
+public enum NodeLayout {
+    /// The header that every node begins with. The payload lies behind it.
+    @inlinable public static var headerByteCount: Int { @inline(__always) get { 32 } }
+    /// A reference.
+    @inlinable public static var refByteCount: Int { @inline(__always) get { Int(FIRN_REF_BYTES) } }
+    /// A key, a value or a count of a node of a tree.
+    static var numberByteCount: Int { @inline(__always) get { 8 } }
+    /// An entry of the reference table of an on-disk node.
+    static var tableEntryByteCount: Int { @inline(__always) get { 4 } }
+
+    /// On-disk nodes begin, and end, at multiples of this.
+    static var diskUnit: Int { @inline(__always) get { Int(FIRN_DISK_UNIT) } }
+
+    /// Nodes on the heap begin, and end, at multiples of this, so that the lowest bits of a reference are free.
+    static var heapUnit: Int { @inline(__always) get { 16 } }
+
+    /// The length of a node on the heap that needs this many bytes.
+    @inline(__always)
+    static func heapByteCount(_ byteCount: Int) -> Int { (byteCount + heapUnit - 1) & ~(heapUnit - 1) }
+
+    /// Where an entry of a reference table lies; the index behind the last one gives the table's end.
+    @inline(__always)
+    static func tableEntry(_ index: Int, of table: Int) -> Int { table + tableEntryByteCount * index }
+
+    /// Where the reference table of an on-disk node lies whose values end at `end`.
+    @inline(__always)
+    static func refTable(after end: Int) -> Int { (end + tableEntryByteCount - 1) & ~(tableEntryByteCount - 1) }
+}
+
+// MARK: All nodes
+
+extension NodeLayout {
+    /// See `Node` and `OnDiskNode`.
+    @frozen
+    public enum Header {
+        @inlinable public static var stamp: Int { @inline(__always) get { 0 } }
+        static var link: Int { @inline(__always) get { 8 } }
+        /// On disk the checksum and the offset take the place of the link.
+        static var checksum: Int { @inline(__always) get { link } }
+        static var offset: Int { @inline(__always) get { 12 } }
+        static var kind: Int { @inline(__always) get { 16 } }
+        @inlinable public static var form: Int { @inline(__always) get { 17 } }
+        @inlinable public static var width: Int { @inline(__always) get { 18 } }
+        @inlinable public static var count: Int { @inline(__always) get { 20 } }
+        @inlinable public static var capacity: Int { @inline(__always) get { 24 } }
+        @inlinable public static var bytes: Int { @inline(__always) get { 28 } }
+    }
+}
+
+// MARK: Tables and rows
+
+extension NodeLayout {
+    /// See `RootNode`.
+    enum Root {
+        @inline(__always)
+        static func table(_ table: Int) -> Int { headerByteCount + refByteCount * table }
+
+        static func byteCount(tables: Int) -> Int { table(tables) }
+    }
+
+    /// See `TableNode`.
+    enum Table {
+        static var rows: Int { @inline(__always) get { 32 } }
+        static var rowCount: Int { @inline(__always) get { 40 } }
+        static var nextKey: Int { @inline(__always) get { 48 } }
+        static var columnCount: Int { @inline(__always) get { 56 } }
+        /// What the table has for each column.
+        static var columns: Int { @inline(__always) get { 64 } }
+        /// Two references.
+        static var columnByteCount: Int { @inline(__always) get { 2 * refByteCount } }
+
+        @inline(__always)
+        static func index(_ column: Int) -> Int { columns + columnByteCount * column }
+
+        @inline(__always)
+        static func backlinks(_ column: Int) -> Int { columns + refByteCount + columnByteCount * column }
+
+        static func byteCount(columns count: Int) -> Int { index(count) }
+    }
+
+    /// See `RowNode`.
+    enum RowInner {
+        static var keys: Int { @inline(__always) get { 32 } }
+        static var refs: Int { @inline(__always) get { keys + numberByteCount * Limits.fanout } }
+        static var counts: Int { @inline(__always) get { refs + refByteCount * Limits.fanout } }
+        static var byteCount: Int { @inline(__always) get { counts + numberByteCount * Limits.fanout } }
+    }
+
+    /// See `FirnCore.Leaf`.
+    @frozen
+    public enum Leaf {
+        static var firstKey: Int { @inline(__always) get { 32 } }
+        static var keys: Int { @inline(__always) get { 40 } }
+        static var columnCount: Int { @inline(__always) get { 48 } }
+        @inlinable public static var chunks: Int { @inline(__always) get { 64 } }
+
+        @inlinable @inline(__always)
+        public static func chunk(_ column: Int) -> Int { chunks &+ column &* refByteCount }
+
+        static func byteCount(columns: Int) -> Int { chunks + refByteCount * columns }
+    }
+}
+
+// MARK: Values
+
+extension NodeLayout {
+    /// See `FirnCore.Chunk`.
+    @frozen
+    public enum Chunk {
+        @inlinable public static var marks: Int { @inline(__always) get { 32 } }
+        /// A mark for each row of a leaf.
+        static var markWordCount: Int { @inline(__always) get { Limits.rowsPerLeaf / 64 } }
+        @inlinable public static var data: Int { @inline(__always) get { 64 } }
+        /// The slot of a variable value.
+        @inlinable public static var slotByteCount: Int { @inline(__always) get { ChunkLayout.slotByteCount } }
+
+        // On disk, in place of the marks:
+        static var refTable: Int { @inline(__always) get { marks } }
+        static var refCount: Int { @inline(__always) get { 36 } }
+
+        /// A word with the marks of 64 rows.
+        @inlinable @inline(__always)
+        public static func markWord(_ index: Int) -> Int { marks &+ index &<< 3 }
+    }
+
+    /// The fields that an encoded chunk has behind those that every chunk on disk has. See `ChunkEncoding`.
+    enum EncodedChunk {
+        static var width: Int { @inline(__always) get { 40 } }
+        static var hasNulls: Int { @inline(__always) get { 41 } }
+        static var heap: Int { @inline(__always) get { 44 } }
+        static var base: Int { @inline(__always) get { 48 } }
+        static var step: Int { @inline(__always) get { 56 } }
+        static var lz4: Int { @inline(__always) get { base } }
+        static var dictionary: Int { @inline(__always) get { base } }
+        static var payload: Int { @inline(__always) get { Chunk.data } }
+    }
+
+    /// See `FirnCore.Blob`.
+    @frozen
+    public enum Blob {
+        @inlinable public static var bytes: Int { @inline(__always) get { headerByteCount } }
+    }
+}
+
+// MARK: Indexes
+
+extension NodeLayout {
+    /// See `FirnCore.IntegerIndexTree`.
+    enum IntegerIndexLeaf {
+        static var keys: Int { @inline(__always) get { 32 } }
+
+        @inline(__always)
+        static func values(capacity: Int) -> Int { keys &+ numberByteCount &* capacity }
+
+        static func byteCount(capacity: Int) -> Int { keys + 2 * numberByteCount * capacity }
+    }
+
+    /// See `FirnCore.IntegerIndexProgression`.
+    enum IntegerIndexProgression {
+        static var key: Int { @inline(__always) get { 32 } }
+        static var keyStep: Int { @inline(__always) get { 40 } }
+        static var value: Int { @inline(__always) get { 48 } }
+        static var valueStep: Int { @inline(__always) get { 56 } }
+        static var byteCount: Int { @inline(__always) get { 64 } }
+    }
+
+    /// See `FirnCore.IntegerIndexTree`.
+    enum IntegerIndexInner {
+        static var keys: Int { @inline(__always) get { 32 } }
+        static var values: Int { @inline(__always) get { keys + numberByteCount * Limits.fanout } }
+        static var refs: Int { @inline(__always) get { values + numberByteCount * Limits.fanout } }
+        static var counts: Int { @inline(__always) get { refs + refByteCount * Limits.fanout } }
+        static var byteCount: Int { @inline(__always) get { counts + numberByteCount * Limits.fanout } }
+    }
+
+    /// See `SlottedPage`. Slots and entries consist of words of 8 bytes.
+    enum BytesIndex {
+        static var garbage: Int { @inline(__always) get { 32 } }
+        static var slots: Int { @inline(__always) get { 40 } }
+        static var wordByteCount: Int { @inline(__always) get { 8 } }
+
+        // The words of an entry, before those of its key:
+        static var valueWord: Int { @inline(__always) get { 0 } }
+        static var refWord: Int { @inline(__always) get { 1 } }
+        static var countWord: Int { @inline(__always) get { 2 } }
+
+        /// How many words an entry has before those of its key.
+        @inline(__always)
+        static func keyWord(isLeaf: Bool) -> Int { isLeaf ? 1 : 3 }
+
+        @inline(__always)
+        static func entryByteCount(keyWordCount: Int, isLeaf: Bool) -> Int {
+            (keyWord(isLeaf: isLeaf) &+ keyWordCount) &* wordByteCount
+        }
+
+        /// Where the slots end, or the slot at an index begins.
+        @inline(__always)
+        static func slot(_ index: Int) -> Int { slots &+ index &* wordByteCount }
+
+        /// A slot: the head of a key, the offset of its entry, and its byte count.
+        @inline(__always)
+        static func slot(head: UInt32, offset: Int, keyByteCount: Int) -> UInt64 {
+            UInt64(head) &<< 32 | UInt64(offset) &<< 16 | UInt64(keyByteCount)
+        }
+
+        /// The least slot that has this head, to be searched for.
+        @inline(__always)
+        static func leastSlot(head: UInt64) -> UInt64 { head &<< 32 }
+
+        /// The head in a slot.
+        @inline(__always)
+        static func head(_ slot: UInt64) -> UInt64 { slot &>> 32 }
+
+        /// The entry's offset in a slot.
+        @inline(__always)
+        static func entry(_ slot: UInt64) -> Int { Int(truncatingIfNeeded: slot &>> 16 & 0xFFFF) }
+
+        /// The key's byte count in a slot.
+        @inline(__always)
+        static func keyByteCount(_ slot: UInt64) -> Int { Int(truncatingIfNeeded: slot & 0xFFFF) }
+    }
+}
+
+// MARK: Collections
+
+extension NodeLayout {
+    /// See `ListTree`.
+    enum ListLeaf {
+        /// On disk only; on the heap it is zero, as are the two bytes behind it.
+        static var refCount: Int { @inline(__always) get { 32 } }
+        static var padding: Int { @inline(__always) get { 36 } }
+        static var block: Int { @inline(__always) get { 38 } }
+    }
+
+    /// See `ListTree`.
+    enum ListInner {
+        static var refs: Int { @inline(__always) get { 32 } }
+        static var ends: Int { @inline(__always) get { refs + refByteCount * Limits.fanout } }
+        static var endByteCount: Int { @inline(__always) get { 4 } }
+        static var byteCount: Int { @inline(__always) get { ends + endByteCount * Limits.fanout } }
+    }
+
+    /// See `FirnCore.ElementBlock`.
+    @frozen
+    public enum ElementBlock {
+        /// The count, before the elements.
+        @inlinable public static var headerByteCount: Int { @inline(__always) get { 2 } }
+    }
+}
