@@ -50,7 +50,7 @@ import Testing
         var owner: Person?
         try realm.write {
             for id in 0..<11 { realm.add(Dog(id, "n\(id)", age: id)) }
-            let person = Person(1, "Ada")
+            let person = Person()
             realm.add(person)
             let dogs = Array(realm.objects(Dog.self))
             for index in 0..<200_000 { person.dogs.append(dogs[index % 10]) }
