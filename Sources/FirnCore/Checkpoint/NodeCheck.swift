@@ -238,6 +238,10 @@ struct NodeCheck {
         guard let level = innerLevel(.integerIndexInner, byteCount: NodeLayout.IntegerIndexInner.byteCount) else {
             return Self.wrongKind
         }
+        // Only a leaf may be a progression.
+        guard node.form == 0, node.capacity == IntegerIndexTree.fanout else {
+            return "an inner node of an index has the form or the capacity of a leaf"
+        }
         let inner = IntegerIndexInner(node)
         return addChildren(inner.refs, level, most: Self.most(IntegerIndexTree.fanout, level: level - 1)) {
             Int(inner.counts[$0])

@@ -1,6 +1,6 @@
 /// Says when a store writes a checkpoint by itself.
 ///
-/// A checkpoint is written when the log after the last one has grown beyond `logByteCount(live:)`: the live data, but
+/// A checkpoint is written when the log after the last one has grown beyond a limit (`isDue(log:live:)`): the live data, but
 /// at least 8 MiB, so that small stores are not written all the time, and at most 64 MiB, because opening reads the
 /// log after the checkpoint (some 10 ns per byte).
 ///

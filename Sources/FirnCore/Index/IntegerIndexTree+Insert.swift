@@ -4,7 +4,7 @@ extension IntegerIndexTree {
     static func own(_ slot: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) -> Node {
         let node = NodeRef(slot.pointee).node
         if writer.owns(node) { return node }
-        guard node.form == IntegerIndexLeaf.progressionForm else { return writer.own(slot) }
+        guard node.width == 0, node.form == IntegerIndexLeaf.progressionForm else { return writer.own(slot) }
         let leaf = IntegerIndexLeaf.make(capacity: node.capacity, writer)
         IntegerIndexProgression(node).fill(leaf)
         return writer.replace(node, at: slot, by: leaf.node)

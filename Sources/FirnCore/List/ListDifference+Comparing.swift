@@ -7,7 +7,16 @@ extension ListDifference {
     ///   increasing sequence of old indices. O(n log n) time, whatever the number of edits.
     /// - Else Myers' greedy algorithm. If it needs more than `maximumEdits` deletions and insertions, all the rest is
     ///   deleted and inserted. O(n + (n + d) · d) time for d edits, at worst O(n · `maximumEdits`), and 2 d² bytes.
-    package init<Identity: Hashable>(comparing old: [Identity], to new: [Identity], maximumEdits: Int = 512) {
+    package init(comparing old: [Int64], to new: [Int64], maximumEdits: Int = 512) {
+        self.init(identities: old, new, maximumEdits)
+    }
+
+    /// The same for values. Both are concrete, because no other module could specialise a generic one.
+    package init(comparing old: [Value], to new: [Value], maximumEdits: Int = 512) {
+        self.init(identities: old, new, maximumEdits)
+    }
+
+    private init<Identity: Hashable>(identities old: [Identity], _ new: [Identity], _ maximumEdits: Int) {
         self.init()
         old.withUnsafeBufferPointer { old in
             new.withUnsafeBufferPointer { new in
@@ -18,7 +27,10 @@ extension ListDifference {
                 while tail < shorter - head && old[old.count - 1 - tail] == new[new.count - 1 - tail] { tail += 1 }
                 let olds = UnsafeBufferPointer(rebasing: old[head..<old.count - tail])
                 let news = UnsafeBufferPointer(rebasing: new[head..<new.count - tail])
-                if let indices = ListDifference.uniqueIndices(olds), ListDifference.uniqueIndices(news) != nil {
+                if olds.isEmpty || news.isEmpty {
+                    deletions = Array(head..<head + olds.count)
+                    insertions = Array(head..<head + news.count)
+                } else if let indices = ListDifference.uniqueIndices(olds), ListDifference.uniqueIndices(news) != nil {
                     compare(indices, olds.count, news, offset: head)
                 } else {
                     compare(olds, news, offset: head, maximumEdits)
@@ -70,7 +82,7 @@ extension ListDifference {
     private mutating func compare<Identity: Equatable>(
         _ old: UnsafeBufferPointer<Identity>, _ new: UnsafeBufferPointer<Identity>, offset: Int, _ maximumEdits: Int
     ) {
-        guard !old.isEmpty, !new.isEmpty, abs(old.count - new.count) <= maximumEdits,
+        guard abs(old.count - new.count) <= maximumEdits,
             let steps = ListDifference.furthestReaches(old, new, maximumEdits)
         else {
             deletions = Array(offset..<offset + old.count)

@@ -24,7 +24,7 @@ package struct ListDifference: Sendable, Hashable {
     /// A moved element is a deletion and an insertion, unless it is again between the neighbours that it had. An
     /// assigned element is modified if it was there before and stayed. O(k log k) time for k edits, plus O(result),
     /// whatever the list's length.
-    package init(_ edits: some Sequence<ListEdit>, oldCount: Int) {
+    package init(_ edits: [ListEdit], oldCount: Int) {
         var rope = RunRope(oldCount: oldCount)
         var assigned: [Int] = []
         for edit in edits {

@@ -136,7 +136,7 @@ struct ListTree {
 
     // MARK: Making and retiring nodes
 
-    /// A leaf with the elements of `block`, and a capacity of at least `room` bytes for the block.
+    /// A leaf with the elements of `block`, and a capacity of at least `blockCapacity` bytes for the block.
     func makeLeaf(_ block: ElementBlock, length: Int, blockCapacity: Int) -> Leaf {
         let leaf = makeEmptyLeaf(blockCapacity: max(blockCapacity, length))
         leaf.block.base.copyMemory(from: block.base, byteCount: length)

@@ -71,12 +71,14 @@ final class ChangeJournal: @unchecked Sendable {
             result.append(part.summary)
         }
         guard reached == through else { return nil }
-        lock.withLock {
+        _ = lock.withLock {
+            var unneeded: [UInt64: ChangeSummary] = [:]
             if composedThrough != through {
-                composed.removeAll()
+                swap(&unneeded, &composed)
                 composedThrough = through
             }
             composed[after] = result
+            return unneeded
         }
         return result
     }

@@ -63,6 +63,8 @@ extension Store {
 ///
 /// One thread waits for all of them, and exists only while there are any: the threads on which callbacks are
 /// requested must not block.
+///
+/// `lock` guards all state. Callbacks are called outside of it.
 final class PostponedWrites: @unchecked Sendable {
     struct Request: Sendable {
         let callSite: CallSite
@@ -144,6 +146,8 @@ final class PostponedWrites: @unchecked Sendable {
 
 /// Transactions with a callback that wait until it is this process's turn to write. One thread waits for all of them,
 /// and exists only while there are any.
+///
+/// `lock` guards all state.
 final class RequestsForTurn: @unchecked Sendable {
     private let lock = Lock(.innermost)
     private var requests: [PostponedWrites.Request] = []

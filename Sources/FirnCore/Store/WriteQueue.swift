@@ -13,10 +13,10 @@ import Synchronization
 /// - A thread polls the lock for a while. Then it sleeps, in the order of arrival.
 /// - A release frees the lock and wakes the first sleeper. Until that one is awake, others that are awake may acquire
 ///   the lock.
-/// - A sleeper that wakes and finds the lock taken, although it arrived more than `fairness` ago, claims the lock: it
+/// - A sleeper that wakes and finds the lock taken, although it arrived more than `overtakeLimit` ago, claims the lock: it
 ///   gets it next, before all others.
 ///
-/// So a waiter is overtaken for at most `fairness` and the time of one waking and one transaction. A callback needs
+/// So a waiter is overtaken for at most `overtakeLimit` and the time of one waking and one transaction. A callback needs
 /// no waking: the lock is passed to it when it is first.
 ///
 /// A callback is called on the thread that released the lock. So a callback that ends its transaction at once calls
@@ -51,9 +51,9 @@ final class WriteQueue: @unchecked Sendable {
     }
 
     /// Nanoseconds for which a thread polls the lock before it sleeps: the time of a few short transactions.
-    private static let overtakeLimit: Int64 = 40_000
+    private static let pollTime: Int64 = 40_000
     /// Nanoseconds after which a waiter is no longer overtaken.
-    private static let fairness: Int64 = 1_000_000
+    private static let overtakeLimit: Int64 = 1_000_000
 
     /// The greatest number of callbacks within callbacks on one thread.
     private static let nesting = 64
@@ -103,7 +103,7 @@ final class WriteQueue: @unchecked Sendable {
             }
             // The owner may be waiting for this processor.
             yieldThread()
-        } while SystemClock.shared.monotonic() < since + Self.overtakeLimit
+        } while SystemClock.shared.monotonic() < since + Self.pollTime
         return false
     }
 
@@ -130,7 +130,7 @@ final class WriteQueue: @unchecked Sendable {
             remove(waiter)
             return true
         }
-        if claimant == nil, SystemClock.shared.monotonic() - waiter.since > Self.fairness { claimant = waiter }
+        if claimant == nil, SystemClock.shared.monotonic() - waiter.since > Self.overtakeLimit { claimant = waiter }
         return false
     }
 

@@ -55,6 +55,24 @@ struct ForgedCapacityTests {
         writer.dispose().deallocate()
     }
 
+    /// A write would take such a node for a leaf, and fill it with pairs.
+    @Test("an inner node with the form or the capacity of a leaf", arguments: [UInt32(0), 16, 64, .max])
+    func innerAsProgression(capacity: UInt32) throws {
+        var files = try Self.files(5000)
+        files.forge { bytes in
+            var forged = 0
+            for inner in StoreFiles.nodes(bytes, .integerIndexInner).map(\.lowerBound) {
+                Forging.put(IntegerIndexLeaf.progressionForm, &bytes, inner + NodeLayout.Header.form)
+                Forging.put(capacity, &bytes, inner + NodeLayout.Header.capacity)
+                forged += 1
+            }
+            #expect(forged > 0)
+        }
+        try Self.expectDamage(files, "an inner node of an index") { transaction in
+            try BaseStore.add(transaction, Self.person, [0: .int(70_000)])
+        }
+    }
+
     /// A deletion would move entries of the leaf before it into this leaf.
     @Test("a small leaf that is not the root of its index") func smallLeafOfAFile() throws {
         var files = try Self.files(68)

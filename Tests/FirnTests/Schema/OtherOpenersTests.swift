@@ -150,7 +150,7 @@ private class Shepherd: Object {
         let wool = PropertyPath(["wool"])
         #expect(throws: QueryError.self) { try sheep._source.sorted([.init(wool)]) }
         #expect(throws: QueryError.self) { try sheep._source.distinct([wool]) }
-        #expect(throws: QueryError.self) { try sheep._source.aggregate(.sum, wool) }
+        #expect(throws: QueryError.self) { try sheep._source.aggregate(.sum) { wool } }
         #expect(sheep.filter("age == 3").count == 1)
     }
 

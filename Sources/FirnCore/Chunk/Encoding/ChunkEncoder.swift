@@ -92,7 +92,7 @@ struct ChunkEncoder: ~Copyable {
 
     /// Encodes the first `rows` rows of a variable chunk of single values, without the gaps in its heap.
     ///
-    /// - Parameter mayPress: whether they may be compressed. A column with an index never is.
+    /// - Parameter mayCompress: whether they may be compressed. A column with an index never is.
     mutating func encodeText(_ chunk: Chunk, rows: Int, mayCompress: Bool) -> EncodedChunk? {
         guard rows > 0, let memory = staged.baseAddress else { return nil }
         var longest = 0
