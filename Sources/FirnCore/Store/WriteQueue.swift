@@ -13,11 +13,11 @@ import Synchronization
 /// - A thread polls the lock for a while. Then it sleeps, in the order of arrival.
 /// - A release frees the lock and wakes the first sleeper. Until that one is awake, others that are awake may acquire
 ///   the lock.
-/// - A sleeper that wakes and finds the lock taken, although it arrived more than `overtakeLimit` ago, claims the lock: it
-///   gets it next, before all others.
+/// - A sleeper that wakes and finds the lock taken, although it arrived more than `overtakeLimit` ago, claims the
+///   lock: it gets it next, before all others.
 ///
-/// So a waiter is overtaken for at most `overtakeLimit` and the time of one waking and one transaction. A callback needs
-/// no waking: the lock is passed to it when it is first.
+/// So a waiter is overtaken for at most `overtakeLimit` and the time of one waking and one transaction. A callback
+/// needs no waking: the lock is passed to it when it is first.
 ///
 /// A callback is called on the thread that released the lock. So a callback that ends its transaction at once calls
 /// the next one within itself. At most `nesting` of them are on one stack. Then a thread is made for the next one, so

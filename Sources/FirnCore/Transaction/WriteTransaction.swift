@@ -28,7 +28,8 @@ package final class WriteTransaction {
     // One thread at a time runs a transaction, and code that reads these properties calls nothing that could change
     // them. So no access needs an exclusivity check.
     @exclusivity(unchecked) package private(set) var resolvedSchema: ResolvedSchema
-    /// The append plans of `resolvedSchema`. Empty once the transaction has ended, so that a later change stops the program.
+    /// The append plans of `resolvedSchema`. Empty once the transaction has ended, so that a later change stops the
+    /// program.
     @exclusivity(unchecked) private var plans: UnsafeBufferPointer<AppendPlan>
     /// For each table, as far as it was needed: how the table ends in the last held state (`isFresh`).
     @exclusivity(unchecked) private var tails: [Tail] = []

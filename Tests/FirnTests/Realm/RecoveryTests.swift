@@ -23,6 +23,7 @@ import Testing
         let second = try #require(try session(2))
         #expect(second.outcome == .clean && second.lastVersion > 0 && second.cutByteCount == 0)
         #expect(second.description.contains("version \(second.lastVersion)"))
+        #expect(waitUntilClosed(url))
 
         let log = url.appendingPathComponent("log")
         let segments = try FileManager.default.contentsOfDirectory(atPath: log.path).sorted()
